@@ -1,0 +1,155 @@
+"""The events of a run, and nothing that emits them.
+
+A run's events are emitted from its loop's thread only, so their order is total: ``seq`` counts from 0 in each run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from edgeagent.messages import Message, ToolCall, ToolResult
+
+EndReason = Literal["completed", "aborted", "error", "budget", "stopped", "terminated", "denied"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What every event has: ``t`` is monotonic seconds, ``turn`` counts from 1 (0 before the first turn)."""
+
+    kind: ClassVar[str] = "event"
+    seq: int
+    t: float
+    run_id: str
+    agent: str
+    turn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStart(Event):
+    kind: ClassVar[str] = "agent_start"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentEnd(Event):
+    kind: ClassVar[str] = "agent_end"
+    reason: EndReason
+    abort_reason: str | None
+    messages: tuple[Message, ...]
+    new_messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentError(Event):
+    kind: ClassVar[str] = "agent_error"
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStart(Event):
+    kind: ClassVar[str] = "turn_start"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnd(Event):
+    """``message`` is None when the turn was stopped before the model was asked."""
+
+    kind: ClassVar[str] = "turn_end"
+    message: Message | None
+    results: tuple[ToolResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageStart(Event):
+    kind: ClassVar[str] = "message_start"
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageUpdate(Event):
+    """``message`` is the message as far as it has come, ``delta`` its newest piece on ``channel``."""
+
+    kind: ClassVar[str] = "message_update"
+    channel: Literal["text", "thinking"]
+    delta: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageEnd(Event):
+    kind: ClassVar[str] = "message_end"
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolExecutionStart(Event):
+    kind: ClassVar[str] = "tool_execution_start"
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolExecutionUpdate(Event):
+    kind: ClassVar[str] = "tool_execution_update"
+    call: ToolCall
+    update: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolExecutionEnd(Event):
+    """A call that never started has this without a start."""
+
+    kind: ClassVar[str] = "tool_execution_end"
+    call: ToolCall
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice(Event):
+    """Something that a person at a terminal may want to know. Never spoken."""
+
+    kind: ClassVar[str] = "notice"
+    level: Literal["info", "warning", "error"]
+    text: str
+
+
+RunEvent = (
+    AgentStart
+    | AgentEnd
+    | AgentError
+    | TurnStart
+    | TurnEnd
+    | MessageStart
+    | MessageUpdate
+    | MessageEnd
+    | ToolExecutionStart
+    | ToolExecutionUpdate
+    | ToolExecutionEnd
+    | Notice
+)
+
+
+def as_dict(event: Event) -> dict[str, Any]:
+    """The event as JSON-ready fields, with its ``kind`` first."""
+    fields = {name: _plain(getattr(event, name)) for name in _field_names(event)}
+    return {"kind": event.kind, **fields}
+
+
+def to_json(event: Event) -> str:
+    """The event as one line of JSON, without a line end."""
+    return json.dumps(as_dict(event), ensure_ascii=False, default=repr)
+
+
+def _field_names(value: Any) -> list[str]:
+    return [f.name for f in dataclasses.fields(value)]
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses as dicts, without the fields that are empty; everything else as it is."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        pairs = ((name, getattr(value, name)) for name in _field_names(value))
+        return {name: _plain(item) for name, item in pairs if item not in (None, "", ())}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,149 @@
+"""The values that travel between people, models and tools. Frozen, without behaviour, without imports of ours."""
+
+from __future__ import annotations
+
+import copy
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+Status = Literal[
+    "ok",
+    "error",
+    "unknown",
+    "invalid",
+    "blocked",
+    "declined",
+    "denied",
+    "skipped",
+    "not_run",
+    "interrupted",
+    "timed_out",
+    "outcome_unknown",
+    "detached",
+]
+StopReason = Literal["stop", "tool_calls", "length", "error", "aborted"]
+Origin = Literal[
+    "user", "steering", "follow_up", "ephemeral", "continuation", "warning", "marker", "summary", "handoff"
+]
+
+#: Statuses after which the model is not told of a failure.
+_NOT_ERRORS: frozenset[str] = frozenset({"ok", "declined", "detached"})
+
+
+def new_id(prefix: str) -> str:
+    """An id that no other message, call or run of this machine has."""
+    return f"{prefix}_{uuid.uuid4().hex[:12]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or more model calls."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call came to. A body may return one; ``call_id`` and ``name`` are then filled in by the loop."""
+
+    call_id: str
+    name: str
+    status: Status
+    text: str
+    value: Any = None
+    """What the body returned, as it was returned."""
+    terminate: bool = False
+    """Every result of a batch with this set: the last text becomes the reply, without another model call."""
+
+    @property
+    def is_error(self) -> bool:
+        return self.status not in _NOT_ERRORS
+
+    @staticmethod
+    def ok(value: Any = None) -> ToolResult:
+        """A success; the text is derived from the value where it enters the loop."""
+        return ToolResult("", "", "ok", value if isinstance(value, str) else "", value)
+
+    @staticmethod
+    def error(text: str) -> ToolResult:
+        """A failure that the model is told as it is written here."""
+        return ToolResult("", "", "error", text)
+
+    @staticmethod
+    def blocked(reason: str) -> ToolResult:
+        """A call that must not start."""
+        return ToolResult("", "", "blocked", reason)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call that a model asked for.
+
+    ``raw`` is set when the arguments came as text that nobody has parsed: then ``arguments`` is empty and the loop
+    parses, or refuses, the text. ``result`` and ``agent`` are set on the calls of a ``RunResult``.
+    """
+
+    id: str
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    raw: str | None = None
+    result: ToolResult | None = None
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation.
+
+    Roles are system, user, assistant and tool; any other role is an app's own message, which history keeps and the
+    model never sees.
+    """
+
+    role: str
+    text: str = ""
+    thinking: str = field(default="", kw_only=True)
+    """The model's reasoning: never spoken, never sent back."""
+    tool_calls: tuple[ToolCall, ...] = field(default=(), kw_only=True)
+    stop_reason: StopReason | None = field(default=None, kw_only=True)
+    error: str | None = field(default=None, kw_only=True)
+    usage: Usage | None = field(default=None, kw_only=True)
+    call_id: str | None = field(default=None, kw_only=True)
+    name: str | None = field(default=None, kw_only=True)
+    status: Status | None = field(default=None, kw_only=True)
+    origin: Origin = field(default="user", kw_only=True)
+    data: Any = field(default=None, kw_only=True)
+    id: str = field(default_factory=lambda: new_id("msg"), kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tool_calls", tuple(self.tool_calls))
+
+    @staticmethod
+    def user(text: str, *, origin: Origin = "user") -> Message:
+        return Message("user", text, origin=origin)
+
+    @staticmethod
+    def assistant(text: str, tool_calls: Iterable[ToolCall] = ()) -> Message:
+        calls = tuple(tool_calls)
+        return Message("assistant", text, tool_calls=calls, stop_reason="tool_calls" if calls else "stop")
+
+    @staticmethod
+    def tool(result: ToolResult) -> Message:
+        return Message("tool", result.text, call_id=result.call_id, name=result.name, status=result.status)
+
+    def copy(self) -> Message:
+        """A copy that shares nothing mutable with this one."""
+        calls = tuple(replace(call, arguments=copy.deepcopy(call.arguments)) for call in self.tool_calls)
+        return replace(self, tool_calls=calls, data=copy.deepcopy(self.data))
+
+
+def as_message(value: str | Message, *, origin: Origin = "user") -> Message:
+    """A user message of that origin from text; a ``Message`` only gets the origin."""
+    if isinstance(value, Message):
+        return replace(value, origin=origin)
+    return Message.user(value, origin=origin)
