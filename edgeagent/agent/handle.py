@@ -1,0 +1,116 @@
+"""The caller's end of a run: follow it, wait for it, talk to it, stop it. Any thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from edgeagent.agent.result import RunResult
+from edgeagent.agent.run import Run
+from edgeagent.errors import BusyError
+from edgeagent.events import Event
+from edgeagent.messages import Message
+from edgeagent.tools import GoalHandle
+
+if TYPE_CHECKING:
+    from edgeagent.agent.agent import Agent
+
+HandleState = Literal["pending", "running", "completed", "failed", "cancelled"]
+
+
+class RunHandle:
+    """One run. Its final states are sticky."""
+
+    def __init__(self, agent: Agent, run: Run) -> None:
+        self.id = run.id
+        self.agent = agent
+        self._run = run
+        self._done = threading.Event()
+        self._result: RunResult | None = None
+        self._error: BaseException | None = None
+        self._state: HandleState = "pending"
+
+    @property
+    def goals(self) -> dict[str, GoalHandle]:
+        """The goals of the skills that were started, by call id."""
+        return dict(self._run.goals)
+
+    @property
+    def state(self) -> HandleState:
+        return self._state
+
+    @property
+    def error(self) -> BaseException | None:
+        """What ``result()`` raises, if the run failed."""
+        return self._error
+
+    def status(self) -> HandleState:
+        """The state now, without waiting."""
+        return self._state
+
+    def events(self) -> Iterator[Event]:
+        """The whole log from agent_start, however late it is asked for; ends when the agent is idle again."""
+        return iter(self._run.log)
+
+    def result(self, timeout: float | None = None) -> RunResult:
+        """Waits for the end.
+
+        Args:
+            timeout: Seconds; None waits as long as it takes.
+
+        Raises:
+            TimeoutError: The time is over; the run goes on.
+            BusyError: Called from a subscriber, hook or tool of this run.
+            PolicyViolationError, ModelError: As ``Agent.run``; a model's own exception comes unchanged.
+        """
+        if self._run.is_inside():
+            raise BusyError("waiting for a run from inside it would wait for ever")
+        if not self._done.wait(timeout):
+            raise TimeoutError(f"run {self.id} has not ended after {timeout} s; it goes on")
+        if self._error is not None:
+            raise self._error
+        assert self._result is not None
+        return self._result
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits for the end, however the run ends; False when the time was over first."""
+        return self._done.wait(timeout)
+
+    def abort(self, reason: str = "user", *, mode: Literal["now", "after_turn"] = "now") -> bool:
+        """As ``Agent.abort``, for this run only."""
+        if self._done.is_set():
+            return False
+        self._run.abort(reason, after_turn=mode == "after_turn")
+        return True
+
+    def cancel(self) -> bool:
+        """Aborts the run; True if it had not ended yet."""
+        return self.abort("user")
+
+    def steer(self, message: str | Message) -> RunHandle | None:
+        return self.agent.steer(message)
+
+    def follow_up(self, message: str | Message) -> RunHandle | None:
+        return self.agent.follow_up(message)
+
+    def begin(self) -> None:
+        """Called once, when the run's thread starts."""
+        self._state = "running"
+
+    def finish(self, result: RunResult | None, error: BaseException | None) -> None:
+        """Called once, when the agent is idle again."""
+        self._result, self._error = result, error
+        if error is not None:
+            self._state = "failed"
+        elif result is not None and result.reason == "aborted":
+            self._state = "cancelled"
+        else:
+            self._state = "failed" if result is None or result.reason == "error" else "completed"
+        self._done.set()
+
+    def on_thread_of_run(self) -> bool:
+        """True on the loop's and the tools' threads of this run."""
+        return self._run.is_inside()
+
+

@@ -1,0 +1,46 @@
+"""What a run shows while it runs and what it leaves: values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from edgeagent.events import EndReason
+from edgeagent.llm import LLM
+from edgeagent.messages import Message, ToolCall, Usage
+from edgeagent.tools import Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a run ended. ``messages`` is the whole history, ``new_messages`` what this run added."""
+
+    reply: str
+    messages: tuple[Message, ...]
+    new_messages: tuple[Message, ...]
+    tool_calls: tuple[ToolCall, ...]
+    """Every call, in the order asked, each with its ``result`` and ``agent``."""
+    usage: Usage
+    reason: EndReason
+    abort_reason: str | None
+    agent_name: str
+    elapsed_s: float
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """A frozen copy of an agent's state at one moment."""
+
+    system_prompt: str | None
+    messages: tuple[Message, ...]
+    pending_tool_calls: frozenset[str]
+    is_streaming: bool
+    error_message: str | None
+    streaming_message: Message | None
+    thinking_level: str | None
+    llm: LLM | None
+    tools: tuple[Tool, ...]
+    follow_up_queue: tuple[Message, ...]
+    steering_queue: tuple[Message, ...]
+    run_id: str | None
+    hop: int

@@ -1,0 +1,193 @@
+"""One tool call on a worker thread, from its before-gate to its result.
+
+The worker posts what happens to a mailbox that the dispatching thread reads; it never emits an event itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import threading
+import time
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, Final, Protocol
+
+from edgeagent.messages import ToolCall, ToolResult
+from edgeagent.tools.goal import GoalCancelled, GoalHandle, GoalState
+from edgeagent.tools.output import as_result
+from edgeagent.tools.tool import Tool, ToolContext
+from edgeagent.tools.workers import Workers
+
+_log = logging.getLogger(__name__)
+_GOAL_STATES: Final[dict[str, GoalState]] = {"ok": "succeeded", "interrupted": "cancelled"}
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that passed the batch's gates: ``call.arguments`` are coerced JSON, ``values`` what the body takes."""
+
+    index: int
+    call: ToolCall
+    tool: Tool
+    values: dict[str, Any]
+    timeout_s: float | None
+    """Seconds for the body; None: no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A call that a gate of the batch refused; ``tool`` is None when there is none of that name."""
+
+    index: int
+    call: ToolCall
+    tool: Tool | None
+    result: ToolResult
+
+
+class Gates(Protocol):
+    """The agent's part in a call. ``before`` and ``after`` run on the worker's thread."""
+
+    def enter_worker(self) -> None: ...
+    def before(self, prepared: Prepared, stop_event: threading.Event) -> Prepared | ToolResult: ...
+    def after(self, prepared: Prepared, result: ToolResult, stop_event: threading.Event) -> ToolResult: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    execution: Execution
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    execution: Execution
+    update: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    execution: Execution
+    result: ToolResult
+
+
+Post = Started | Progressed | Finished
+Mailbox = SimpleQueue[Post]
+
+
+class Execution:
+    """One call being executed. The dispatching thread owns it; ``_work`` runs on a daemon thread of its own."""
+
+    def __init__(
+        self, prepared: Prepared, gates: Gates, mailbox: Mailbox, workers: Workers, *, deps: Any, agent: Any
+    ) -> None:
+        self.prepared = prepared
+        self.started_s: float | None = None
+        """Monotonic time at which the body began."""
+        self.interrupted_s: float | None = None
+        """Monotonic time at which it was asked to stop."""
+        self.goal: GoalHandle | None = None
+        self._gates = gates
+        self._mailbox = mailbox
+        self._workers = workers
+        self.stop_event = threading.Event()
+        """Set when the body should end."""
+        self._deps = deps
+        self._agent = agent
+        if prepared.tool.traits.is_skill:
+            self.goal = GoalHandle(stop=prepared.tool.stop, on_progress=self._progress)
+
+    def start(self) -> None:
+        name = f"tool-{self.prepared.call.name}"
+        threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def interrupt(self) -> None:
+        """Asks the body to end, its actuator first. Does not wait."""
+        if self.interrupted_s is not None:
+            return
+        self.interrupted_s = time.monotonic()
+        self.stop_event.set()
+        if self.goal is not None:
+            self.goal.cancel()
+
+    @property
+    def deadline_s(self) -> float | None:
+        """Monotonic time at which the body is over its limit."""
+        limit = self.prepared.timeout_s
+        return None if limit is None or self.started_s is None else self.started_s + limit
+
+    def _work(self) -> None:
+        try:
+            result = self._call()
+        except Exception as error:  # a gate raised: the top of this thread
+            _log.exception("the gates of %s raised", self.prepared.call.name)
+            result = self._result("error", f"{type(error).__name__}: {error}")
+        finally:
+            self._workers.returned(self.prepared.call.id)
+        self._mailbox.put(Finished(self, result))
+
+    def _call(self) -> ToolResult:
+        self._gates.enter_worker()
+        verdict = self._gates.before(self.prepared, self.stop_event)
+        if isinstance(verdict, ToolResult):
+            return verdict
+        self.prepared = verdict
+        if self.stop_event.is_set():
+            return self._result("not_run", "stopped before it began")
+        self.started_s = time.monotonic()
+        self._mailbox.put(Started(self))
+        result = self._body()
+        if result.status in ("ok", "error"):
+            result = self._gates.after(self.prepared, result, self.stop_event)
+        return result
+
+    def _body(self) -> ToolResult:
+        call, tool = self.prepared.call, self.prepared.tool
+        if self.goal is not None:
+            self.goal.begin()
+        try:
+            value = tool.function(**self.prepared.values, **self._injected())
+            if inspect.isawaitable(value):
+                value = asyncio.run(_awaited(value))
+            result = as_result(call, value)
+        except GoalCancelled:
+            result = self._result("interrupted", "cancelled")
+        except Exception as error:  # the builder's code
+            _log.info("tool %s raised", call.name, exc_info=True)
+            text = str(error)
+            result = self._result("error", f"{type(error).__name__}: {text}" if text else type(error).__name__)
+        stopped = self.stop_event.is_set() or (self.goal is not None and self.goal.cancelled)
+        if stopped and (result.status == "error" or tool.traits.is_skill):
+            result = self._result("interrupted", result.text, result.value)
+        if self.goal is not None:
+            failure = result.text if result.is_error else None
+            self.goal.finish(_GOAL_STATES.get(result.status, "failed"), result=result.value, error=failure)
+        return result
+
+    def _injected(self) -> dict[str, Any]:
+        call = self.prepared.call
+        made: dict[str, Any] = {}
+        for name, kind in self.prepared.tool.signature.injected.items():
+            if issubclass(kind, GoalHandle):
+                made[name] = self.goal or GoalHandle()
+            else:
+                made[name] = ToolContext(
+                    call_id=call.id,
+                    name=call.name,
+                    stop_event=self.goal.cancel_event if self.goal is not None else self.stop_event,
+                    progress=self._progress,
+                    deps=self._deps,
+                    agent=self._agent,
+                )
+        return made
+
+    def _progress(self, update: Any) -> None:
+        self._mailbox.put(Progressed(self, update))
+
+    def _result(self, status: Any, text: str, value: Any = None) -> ToolResult:
+        call = self.prepared.call
+        return ToolResult(call.id, call.name, status, text, value)
+
+
+async def _awaited(value: Any) -> Any:
+    return await value

@@ -1,0 +1,117 @@
+"""A long-running goal: what a skill's body and its observers share.
+
+The body runs on a tool worker; everybody else looks, gives feedback or cancels from a thread of their own.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Literal
+
+from edgeagent.errors import EdgeAgentError
+
+GoalState = Literal["pending", "running", "succeeded", "failed", "cancelled"]
+_log = logging.getLogger(__name__)
+
+
+class GoalCancelled(EdgeAgentError):
+    """Raised by ``checkpoint()`` in the body of a goal that was cancelled."""
+
+
+class GoalHandle:
+    """One goal. Its final states are sticky.
+
+    Args:
+        stop: Reaches the actuator: called once, on the canceller's thread, before anything else.
+        on_progress: Told every progress value, on the body's thread.
+    """
+
+    def __init__(
+        self, *, stop: Callable[[], object] | None = None, on_progress: Callable[[Any], object] | None = None
+    ) -> None:
+        self._lock = threading.Lock()
+        self._cancelled = threading.Event()
+        self._finished = threading.Event()
+        self._feedback: deque[Any] = deque()
+        self._stop = stop
+        self._on_progress = on_progress
+        self._state: GoalState = "pending"
+        self.progress: Any = None
+        self.result: Any = None
+        self.error: str | None = None
+
+    @property
+    def state(self) -> GoalState:
+        return self._state
+
+    @property
+    def cancelled(self) -> bool:
+        """True as soon as somebody asked for it, while the body may still be coming to rest."""
+        return self._cancelled.is_set()
+
+    @property
+    def cancel_event(self) -> threading.Event:
+        """Set on cancellation, for bodies that wait."""
+        return self._cancelled
+
+    def poll(self) -> GoalState:
+        """The state now, without waiting."""
+        return self._state
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Waits for a final state; False when the time was over first."""
+        return self._finished.wait(timeout_s)
+
+    def cancel(self) -> bool:
+        """Stops the actuator, then asks the body to return. True if this call did it."""
+        with self._lock:
+            if self._cancelled.is_set() or self._finished.is_set():
+                return False
+            self._cancelled.set()
+        if self._stop is not None:
+            try:
+                self._stop()
+            except Exception:  # the robot builder's code; the cancellation itself must not fail
+                _log.exception("the stop function of a goal raised")
+        return True
+
+    def checkpoint(self) -> None:
+        """For the body's loop.
+
+        Raises:
+            GoalCancelled: The goal was cancelled; let it pass through.
+        """
+        if self._cancelled.is_set():
+            raise GoalCancelled("the goal was cancelled")
+
+    def set_progress(self, progress: Any) -> None:
+        self.progress = progress
+        if self._on_progress is not None:
+            self._on_progress(progress)
+
+    def give_feedback(self, feedback: Any) -> None:
+        """Something for the body to take up, from any thread."""
+        self._feedback.append(feedback)
+
+    def feedback(self) -> Any:
+        """The oldest feedback that the body has not taken yet, or None."""
+        try:
+            return self._feedback.popleft()
+        except IndexError:
+            return None
+
+    def begin(self) -> None:
+        with self._lock:
+            if self._state == "pending":
+                self._state = "running"
+
+    def finish(self, state: GoalState, *, result: Any = None, error: str | None = None) -> None:
+        """Sets a final state; a later one changes nothing."""
+        with self._lock:
+            if self._finished.is_set():
+                return
+            self._state, self.result, self.error = state, result, error
+            self._finished.set()

@@ -1,0 +1,261 @@
+"""``@tool`` and ``@skill``: a function with what a model and the loop have to know of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any, Literal, overload
+
+from edgeagent.errors import ToolDefinitionError
+from edgeagent.tools.goal import GoalHandle
+from edgeagent.tools.signature import Signature
+
+Mode = Literal["parallel", "sequential"]
+OnInterrupt = Literal["cancel", "finish"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """What a body is given of its call: a parameter annotated ``ToolContext`` gets one."""
+
+    call_id: str
+    name: str
+    stop_event: Event
+    """Set when this call should end early: an interruption, or its time is over."""
+    progress: Callable[[Any], None]
+    """Reports progress, from any thread; later than the result it is ignored."""
+    deps: Any = None
+    agent: Any = None
+    """The run's AgentContext."""
+
+    def should_stop(self) -> bool:
+        return self.stop_event.is_set()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolTraits:
+    """What a builder declares of a tool beside its signature."""
+
+    read_only: bool = False
+    destructive: bool = False
+    """Ask ``Options.confirm`` first."""
+    motion: bool = False
+    """It moves something: not run after a skill of the same reply that failed."""
+    timeout_s: float | None = None
+    """Seconds for the body; None takes ``Options.tool_timeout_s``, for a skill: no limit."""
+    mode: Mode = "parallel"
+    resources: tuple[str, ...] = ()
+    """Two calls that name a common one never overlap."""
+    on_interrupt: OnInterrupt = "finish"
+    terminate: bool = False
+    is_skill: bool = False
+
+
+class Tool:
+    """A tool. Calling it calls the function, as if it had not been decorated.
+
+    Attributes:
+        name: What a model calls it by.
+        description: For the model, from the docstring unless given.
+        parameters: JSON Schema of the arguments, type object.
+        traits: How the loop treats it.
+        stop: Reaches the actuator of a skill.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        traits: ToolTraits,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        stop: Callable[[], object] | None = None,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.traits = traits
+        self.stop = stop
+        self.signature = Signature(function, injected=(ToolContext, GoalHandle))
+        self.name = name or function.__name__
+        self.description = self.signature.description if description is None else description
+        self.parameters = self.signature.schema
+        if not self.name.replace("_", "").replace("-", "").isalnum():
+            raise ToolDefinitionError(f"tool name {self.name!r}: use letters, digits, _ and -")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Tool:
+        """A decorated method becomes a tool of its object."""
+        if instance is None:
+            return self
+        method = self.function.__get__(instance, owner)
+        return Tool(method, self.traits, name=self.name, description=self.description, stop=self.stop)
+
+    def __repr__(self) -> str:
+        return f"<Tool {self.name}>"
+
+
+@dataclass(slots=True)
+class ToolRegistry:
+    """The tools of an agent by name, in order; may change between turns."""
+
+    tools: dict[str, Tool] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tools: Sequence[Tool | Callable[..., Any]]) -> ToolRegistry:
+        registry = cls()
+        for item in tools:
+            registry.add(item)
+        return registry
+
+    def add(self, item: Tool | Callable[..., Any]) -> Tool:
+        """Adds a tool, or a plain function as one.
+
+        Raises:
+            ToolDefinitionError: There is one of that name.
+        """
+        made = item if isinstance(item, Tool) else tool(item)
+        if made.name in self.tools:
+            raise ToolDefinitionError(f"two tools are called {made.name!r}; give one another name=")
+        self.tools[made.name] = made
+        return made
+
+    def remove(self, name: str) -> None:
+        """Takes a tool away; an unknown name is a KeyError."""
+        del self.tools[name]
+
+    def get(self, name: str) -> Tool | None:
+        return self.tools.get(name)
+
+    def names(self) -> list[str]:
+        return list(self.tools)
+
+    def __iter__(self) -> Any:
+        return iter(list(self.tools.values()))
+
+    def __len__(self) -> int:
+        return len(self.tools)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tools
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    read_only: bool = False,
+    destructive: bool = False,
+    motion: bool = False,
+    timeout_s: float | None = None,
+    mode: Mode = "parallel",
+    resources: Sequence[str] = (),
+    on_interrupt: OnInterrupt | None = None,
+    terminate: bool = False,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    read_only: bool = False,
+    destructive: bool = False,
+    motion: bool = False,
+    timeout_s: float | None = None,
+    mode: Mode = "parallel",
+    resources: Sequence[str] = (),
+    on_interrupt: OnInterrupt | None = None,
+    terminate: bool = False,
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Makes a function a tool; it stays callable. The schema comes from its signature, the texts from its docstring.
+
+    Args:
+        read_only: It changes nothing, so an interruption cancels it; others are allowed to finish.
+        destructive: ``Options.confirm`` is asked before each call.
+        motion: It moves something.
+        timeout_s: Seconds for the body; default ``Options.tool_timeout_s``.
+        resources: What it needs to itself, such as ("base",).
+        terminate: Its result ends the run and is the reply.
+
+    Raises:
+        ToolDefinitionError: A parameter has no annotation or no schema.
+    """
+    traits = ToolTraits(
+        read_only=read_only,
+        destructive=destructive,
+        motion=motion,
+        timeout_s=timeout_s,
+        mode=mode,
+        resources=tuple(resources),
+        on_interrupt=on_interrupt or ("cancel" if read_only else "finish"),
+        terminate=terminate,
+    )
+
+    def decorate(body: Callable[..., Any]) -> Tool:
+        return Tool(body, traits, name=name, description=description)
+
+    return decorate if function is None else decorate(function)
+
+
+@overload
+def skill(function: Callable[..., Any], /) -> Tool: ...
+@overload
+def skill(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    destructive: bool = False,
+    motion: bool = True,
+    timeout_s: float | None = None,
+    mode: Mode = "sequential",
+    resources: Sequence[str] = (),
+    on_interrupt: OnInterrupt = "cancel",
+    stop: Callable[[], object] | None = None,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+def skill(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    destructive: bool = False,
+    motion: bool = True,
+    timeout_s: float | None = None,
+    mode: Mode = "sequential",
+    resources: Sequence[str] = (),
+    on_interrupt: OnInterrupt = "cancel",
+    stop: Callable[[], object] | None = None,
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Makes a function a skill: a goal that takes its time and can be cancelled.
+
+    A parameter annotated ``GoalHandle`` gets the goal; look at ``goal.cancelled`` or call ``goal.checkpoint()`` at
+    least every 50 ms. Returning ``ToolResult.error(text)`` says that the goal was not reached.
+
+    Args:
+        timeout_s: Seconds for the body; None: no limit.
+        stop: Stops the actuator; called first, on the thread of whoever cancels.
+
+    Raises:
+        ToolDefinitionError: A parameter has no annotation or no schema.
+    """
+    traits = ToolTraits(
+        destructive=destructive,
+        motion=motion,
+        timeout_s=timeout_s,
+        mode=mode,
+        resources=tuple(resources),
+        on_interrupt=on_interrupt,
+        is_skill=True,
+    )
+
+    def decorate(body: Callable[..., Any]) -> Tool:
+        return Tool(body, traits, name=name, description=description, stop=stop)
+
+    return decorate if function is None else decorate(function)
