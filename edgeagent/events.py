@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
-from edgeagent.messages import Message, ToolCall, ToolResult
+from edgeagent.messages import Message, ToolCall, ToolResult, Usage
 
 EndReason = Literal["completed", "aborted", "error", "budget", "stopped", "terminated", "denied"]
 
@@ -130,6 +130,10 @@ RunEvent = (
 )
 
 
+_NOT_JSON: Final = frozenset({"value", "data"})
+"""Fields that hold a builder's own objects of any size; the text beside them says what the model was told."""
+
+
 def as_dict(event: Event) -> dict[str, Any]:
     """The event as JSON-ready fields, with its ``kind`` first."""
     fields = {name: _plain(getattr(event, name)) for name in _field_names(event)}
@@ -142,14 +146,14 @@ def to_json(event: Event) -> str:
 
 
 def _field_names(value: Any) -> list[str]:
-    return [f.name for f in dataclasses.fields(value)]
+    return [f.name for f in dataclasses.fields(value) if f.name not in _NOT_JSON]
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses as dicts, without the fields that are empty; everything else as it is."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    """Messages, calls and results as dicts, without the fields that are empty; everything else as it is."""
+    if isinstance(value, (Message, ToolCall, ToolResult, Usage)):
         pairs = ((name, getattr(value, name)) for name in _field_names(value))
-        return {name: _plain(item) for name, item in pairs if item not in (None, "", ())}
+        return {name: _plain(item) for name, item in pairs if item is not None and item not in ("", ())}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
@@ -20,6 +22,7 @@ from edgeagent.messages import Message, as_message
 from edgeagent.tools import Tool, ToolRegistry
 from edgeagent.tools.workers import Workers
 
+logger = logging.getLogger(__name__)
 AbortMode = Literal["now", "after_turn"]
 
 
@@ -182,6 +185,7 @@ class Agent:
             if result.reason == "denied":
                 error = _violation(result)
         except Exception as raised:  # the model's; told to whoever waits, after the log is closed
+            logger.debug("run %s failed", run.id, exc_info=True)
             error = raised
             result = loop.close_after_error(run, raised)
         finally:
@@ -196,10 +200,8 @@ class Agent:
         handle.finish(result, error)
         wake = self._queues.take_wake()
         if wake is not None:
-            try:
+            with contextlib.suppress(BusyError):  # somebody was faster; that run takes the message up
                 wake()
-            except BusyError:
-                pass  # somebody was faster; that run takes the message up
 
     def _latched(self) -> str | None:
         """Why motion is blocked, or None."""
@@ -339,8 +341,9 @@ class Agent:
 
 
 def _violation(result: RunResult) -> PolicyViolationError:
-    denied = next(call for call in result.tool_calls if call.result is not None and call.result.status == "denied")
-    assert denied.result is not None
-    error = PolicyViolationError(denied.name, denied.result.text)
+    reasons = {
+        call.name: call.result.text for call in result.tool_calls if call.result and call.result.status == "denied"
+    }
+    error = PolicyViolationError(*next(iter(reasons.items())))
     error.result = result
     return error

@@ -19,7 +19,7 @@ from edgeagent.tools import Tool
 from edgeagent.tools.coerce import ArgumentError
 from edgeagent.tools.execution import Prepared, Refused
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 _POLL_S: Final = 0.02
 
 
@@ -72,7 +72,7 @@ class CallGates:
         try:
             reason = self._options.policy_check(call.name, dict(call.arguments))
         except Exception as error:  # a check that fails denies
-            _log.exception("policy_check raised")
+            logger.exception("policy_check raised")
             reason = f"the policy check failed: {error}"
         return _result(call, "denied", reason) if reason else None
 
@@ -106,7 +106,7 @@ class CallGates:
         try:
             answer = callback(prepared.call, stop_event)
         except Exception as error:  # a gate that fails stays shut
-            _log.exception("before_tool_call raised")
+            logger.exception("before_tool_call raised")
             return _result(prepared.call, "error", f"before_tool_call failed: {error}")
         if answer is None:
             return prepared
@@ -135,7 +135,7 @@ class CallGates:
             try:
                 answers.append(bool(question()))
             except Exception as error:  # the builder's code
-                _log.exception("confirm raised")
+                logger.exception("confirm raised")
                 answers.append(error)
             done.set()
 
@@ -147,15 +147,15 @@ class CallGates:
                 return False
         return answers[0]
 
-    def after(self, prepared: Prepared, result: ToolResult, stop_event: threading.Event) -> ToolResult:
+    def after(self, call: ToolCall, result: ToolResult, stop_event: threading.Event) -> ToolResult:
         """after_tool_call may patch the result."""
         callback = self._options.after_tool_call
         if callback is None:
             return result
         try:
-            patched = callback(prepared.call, result, stop_event)
+            patched = callback(call, result, stop_event)
         except Exception:  # the builder's code; the result stands
-            _log.exception("after_tool_call raised")
+            logger.exception("after_tool_call raised")
             return result
         return result if patched is None else patched
 

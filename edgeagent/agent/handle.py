@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from edgeagent.agent.result import RunResult
 from edgeagent.agent.run import Run
@@ -70,8 +70,7 @@ class RunHandle:
             raise TimeoutError(f"run {self.id} has not ended after {timeout} s; it goes on")
         if self._error is not None:
             raise self._error
-        assert self._result is not None
-        return self._result
+        return cast(RunResult, self._result)  # set before _done
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for the end, however the run ends; False when the time was over first."""
@@ -98,19 +97,15 @@ class RunHandle:
         """Called once, when the run's thread starts."""
         self._state = "running"
 
-    def finish(self, result: RunResult | None, error: BaseException | None) -> None:
+    def finish(self, result: RunResult, error: BaseException | None) -> None:
         """Called once, when the agent is idle again."""
         self._result, self._error = result, error
-        if error is not None:
-            self._state = "failed"
-        elif result is not None and result.reason == "aborted":
+        if result.reason == "aborted":
             self._state = "cancelled"
         else:
-            self._state = "failed" if result is None or result.reason == "error" else "completed"
+            self._state = "failed" if error is not None or result.reason == "error" else "completed"
         self._done.set()
 
     def on_thread_of_run(self) -> bool:
         """True on the loop's and the tools' threads of this run."""
         return self._run.is_inside()
-
-

@@ -21,7 +21,7 @@ from edgeagent.messages import Message, ToolCall, ToolResult, Usage, new_id
 from edgeagent.tools.dispatch import Dispatch, Limits
 from edgeagent.tools.execution import Execution
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 NO_REPLY: Final = "I could not finish that."
 _CONTINUE: Final = "Continue exactly where you stopped."
@@ -37,6 +37,8 @@ def drive(run: Run) -> RunResult:
     run.emit(events.AgentStart)
     pending = [run.task] if run.task is not None else run.drain("steering", "follow_up")
     pending += run.drain("steering") if run.task is not None else []
+    if not pending and (not run.history or run.history[-1].role == "assistant"):
+        return run.finish("completed", "")
     continued: list[str] = []
     while True:
         # 1. what this request holds for the first time
@@ -53,38 +55,30 @@ def drive(run: Run) -> RunResult:
             return fail(run, reply)
 
         # 3. its tools
-        cut = reply.stop_reason == "length"
-        results = act(run, reply.tool_calls, cut=cut) if reply.tool_calls else []
+        results = act(run, reply)
         if results and all(result.terminate for result in results):
             return terminate(run, reply, results)
         run.close_turn(reply, results)
-        if run.stopping() or run.stop_after_turn:
-            return run.finish("aborted", reply.text)
-        if any(result.status == "denied" for result in results):
-            return run.finish("denied", reply.text)
-        if asked_to_stop(run):
-            return run.finish("stopped", reply.text)
+        ended = end_reason(run, results)
+        if ended is not None:
+            return run.finish(ended, reply.text)
 
         # 4. what comes next
         if reply.tool_calls:
             pending = run.drain("steering")
-            if not run.budget.tools_allowed and all(result.status == "not_run" for result in results):
-                return out_of_budget(run)
-            if run.budget.spent and not (pending and run.budget.grant_one()) and not may_go_on(run):
+            if not tools_may_go_on(run, results, pending):
                 run.give_back(pending)
                 return out_of_budget(run)
             continue
-        if cut and len(continued) < run.options.max_continuations and not run.budget.spent:
-            continued.append(reply.text)
+        continued.append(reply.text)
+        if reply.stop_reason == "length" and len(continued) <= run.options.max_continuations and not run.budget.spent:
             pending = [Message.user(_CONTINUE, origin="continuation")]
             continue
-        text = "".join([*continued, reply.text])
         pending = next_messages(run)
         if not pending:
-            return run.finish("completed", text)
+            return run.finish("completed", "".join(continued))
         continued = []
-        granted = run.budget.grant() if pending[0].origin == "follow_up" else run.budget.grant_one()
-        if not granted:
+        if not (run.budget.grant() if pending[0].origin == "follow_up" else run.budget.grant_one()):
             run.give_back(pending)
             return out_of_budget(run)
 
@@ -143,8 +137,12 @@ def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
     return replace(message, stop_reason="error", error="the model's stream ended without saying why")
 
 
-def act(run: Run, calls: Sequence[ToolCall], *, cut: bool) -> list[ToolResult]:
+def act(run: Run, reply: Message) -> list[ToolResult]:
     """Executes the calls of a reply, or says why not, and commits one result message a call in the order asked."""
+    calls = reply.tool_calls
+    if not calls:
+        return []
+    cut = reply.stop_reason == "length"
     gates = CallGates(run)
     reporter = Reporter(run)
     run.calls += calls
@@ -199,6 +197,25 @@ def next_messages(run: Run) -> list[Message]:
             return pending
 
 
+def end_reason(run: Run, results: Sequence[ToolResult]) -> events.EndReason | None:
+    """Why the run ends after a turn that is complete, if it does."""
+    if run.stopping() or run.stop_after_turn:
+        return "aborted"
+    if any(result.status == "denied" for result in results):
+        return "denied"
+    return "stopped" if asked_to_stop(run) else None
+
+
+def tools_may_go_on(run: Run, results: Sequence[ToolResult], pending: Sequence[Message]) -> bool:
+    """Whether the budget allows the turn that answers these results; it may be extended on the way."""
+    refused = not run.budget.tools_allowed and all(result.status == "not_run" for result in results)
+    if not refused and not run.budget.spent:
+        return True
+    if not refused and pending and run.budget.grant_one():
+        return True
+    return may_go_on(run)
+
+
 def fail(run: Run, reply: Message) -> RunResult:
     """Ends after a stream that failed or was stopped."""
     aborted = reply.stop_reason == "aborted"
@@ -224,7 +241,7 @@ def asked_to_stop(run: Run) -> bool:
     try:
         return bool(callback(snapshot(run)))
     except Exception:  # the builder's code
-        _log.exception("should_stop_after_turn raised")
+        logger.exception("should_stop_after_turn raised")
         return False
 
 
@@ -235,7 +252,7 @@ def may_go_on(run: Run) -> bool:
     try:
         granted = bool(run.options.continue_confirm(run.budget.calls))
     except Exception:  # the builder's code; no answer is no
-        _log.exception("continue_confirm raised")
+        logger.exception("continue_confirm raised")
         return False
     return granted and run.budget.grant()
 

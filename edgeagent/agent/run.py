@@ -21,7 +21,7 @@ from edgeagent.messages import Message, ToolCall, ToolResult, Usage, new_id
 from edgeagent.tools import GoalHandle, ToolRegistry
 from edgeagent.tools.workers import Workers
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 _inside = threading.local()
 
 
@@ -93,7 +93,7 @@ class Run:
             try:
                 subscriber(event)
             except Exception:  # the builder's code must not break the loop
-                _log.exception("a subscriber raised at %s", event.kind)
+                logger.exception("a subscriber raised at %s", event.kind)
 
     # --- stopping ---------------------------------------------------------------------------------------------------
 

@@ -112,5 +112,3 @@ class Session:
     def _commit(self, messages: Sequence[Message]) -> None:
         with self._lock:
             self._messages = [message.copy() for message in messages]
-
-

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import difflib
 import json
-import math
+import sys
 from typing import Any, Final
 
 from edgeagent.errors import EdgeAgentError
 
 _BOOLEANS: Final = {"true": True, "false": False}
 _MAX_DEPTH: Final = 64
+_LARGEST: Final = sys.float_info.max
 
 
 class ArgumentError(EdgeAgentError):
@@ -124,7 +125,7 @@ def _number(value: Any, path: str) -> float | int:
             raise _wrong(value, "a number", path) from None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise _wrong(value, "a number", path)
-    if not math.isfinite(value):
+    if not abs(value) <= _LARGEST:  # not so for nan either
         raise _wrong(value, "a finite number", path)
     return value
 

@@ -5,6 +5,7 @@ Runs on the loop's thread, which alone emits; bodies run on workers. Knows nothi
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,17 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, Literal, Protocol
 
 from edgeagent.messages import ToolCall, ToolResult
-from edgeagent.tools.execution import Execution, Finished, Gates, Mailbox, Prepared, Progressed, Refused, Started
+from edgeagent.tools.execution import (
+    PATCHABLE,
+    Execution,
+    Finished,
+    Gates,
+    Mailbox,
+    Prepared,
+    Progressed,
+    Refused,
+    Started,
+)
 from edgeagent.tools.output import capped
 from edgeagent.tools.workers import MAX_ABANDONED, Busy, Workers
 
@@ -73,7 +84,7 @@ class Dispatch:
         """Executes what passed the gates, tells of what did not. Returns one result a call, in order."""
         for item in batch:
             if isinstance(item, Refused):
-                self._end(item, item.result)
+                self._refuse(item, item.result)
         for group in _groups([item for item in batch if isinstance(item, Prepared)], self._limits.mode):
             waiting = list(group)
             while waiting or self._running:
@@ -97,7 +108,7 @@ class Dispatch:
             if busy is not None and busy.abandoned:
                 refusal = _blocked(call, f"{busy.resource} is still busy with {busy.holder}")
             if refusal is not None:
-                self._end(prepared, refusal)
+                self._refuse(prepared, refusal)
             else:
                 still_waiting.append(prepared)
         return still_waiting
@@ -163,7 +174,7 @@ class Dispatch:
                 execution.interrupt()
                 text = f"{call.name} took longer than {execution.prepared.timeout_s:g} s"
                 result = ToolResult(call.id, call.name, "timed_out", text)
-                self._abandon(execution, self._gates.after(execution.prepared, result, execution.stop_event))
+                self._abandon(execution, self._gates.after(call, result, execution.stop_event))
             elif reason is not None and (traits.on_interrupt == "cancel" or reason == "safety_stop"):
                 execution.interrupt()
                 if execution.interrupted_s is not None and now - execution.interrupted_s >= self._limits.grace_s:
@@ -174,6 +185,12 @@ class Dispatch:
         self._workers.abandon(execution.prepared.call.id)
         del self._running[execution.prepared.call.id]
         self._end(execution.prepared, result)
+
+    def _refuse(self, item: Prepared | Refused, result: ToolResult) -> None:
+        """Ends a call that no worker saw."""
+        if result.status in PATCHABLE:
+            result = self._gates.after(item.call, result, threading.Event())
+        self._end(item, result)
 
     def _end(self, item: Prepared | Refused, result: ToolResult) -> None:
         traits = None if item.tool is None else item.tool.traits

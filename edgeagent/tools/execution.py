@@ -20,7 +20,8 @@ from edgeagent.tools.output import as_result
 from edgeagent.tools.tool import Tool, ToolContext
 from edgeagent.tools.workers import Workers
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
+PATCHABLE: Final = frozenset({"ok", "error", "unknown", "invalid", "blocked", "timed_out"})
 _GOAL_STATES: Final[dict[str, GoalState]] = {"ok": "succeeded", "interrupted": "cancelled"}
 
 
@@ -51,7 +52,9 @@ class Gates(Protocol):
 
     def enter_worker(self) -> None: ...
     def before(self, prepared: Prepared, stop_event: threading.Event) -> Prepared | ToolResult: ...
-    def after(self, prepared: Prepared, result: ToolResult, stop_event: threading.Event) -> ToolResult: ...
+    def after(self, call: ToolCall, result: ToolResult, stop_event: threading.Event) -> ToolResult:
+        """May patch a result; called for the statuses in ``PATCHABLE`` only."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ class Execution:
         try:
             result = self._call()
         except Exception as error:  # a gate raised: the top of this thread
-            _log.exception("the gates of %s raised", self.prepared.call.name)
+            logger.exception("the gates of %s raised", self.prepared.call.name)
             result = self._result("error", f"{type(error).__name__}: {error}")
         finally:
             self._workers.returned(self.prepared.call.id)
@@ -130,15 +133,16 @@ class Execution:
         self._gates.enter_worker()
         verdict = self._gates.before(self.prepared, self.stop_event)
         if isinstance(verdict, ToolResult):
-            return verdict
-        self.prepared = verdict
-        if self.stop_event.is_set():
-            return self._result("not_run", "stopped before it began")
-        self.started_s = time.monotonic()
-        self._mailbox.put(Started(self))
-        result = self._body()
-        if result.status in ("ok", "error"):
-            result = self._gates.after(self.prepared, result, self.stop_event)
+            result = verdict
+        elif self.stop_event.is_set():
+            result = self._result("not_run", "stopped before it began")
+        else:
+            self.prepared = verdict
+            self.started_s = time.monotonic()
+            self._mailbox.put(Started(self))
+            result = self._body()
+        if result.status in PATCHABLE:
+            result = self._gates.after(self.prepared.call, result, self.stop_event)
         return result
 
     def _body(self) -> ToolResult:
@@ -153,7 +157,7 @@ class Execution:
         except GoalCancelled:
             result = self._result("interrupted", "cancelled")
         except Exception as error:  # the builder's code
-            _log.info("tool %s raised", call.name, exc_info=True)
+            logger.info("tool %s raised", call.name, exc_info=True)
             text = str(error)
             result = self._result("error", f"{type(error).__name__}: {text}" if text else type(error).__name__)
         stopped = self.stop_event.is_set() or (self.goal is not None and self.goal.cancelled)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from edgeagent.errors import EdgeAgentError
 
 GoalState = Literal["pending", "running", "succeeded", "failed", "cancelled"]
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class GoalCancelled(EdgeAgentError):
@@ -75,7 +75,7 @@ class GoalHandle:
             try:
                 self._stop()
             except Exception:  # the robot builder's code; the cancellation itself must not fail
-                _log.exception("the stop function of a goal raised")
+                logger.exception("the stop function of a goal raised")
         return True
 
     def checkpoint(self) -> None:

@@ -1,0 +1,271 @@
+"""Stopping: at once, truthfully, and without waiting for what does not come back."""
+
+import threading
+import time
+
+import pytest
+
+from edgeagent import Agent, BusyError, GoalHandle, Options, ToolContext, skill, tool
+from edgeagent.testing import ScriptedLLM, call
+
+LIMIT_S = 10
+
+
+def started(handle, name=None):
+    """Waits for the first tool to start."""
+    return next(e for e in handle.events() if e.kind == "tool_execution_start" and name in (None, e.call.name))
+
+
+@tool(read_only=True)
+def watch(ctx: ToolContext) -> str:
+    """Waits until it is stopped."""
+    ctx.stop_event.wait(LIMIT_S)
+    return "saw nothing"
+
+
+@skill
+def move(goal: GoalHandle) -> str:
+    """Moves until it is cancelled."""
+    while not goal.cancel_event.wait(0.01):
+        pass
+    goal.checkpoint()
+    return "arrived"
+
+
+def test_abort_after_the_fifth_token_lets_at_most_one_more_out():
+    llm = ScriptedLLM(" ".join(["word"] * 100), token_delay_s=0.02)
+    agent = Agent("a", llm=llm)
+    handle = agent.start("talk")
+    updates = 0
+    for event in handle.events():
+        updates += event.kind == "message_update"
+        if updates == 5:
+            assert agent.abort()
+            break
+    result = handle.result(LIMIT_S)
+    assert llm.emitted <= 6
+    assert (result.reason, result.abort_reason) == ("aborted", "user")
+    assert result.reply.split() == ["word"] * llm.emitted
+    assert result.messages[-1].text == result.reply, "what was said is kept"
+    assert handle.state == "cancelled"
+
+
+def test_an_abort_is_not_remembered_for_a_later_run():
+    agent = Agent("a", llm=ScriptedLLM("hi"))
+    assert agent.abort() is False
+    assert agent.run("x").reason == "completed"
+
+
+def test_the_callers_stop_event_aborts():
+    stop = threading.Event()
+    handle = Agent("a", llm=ScriptedLLM([call("watch")], "x"), tools=[watch]).start("go", stop_event=stop)
+    started(handle)
+    stop.set()
+    result = handle.result(LIMIT_S)
+    assert (result.reason, result.tool_calls[0].result.status) == ("aborted", "interrupted")
+
+
+def test_abort_during_the_first_of_three_sequential_calls():
+    llm = ScriptedLLM([call("move"), call("move"), call("watch")], "x")
+    agent = Agent("a", llm=llm, tools=[move, watch])
+    handle = agent.start("go")
+    started(handle)
+    agent.abort()
+    result = handle.result(LIMIT_S)
+    assert [c.result.status for c in result.tool_calls] == ["interrupted", "not_run", "not_run"]
+    assert len([m for m in result.messages if m.role == "tool"]) == 3, "every call has exactly one result"
+    assert llm.remaining == 1
+
+
+def test_a_tool_that_changes_something_is_waited_for():
+    release = threading.Event()
+
+    @tool
+    def write() -> str:
+        """Writes."""
+        release.wait(LIMIT_S)
+        return "written"
+
+    agent = Agent("a", llm=ScriptedLLM([call("write")], "x"), tools=[write])
+    handle = agent.start("go")
+    started(handle)
+    agent.abort()
+    assert not handle.wait(0.1)
+    release.set()
+    result = handle.result(LIMIT_S)
+    assert (result.reason, result.tool_calls[0].result.status) == ("aborted", "ok")
+
+
+def test_a_safety_stop_interrupts_that_tool_too_and_reaches_the_actuator_on_the_callers_thread():
+    stopped_on = []
+
+    @skill(stop=lambda: stopped_on.append(threading.current_thread().name))
+    def drive(goal: GoalHandle) -> str:
+        """Drives."""
+        goal.cancel_event.wait(LIMIT_S)
+        return "halted"
+
+    agent = Agent("a", llm=ScriptedLLM([call("drive")], "x"), tools=[drive])
+    handle = agent.start("go")
+    started(handle)
+    agent.follow_up("later")
+    agent.abort("safety_stop")
+    assert stopped_on == [threading.current_thread().name]
+    result = handle.result(LIMIT_S)
+    assert result.abort_reason == "safety_stop"
+    assert (result.tool_calls[0].result.status, result.tool_calls[0].result.text) == ("interrupted", "halted")
+    assert not agent.has_pending, "a safety stop empties the queues"
+    assert len(stopped_on) == 1
+
+
+def test_who_does_not_come_back_in_time_has_an_unknown_outcome_and_delays_nobody():
+    release = threading.Event()
+
+    @tool(read_only=True, resources=("camera",))
+    def hang() -> str:
+        """Hangs."""
+        release.wait(LIMIT_S)
+        return "late"
+
+    @tool(resources=("camera",))
+    def picture() -> str:
+        """Takes a picture."""
+        return "click"
+
+    llm = ScriptedLLM([call("hang")], [call("picture")], "blocked", [call("picture")], "ok")
+    agent = Agent("a", llm=llm, tools=[hang, picture], options=Options(abort_grace_s=0.05))
+    handle = agent.start("go")
+    started(handle)
+    agent.abort()
+    assert handle.result(LIMIT_S).tool_calls[0].result.status == "outcome_unknown"
+
+    blocked = agent.run("take a picture").tool_calls[0].result
+    assert (blocked.status, blocked.text) == ("blocked", "camera is still busy with hang")
+    release.set()
+    while agent._workers.abandoned:
+        threading.Event().wait(0.01)
+    assert agent.run("take a picture").tool_calls[0].result.text == "click"
+
+
+def test_a_tool_over_its_time_is_reported_and_its_late_result_dropped():
+    release = threading.Event()
+
+    @tool(timeout_s=0.05)
+    def slow() -> str:
+        """Slow."""
+        release.wait(LIMIT_S)
+        return "late"
+
+    @tool
+    def quick() -> str:
+        """Quick."""
+        return "quick"
+
+    begin = time.monotonic()
+    result = Agent("a", llm=ScriptedLLM([call("slow"), call("quick")], "ok"), tools=[slow, quick]).run("go")
+    assert time.monotonic() - begin < LIMIT_S / 2
+    release.set()
+    assert [(c.result.status, c.result.text) for c in result.tool_calls] == [
+        ("timed_out", "slow took longer than 0.05 s"),
+        ("ok", "quick"),
+    ]
+
+
+def test_the_deadline_aborts():
+    result = Agent("a", llm=ScriptedLLM([call("watch")], "x"), tools=[watch], options=Options(deadline_s=0.05)).run(
+        "go"
+    )
+    assert (result.reason, result.abort_reason) == ("aborted", "deadline")
+
+
+def test_after_turn_lets_the_turn_end():
+    @tool
+    def step() -> str:
+        """Steps."""
+        agent.abort("enough", mode="after_turn")
+        return "stepped"
+
+    llm = ScriptedLLM([call("step")], "never")
+    agent = Agent("a", llm=llm, tools=[step])
+    result = agent.run("go")
+    assert (result.reason, result.abort_reason, result.tool_calls[0].result.text) == ("aborted", "enough", "stepped")
+    assert llm.remaining == 1
+
+
+def test_a_second_run_of_a_busy_agent_is_refused():
+    agent = Agent("a", llm=ScriptedLLM([call("watch")], "x"), tools=[watch])
+    handle = agent.start("go")
+    started(handle)
+    with pytest.raises(BusyError, match="in the middle of a run"):
+        agent.start("again")
+    with pytest.raises(BusyError):
+        agent.reset()
+    handle.cancel()
+    handle.result(LIMIT_S)
+    agent.reset()
+
+
+def test_a_goal_can_be_cancelled_through_the_handle():
+    agent = Agent("a", llm=ScriptedLLM([call("move")], "stopped"), tools=[move])
+    handle = agent.start("go")
+    call_id = started(handle).call.id
+    goal = handle.goals[call_id]
+    assert goal.state == "running"
+    assert goal.cancel() is True
+    assert goal.cancel() is False
+    result = handle.result(LIMIT_S)
+    assert (result.reason, result.tool_calls[0].result.status) == ("completed", "interrupted")
+    assert goal.state == "cancelled"
+
+
+def test_after_a_skill_that_failed_later_motion_of_the_reply_is_not_run():
+    @skill
+    def back_up() -> str:
+        """Backs up."""
+        from edgeagent import ToolResult
+
+        return ToolResult.error("blocked by a wall")
+
+    @tool(motion=True)
+    def turn() -> str:
+        """Turns."""
+        return "turned"
+
+    @tool
+    def light() -> str:
+        """Lights."""
+        return "on"
+
+    llm = ScriptedLLM([call("back_up"), call("turn"), call("light")], "hm")
+    result = Agent("a", llm=llm, tools=[back_up, turn, light]).run("go")
+    assert [c.result.status for c in result.tool_calls] == ["error", "not_run", "ok"]
+    assert "back_up did not succeed" in result.tool_calls[1].result.text
+
+
+def test_a_tripped_latch_blocks_motion_only():
+    class Latch:
+        state = "tripped"
+
+    @tool
+    def look() -> str:
+        """Looks."""
+        return "seen"
+
+    agent = Agent("a", llm=ScriptedLLM([call("move"), call("look")], "x"), tools=[move, look], latch=Latch())
+    result = agent.run("go")
+    assert [c.result.status for c in result.tool_calls] == ["blocked", "ok"]
+
+
+def test_two_agents_on_one_model_do_not_mix_and_aborting_one_does_not_wait_for_the_other():
+    llm = ScriptedLLM(" ".join(["long"] * 200), "short", token_delay_s=0.02)
+    first, second = Agent("first", llm=llm), Agent("second", llm=llm)
+    running = first.start("a")
+    next(e for e in running.events() if e.kind == "message_update")
+    waiting = second.start("b")
+    next(e for e in waiting.events() if e.kind == "message_start" and e.message.role == "assistant")
+    second.abort()
+    assert waiting.result(LIMIT_S).reason == "aborted"
+    assert running.state == "running"
+    first.abort()
+    assert running.result(LIMIT_S).reason == "aborted"
+    assert [[m.text for m in r.messages] for r in llm.requests] == [["a"]], "an aborted waiter leaves the queue"

@@ -1,0 +1,96 @@
+"""History across runs."""
+
+import threading
+
+import pytest
+
+from edgeagent import Agent, EdgeAgentError, Message, Session, Usage, tool
+from edgeagent.testing import ScriptedLLM, call
+
+LIMIT_S = 10
+
+
+def test_the_second_step_sees_the_first():
+    llm = ScriptedLLM("A", "B")
+    with Session(Agent("a", llm=llm)) as session:
+        session.step("one")
+        result = session.step("two")
+        assert [m.text for m in llm.requests[1].messages] == ["one", "A", "two"]
+        assert [m.text for m in result.new_messages] == ["two", "B"]
+        assert [m.text for m in session.messages()] == ["one", "A", "two", "B"]
+
+
+def test_usage_adds_up_and_survives_a_reset():
+    llm = ScriptedLLM({"text": "A", "usage": Usage(10, 1)}, {"text": "B", "usage": Usage(20, 2)})
+    session = Session(Agent("a", llm=llm))
+    session.step("one")
+    session.reset()
+    session.step("two")
+    assert session.usage == Usage(30, 3)
+    assert [m.text for m in session.messages()] == ["two", "B"]
+
+
+def test_messages_is_a_copy():
+    @tool
+    def note(x: list[int]) -> str:
+        """Notes."""
+        return "noted"
+
+    session = Session(Agent("a", llm=ScriptedLLM([call("note", x=[1])], "ok"), tools=[note]))
+    session.step("go")
+    session.messages()[1].tool_calls[0].arguments["x"].append(2)
+    assert session.messages()[1].tool_calls[0].arguments == {"x": [1]}
+
+
+def test_an_interrupted_step_keeps_what_was_said_and_done():
+    llm = ScriptedLLM(" ".join(["word"] * 100), "B", token_delay_s=0.02)
+    session = Session(Agent("a", llm=llm))
+    handle = session.start("one")
+    next(e for e in handle.events() if e.kind == "message_update")
+    assert session.abort()
+    said = handle.result(LIMIT_S).reply
+    session.step("two")
+    assert [m.text for m in llm.requests[1].messages] == ["one", said, "two"]
+
+
+def test_a_failed_step_leaves_the_session_usable():
+    session = Session(Agent("a", llm=ScriptedLLM(OSError("gone"), "B")))
+    with pytest.raises(OSError, match="gone"):
+        session.step("one")
+    assert session.step("two").reply == "B"
+
+
+def test_a_woken_run_has_the_sessions_history():
+    llm = ScriptedLLM("A", "B")
+    session = Session(Agent("a", llm=llm))
+    session.step("one")
+    session.follow_up("timer", wake=True).result(LIMIT_S)
+    assert [m.text for m in llm.requests[1].messages] == ["one", "A", "timer"]
+    assert len(session.messages()) == 4
+
+
+def test_runs_of_another_session_or_of_the_agent_itself_stay_apart():
+    agent = Agent("a", llm=ScriptedLLM("A", "B", "C"))
+    first, second = Session(agent), Session(agent)
+    first.step("one")
+    second.step("two")
+    agent.run("three")
+    assert [[m.text for m in s.messages()] for s in (first, second)] == [["one", "A"], ["two", "B"]]
+
+
+def test_close_stops_the_run_and_takes_no_more():
+    session = Session(Agent("a", llm=ScriptedLLM(" ".join(["word"] * 100), token_delay_s=0.02)))
+    handle = session.start("one")
+    next(e for e in handle.events() if e.kind == "message_update")
+    session.close()
+    session.close()
+    assert handle.state == "cancelled"
+    assert not [t for t in threading.enumerate() if t.name == "agent-a"]
+    with pytest.raises(EdgeAgentError, match="closed"):
+        session.step("two")
+
+
+def test_steering_from_a_message_object_keeps_its_text():
+    session = Session(Agent("a", llm=ScriptedLLM("A")))
+    session.steer(Message.user("hello"), wake=True).result(LIMIT_S)
+    assert session.messages()[0].origin == "steering"

@@ -1,0 +1,289 @@
+"""What runs beside what, what waits, and what its output becomes."""
+
+import threading
+import time
+
+import pytest
+
+from edgeagent import Agent, Options, ToolContext, ToolMode, ToolRegistry, skill, tool
+from edgeagent.errors import ToolDefinitionError
+from edgeagent.testing import ScriptedLLM, call
+from edgeagent.tools.output import capped
+
+LIMIT_S = 10
+
+
+def results(tools, calls, **options):
+    """The results of one batch, in the order asked."""
+    agent = Agent("a", llm=ScriptedLLM(calls, "done"), tools=tools, options=Options(**options))
+    return [made.result for made in agent.run("go").tool_calls]
+
+
+class Recorder:
+    """Tools that note when they run, and how many at once."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.now, self.peak, self.order = 0, 0, []
+
+    def body(self, name, barrier=None):
+        with self.lock:
+            self.now += 1
+            self.peak = max(self.peak, self.now)
+            self.order.append(f"+{name}")
+        if barrier is not None:
+            barrier.wait(LIMIT_S)
+        else:
+            threading.Event().wait(0.01)
+        with self.lock:
+            self.now -= 1
+            self.order.append(f"-{name}")
+        return name
+
+
+def test_three_calls_that_meet_at_a_barrier_finish_in_source_order():
+    barrier = threading.Barrier(3)
+    seen = Recorder()
+
+    @tool
+    def meet(name: str) -> str:
+        """Meets."""
+        return seen.body(name, barrier)
+
+    made = results([meet], [call("meet", name=n) for n in "abc"])
+    assert [r.text for r in made] == ["a", "b", "c"]
+
+
+def test_no_more_run_at_once_than_allowed():
+    seen = Recorder()
+    barrier = threading.Barrier(4)
+
+    @tool
+    def work(name: str) -> str:
+        """Works."""
+        return seen.body(name, barrier)
+
+    results([work], [call("work", name=str(i)) for i in range(12)], max_concurrent_tools=4)
+    assert seen.peak == 4
+
+
+def test_batch_mode_keeps_source_order_around_a_skill():
+    seen = Recorder()
+    barrier = threading.Barrier(2)
+
+    @tool
+    def read(name: str) -> str:
+        """Reads."""
+        return seen.body(name, barrier)
+
+    @skill
+    def move(name: str) -> str:
+        """Moves."""
+        return seen.body(name)
+
+    results([read, move], [call("read", name="r1"), call("read", name="r2"), call("move", name="m")])
+    assert set(seen.order[:4]) == {"+r1", "+r2", "-r1", "-r2"}
+    assert seen.order[4:] == ["+m", "-m"]
+
+    barrier = threading.Barrier(1)
+    seen.order.clear()
+    results([read, move], [call("move", name="m"), call("read", name="r")])
+    assert seen.order == ["+m", "-m", "+r", "-r"]
+
+
+def test_sequential_mode_runs_each_alone():
+    seen = Recorder()
+
+    @tool
+    def read(name: str) -> str:
+        """Reads."""
+        return seen.body(name)
+
+    results([read], [call("read", name=n) for n in "ab"], tool_execution_mode=ToolMode.SEQUENTIAL)
+    assert seen.order == ["+a", "-a", "+b", "-b"]
+
+
+def test_parallel_mode_gathers_parallel_tools_across_a_sequential_one():
+    seen = Recorder()
+    barrier = threading.Barrier(2)
+
+    @tool
+    def read(name: str) -> str:
+        """Reads."""
+        return seen.body(name, barrier)
+
+    @tool(mode="sequential")
+    def alone(name: str) -> str:
+        """Alone."""
+        return seen.body(name)
+
+    made = [call("read", name="r1"), call("alone", name="x"), call("read", name="r2")]
+    assert [r.text for r in results([read, alone], made, tool_execution_mode=ToolMode.PARALLEL)] == ["r1", "x", "r2"]
+    assert seen.order[4:] == ["+x", "-x"]
+
+
+def test_calls_that_name_a_common_resource_never_overlap():
+    seen = Recorder()
+
+    @tool(resources=("arm",))
+    def grip(name: str) -> str:
+        """Grips."""
+        return seen.body(name)
+
+    @tool(resources=("arm", "base"))
+    def carry(name: str) -> str:
+        """Carries."""
+        return seen.body(name)
+
+    made = [call("grip", name="a"), call("carry", name="b"), call("grip", name="c")]
+    assert [r.text for r in results([grip, carry], made)] == ["a", "b", "c"]
+    assert seen.peak == 1
+
+
+def test_progress_reaches_the_log_until_the_result_is_in():
+    late = []
+
+    @tool
+    def count(ctx: ToolContext) -> str:
+        """Counts."""
+        for i in range(3):
+            ctx.progress(i)
+        late.append(ctx)
+        return "counted"
+
+    agent = Agent("a", llm=ScriptedLLM([call("count")], "x"), tools=[count], deps={"some": "deps"})
+    handle = agent.start("go")
+    updates = [e.update for e in handle.events() if e.kind == "tool_execution_update"]
+    assert updates == [0, 1, 2]
+    late[0].progress("too late")
+    assert late[0].deps == {"some": "deps"}
+    assert late[0].agent.agent_name == "a"
+
+
+def test_an_async_tool_runs_on_its_worker():
+    import asyncio
+
+    @tool
+    async def nap(s: float) -> str:
+        """Naps."""
+        await asyncio.sleep(s)
+        return threading.current_thread().name
+
+    assert results([nap], [call("nap", s=0)])[0].text == "tool-nap"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("as it is", "as it is"), (None, "done"), ({"a": [1, 2.5]}, '{"a": [1, 2.5]}'), (("ä",), '["ä"]'), (True, "true")],
+)
+def test_what_a_body_returns_becomes_text(value, text):
+    @tool
+    def give() -> object:
+        """Gives."""
+        return value
+
+    made = results([give], [call("give")])[0]
+    assert (made.status, made.text, made.value) == ("ok", text, value)
+
+
+def circular():
+    loop: list[object] = []
+    loop.append(loop)
+    return loop
+
+
+@pytest.mark.parametrize("make", [threading.Lock, circular])
+def test_what_json_cannot_hold_is_an_error_that_says_that_the_tool_ran(make):
+    @tool
+    def give() -> object:
+        """Gives."""
+        return make()
+
+    made = results([give], [call("give")])[0]
+    assert made.status == "error"
+    assert "give ran, but what it returned cannot be shown" in made.text
+
+
+def test_ten_megabytes_are_cut_in_the_middle():
+    @tool
+    def dump() -> str:
+        """Dumps."""
+        return "<" + "x" * 10_000_000 + ">"
+
+    made = results([dump], [call("dump")], tool_output_limit=1000)[0]
+    assert len(made.text) == 1000
+    assert made.text.startswith("<x")
+    assert made.text.endswith("x>")
+    assert "9999002 of 10000002 characters left out" in made.text
+    assert len(made.value) == 10_000_002
+
+
+@pytest.mark.parametrize("limit", [10, 60, 100, 1000])
+def test_a_capped_text_is_as_long_as_allowed_or_just_its_note(limit):
+    text = capped("y" * 500, limit)
+    assert len(text) <= max(limit, 70)
+    assert (text == "y" * 500) == (limit >= 500)
+
+
+def test_sixteen_bodies_that_never_came_back_are_enough():
+    release = threading.Event()
+    ran = []
+
+    @tool(timeout_s=0.01)
+    def stuck(i: int) -> str:
+        """Sticks."""
+        release.wait(LIMIT_S)
+        return ""
+
+    @tool
+    def fine() -> str:
+        """Fine."""
+        ran.append(1)
+        return "fine"
+
+    calls = [call("stuck", i=i) for i in range(16)]
+    agent = Agent("a", llm=ScriptedLLM(calls, [call("fine")], "x", [call("fine")], "y"), tools=[stuck, fine])
+    begin = time.monotonic()
+    result = agent.run("go")
+    assert time.monotonic() - begin < LIMIT_S / 2
+    assert [c.result.status for c in result.tool_calls] == ["timed_out"] * 16 + ["blocked"]
+    release.set()
+    while agent._workers.abandoned:
+        threading.Event().wait(0.01)
+    assert agent.run("again").tool_calls[0].result.text == "fine"
+
+
+def test_two_tools_of_one_name_are_refused():
+    @tool
+    def drive() -> str:
+        """One."""
+        return ""
+
+    @tool(name="drive")
+    def other() -> str:
+        """Two."""
+        return ""
+
+    with pytest.raises(ToolDefinitionError, match="two tools are called 'drive'"):
+        Agent("a", tools=[drive, other])
+
+
+def test_tools_may_change_between_turns():
+    @tool
+    def learn() -> str:
+        """Learns."""
+
+        def dance() -> str:
+            """Dances."""
+            return "dancing"
+
+        agent.tools.add(dance)
+        return "learnt"
+
+    llm = ScriptedLLM([call("learn")], [call("dance")], "x")
+    agent = Agent("a", llm=llm, tools=[learn])
+    assert [c.result.text for c in agent.run("go").tool_calls] == ["learnt", "dancing"]
+    assert [t.name for t in llm.requests[1].tools] == ["learn", "dance"]
+    agent.tools.remove("dance")
+    assert "dance" not in agent.tools
+    assert isinstance(agent.tools, ToolRegistry)
