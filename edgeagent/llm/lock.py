@@ -38,3 +38,13 @@ class InferenceLock:
         finally:
             self._owner = None
             self._lock.release()
+
+    @contextmanager
+    def attempt(self) -> Iterator[bool]:
+        """Takes the model if nobody has it; gives False when somebody does, and then holds nothing."""
+        held = self._lock.acquire(blocking=False)
+        try:
+            yield held
+        finally:
+            if held:
+                self._lock.release()

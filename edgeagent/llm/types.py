@@ -47,7 +47,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class TextEnd:
-    """The whole text of the reply, once it is complete."""
+    """The whole text of the reply, once it is complete. Where it differs from the deltas, this is right."""
 
     text: str
 
@@ -59,6 +59,8 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingEnd:
+    """The whole reasoning so far, where a block of it ends; text that came before may have been part of it."""
+
     text: str
 
 
@@ -125,8 +127,10 @@ def drain(stream: Iterable[LLMEvent]) -> Message:
                 stop_reason, error, usage = "error", message, spent
             case End(reason, spent):
                 stop_reason, error, usage = reason, None, spent
-            case TextEnd() | ThinkingEnd():
-                pass
+            case TextEnd(whole):  # what left as text may turn out to have been reasoning
+                text = [whole]
+            case ThinkingEnd(whole):
+                thinking = [whole]
     return Message(
         "assistant",
         "".join(text),

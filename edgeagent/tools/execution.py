@@ -5,7 +5,6 @@ The worker posts what happens to a mailbox that the dispatching thread reads; it
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import threading
@@ -152,6 +151,8 @@ class Execution:
         try:
             value = tool.function(**self.prepared.values, **self._injected())
             if inspect.isawaitable(value):
+                import asyncio  # a quarter of this package's import time, for async tools only
+
                 value = asyncio.run(_awaited(value))
             result = as_result(call, value)
         except GoalCancelled:

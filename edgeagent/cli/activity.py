@@ -1,0 +1,98 @@
+"""What an agent does, as short lines for a person: ``→ drive 2.0`` when a tool starts, ``← drove forward 2 m`` at its end.
+
+Turns events into lines; knows nothing of where they are shown.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from edgeagent import events
+from edgeagent.cli.streams import Tone
+from edgeagent.cli.text import printable
+from edgeagent.messages import ToolCall, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line to show. ``tone`` is how."""
+
+    text: str
+    tone: Tone = "dim"
+
+
+class Activity:
+    """The tools of the runs of one agent, one event after the other."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, ToolCall] = {}
+        self._told_error = False
+
+    @property
+    def running(self) -> tuple[ToolCall, ...]:
+        """The calls whose tools work at this moment."""
+        return tuple(self._running.values())
+
+    def lines(self, event: events.Event) -> list[Line]:
+        """What to show for an event; most have nothing to show."""
+        match event:
+            case events.AgentStart():
+                self._running.clear()
+                self._told_error = False
+            case events.ToolExecutionStart(call=call):
+                self._running[call.id] = call
+                return [Line(f"  → {call_text(call)}")]
+            case events.ToolExecutionEnd(call=call, result=result):
+                return self._ended(call, result)
+            case events.Notice(level=level, text=text):
+                return [Line(f"  {printable(text)}", "dim" if level == "info" else "warning")]
+            case events.AgentError(error=error) if error != "aborted":
+                self._told_error = True
+                return [Line(f"error: {printable(error)}", "error")]
+            case events.AgentEnd(reason=reason, abort_reason=abort_reason):
+                return self._end(reason, abort_reason)
+        return []
+
+    def _ended(self, call: ToolCall, result: ToolResult) -> list[Line]:
+        started = self._running.pop(call.id, None)
+        tone: Tone = "error" if result.is_error else "dim"
+        whose = f"{call.name}: " if self._running else ""
+        told = Line(f"  ← {whose}{result_text(result)}", tone)
+        return [told] if started is not None else [Line(f"  → {call_text(call)}"), told]
+
+    def _end(self, reason: str, abort_reason: str | None) -> list[Line]:
+        match reason, abort_reason:
+            case "aborted", "safety_stop":
+                return [Line("■ stopped", "error")]
+            case "aborted", "deadline":
+                return [Line("■ stopped: its time was over (--deadline)", "error")]
+            case "aborted", "user":
+                return [Line("■ interrupted", "warning")]
+            case "aborted", other:
+                return [Line(f"■ stopped: {other}", "warning")]
+            case "denied", _:
+                return [Line("■ not allowed", "error")]
+            case "error", _ if not self._told_error:
+                return [Line("error: the model failed", "error")]
+        return []
+
+
+def call_text(call: ToolCall) -> str:
+    """The call as a person would jot it down: ``set_light kitchen on=true`` is ``set_light kitchen true``."""
+    if call.raw is not None and not call.arguments:
+        return f"{call.name} {call.raw}"
+    return " ".join([call.name, *(_value(value) for value in call.arguments.values())])
+
+
+def result_text(result: ToolResult) -> str:
+    """What came out, with the status where the text alone would mislead."""
+    prefix = {"interrupted": "interrupted: ", "not_run": "not run: ", "outcome_unknown": ""}.get(result.status, "")
+    return f"{prefix}{result.text}" if result.text else prefix + result.status
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=repr)

@@ -1,0 +1,66 @@
+"""How a command ends: exit codes, signals, and errors as one line instead of a traceback."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+import typer
+
+from edgeagent.cli import streams
+from edgeagent.errors import ConfigError, EdgeAgentError, ModelError, ToolDefinitionError
+
+FAILED: Final = 1
+USAGE: Final = 2
+MODEL: Final = 3
+INTERRUPTED: Final = 128 + signal.SIGINT
+BROKEN_PIPE: Final = 128 + signal.SIGPIPE
+TERMINATION: Final = (signal.SIGTERM, signal.SIGHUP)
+
+
+def code_of(error: BaseException) -> int:
+    """The exit code for an error. What a model raised that is not ours is a model error too."""
+    match error:
+        case ConfigError() | ToolDefinitionError():
+            return USAGE
+        case ModelError():
+            return MODEL
+        case EdgeAgentError():
+            return FAILED
+        case _:
+            return MODEL
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Around a command: SIGTERM and SIGHUP leave it in order, errors are told in a line, and the exit code is right."""
+    streams.prepare()
+    before = {number: signal.getsignal(number) for number in TERMINATION}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, _terminate)
+    try:
+        yield
+    except EdgeAgentError as error:
+        streams.complain(str(error))
+        if isinstance(error, streams.OutputError):
+            streams.silence_stdout()
+        raise typer.Exit(code_of(error)) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        streams.silence_stdout()
+        raise typer.Exit(BROKEN_PIPE) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    """Leaves through every ``finally``, once: a second signal must not disturb the tidying up."""
+    for each in TERMINATION:
+        signal.signal(each, signal.SIG_IGN)
+    raise SystemExit(128 + number)

@@ -1,0 +1,69 @@
+"""The options that the commands share, and the settings that they add up to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgeagent.config import Config, load_config
+
+_HOUSE = "Simulated house"
+_SETTINGS = "Settings"
+
+Model = Annotated[
+    str | None,
+    typer.Option("--model", metavar="NAME|PATH", help="A model of the catalogue, or a .gguf file. [dim](nano)[/]"),
+]
+App = Annotated[
+    Path | None,
+    typer.Option("--app", metavar="FILE.py", help="Your own robot: a file that defines agent, or build(llm)."),
+]
+Deadline = Annotated[
+    float | None,
+    typer.Option(
+        "--deadline", metavar="SECONDS", help="Abort a run after so many seconds of the robot's time. [dim](120)[/]"
+    ),
+]
+Log = Annotated[
+    Path | None, typer.Option("--log", metavar="FILE", help="Append every event to a file, as lines of JSON.")
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Settings in TOML; EDGEAGENT_* variables and options override it.",
+        rich_help_panel=_SETTINGS,
+    ),
+]
+Speed = Annotated[
+    float | None,
+    typer.Option(
+        "--speed", metavar="N", help="Simulated seconds per second, 0.1 to 1000. [dim](1)[/]", rich_help_panel=_HOUSE
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", help="Another number, other places of things. [dim](0)[/]", rich_help_panel=_HOUSE),
+]
+
+
+def settings(
+    file: Path | None,
+    *,
+    model: str | None,
+    app: Path | None,
+    deadline: float | None,
+    log: Path | None,
+    speed: float | None,
+    seed: int | None,
+) -> Config:
+    """The settings of a command: its options over the environment over the file.
+
+    Raises:
+        ConfigError: One of them is wrong.
+    """
+    flags = {"model": model, "app": app, "deadline_s": deadline, "log": log, "speed": speed, "seed": seed}
+    return load_config(file, flags=flags)

@@ -1,0 +1,107 @@
+"""stdout for answers, stderr for everything else, and colour only where somebody sees it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from typing import Final, Literal, TextIO
+
+from edgeagent.errors import EdgeAgentError
+
+Tone = Literal["plain", "dim", "bold", "error", "warning", "name"]
+
+_CODES: Final[dict[Tone, str]] = {
+    "plain": "",
+    "dim": "\x1b[2m",
+    "bold": "\x1b[1m",
+    "error": "\x1b[31m",
+    "warning": "\x1b[33m",
+    "name": "\x1b[36m",
+}
+_PIPE_WIDTH: Final = 200
+
+
+class OutputError(EdgeAgentError):
+    """stdout takes no more; for example because the disk is full."""
+
+
+def coloured(stream: TextIO) -> bool:
+    """True if the stream is a terminal that shows colours, and nobody has asked for none (https://no-color.org)."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def toned(text: str, tone: Tone, *, colour: bool) -> str:
+    """The text with the escape codes of its tone, line by line."""
+    code = _CODES[tone]
+    if not colour or not code:
+        return text
+    return "\n".join(f"{code}{line}\x1b[0m" for line in text.split("\n"))
+
+
+def width(stream: TextIO) -> int:
+    """Columns of a terminal; enough for a long line where there is none."""
+    return shutil.get_terminal_size().columns if stream.isatty() else _PIPE_WIDTH
+
+
+def answer(text: str) -> None:
+    """A line on stdout, at once.
+
+    Raises:
+        BrokenPipeError: Nobody reads it any more.
+        OutputError: It cannot be written.
+    """
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"the answer cannot be written: {error.strerror}") from error
+
+
+def tell(text: str, tone: Tone = "plain") -> None:
+    """A line on stderr. That nobody can read it is no reason to stop a robot."""
+    try:
+        sys.stderr.write(toned(text, tone, colour=coloured(sys.stderr)) + "\n")
+        sys.stderr.flush()
+    except OSError:
+        pass
+
+
+def warn(text: str) -> None:
+    """A warning on stderr."""
+    tell(f"warning: {text}", "warning")
+
+
+def complain(text: str) -> None:
+    """What was wrong, on stderr."""
+    tell(f"error: {text}", "error")
+
+
+def prepare() -> None:
+    """Makes the three streams safe to use: closed ones take everything, and no character is refused."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - lives as long as we
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    root = logging.getLogger()
+    if not root.handlers:
+        root.addHandler(_StderrHandler(logging.WARNING))
+
+
+def silence_stdout() -> None:
+    """What is still in the buffer goes nowhere, so that the interpreter does not complain at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
+class _StderrHandler(logging.Handler):
+    """Python's warnings on whatever stderr is at that moment: during a chat it is drawn above the prompt."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        tell(f"{record.levelname.lower()}: {self.format(record)}", "warning")

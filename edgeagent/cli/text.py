@@ -1,0 +1,50 @@
+"""Text from outside and text for a terminal: what people and pipes send, and what may be shown of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO, Final
+
+LINE_LIMIT: Final = 1 << 20
+"""Bytes of a line that are kept; no model has a window for more, and a pipe may send no line end at all."""
+
+_SPACES: Final = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
+_CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def utterance(text: str) -> str:
+    """What a model is told of a line that somebody sent: one line, without control characters or half surrogates.
+
+    Bytes that were not UTF-8 are replacement characters afterwards. Empty means that nothing was said.
+    """
+    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return _CONTROL.sub("", _SPACES.sub(" ", whole)).strip()
+
+
+def printable(text: str) -> str:
+    """Text that moves no cursor and changes no colour, on as many lines as it has."""
+    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return _UNSAFE.sub("", whole.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def one_line(text: str) -> str:
+    """The text without line ends, for output of one line an answer."""
+    return " ".join(printable(text).split("\n")).strip()
+
+
+def shortened(text: str, width: int) -> str:
+    """At most that many characters of a text on one line, the cut marked."""
+    flat = " ".join(printable(text).split())
+    return flat if len(flat) <= width else flat[: max(width - 1, 1)].rstrip() + "…"
+
+
+def lines(stream: BinaryIO) -> Iterator[str]:
+    """The lines of a stream as they come, without their ends. What is not UTF-8 is replaced; what is over the limit of
+    a line is dropped."""
+    while line := stream.readline(LINE_LIMIT):
+        rest = line
+        while len(rest) == LINE_LIMIT and not rest.endswith(b"\n"):
+            rest = stream.readline(LINE_LIMIT)
+        yield line.decode("utf-8", "replace").rstrip("\r\n")

@@ -1,0 +1,184 @@
+"""The stream gate: decides, piece by piece, what of a model's output is text, reasoning or a call.
+
+Text leaves as soon as it can't be the beginning of a call or of reasoning, however the tokens split it. One gate serves
+one reply, in the thread that generates it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from edgeagent.llm.parsers.types import CallFormat, Found
+from edgeagent.llm.thinking import CLOSE, OPEN
+from edgeagent.llm.types import LLMEvent, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
+from edgeagent.messages import ToolCall
+
+_SEPARATOR: Final = "\n"  # between two texts that a call or reasoning stood between
+
+
+class StreamGate:
+    """Turns the text of a reply into LLM events.
+
+    Reasoning that never closes goes on to the end. A closing marker without an opening one says that the whole text
+    before it was reasoning: its deltas have left as text, so ``TextEnd`` and ``ThinkingEnd`` carry what is right.
+    """
+
+    def __init__(self, calls: CallFormat | None, *, thinking: bool = False, drop_calls: bool = False) -> None:
+        """Make a gate for one reply.
+
+        Args:
+            calls: How this model writes calls; None when a reply of it is never a call.
+            thinking: The prompt has opened the reasoning already.
+            drop_calls: Calls are taken out of the text and nothing is made of them (tool choice none).
+        """
+        self._format = calls
+        self._thinking = self._has_thought = thinking
+        self._drop_calls = drop_calls
+        self._retracted = False  # text that has left was reasoning after all
+        self._held = ""
+        self._calling = False  # what is held begins with an opener of the format
+        self._text = _Channel()
+        self._thought = _Channel()
+        self._drafts: list[ToolCall] = []
+        self._made: list[ToolCall] = []
+        self._emitted = 0
+        openers = calls.openers if calls else ()
+        self._markers = {False: _Markers((*openers, OPEN, CLOSE)), True: _Markers((*openers, CLOSE))}
+
+    @property
+    def called(self) -> bool:
+        """Whether the reply has calls; final after ``finish``."""
+        return bool(self._made)
+
+    def feed(self, text: str) -> Iterator[LLMEvent]:
+        """The events that are certain once this piece has come."""
+        self._held += text
+        yield from self._advance(final=False)
+
+    def finish(self, *, aborted: bool = False) -> Iterator[LLMEvent]:
+        """The events of the reply's end. An aborted reply loses what was still held."""
+        if not aborted:
+            yield from self._advance(final=True)
+        if self._thinking and self._thought.all:
+            yield ThinkingEnd(self._thought.all)
+        if self._text.all or self._retracted:
+            yield TextEnd(self._text.all)
+        if self._drafts:
+            final = [(call.name, call.arguments) for call in self._made]
+            self._made = [d for d in self._drafts if (d.name, d.arguments) not in final] + self._made
+            self._drafts = []
+        yield from self._emit_calls()
+
+    def _advance(self, *, final: bool) -> Iterator[LLMEvent]:
+        while self._held:
+            if self._calling:
+                before = len(self._held)
+                yield from self._take_call(final)
+                if len(self._held) == before:
+                    return
+                continue
+            markers = self._markers[self._thinking]
+            found = markers.first.search(self._held)
+            if found is None:
+                certain = len(self._held) if final else len(self._held) - markers.begun(self._held)
+                yield from self._say(self._take(certain))
+                return
+            yield from self._say(self._take(found.start()))
+            if found[0] == OPEN:
+                self._take(len(OPEN))
+                self._thinking = self._has_thought = self._text.broken = True
+            elif found[0] == CLOSE:
+                self._take(len(CLOSE))
+                yield from self._close_thinking()
+            else:
+                self._calling = True
+
+    def _take_call(self, final: bool) -> Iterator[LLMEvent]:
+        """Read the call that is held, if it is whole."""
+        held, limit = self._held, self._held.find(CLOSE) if self._thinking else -1
+        if limit >= 0:  # a call that reasoning only speaks of must not hold back the answer after it
+            held, final = held[:limit], True
+        answer = self._format.scan(held, final=final) if self._format else None
+        if answer is None:
+            return
+        self._calling = False
+        taken = self._take(answer.end)
+        if not isinstance(answer, Found):
+            yield from self._say(taken)
+        elif not self._thinking:
+            self._text.broken = True
+            if not self._drop_calls:
+                self._made += answer.calls
+            if not self._drafts:
+                yield from self._emit_calls()
+        elif all(call.raw is None for call in answer.calls):
+            self._thought.broken = True
+            if not self._drop_calls:
+                self._drafts += answer.calls
+        else:
+            yield from self._say(taken)
+
+    def _close_thinking(self) -> Iterator[LLMEvent]:
+        if not self._has_thought:
+            self._thought, self._text = self._text, _Channel()
+            self._retracted = bool(self._thought.all)
+        elif not self._thinking:
+            return
+        self._thinking, self._has_thought = False, True
+        self._thought.broken = True
+        if self._thought.all:
+            yield ThinkingEnd(self._thought.all)
+
+    def _say(self, piece: str) -> Iterator[LLMEvent]:
+        shown = (self._thought if self._thinking else self._text).add(piece)
+        if shown:
+            yield ThinkingDelta(shown) if self._thinking else TextDelta(shown)
+
+    def _emit_calls(self) -> Iterator[LLMEvent]:
+        for call in self._made[self._emitted :]:
+            self._emitted += 1
+            yield ToolCallEnd(call)
+
+    def _take(self, count: int) -> str:
+        taken, self._held = self._held[:count], self._held[count:]
+        return taken
+
+
+class _Markers:
+    """Where a marker stands in a text, or might be beginning at its end."""
+
+    def __init__(self, markers: tuple[str, ...]) -> None:
+        self.first = re.compile("|".join(map(re.escape, markers)))
+        self._beginnings = {marker[:length] for marker in markers for length in range(1, len(marker))}
+        self._longest = max(map(len, markers)) - 1
+
+    def begun(self, text: str) -> int:
+        """How many characters at the end of a text may be the beginning of a marker."""
+        lengths = range(min(self._longest, len(text)), 0, -1)
+        return next((n for n in lengths if text[-n:] in self._beginnings), 0)
+
+
+class _Channel:
+    """Text as it leaves: without blanks at either end, and with a separator where something was taken out."""
+
+    def __init__(self) -> None:
+        self.all = ""
+        self.broken = False
+        self._blanks = ""
+
+    def add(self, piece: str) -> str:
+        """What of this piece can leave now."""
+        piece = self._blanks + piece
+        shown = piece.rstrip()
+        self._blanks = piece[len(shown) :]
+        if not shown:
+            return ""
+        if not self.all:
+            shown = shown.lstrip()
+        elif self.broken and not shown[0].isspace():
+            shown = _SEPARATOR + shown
+        self.broken = False
+        self.all += shown
+        return shown

@@ -1,0 +1,135 @@
+"""One reply: the prompt evaluated, tokens sampled until something ends it, events on the way.
+
+Runs in the thread that iterates, which holds the inference lock. What was evaluated stays evaluated, however it ends.
+"""
+
+from __future__ import annotations
+
+import codecs
+import time
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from edgeagent.errors import ModelError
+from edgeagent.llm.engine import Engine
+from edgeagent.llm.gate import StreamGate
+from edgeagent.llm.prompt import Prompt, Prompter
+from edgeagent.llm.types import End, Error, LLMEvent
+from edgeagent.messages import StopReason, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How much is sampled, and how."""
+
+    max_tokens: int
+    temperature: float
+    seed: int
+
+
+class Generation:
+    """The state of one reply.
+
+    Args:
+        engine: Where it is evaluated.
+        prompter: Remembers the ids for the next prompt, and has the vocabulary.
+        prompt: What is asked.
+        gate: Turns text into events.
+        sampling: How the tokens are chosen.
+        stopped: Asked between chunks of the prompt and between tokens.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        prompter: Prompter,
+        prompt: Prompt,
+        gate: StreamGate,
+        sampling: Sampling,
+        stopped: Callable[[], bool],
+    ) -> None:
+        self._engine = engine
+        self._prompter = prompter
+        self._prompt = prompt
+        self._gate = gate
+        self._sampling = sampling
+        self._stopped = stopped
+        self._sampled: list[int] = []
+        self._pieces: list[str] = []
+        self._lengths: list[int] = []
+        self._reused = self._evaluated = 0
+        self._prefill_s = self._generation_s = 0.0
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of the prompt and of the reply so far."""
+        return Usage(len(self._prompt.ids), len(self._sampled))
+
+    def figures(self) -> dict[str, Any]:
+        """The fields of ``LlamaStats`` that belong to one request."""
+        return {
+            "prompt_tokens": len(self._prompt.ids),
+            "reused_tokens": self._reused,
+            "evaluated_tokens": self._evaluated,
+            "output_tokens": len(self._sampled),
+            "prefill_s": self._prefill_s,
+            "generation_s": self._generation_s,
+        }
+
+    def run(self) -> Iterator[LLMEvent]:
+        """The events of this reply; ``Error`` when llama.cpp fails, never an exception."""
+        try:
+            if not self._prefill():
+                yield End("aborted", self.usage)
+                return
+            reason = yield from self._sample()
+            yield from self._gate.finish(aborted=reason == "aborted")
+            if reason == "stop" and self._gate.called:
+                reason = "tool_calls"
+            yield End(reason, self.usage)
+        except ModelError as error:
+            yield Error(str(error), self.usage)
+        finally:
+            self._prompter.remember(self._prompt, "".join(self._pieces), self._sampled, self._lengths)
+
+    def _prefill(self) -> bool:
+        """Evaluate the prompt from where it differs from what is there; False when stopped."""
+        begun_s = time.perf_counter()
+        self._reused = self._engine.keep(self._prompt.ids)
+        try:
+            return self._engine.prefill(self._prompt.ids, self._stopped)
+        finally:
+            self._evaluated = len(self._engine.evaluated) - self._reused
+            self._prefill_s = time.perf_counter() - begun_s
+
+    def _sample(self) -> Generator[LLMEvent, None, StopReason]:
+        engine, vocabulary = self._engine, self._prompter.vocabulary
+        engine.begin(self._sampling.temperature, self._sampling.seed)
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        length = 0
+        reason: StopReason = "length"
+        while len(self._sampled) < self._sampling.max_tokens:
+            if self._stopped():
+                return "aborted"
+            begun_s = time.perf_counter()
+            if self._sampled:
+                engine.decode(self._sampled[-1:])
+            token = engine.sample()
+            self._generation_s += time.perf_counter() - begun_s
+            if vocabulary.is_end(token):
+                reason = "stop"
+                break
+            self._sampled.append(token)
+            piece = decoder.decode(vocabulary.piece(token))
+            length += len(piece)
+            self._pieces.append(piece)
+            self._lengths.append(-1 if decoder.getstate()[0] else length)  # -1: the character is not whole yet
+            if piece:
+                yield from self._gate.feed(piece)
+        rest = decoder.decode(b"", final=True)
+        if rest:
+            self._pieces.append(rest)
+            self._lengths[-1] = length + len(rest)
+            yield from self._gate.feed(rest)
+        return reason

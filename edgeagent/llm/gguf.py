@@ -1,0 +1,257 @@
+"""The header of a GGUF file: what the model is, and whether the file is whole.
+
+Reads the metadata and the table of tensors, never the weights, and loads no llama.cpp, so that a wrong file is refused
+when an app starts and not at the first word. Knows nothing of catalogues or of templates' content. Any thread.
+
+Layout: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from edgeagent.errors import ModelError
+
+_MAGIC: Final = b"GGUF"
+_VERSIONS: Final = (2, 3)
+_DEFAULT_ALIGNMENT: Final = 32
+_MAX_DIMENSIONS: Final = 4  # GGML_MAX_DIMS
+_MAX_ARRAY_DEPTH: Final = 4
+
+_SCALARS: Final[dict[int, struct.Struct]] = {
+    0: struct.Struct("<B"),
+    1: struct.Struct("<b"),
+    2: struct.Struct("<H"),
+    3: struct.Struct("<h"),
+    4: struct.Struct("<I"),
+    5: struct.Struct("<i"),
+    6: struct.Struct("<f"),
+    7: struct.Struct("<?"),
+    10: struct.Struct("<Q"),
+    11: struct.Struct("<q"),
+    12: struct.Struct("<d"),
+}
+_STRING: Final = 8
+_ARRAY: Final = 9
+_U32: Final = _SCALARS[4]
+_U64: Final = _SCALARS[10]
+
+#: ggml type: (weights in a block, bytes of a block). A type that is not here is left to llama.cpp.
+_BLOCKS: Final[dict[int, tuple[int, int]]] = {
+    0: (1, 4),  # F32
+    1: (1, 2),  # F16
+    2: (32, 18),  # Q4_0
+    3: (32, 20),  # Q4_1
+    6: (32, 22),  # Q5_0
+    7: (32, 24),  # Q5_1
+    8: (32, 34),  # Q8_0
+    9: (32, 36),  # Q8_1
+    10: (256, 84),  # Q2_K
+    11: (256, 110),  # Q3_K
+    12: (256, 144),  # Q4_K
+    13: (256, 176),  # Q5_K
+    14: (256, 210),  # Q6_K
+    15: (256, 292),  # Q8_K
+    16: (256, 66),  # IQ2_XXS
+    17: (256, 74),  # IQ2_XS
+    18: (256, 98),  # IQ3_XXS
+    19: (256, 50),  # IQ1_S
+    20: (32, 18),  # IQ4_NL
+    21: (256, 110),  # IQ3_S
+    22: (256, 82),  # IQ2_S
+    23: (256, 136),  # IQ4_XS
+    24: (1, 1),  # I8
+    25: (1, 2),  # I16
+    26: (1, 4),  # I32
+    27: (1, 8),  # I64
+    28: (1, 8),  # F64
+    29: (256, 56),  # IQ1_M
+    30: (1, 2),  # BF16
+    34: (256, 54),  # TQ1_0
+    35: (256, 66),  # TQ2_0
+    39: (32, 17),  # MXFP4
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a GGUF file says of itself."""
+
+    path: Path
+    bytes: int
+    architecture: str
+    name: str
+    trained_tokens: int | None
+    """The longest context the model was trained for; None when the file does not say."""
+    template: str
+    """The chat template's Jinja text."""
+    vocabulary: int
+    """How many tokens the vocabulary has."""
+    metadata: dict[str, Any] = field(repr=False)
+    """Every scalar and string of the file; of an array only its length."""
+
+
+def read_header(path: Path) -> Header:
+    """Read and check a model file's header.
+
+    Raises:
+        ModelError: The file is missing, a folder, unreadable, empty, not GGUF, of another version, cut off, or has no
+            architecture, vocabulary or chat template, or cannot write text.
+    """
+    size = _size(path)
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            metadata, whole = _Reader(path, data).read()
+    except OSError as error:
+        raise ModelError(f"{path} can't be read: {error.strerror or error}") from error
+    header = _described(path, size, metadata)
+    if size < whole:
+        raise ModelError(_cut_off(path, f"it has {size:,} bytes and should have at least {whole:,}"))
+    return header
+
+
+def _size(path: Path) -> int:
+    try:
+        if path.is_dir():
+            raise ModelError(f"{path} is a folder, not a model: name the .gguf file inside it")
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise ModelError(
+            f"there is no model file {path}: check the path, or download a GGUF with a chat template to it"
+        ) from None
+    except OSError as error:
+        raise ModelError(f"{path} can't be read: {error.strerror or error}") from error
+    if not path.is_file():
+        raise ModelError(f"{path} is not a file: a model must be a .gguf file on a disk")
+    if size == 0:
+        raise ModelError(f"{path} is empty: the download did not finish, so delete it and download it again")
+    return size
+
+
+def _cut_off(path: Path, how: str) -> str:
+    return f"{path} is truncated: {how}; the download did not finish, so delete it and download it again"
+
+
+def _described(path: Path, size: int, metadata: dict[str, Any]) -> Header:
+    """The header's fields out of the metadata, each checked for being there."""
+    architecture = metadata.get("general.architecture")
+    if not isinstance(architecture, str) or not architecture:
+        raise ModelError(f"{path} does not name its architecture: it is no language model that llama.cpp could run")
+    if metadata.get(f"{architecture}.attention.causal") is False:
+        raise ModelError(
+            f"{path} has the architecture {architecture} without causal attention: it encodes text and can't write any,"
+            " so choose a chat model"
+        )
+    vocabulary = metadata.get("tokenizer.ggml.tokens")
+    if not isinstance(vocabulary, int) or vocabulary < 1 or "tokenizer.ggml.model" not in metadata:
+        raise ModelError(f"{path} has no tokenizer: it is not a whole language model, so choose another file")
+    template = metadata.get("tokenizer.chat_template")
+    if not isinstance(template, str) or not template.strip():
+        raise ModelError(
+            f"{path} has no chat template: it is a base model, so choose the instruct or chat variant of it"
+        )
+    trained = metadata.get(f"{architecture}.context_length")
+    name = metadata.get("general.name")
+    return Header(
+        path,
+        size,
+        architecture,
+        name if isinstance(name, str) else "",
+        trained if isinstance(trained, int) and trained > 0 else None,
+        template,
+        vocabulary,
+        metadata,
+    )
+
+
+class _Reader:
+    """Walks the header once, refusing every length that leaves the file."""
+
+    def __init__(self, path: Path, data: mmap.mmap) -> None:
+        self._path = path
+        self._data = data
+        self._at = 0
+
+    def read(self) -> tuple[dict[str, Any], int]:
+        """The metadata, and how many bytes the file must have for its tensors to be whole."""
+        if self._data[:4] != _MAGIC:
+            raise ModelError(f"{self._path} is not a GGUF file: models in other formats must be converted first")
+        self._at = 4
+        version = self._unpack(_U32)
+        if version not in _VERSIONS:
+            raise ModelError(f"{self._path} is GGUF version {version}; versions 2 and 3 (little-endian) can be read")
+        tensors, pairs = self._unpack(_U64), self._unpack(_U64)
+        metadata: dict[str, Any] = {}
+        for _ in range(pairs):
+            key = self._string()
+            metadata[key] = self._value(self._unpack(_U32), depth=0)
+        if tensors == 0:
+            raise ModelError(f"{self._path} holds no weights: it is only a vocabulary, so choose another file")
+        end = max(self._tensor_end() for _ in range(tensors))
+        alignment = metadata.get("general.alignment", _DEFAULT_ALIGNMENT)
+        if not isinstance(alignment, int) or alignment < 1:
+            raise self._corrupt(f"its alignment is {alignment!r}")
+        start = -(-self._at // alignment) * alignment
+        return metadata, start + end
+
+    def _unpack(self, scalar: struct.Struct) -> Any:
+        at = self._at
+        self._at = at + scalar.size
+        try:
+            return scalar.unpack_from(self._data, at)[0]
+        except struct.error:
+            raise ModelError(_cut_off(self._path, "it ends inside its header")) from None
+
+    def _skip(self, count: int) -> int:
+        """Move past ``count`` bytes and give where they began."""
+        at = self._at
+        if at + count > len(self._data):
+            raise ModelError(_cut_off(self._path, "it ends inside its header"))
+        self._at = at + count
+        return at
+
+    def _string(self) -> str:
+        length = self._unpack(_U64)
+        at = self._skip(length)
+        return self._data[at : at + length].decode("utf-8", errors="replace")
+
+    def _value(self, kind: int, *, depth: int) -> Any:
+        if kind == _STRING:
+            return self._string()
+        if kind != _ARRAY:
+            scalar = _SCALARS.get(kind)
+            if scalar is None:
+                raise self._corrupt(f"it has a value of the unknown type {kind}")
+            return self._unpack(scalar)
+        item, length = self._unpack(_U32), self._unpack(_U64)
+        if item in _SCALARS:
+            self._skip(length * _SCALARS[item].size)
+        elif depth >= _MAX_ARRAY_DEPTH:
+            raise self._corrupt("its arrays are nested too deep")
+        elif item == _STRING:
+            for _ in range(length):
+                self._skip(self._unpack(_U64))
+        else:
+            for _ in range(length):
+                self._value(item, depth=depth + 1)
+        return length
+
+    def _tensor_end(self) -> int:
+        """Where this tensor's data end, counted from the start of all data."""
+        name = self._string()
+        dimensions = self._unpack(_U32)
+        if dimensions > _MAX_DIMENSIONS:
+            raise self._corrupt(f"the tensor {name!r} has {dimensions} dimensions")
+        weights = 1
+        for _ in range(dimensions):
+            weights *= self._unpack(_U64)
+        kind, offset = self._unpack(_U32), self._unpack(_U64)
+        block, size = _BLOCKS.get(kind, (1, 0))
+        return int(offset + weights // block * size)
+
+    def _corrupt(self, what: str) -> ModelError:
+        return ModelError(f"{self._path} is corrupt: {what}; delete it and download it again")

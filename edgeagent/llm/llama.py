@@ -1,0 +1,276 @@
+"""``LlamaLLM``: a GGUF in llama.cpp behind the LLM protocol.
+
+Puts the parts together: header, template, prompt, engine, gate. One thread at a time generates, under the inference
+lock; token counting needs only the vocabulary and never waits for a generation.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from edgeagent.errors import ModelError
+from edgeagent.llm import native, thinking
+from edgeagent.llm.catalog import find_model
+from edgeagent.llm.engine import Engine, EngineSettings
+from edgeagent.llm.gate import StreamGate
+from edgeagent.llm.generation import Generation, Sampling
+from edgeagent.llm.gguf import Header, read_header
+from edgeagent.llm.lock import InferenceLock
+from edgeagent.llm.parsers import FORMATS, CallFormat, detect_format, format_named
+from edgeagent.llm.prompt import Prompter
+from edgeagent.llm.template import ChatTemplate
+from edgeagent.llm.types import End, LLMEvent, LLMRequest, drain
+from edgeagent.llm.vocab import Vocabulary
+from edgeagent.messages import Message
+
+DEFAULT_CONTEXT_TOKENS: Final = 4096
+MIN_CONTEXT_TOKENS: Final = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlamaStats:
+    """What the model uses, and how the last request went. Times in seconds."""
+
+    model: str
+    context_window: int
+    threads: int = 0
+    chunk_tokens: int = 0
+    load_s: float = 0.0
+    """0 until the weights are loaded."""
+    resident_bytes: int = 0
+    """Memory of this whole process, now."""
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
+    """Tokens of the prompt that were evaluated before."""
+    evaluated_tokens: int = 0
+    """Tokens of the prompt that this request evaluated."""
+    output_tokens: int = 0
+    prefill_s: float = 0.0
+    generation_s: float = 0.0
+
+    @property
+    def prompt_tokens_per_s(self) -> float:
+        """Speed of prompt evaluation; 0 when nothing was evaluated."""
+        return self.evaluated_tokens / self.prefill_s if self.prefill_s else 0.0
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Speed of generation; 0 when nothing was generated."""
+        return self.output_tokens / self.generation_s if self.generation_s else 0.0
+
+
+class LlamaLLM:
+    """A local model. Its header is checked here, its weights load at the first request or with ``load``.
+
+    Args:
+        model: Path of a .gguf file, or a name of the catalogue ("nano" comes with edgeagent).
+        context_window: Tokens of prompt and reply together; at most what the model was trained for. None is 4,096, or
+            what it was trained for if that is less.
+        temperature: For requests that name none; 0 is greedy.
+        seed: For temperatures above 0: equal requests then get equal replies. None is another reply every time.
+        tool_format: How the model writes calls, where its template does not tell.
+        settings: How to use the machine.
+
+    Raises:
+        ModelError: The file can't be used; the text says why and what to do.
+        ConfigError: There is no such tool format.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str],
+        *,
+        context_window: int | None = None,
+        temperature: float = 0.0,
+        seed: int | None = 0,
+        tool_format: str | None = None,
+        settings: EngineSettings | None = None,
+    ) -> None:
+        self.name, self.path = find_model(model)
+        self.header: Header = read_header(self.path)
+        self._template = ChatTemplate(self.header.template, str(self.path))
+        self.context_window: int = _window(self.header, context_window)
+        if not native.knows_architecture(self.header.architecture):
+            raise ModelError(
+                f"{self.path} has the architecture {self.header.architecture!r}, which this llama.cpp can't run: "
+                "choose another model, or upgrade llama-cpp-python"
+            )
+        self._format: CallFormat | None = (
+            format_named(tool_format) if tool_format else detect_format(self.header.template)
+        )
+        self._temperature = temperature
+        self._seed = seed
+        self._settings = settings or EngineSettings()
+        self._lock = InferenceLock()
+        self._guard = threading.RLock()  # around loading, freeing and the vocabulary; never held during a generation
+        self._closed = threading.Event()
+        self._loaded: _Loaded | None = None
+        self._finalizer: weakref.finalize[Any, LlamaLLM] | None = None
+        self._stats = LlamaStats(model=self.name, context_window=self.context_window)
+
+    def __repr__(self) -> str:
+        return f"<LlamaLLM {self.name}>"
+
+    @property
+    def tool_format(self) -> str | None:
+        """Name of the format in which this model writes calls; None when none of ours."""
+        return self._format.name if self._format else None
+
+    @property
+    def stats(self) -> LlamaStats:
+        """What the model uses now and how the last request went."""
+        return replace(self._stats, resident_bytes=native.resident_bytes())
+
+    def load(self) -> None:
+        """Load the weights now, if they are not.
+
+        Raises:
+            ModelError: llama.cpp can't load them, or the model was closed.
+        """
+        self._ready()
+
+    def stream(self, request: LLMRequest, stop_event: threading.Event) -> Iterator[LLMEvent]:
+        """Generate a reply. Nothing happens before the first event is asked for.
+
+        Raises, at that moment:
+            ModelError: The weights don't load, the prompt does not fit, the template refuses it, or it asks for what
+                this model can't do.
+            BusyError: This thread is inside a stream of this model.
+        """
+        self._check(request)
+        try:
+            with self._lock.hold(stop_event) as held:
+                if held and not stop_event.is_set():
+                    yield from self._generate(request, stop_event)
+                else:
+                    yield End("aborted")
+        finally:
+            if self._closed.is_set():
+                self.close()
+
+    def complete(self, request: LLMRequest, stop_event: threading.Event) -> Message:
+        """The whole reply. Raises as ``stream`` does."""
+        return drain(self.stream(request, stop_event))
+
+    def tokenize(self, request: LLMRequest) -> list[int]:
+        """The ids of the prompt. Loads the weights if they are not; never waits for a generation."""
+        with self._guard:
+            return self._ready().prompter.make(request).ids
+
+    def count_tokens(self, request: LLMRequest) -> int:
+        """How many tokens the prompt has, template and tools included."""
+        return len(self.tokenize(request))
+
+    def close(self) -> None:
+        """Free the memory; again does nothing. A running stream ends with its next token and frees it then."""
+        self._closed.set()
+        with self._lock.attempt() as idle:
+            if idle:
+                self._free()
+
+    def _check(self, request: LLMRequest) -> None:
+        """Refuse what this model can't do, before anybody waits for it."""
+        if request.tools and self._format is None:
+            raise ModelError(
+                f"the chat template of {self.path} shows none of the tool-call formats that edgeagent reads "
+                f"({', '.join(known.name for known in FORMATS)}): choose another model, name the format with "
+                "tool_format=, or ask it without tools"
+            )
+        if request.tool_choice == "required" or request.response_schema is not None:
+            asked = "response_schema" if request.response_schema is not None else 'tool_choice "required"'
+            raise ModelError(f"{asked} is not supported yet for local models")
+
+    def _generate(self, request: LLMRequest, stop_event: threading.Event) -> Iterator[LLMEvent]:
+        """Runs under the inference lock, so the weights can't be freed meanwhile."""
+        loaded = self._ready()
+        prompt = loaded.prompter.make(request)
+        reply_tokens = max(1, request.max_tokens)
+        if len(prompt.ids) + reply_tokens > self.context_window:
+            raise ModelError(
+                f"the prompt has {len(prompt.ids)} tokens, and with a reply of up to {reply_tokens} it does not fit "
+                f"into the context window of {self.context_window}: shorten the conversation or the tools, or lower "
+                "max_tokens"
+            )
+        generation = Generation(
+            loaded.engine,
+            loaded.prompter,
+            prompt,
+            StreamGate(self._format, thinking=thinking.is_open(prompt.text), drop_calls=request.tool_choice == "none"),
+            Sampling(
+                reply_tokens,
+                self._temperature if request.temperature is None else request.temperature,
+                secrets.randbits(32) if self._seed is None else self._seed,
+            ),
+            lambda: stop_event.is_set() or self._closed.is_set(),
+        )
+        try:
+            yield from generation.run()
+        finally:
+            self._stats = replace(self._stats, **generation.figures())
+
+    def _free(self) -> None:
+        with self._guard:
+            self._loaded = None
+            if self._finalizer is not None:
+                self._finalizer()
+                self._finalizer = None
+
+    def _ready(self) -> _Loaded:
+        with self._guard:
+            if self._closed.is_set():
+                raise ModelError(f"the model {self.name} was closed: make a new LlamaLLM")
+            if self._loaded is None:
+                engine = Engine(self.header, self.context_window, self._settings)
+                self._finalizer = weakref.finalize(self, engine.free)
+                self._finalizer.atexit = False  # a daemon thread may still be inside llama.cpp then
+                self._loaded = _Loaded(engine, _prompter(engine, self._template, self.header, self._format))
+                self._stats = replace(
+                    self._stats, load_s=engine.load_s, threads=engine.threads, chunk_tokens=engine.chunk_tokens
+                )
+            return self._loaded
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What there is only once the weights are loaded."""
+
+    engine: Engine
+    prompter: Prompter
+
+
+def _prompter(engine: Engine, template: ChatTemplate, header: Header, calls: CallFormat | None) -> Prompter:
+    vocabulary = Vocabulary(engine.vocab, shown=(*(calls.markers if calls else ()), thinking.OPEN, thinking.CLOSE))
+    bos, eos = (header.metadata.get(f"tokenizer.ggml.{which}_token_id") for which in ("bos", "eos"))
+    return Prompter(template, vocabulary, bos=vocabulary.text_of(bos), eos=vocabulary.text_of(eos))
+
+
+def _window(header: Header, asked: int | None) -> int:
+    """How many tokens the context gets.
+
+    Raises:
+        ModelError: The model was trained for less, or it is less than a conversation needs.
+    """
+    trained = header.trained_tokens
+    if trained is not None and trained < MIN_CONTEXT_TOKENS:
+        raise ModelError(
+            f"{header.path} was trained for a context of {trained} tokens, and edgeagent needs at least "
+            f"{MIN_CONTEXT_TOKENS}: choose another model"
+        )
+    if asked is None:
+        return min(DEFAULT_CONTEXT_TOKENS, trained or DEFAULT_CONTEXT_TOKENS)
+    if asked < MIN_CONTEXT_TOKENS:
+        raise ModelError(
+            f"a context window of {asked} tokens is too small: edgeagent needs at least {MIN_CONTEXT_TOKENS}"
+        )
+    if trained is not None and asked > trained:
+        raise ModelError(
+            f"a context window of {asked} tokens was asked for, and {header.path} was trained for {trained}: "
+            f"ask for at most {trained}"
+        )
+    return asked

@@ -1,0 +1,162 @@
+"""llama.cpp as this process has it: the library, its log, and what the machine offers it.
+
+The library is imported at the first use, never when edgeagent is. Its log goes to the logger ``edgeagent.llama`` and
+never to stdout or stderr. Any thread; the log callback runs on whichever thread llama.cpp calls it from.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import struct
+import sys
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from edgeagent.errors import ModelError
+
+log: Final = logging.getLogger("edgeagent.llama")
+log.addHandler(logging.NullHandler())  # without a handler logging itself would write errors to stderr
+
+# ggml.h, enum ggml_log_level. llama.cpp says at INFO what only a developer of it wants to read.
+_LEVELS: Final = {1: logging.DEBUG, 2: logging.DEBUG, 3: logging.INFO, 4: logging.ERROR}
+_CONTINUES: Final = 5
+_ERROR: Final = 4
+_KEPT_ERRORS: Final = 8
+_REFUSALS: Final = ("unknown model architecture", "cannot be used as main model")
+_SAYS_NOTHING: Final = ("failed to load model", "failed to initialize the context")
+
+_loading: Final = threading.RLock()
+
+
+@cache
+def library() -> ModuleType:
+    """The module ``llama_cpp``, imported and quiet.
+
+    Raises:
+        ModelError: It is not installed, or its shared library does not load.
+    """
+    with _loading:
+        try:
+            import llama_cpp
+        except (ImportError, OSError, RuntimeError) as error:
+            raise ModelError(
+                f"llama.cpp can't be loaded ({error}): install it with `pip install llama-cpp-python`, on this machine"
+            ) from error
+        _log.callback = llama_cpp.llama_log_callback(_log.on_piece)
+        llama_cpp.llama_log_set(_log.callback, ctypes.c_void_p(0))
+        llama_cpp.llama_backend_init()
+        return llama_cpp
+
+
+class _Log:
+    """llama.cpp's log: pieces come in, lines go to ``logging``, errors are kept for the exception that follows."""
+
+    def __init__(self) -> None:
+        self.callback: Any = None  # held here, because ctypes keeps no reference to it
+        self.errors: deque[str] = deque(maxlen=_KEPT_ERRORS)
+        self.expected = False  # errors are the answer to a question and no news
+        self._line: list[str] = []
+        self._level = 0
+
+    def on_piece(self, level: int, text: bytes, _: Any) -> None:
+        """Called by llama.cpp on any of its threads."""
+        if level != _CONTINUES:
+            self._flush()
+            self._level = level
+        self._line.append(text.decode("utf-8", errors="replace"))
+        if text.endswith(b"\n"):
+            self._flush()
+
+    def _flush(self) -> None:
+        line = "".join(self._line).strip()
+        self._line.clear()
+        if not line:
+            return
+        if self._level == _ERROR:
+            self.errors.append(line)
+            if self.expected:
+                return
+        log.log(_LEVELS.get(self._level, logging.DEBUG), "%s", line)
+
+
+_log: Final = _Log()
+
+
+@contextmanager
+def complaints(*, expected: bool = False) -> Iterator[deque[str]]:
+    """What llama.cpp logs as errors inside the block; one block at a time in the process, so that they are its own.
+
+    Args:
+        expected: They are an answer, and are not logged.
+    """
+    with _loading:
+        _log.errors.clear()
+        _log.expected = expected
+        try:
+            yield _log.errors
+        finally:
+            _log.expected = False
+
+
+def last_complaint(errors: Iterable[str]) -> str:
+    """The newest line that says something, without the name of the C function that said it."""
+    told = [line for line in errors if not any(empty in line for empty in _SAYS_NOTHING)]
+    line = told[-1] if told else "it gave no reason"
+    head, separator, rest = line.partition(": ")
+    return rest if separator and " " not in head else line
+
+
+def knows_architecture(architecture: str) -> bool:
+    """Whether this build of llama.cpp can run models of that architecture.
+
+    Asked of llama.cpp itself, with a file that holds nothing but the name (0.1 ms): a list of ours would be out of date
+    with its next release.
+    """
+    llama = library()
+    name, key = architecture.encode(), b"general.architecture"
+    header = struct.pack("<4sIQQQ", b"GGUF", 3, 0, 1, len(key)) + key + struct.pack("<IQ", 8, len(name)) + name
+    try:
+        with tempfile.NamedTemporaryFile(suffix=".gguf") as file, complaints(expected=True) as errors:
+            file.write(header)
+            file.flush()
+            params = llama.llama_model_default_params()
+            params.vocab_only = True
+            model = llama.llama_model_load_from_file(file.name.encode(), params)
+            if model:
+                llama.llama_model_free(model)
+            return not any(refusal in line for line in errors for refusal in _REFUSALS)
+    except OSError as error:
+        log.warning("no temporary file (%s), so loading the weights will show whether %s runs", error, architecture)
+        return True
+
+
+def usable_cores() -> int:
+    """Cores this process may run on: its affinity, and the quota of its container if it has one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        limit = cores if quota == "max" else max(1, int(quota) // int(period))
+    except (OSError, ValueError):
+        limit = cores  # no cgroup v2: the affinity is all there is
+    return min(cores, limit)
+
+
+def resident_bytes() -> int:
+    """Memory of this process that is in RAM now."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # not Linux: the highest it has been
+        return peak if sys.platform == "darwin" else peak * 1024
+    return pages * os.sysconf("SC_PAGE_SIZE")

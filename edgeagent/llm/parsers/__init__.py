@@ -1,0 +1,33 @@
+"""Tool-call formats, one file each: how the text of a call is told from the text around it, and read.
+
+A format is stateless; ``gate.StreamGate`` holds the text and asks it. None guesses on prose.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from edgeagent.errors import ConfigError
+from edgeagent.llm.parsers.hermes import HERMES
+from edgeagent.llm.parsers.types import CallFormat, Found, NotACall
+
+__all__ = ["FORMATS", "CallFormat", "Found", "NotACall", "detect_format", "format_named"]
+
+FORMATS: Final[tuple[CallFormat, ...]] = (HERMES,)
+
+
+def detect_format(template: str) -> CallFormat | None:
+    """The format that a model with this chat template writes; None when none of ours."""
+    return next((known for known in FORMATS if known.matches(template)), None)
+
+
+def format_named(name: str) -> CallFormat:
+    """The format of that name.
+
+    Raises:
+        ConfigError: There is none; the text lists those there are.
+    """
+    for known in FORMATS:
+        if known.name == name:
+            return known
+    raise ConfigError(f"there is no tool-call format {name!r}: choose from {', '.join(f.name for f in FORMATS)}")

@@ -1,0 +1,74 @@
+"""Calls written as JSON objects: reading them strictly, and saying what could not be read."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final, NoReturn
+
+from edgeagent.messages import ToolCall, new_id
+
+_NAME: Final = re.compile(r'"name"\s*:\s*"([^"\\]{1,200})"')
+_ARGUMENTS: Final = re.compile(r'"(?:arguments|parameters)"\s*:\s*')
+
+
+def read_calls(text: str) -> tuple[ToolCall, ...] | None:
+    """The calls of a JSON object or list; None when the text is not whole JSON of that kind."""
+    value = _parse(text)
+    items = value if isinstance(value, list) else [value]
+    if not items or not all(isinstance(item, dict) for item in items):
+        return None
+    return tuple(_call(item) for item in items)
+
+
+def unreadable(text: str) -> ToolCall:
+    """A call whose text is no JSON: with its name if that can be seen, and the rest as text for the loop to refuse."""
+    body = text.strip()
+    found = _ARGUMENTS.search(body)
+    raw = body[found.end() :].strip() if found else body
+    if _parse(raw) is not None:  # never hand on as arguments what is only a piece of something broken
+        raw = body
+    return ToolCall(new_id("call"), guess_name(body), {}, raw=raw)
+
+
+def guess_name(text: str) -> str:
+    """The name that a broken call seems to ask for; empty when there is none."""
+    found = _NAME.search(text)
+    return found[1] if found else ""
+
+
+def looks_like_json(text: str) -> bool:
+    """Whether the text begins as a JSON object or list does."""
+    return text.lstrip().startswith(("{", "["))
+
+
+def _call(item: dict[str, Any]) -> ToolCall:
+    inner = item.get("function")
+    if "name" not in item and isinstance(inner, dict):  # the form of the OpenAI API
+        item = inner
+    name = item.get("name")
+    arguments = item.get("arguments", item.get("parameters"))
+    if arguments is None:
+        arguments = {}
+    if isinstance(arguments, str):
+        parsed = _parse(arguments) if arguments.strip() else {}
+        arguments = parsed if isinstance(parsed, dict) else arguments
+    call_id = new_id("call")
+    if not isinstance(name, str) or not name:
+        return ToolCall(call_id, "", {}, raw=json.dumps(item, ensure_ascii=False))
+    if isinstance(arguments, dict):
+        return ToolCall(call_id, name, arguments)
+    raw = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(call_id, name, {}, raw=raw)
+
+
+def _parse(text: str) -> Any:
+    """The JSON value of a text, or None. Line breaks inside strings are certain enough to be read."""
+    try:
+        return json.loads(text, strict=False, parse_constant=_refuse)
+    except (ValueError, RecursionError):  # ValueError also for a number of more digits than Python reads
+        return None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")

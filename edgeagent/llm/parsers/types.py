@@ -1,0 +1,54 @@
+"""What a tool-call format is: the seam between the stream gate and the files beside this one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from edgeagent.messages import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Calls that stand in the first ``end`` characters of the text. A call that could not be read has ``raw`` set."""
+
+    end: int
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotACall:
+    """The first ``end`` characters are text after all."""
+
+    end: int
+
+
+class CallFormat(Protocol):
+    """How one family of models writes its calls. Stateless, so any thread may use it."""
+
+    @property
+    def name(self) -> str:
+        """What ``LlamaLLM(tool_format=...)`` and the catalogue call it."""
+        ...
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        """Texts with which a call may begin."""
+        ...
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """Texts of control tokens that the parser needs to see in a reply."""
+        ...
+
+    def matches(self, template: str) -> bool:
+        """Whether a model with this chat template writes its calls so."""
+        ...
+
+    def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
+        """Read the calls at the start of ``text``, which begins with an opener; None while more text could decide it.
+
+        With ``final`` nothing follows, and the answer is never None. What is certainly a call but can't be read comes
+        as a call with ``raw``, so that the loop can tell the model.
+        """
+        ...

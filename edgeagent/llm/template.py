@@ -1,0 +1,119 @@
+"""A model's own chat template: messages to the text that it was trained on.
+
+The environment is the one of transformers and of llama-cpp-python's ``Jinja2ChatFormatter``, which template authors
+write for. Knows nothing of tokens. Stateless after its construction, so any thread may render.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final, NoReturn
+
+import jinja2
+import jinja2.ext
+import jinja2.nodes
+import jinja2.parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from edgeagent.errors import ModelError
+
+Chat = list[dict[str, Any]]
+"""Messages, or tools, in the form of the OpenAI API, which templates expect."""
+
+
+class _Generation(jinja2.ext.Extension):
+    """Passes through ``{% generation %}``, with which templates mark what training looks at."""
+
+    tags: Final = {"generation"}  # type: ignore[misc]  # jinja2 declares a mutable class attribute
+
+    def parse(self, parser: jinja2.parser.Parser) -> list[jinja2.nodes.Node]:
+        parser.stream.skip(1)
+        return list(parser.parse_statements(("name:endgeneration",), drop_needle=True))
+
+
+class ChatTemplate:
+    """One compiled template.
+
+    Args:
+        source: The Jinja text.
+        whose: The model, for error messages.
+
+    Raises:
+        ModelError: It does not compile.
+    """
+
+    def __init__(self, source: str, whose: str) -> None:
+        self.source = source
+        self._whose = whose
+        self._started = datetime.now().astimezone()
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, jinja2.ext.loopcontrols]
+        )
+        environment.filters["tojson"] = _tojson
+        environment.globals["raise_exception"] = _refuse
+        environment.globals["strftime_now"] = self._strftime
+        try:
+            self._compiled = environment.from_string(source)
+        except jinja2.TemplateError as error:
+            where = f" (line {error.lineno})" if isinstance(error, jinja2.TemplateSyntaxError) else ""
+            raise ModelError(
+                f"the chat template of {whose} does not compile: {error}{where}; choose another file of this model"
+            ) from error
+        except RecursionError as error:
+            raise ModelError(f"the chat template of {whose} does not compile: it is nested too deep") from error
+
+    def render(self, messages: Callable[[bool], Chat], tools: Chat, *, thinking: bool, bos: str, eos: str) -> str:
+        """The prompt's text.
+
+        Args:
+            messages: Gives the messages; its argument says whether the arguments of calls are JSON text rather than
+                dicts. Most templates want dicts, those that join strings fail on them.
+            tools: What the model may call.
+            thinking: Whether it should reason first, where the template has a switch for that.
+            bos: Text of the token that begins a text.
+            eos: Text of the token that ends a turn.
+
+        Raises:
+            ModelError: The template refuses these messages, or fails.
+        """
+        given = {"tools": tools or None, "enable_thinking": thinking, "bos_token": bos, "eos_token": eos}
+        try:
+            return self._run(messages(False), given)
+        except _Failure as as_dicts:
+            chat = messages(True)
+            if any(message.get("tool_calls") for message in chat):
+                try:
+                    return self._run(chat, given)
+                except _Failure:
+                    pass  # the first failure says what is wrong
+            raise ModelError(f"the chat template of {self._whose} fails: {as_dicts}") from as_dicts.__cause__
+
+    def _run(self, chat: Chat, given: dict[str, Any]) -> str:
+        try:
+            return self._compiled.render(messages=chat, add_generation_prompt=True, **given)
+        except Exception as error:  # a template is foreign code, and may fail in any way
+            raise _Failure(str(error) or type(error).__name__) from error
+
+    def _strftime(self, form: str) -> str:
+        """The date a template asks for: when the model was made, so that the prompt's beginning stays the same."""
+        return self._started.strftime(form)
+
+
+class _Failure(Exception):
+    """A template raised."""
+
+
+def _refuse(message: str) -> NoReturn:
+    raise jinja2.TemplateError(message)
+
+
+def _tojson(
+    value: Any,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)

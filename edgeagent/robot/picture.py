@@ -1,0 +1,226 @@
+"""The map as a list of shapes, in metres: what to draw, not how. ``svg`` and ``png`` draw it.
+
+Later shapes lie on top of earlier ones. Knows nothing of pixels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from edgeagent.robot.flat import DOCK, FRONT_DOOR, HEIGHT_M, WALL, WIDTH_M, Flat, Obstacle, the_flat
+from edgeagent.robot.geometry import Point, Pose, Rect
+from edgeagent.robot.scene import Snapshot
+
+MARGIN_M: Final = 0.3
+FRAME: Final = Rect(-MARGIN_M, -MARGIN_M, WIDTH_M + MARGIN_M, HEIGHT_M + MARGIN_M)
+"""What the picture shows."""
+
+PAPER: Final = "#fbfaf7"
+_INK: Final = "#3b3a39"
+_PALE_INK: Final = "#8b857c"
+_WALL: Final = "#4a4744"
+_FURNITURE: Final = "#e2d8c6"
+_FURNITURE_EDGE: Final = "#b9ab92"
+_WAY: Final = "#2f7fd1"
+_ROBOT: Final = "#1b5fae"
+_PERSON: Final = "#d9782d"
+_LAMP: Final = "#f5c518"
+_ROOMS: Final = {
+    "kitchen": "#fdeccf",
+    "living room": "#e6f0dc",
+    "bedroom": "#e9e3f3",
+    "bathroom": "#d9eef3",
+    "hallway": "#f1eee8",
+    "office": "#dfe8f7",
+    "garage": "#e6e4e1",
+    "balcony": "#dff0e6",
+}
+_THINGS: Final = {"red cube": "#d33a2f", "blue ball": "#2f6fd3", "green box": "#3a9a4a", "apple": "#c8434f"}
+_THING: Final = "#8a5a2b"
+
+_ROOM_TEXT_M: Final = 0.26
+_TEXT_M: Final = 0.17
+_SMALL_TEXT_M: Final = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle with rounded corners; ``edge`` empty: none."""
+
+    outline: Rect
+    fill: str
+    edge: str = ""
+    corner_m: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A polyline with round ends. ``opacity`` 0 to 1."""
+
+    points: tuple[Point, ...]
+    colour: str
+    width_m: float
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Disc:
+    """A filled circle; ``edge`` empty: none."""
+
+    centre: Point
+    radius_m: float
+    fill: str
+    edge: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Polygon:
+    """A filled outline."""
+
+    points: tuple[Point, ...]
+    fill: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Text around or beside a point, with a halo of paper so that it can be read on lines."""
+
+    text: str
+    at: Point
+    size_m: float
+    colour: str
+    anchor: Literal["start", "middle", "end"] = "middle"
+    halo: bool = False
+
+
+Shape = Box | Line | Disc | Polygon | Label
+
+#: Where room names stand, in metres.
+_NAMES_AT: Final = {
+    "kitchen": Point(5.2, 6.85),
+    "living room": Point(6.9, 2.6),
+    "bedroom": Point(10.4, 1.05),
+    "bathroom": Point(8.12, 6.72),
+    "hallway": Point(6.9, 5.65),
+    "office": Point(10.9, 6.62),
+    "garage": Point(1.8, 7.85),
+    "balcony": Point(6.1, 0.35),
+}
+
+
+def picture(now: Snapshot) -> tuple[Shape, ...]:
+    """The flat with everything in it at that moment."""
+    flat = the_flat()
+    shapes: list[Shape] = [Box(FRAME, PAPER)]
+    shapes += [Box(room.outline, _ROOMS[room.name]) for room in flat.rooms]
+    shapes += _landmarks(flat)
+    shapes += [_furniture(one) for one in flat.obstacles if one.room]
+    shapes += [Box(one.outline, _WALL) for one in flat.obstacles if one.name == WALL]
+    shapes += _openings(flat)
+    shapes += _names(flat, now)
+    shapes += _way(now)
+    shapes += _things(now)
+    shapes += _person(now.person)
+    shapes += _robot(now.robot, now.holding)
+    return (*shapes, *_legend(now))
+
+
+def _furniture(one: Obstacle) -> Box:
+    return Box(one.outline, _FURNITURE, _FURNITURE_EDGE, 0.06)
+
+
+def _landmarks(flat: Flat) -> list[Shape]:
+    dock = flat.landmark(DOCK)
+    if dock is None:
+        return []
+    return [Box(dock.outline, "#cdeccd", "#4f9d57", 0.06)]
+
+
+def _openings(flat: Flat) -> list[Shape]:
+    shapes: list[Shape] = [Box(door.outline, "#f7f1e3") for door in flat.doors]
+    window, front_door = flat.landmark("window"), flat.landmark(FRONT_DOOR)
+    if window is not None:
+        shapes.append(Box(window.outline, "#8fd0ee", "#4f93b3"))
+    if front_door is not None:
+        shapes.append(Box(front_door.outline, "#a8713c", "#7d5128"))
+    return shapes
+
+
+def _names(flat: Flat, now: Snapshot) -> list[Shape]:
+    shapes: list[Shape] = []
+    for room in flat.rooms:
+        at = _NAMES_AT[room.name]
+        shapes.append(Label(room.name, at, _ROOM_TEXT_M, _INK))
+        if room.name in now.lit:
+            lamp = Point(at.x - len(room.name) * _ROOM_TEXT_M * 0.27 - 0.17, at.y)
+            shapes += [Disc(lamp, 0.13, "#fdf0b8"), Disc(lamp, 0.075, _LAMP, "#c79a00")]
+    for one in flat.obstacles:
+        if one.room:
+            shapes.append(Label(one.name, one.outline.centre, _SMALL_TEXT_M, _PALE_INK))
+    shapes.append(Label("front door", Point(0.12, 5.65), _TEXT_M, _PALE_INK, "start"))
+    shapes.append(Label("window", Point(1.7, 1.58), _TEXT_M, _PALE_INK))
+    shapes.append(Label("charging dock", Point(11.9, 6.08), _TEXT_M, "#4f7d57", "end"))
+    return shapes
+
+
+def _way(now: Snapshot) -> list[Shape]:
+    if len(now.trail) < 2:
+        return []
+    return [Line(now.trail, _WAY, 0.06, 0.6), Disc(now.trail[0], 0.07, PAPER, _WAY)]
+
+
+def _things(now: Snapshot) -> list[Shape]:
+    shapes: list[Shape] = []
+    for thing in now.things:
+        at, colour, half = thing.at, _THINGS.get(thing.name, _THING), 0.07
+        if thing.name in ("red cube", "green box", "book"):
+            shapes.append(Box(Rect(at.x - half, at.y - half, at.x + half, at.y + half), colour, PAPER, 0.02))
+        else:
+            shapes.append(Disc(at, half, colour, PAPER))
+        shapes.append(Label(thing.name, Point(at.x, at.y + 0.18), _SMALL_TEXT_M, _INK, halo=True))
+    return shapes
+
+
+def _person(person: Pose) -> list[Shape]:
+    at = person.point
+    left, right = at.along(person.heading + math.pi / 2, 0.14), at.along(person.heading - math.pi / 2, 0.14)
+    nose = at.along(person.heading, 0.13)
+    return [
+        Line((left, right), _PERSON, 0.24),
+        Disc(nose, 0.05, "#8a4b1b"),
+        Disc(at, 0.12, "#f2c9a1", "#8a4b1b"),
+        Label("person", Point(at.x, at.y - 0.36), _TEXT_M, _PERSON, halo=True),
+    ]
+
+
+def _robot(robot: Pose, holding: str) -> list[Shape]:
+    at = robot.point
+    tip = at.along(robot.heading, 0.17)
+    back = [at.along(robot.heading + turn, 0.13) for turn in (2.4, math.pi, -2.4)]
+    hollow = at.along(robot.heading + math.pi, 0.05)
+    shapes: list[Shape] = [
+        Disc(at, 0.2, _ROBOT, PAPER),
+        Polygon((tip, back[0], hollow, back[2]), "#ffffff"),
+    ]
+    text = f"robot with the {holding}" if holding else "robot"
+    return [*shapes, Label(text, Point(at.x, at.y - 0.33), _TEXT_M, _ROBOT, halo=True)]
+
+
+def _legend(now: Snapshot) -> list[Shape]:
+    """In the corner beside the balcony, where there is no flat."""
+    room = the_flat().locate(now.robot.x, now.robot.y)
+    lines = (
+        f"{now.clock} · battery {now.battery_percent} %{', charging' if now.charging else ''}",
+        f"in the {room}" + (f", holding the {now.holding}" if now.holding else ""),
+    )
+    texts = [Label(text, Point(0.0, 0.95 - 0.26 * row), 0.19, _INK, "start") for row, text in enumerate(lines)]
+    bar_y = 0.12
+    bars = [Box(Rect(x, bar_y, x + 0.5, bar_y + 0.07), fill, _INK) for x, fill in _scale()]
+    ends = [Label(text, Point(x, bar_y + 0.22), _TEXT_M, _INK) for x, text in ((0.0, "0"), (1.0, "1"), (2.0, "2 m"))]
+    return [*texts, *bars, *ends]
+
+
+def _scale() -> list[tuple[float, str]]:
+    return [(0.5 * part, _INK if part % 2 == 0 else PAPER) for part in range(4)]

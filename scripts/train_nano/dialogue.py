@@ -1,0 +1,186 @@
+"""Whole dialogues: a setting (system prompt and tools) and turns with calls, results and replies.
+
+A row of training shares one setting; Author writes any number of dialogues into it.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any, Final
+
+import followup
+import foreign
+import noise
+import results
+from results import Call, Outcome
+from tools import HOUSE_SYSTEM, HOUSE_TOOLS, ToolSpec, name_of
+from utterances import CANNOT, Speaker, Utterance
+
+Message = dict[str, Any]
+
+_SYSTEMS: Final = (
+    "", "", "You are a helpful robot.", "You are a robot. Act with the tools.", "You control a robot. Answer in one short sentence.",
+    "You are a voice assistant on a robot. Keep it short.", "You are the house robot.", "You are a friendly robot; use the tools when asked.",
+    "You are Robo, a small mobile robot. Answer briefly.", "You are an assistant.", "Be brief.", "You are a robot arm on wheels. Reply in one sentence.",
+    "You are the agent of a mobile robot. Call tools for commands, otherwise answer shortly.", "You help around the house.",
+)  # fmt: skip
+_NOT_HOUSE_MIX: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What stays the same over a row: the system prompt and the tools."""
+
+    system: str
+    tools: tuple[ToolSpec, ...]
+    house: frozenset[str]
+    """Names of the house robot's tools on offer."""
+
+    foreign: tuple[foreign.ForeignTool, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether all tools of the house robot are here."""
+        return len(self.house) == len(HOUSE_TOOLS)
+
+
+def draw_setting(rng: random.Random) -> Setting:
+    """Mostly the house robot as it ships; also subsets, other orders, other robots."""
+    kind = rng.random()
+    if kind < 0.62:
+        return Setting(HOUSE_SYSTEM, HOUSE_TOOLS, frozenset(map(name_of, HOUSE_TOOLS)), ())
+    system = HOUSE_SYSTEM if rng.random() < 0.4 else rng.choice(_SYSTEMS)
+    tools = list(HOUSE_TOOLS)
+    others: list[foreign.ForeignTool] = []
+    if kind < 0.74:
+        if rng.random() < 0.7:
+            rng.shuffle(tools)
+    elif kind < 0.87:
+        tools = rng.sample(tools, rng.randint(1, 13))
+        if rng.random() < 0.5:
+            tools.sort(key=HOUSE_TOOLS.index)
+    else:
+        tools = rng.sample(tools, rng.randint(0, 8)) if rng.random() < _NOT_HOUSE_MIX else []
+        others = foreign.draw(rng, rng.randint(1, 8))
+    house = frozenset(map(name_of, tools))
+    specs = tools + [t.spec for t in others]
+    if others:
+        rng.shuffle(specs)
+    return Setting(system, tuple(specs), house, tuple(others))
+
+
+class Author:
+    """Writes dialogues for a setting."""
+
+    def __init__(self, speaker: Speaker, rng: random.Random) -> None:
+        self._speaker = speaker
+        self._rng = rng
+
+    def dialogue(self, setting: Setting, *, turns: int | None = None) -> list[Message]:
+        """The messages after the system prompt."""
+        rng = self._rng
+        wanted = turns or rng.choices((1, 2, 3, 4), (0.64, 0.21, 0.1, 0.05))[0]
+        messages: list[Message] = []
+        last: tuple[Call, ...] = ()
+        last_ok = True
+        for turn in range(wanted):
+            if rng.random() < 0.015 and setting.house & {"set_timer"}:
+                messages += self._timer_message()
+                continue
+            said: Utterance | None = None
+            if turn and rng.random() < 0.6:
+                said = followup.draw(self._speaker, rng, last, ok=last_ok)
+                if said is not None and {c.name for c in said.calls} - setting.house:
+                    said = None
+            if said is None:
+                said = self._utterance(setting)
+            messages.append({"role": "user", "content": self._spoken(said)})
+            if not said.calls:
+                messages.append({"role": "assistant", "content": said.reply})
+                continue
+            outcomes = self._outcomes(said.calls)
+            messages.append(_calling(said.calls))
+            messages += [{"role": "tool", "content": o.content} for o in outcomes]
+            messages.append({"role": "assistant", "content": results.tell(outcomes)})
+            last, last_ok = said.calls, all(o.ok for o in outcomes)
+        return messages
+
+    def _spoken(self, said: Utterance) -> str:
+        text = said.text
+        if said.bare and said.calls:
+            text = noise.polite(text, self._rng)
+        return noise.dress(text, self._rng)
+
+    def _utterance(self, setting: Setting) -> Utterance:
+        rng = self._rng
+        if setting.foreign:
+            return self._foreign_utterance(setting)
+        for _ in range(12 if rng.random() < 0.8 else 1):
+            said = self.house_utterance()
+            if {c.name for c in said.calls} <= setting.house:
+                return said
+        return Utterance(said.text, reply=rng.choice(CANNOT), tag="missing", bare=False)
+
+    def house_utterance(self) -> Utterance:
+        """One turn to a house robot with all of its tools: commands plain or composed, or nothing to do."""
+        rng, speaker = self._rng, self._speaker
+        kind = rng.random()
+        if kind < 0.41:
+            return speaker.single()
+        if kind < 0.61:
+            return speaker.several()
+        if kind < 0.66:
+            return speaker.corrected()
+        if kind < 0.70:
+            return speaker.negated_beside()
+        return speaker.nothing()
+
+    def _foreign_utterance(self, setting: Setting) -> Utterance:
+        rng = self._rng
+        kind = rng.random()
+        if kind < 0.5:
+            return rng.choice(setting.foreign).say(rng)
+        if kind < 0.62:
+            one, two = rng.choice(setting.foreign).say(rng), rng.choice(setting.foreign).say(rng)
+            return Utterance(f"{one.text}{rng.choice((' and ', ' then ', ', then ', ' and then '))}{two.text}", one.calls + two.calls, tag="foreign")
+        if kind < 0.7:
+            said = rng.choice(setting.foreign).say(rng)
+            return Utterance(f"{rng.choice(('do not', 'please do not', 'never'))} {said.text}", reply="Okay, I won't.", tag="none", bare=False)
+        if kind < 0.8:
+            mine = {name_of(t) for t in setting.tools}
+            other = next(t for t in (foreign.draw(rng, 1)[0] for _ in range(99)) if not any(set(name_of(t.spec).split("_")) & set(n.split("_")) for n in mine))
+            return Utterance(other.say(rng).text, reply=rng.choice(CANNOT), tag="missing", bare=False)
+        if kind < 0.9 or not setting.house:
+            return self._speaker.draw_nothing_said()
+        said = self.house_utterance()
+        if {c.name for c in said.calls} <= setting.house:
+            return said
+        return Utterance(said.text, reply=rng.choice(CANNOT), tag="missing", bare=False)
+
+    def _outcomes(self, calls: tuple[Call, ...]) -> list[Outcome]:
+        rng = self._rng
+        kind = rng.random()
+        if kind < 0.78:
+            return [results.outcome(rng, c) for c in calls]
+        at = rng.randrange(len(calls))
+        failed = "error" if kind < 0.94 else "interrupted" if kind < 0.985 else "not run"
+        carry_on = rng.random() < 0.5
+        outcomes = [results.outcome(rng, c) for c in calls[:at]]
+        outcomes.append(results.outcome(rng, calls[at], failed=failed))
+        outcomes += [results.outcome(rng, c, failed="" if carry_on else "not run") for c in calls[at + 1 :]]
+        return outcomes
+
+    def _timer_message(self) -> list[Message]:
+        n = self._rng.choice((self._rng.randint(1, 120), self._rng.randint(1, 60) * 60))
+        unit = "second is" if n == 1 else "seconds are"
+        tail = "second is" if n == 1 else "seconds are"
+        return [{"role": "user", "content": f"[timer] {n} {unit} over"}, {"role": "assistant", "content": f"Your {n} {tail} over."}]
+
+
+def _calling(calls: tuple[Call, ...]) -> Message:
+    return {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"type": "function", "function": {"name": c.name, "arguments": c.arguments}} for c in calls],
+    }

@@ -1,0 +1,117 @@
+"""How a sentence reaches the model: casing, punctuation, politeness, slips of ear and finger.
+
+Works on strings only; the meaning never changes.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Final
+
+_BEFORE: Final = (
+    "please", "please", "please", "could you", "could you please", "can you", "can you please", "would you", "will you",
+    "would you please", "can you quickly", "could you quickly", "i want you to", "i'd like you to", "i need you to",
+    "i would like you to", "you should", "you can", "you may", "now", "now please", "ok now", "okay", "so", "well", "um",
+    "uh", "er", "hey", "hey robot", "robot", "hello robot", "hi", "alright", "right", "go ahead and", "just", "quickly",
+    "kindly", "be so kind and", "be a dear and", "do me a favor and", "do me a favour and", "would you be so kind as to",
+    "if you can", "if possible", "time to", "let's", "next", "then", "listen", "excuse me", "sorry", "buddy", "my friend",
+    "i think you should", "you need to", "you have to", "you must", "i was wondering if you could", "maybe you could",
+    "any chance you could", "it would be nice if you could", "would it be possible to", "hey can you", "um please", "yo",
+    "ok robot", "okay robot please", "dear robot", "first of all", "try to", "please try to", "are you able to", "great now",
+    "good now", "hi there", "hey you", "yes please", "yeah", "ah yes", "oh and", "also", "and", "but now", "i'm tired so",
+)  # fmt: skip
+_AFTER: Final = (
+    "please", "please", "please", "for me", "now", "right now", "thanks", "thank you", "if you can", "if you could",
+    "if possible", "when you can", "would you", "will you", "could you", "okay", "ok", "quickly", "right away", "buddy",
+    "robot", "my friend", "if you don't mind", "if you please", "at once", "immediately", "asap", "when you are ready",
+    "thank you very much", "please robot", "for a moment", "this time", "you know", "alright", "slowly",
+    "carefully", "would you please", "can you",
+)  # fmt: skip
+_FILLERS: Final = ("um", "uh", "er", "like", "you know", "well", "please", "i mean", "just", "hm", "so", "sort of")
+
+_HOMOPHONES: Final = {
+    "two": ("too", "to"), "four": ("for",), "meters": ("meeters", "metres", "meter"), "right": ("write", "rite"),
+    "degrees": ("degree",), "light": ("lite",), "lights": ("lites",), "hall": ("haul",), "one": ("won",), "eight": ("ate",),
+    "by": ("buy",), "book": ("buck",), "sofa": ("so far",), "keys": ("kees",), "timer": ("time or",), "minutes": ("minute",),
+    "kitchen": ("kitchin", "chicken"), "bedroom": ("bed room",), "bathroom": ("bath room",), "cup": ("cop",), "wait": ("weight",),
+    "off": ("of",), "turn": ("tern",), "drive": ("dive",), "phone": ("fone",), "halt": ("hault",), "seconds": ("second",),
+}  # fmt: skip
+
+_QUESTION: Final = frozenset(
+    "what where how is are can could would will do does did which who when why any am may should was were whats wheres hows what's where's how's who's".split()
+)
+_NOT_IMPERATIVE: Final = _QUESTION | frozenset(
+    "i i'd i'm i'll i've we let let's you your my it it's its there the a an please this that they he she if please no not never don't hi hello hey thanks thank "
+    "need how's robot ok okay yes sorry nobody somebody everyone today yesterday tomorrow two one three all another both any some enough".split()
+)
+
+
+def is_question(text: str) -> bool:
+    """Whether it begins like a question."""
+    return text.split(" ", 1)[0].lower() in _QUESTION
+
+
+def is_imperative(text: str) -> bool:
+    """Whether "please" or "don't" may stand before it."""
+    return text.split(" ", 1)[0].lower().strip(",") not in _NOT_IMPERATIVE
+
+
+def polite(text: str, rng: random.Random, chance: float = 0.4) -> str:
+    """Puts politeness and fillers around an imperative."""
+    if not is_imperative(text):
+        return text
+    before, after = rng.random() < chance * 0.75, rng.random() < chance * 0.4
+    if before:
+        text = f"{rng.choice(_BEFORE)} {text}"
+    if after:
+        text = f"{text} {rng.choice(_AFTER)}"
+    return text
+
+
+def _slip(word: str, rng: random.Random) -> str:
+    if len(word) < 5 or not word.isalpha():
+        return word
+    i = rng.randint(1, len(word) - 2)
+    return rng.choice((word[:i] + word[i + 1 :], word[:i] + word[i + 1] + word[i] + word[i + 2 :], word[:i] + word[i] + word[i:]))
+
+
+def _slips(text: str, rng: random.Random) -> str:
+    words = text.split(" ")
+    kind = rng.random()
+    i = rng.randrange(len(words))
+    if kind < 0.35:
+        words[i] = _slip(words[i], rng)
+    elif kind < 0.6:
+        known = [j for j, w in enumerate(words) if w in _HOMOPHONES]
+        if known:
+            j = rng.choice(known)
+            words[j] = rng.choice(_HOMOPHONES[words[j]])
+    elif kind < 0.85:
+        words = [w for w in words if w not in ("the", "a", "an", "my")] or words
+    else:
+        words.insert(i, rng.choice(_FILLERS))
+    return " ".join(words)
+
+
+def _capital(text: str) -> str:
+    text = re.sub(r"\bi('|\b)", r"I\1", text)
+    return text[:1].upper() + text[1:]
+
+
+def dress(text: str, rng: random.Random, *, slips: float = 0.1) -> str:
+    """Gives a plain lower-case sentence the look of speech recognition or of typing."""
+    if rng.random() < slips:
+        text = _slips(text, rng)
+    style = rng.random()
+    if style < 0.42:
+        text = re.sub(r"[,;!?]|\.(?!\d)", "", text)
+        if rng.random() < 0.15:
+            text = text.replace("'", "")
+        return re.sub(r"\s+", " ", text).strip().lower() if rng.random() < 0.9 else re.sub(r"\s+", " ", text).strip()
+    end = ("?", "?", "?", "") if is_question(text) else (".", ".", ".", "!", "")
+    if style < 0.8:
+        return _capital(text) + (rng.choice(end) if text[-1:] not in ".!?" else "")
+    if style < 0.985:
+        return text + (rng.choice(("", "", *end)) if text[-1:] not in ".!?" else "")
+    return text.upper()
