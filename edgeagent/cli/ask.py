@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Final
 
 import typer
 
-from edgeagent.cli import exits, options, streams, text
-from edgeagent.config import Config
-from edgeagent.errors import ConfigError
+from edgeagent.cli import exits, options
 
-if TYPE_CHECKING:
-    from edgeagent import events
-    from edgeagent.app import App
-    from edgeagent.cli.record import Record
-
-EPILOG = """\
+EPILOG: Final = """\
 [bold]Examples[/]
 
 [cyan]edgeagent ask "how full is your battery"[/]
@@ -58,71 +49,9 @@ def ask(
         given = "both TEXT and --stdin" if stdin else "neither TEXT nor --stdin"
         raise typer.BadParameter(f"{given}; give one of them", param_hint="TEXT")
     with exits.guarded():
-        wanted = options.settings(
-            config, model=model, app=app, deadline=deadline, log=log, speed=speed, seed=seed
-        )
-        asking = _Asking(wanted, as_json=as_json, verbose=verbose)
+        from edgeagent.cli.asking import Asking
+
+        chosen = options.settings(config, model=model, app=app, deadline=deadline, log=log, speed=speed, seed=seed)
+        asking = Asking(chosen, as_json=as_json, verbose=verbose)
         code = asking.many() if stdin else asking.one(" ".join(words or ()))
-    if code:
-        raise typer.Exit(code)
-
-
-class _Asking:
-    """The command once its arguments are known."""
-
-    def __init__(self, config: Config, *, as_json: bool, verbose: bool) -> None:
-        self._config = config
-        self._as_json = as_json
-        self._verbose = verbose
-
-    def one(self, sent: str) -> int:
-        """Asks one thing. Returns the exit code."""
-        said = text.utterance(sent)
-        if not said:
-            raise ConfigError('the text is empty; say something, such as: edgeagent ask "where are you"')
-        with self._ready() as app:
-            record = ask_session(app.session, sent, said)
-        if self._as_json:
-            streams.answer(record.to_json())
-        elif record.reply or record.error is None:
-            streams.answer(text.printable(record.reply))
-        if record.failure is not None:
-            streams.complain(str(record.failure) or type(record.failure).__name__)
-            return exits.code_of(record.failure)
-        if record.reason == "error":
-            return exits.MODEL
-        return exits.FAILED if record.reason == "aborted" else exits.OK
-
-    def many(self) -> int:
-        """Asks every line of stdin, each of a robot that knows nothing of the others. Returns the exit code."""
-        with self._ready() as app:
-            for number, sent in enumerate(text.lines(sys.stdin.buffer)):
-                said = text.utterance(sent)
-                if said and number:
-                    app.renew()
-                record = ask_session(app.session, sent, said) if said else Record(text=sent, agent=app.agent.name)
-                if self._as_json:
-                    streams.answer(record.to_json())
-                    continue
-                if record.error is not None:
-                    streams.complain(f"line {number + 1}: {record.error}")
-                streams.answer(text.one_line(record.reply))
-        return exits.OK
-
-    @contextmanager
-    def _ready(self) -> Iterator[App]:
-        """The app with its model loaded, and whoever looks on."""
-        with EventLog(self._config.log) as log, build(self._config) as app:
-            for note in app.notes:
-                streams.warn(note)
-            app.load()
-            app.subscribe(log)
-            if self._verbose or sys.stderr.isatty():
-                activity = Activity()
-                app.subscribe(lambda event: _show(activity.lines(event)))
-            yield app
-
-
-def _show(lines: Sequence[Line]) -> None:
-    for line in lines:
-        streams.tell(text.shortened(line.text, streams.width(sys.stderr)), line.tone)
+    raise typer.Exit(code)

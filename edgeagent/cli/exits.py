@@ -13,6 +13,7 @@ import typer
 from edgeagent.cli import streams
 from edgeagent.errors import ConfigError, EdgeAgentError, ModelError, ToolDefinitionError
 
+OK: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 MODEL: Final = 3

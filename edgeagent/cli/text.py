@@ -35,8 +35,9 @@ def one_line(text: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """At most that many characters of a text on one line, the cut marked."""
-    flat = " ".join(printable(text).split())
+    """At most that many characters of a text on one line, with its indentation, the cut marked."""
+    indent = text[: len(text) - len(text.lstrip(" "))]
+    flat = indent + " ".join(printable(text).split())
     return flat if len(flat) <= width else flat[: max(width - 1, 1)].rstrip() + "…"
 
 

@@ -62,6 +62,7 @@ class Engine:
         with native.complaints() as errors:
             params = llama.llama_model_default_params()
             params.n_gpu_layers = settings.gpu_layers
+            params.use_extra_bufts = not native.has_amx()
             self._model = llama.llama_model_load_from_file(str(header.path).encode(), params)
             if not self._model:
                 raise ModelError(f"llama.cpp can't load {header.path}: {native.last_complaint(errors)}")

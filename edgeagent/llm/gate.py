@@ -15,7 +15,7 @@ from edgeagent.llm.thinking import CLOSE, OPEN
 from edgeagent.llm.types import LLMEvent, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
 from edgeagent.messages import ToolCall
 
-_SEPARATOR: Final = "\n"  # between two texts that a call or reasoning stood between
+_BLANKS: Final = " \t\r\n"
 
 
 class StreamGate:
@@ -45,7 +45,7 @@ class StreamGate:
         self._made: list[ToolCall] = []
         self._emitted = 0
         openers = calls.openers if calls else ()
-        self._markers = {False: _Markers((*openers, OPEN, CLOSE)), True: _Markers((*openers, CLOSE))}
+        self._markers = _Markers((*openers, OPEN, CLOSE))
 
     @property
     def called(self) -> bool:
@@ -79,10 +79,9 @@ class StreamGate:
                 if len(self._held) == before:
                     return
                 continue
-            markers = self._markers[self._thinking]
-            found = markers.first.search(self._held)
+            found = self._markers.first.search(self._held)
             if found is None:
-                certain = len(self._held) if final else len(self._held) - markers.begun(self._held)
+                certain = len(self._held) if final else len(self._held) - self._markers.begun(self._held)
                 yield from self._say(self._take(certain))
                 return
             yield from self._say(self._take(found.start()))
@@ -161,7 +160,7 @@ class _Markers:
 
 
 class _Channel:
-    """Text as it leaves: without blanks at either end, and with a separator where something was taken out."""
+    """Text as it leaves: without blanks at either end, and with one blank where something was taken out."""
 
     def __init__(self) -> None:
         self.all = ""
@@ -171,14 +170,16 @@ class _Channel:
     def add(self, piece: str) -> str:
         """What of this piece can leave now."""
         piece = self._blanks + piece
-        shown = piece.rstrip()
+        shown = piece.rstrip(_BLANKS)
         self._blanks = piece[len(shown) :]
         if not shown:
             return ""
         if not self.all:
-            shown = shown.lstrip()
-        elif self.broken and not shown[0].isspace():
-            shown = _SEPARATOR + shown
+            shown = shown.lstrip(_BLANKS)
+        elif self.broken:
+            bare = shown.lstrip(_BLANKS)
+            blanks = shown[: len(shown) - len(bare)]
+            shown = (" " if blanks and "\n" not in blanks else "\n") + bare
         self.broken = False
         self.all += shown
         return shown

@@ -139,6 +139,15 @@ def knows_architecture(architecture: str) -> bool:
         return True
 
 
+def has_amx() -> bool:
+    """True if llama.cpp would use Intel's tile instructions.
+
+    It must not: compilers drop its tile configuration from the stack, and the next tile instruction ends the process
+    with SIGILL (https://github.com/ggml-org/llama.cpp/pull/26954; seen here with GCC 12 and Q8_0 weights).
+    """
+    return b"AMX_INT8 = 1" in library().llama_print_system_info()
+
+
 def usable_cores() -> int:
     """Cores this process may run on: its affinity, and the quota of its container if it has one."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -50,6 +50,10 @@ class Guard:
         parts = self._placeholder.split(rendered)
         return [self._texts[int(part)] if i % 2 else part for i, part in enumerate(parts)]
 
+    def hides(self, rendered: str, at: int) -> bool:
+        """Whether a marker is hidden at that place."""
+        return rendered.startswith(self._secret, at)
+
     def _substitute(self, found: re.Match[str]) -> str:
         return f"{self._secret}{self._index[found[0]]:0{_INDEX_DIGITS}}"
 
@@ -119,7 +123,8 @@ class Prompter:
     def _own_turn(self, text: str) -> tuple[tuple[int, ...], int]:
         """The ids of the longest remembered turn that this text goes on from, and how much of the text they cover.
 
-        The text must go on with a marker there: a token border in the middle of words would be none to the tokeniser.
+        The text must go on with a marker there, a real or a hidden one: a border between tokens in the middle of words
+        would be none to the tokeniser.
         """
         best: tuple[tuple[int, ...], int] = ((), 0)
         for turn in tuple(self._turns):
@@ -129,6 +134,10 @@ class Prompter:
                     best = (turn.ids[:count], length)
                     break
         return best
+
+    def _is_border(self, text: str, at: int) -> bool:
+        """Whether a token begins at that place of a rendered text, whatever the tokeniser."""
+        return at == len(text) or bool(self.vocabulary.forgery.match(text, at)) or self._guard.hides(text, at)
 
     def _tokenize(self, rendered: str) -> list[int]:
         ids: list[int] = []

@@ -175,7 +175,7 @@ _FURNITURE: Final = (
     ("box", "garage", Rect(0.05, 6.5, 0.7, 7.15)),
     ("shelf", "hallway", Rect(2.7, 5.05, 3.9, 5.35)),
     ("bench", "balcony", Rect(3.65, 0.05, 4.9, 0.45)),
-    ("flower pot", "balcony", Rect(8.1, 0.05, 8.55, 0.5)),
+    ("plant", "balcony", Rect(8.1, 0.05, 8.55, 0.5)),
 )
 
 _WINDOW: Final = Rect(0.8, 1.35, 2.6, 1.45)

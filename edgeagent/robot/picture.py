@@ -9,8 +9,9 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from edgeagent.robot.flat import DOCK, FRONT_DOOR, HEIGHT_M, WALL, WIDTH_M, Flat, Obstacle, the_flat
+from edgeagent.robot.flat import DOCK, FRONT_DOOR, HEIGHT_M, WALL, WIDTH_M, Flat, the_flat
 from edgeagent.robot.geometry import Point, Pose, Rect
+from edgeagent.robot.placer import Placer, text_width
 from edgeagent.robot.scene import Snapshot
 
 MARGIN_M: Final = 0.3
@@ -39,10 +40,14 @@ _ROOMS: Final = {
 }
 _THINGS: Final = {"red cube": "#d33a2f", "blue ball": "#2f6fd3", "green box": "#3a9a4a", "apple": "#c8434f"}
 _THING: Final = "#8a5a2b"
+_THING_M: Final = 0.07
+_SQUARE: Final = frozenset({"red cube", "green box", "book"})
 
 _ROOM_TEXT_M: Final = 0.26
 _TEXT_M: Final = 0.17
 _SMALL_TEXT_M: Final = 0.15
+_PARTS: Final = (0.5, 0.25, 0.75, 0.12, 0.88)
+"""Where in the width and the height of a piece of furniture its name may stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,29 +118,26 @@ _NAMES_AT: Final = {
 def picture(now: Snapshot) -> tuple[Shape, ...]:
     """The flat with everything in it at that moment."""
     flat = the_flat()
+    walls = [one.outline for one in flat.obstacles if not one.room]
+    placer = Placer([*walls, *(_around(point, _THING_M) for point in (thing.at for thing in now.things))])
+    robot, person = _robot(now.robot, now.holding, placer), _person(now.person, placer)
+    names = _room_names(flat, now, placer)
+    things = _things(now, placer)
     shapes: list[Shape] = [Box(FRAME, PAPER)]
     shapes += [Box(room.outline, _ROOMS[room.name]) for room in flat.rooms]
-    shapes += _landmarks(flat)
-    shapes += [_furniture(one) for one in flat.obstacles if one.room]
+    shapes += _dock(flat)
+    shapes += [Box(one.outline, _FURNITURE, _FURNITURE_EDGE, 0.06) for one in flat.obstacles if one.room]
     shapes += [Box(one.outline, _WALL) for one in flat.obstacles if one.name == WALL]
     shapes += _openings(flat)
-    shapes += _names(flat, now)
     shapes += _way(now)
-    shapes += _things(now)
-    shapes += _person(now.person)
-    shapes += _robot(now.robot, now.holding)
-    return (*shapes, *_legend(now))
+    shapes += names
+    shapes += _other_names(flat, placer)
+    return (*shapes, *things, *person, *robot, *_legend(now))
 
 
-def _furniture(one: Obstacle) -> Box:
-    return Box(one.outline, _FURNITURE, _FURNITURE_EDGE, 0.06)
-
-
-def _landmarks(flat: Flat) -> list[Shape]:
+def _dock(flat: Flat) -> list[Shape]:
     dock = flat.landmark(DOCK)
-    if dock is None:
-        return []
-    return [Box(dock.outline, "#cdeccd", "#4f9d57", 0.06)]
+    return [Box(dock.outline, "#cdeccd", "#4f9d57", 0.06)] if dock else []
 
 
 def _openings(flat: Flat) -> list[Shape]:
@@ -148,20 +150,34 @@ def _openings(flat: Flat) -> list[Shape]:
     return shapes
 
 
-def _names(flat: Flat, now: Snapshot) -> list[Shape]:
+def _room_names(flat: Flat, now: Snapshot, placer: Placer) -> list[Shape]:
     shapes: list[Shape] = []
     for room in flat.rooms:
-        at = _NAMES_AT[room.name]
+        at, half = _NAMES_AT[room.name], text_width(room.name, _ROOM_TEXT_M) / 2
         shapes.append(Label(room.name, at, _ROOM_TEXT_M, _INK))
+        placer.take(Rect(at.x - half - 0.3, at.y - 0.15, at.x + half, at.y + 0.15))
         if room.name in now.lit:
-            lamp = Point(at.x - len(room.name) * _ROOM_TEXT_M * 0.27 - 0.17, at.y)
+            lamp = Point(at.x - half - 0.12, at.y)
             shapes += [Disc(lamp, 0.13, "#fdf0b8"), Disc(lamp, 0.075, _LAMP, "#c79a00")]
+    return shapes
+
+
+def _other_names(flat: Flat, placer: Placer) -> list[Shape]:
+    """Names of furniture on it, small enough for it; of the other landmarks beside them."""
+    shapes: list[Shape] = [
+        Label("front door", Point(0.12, 5.65), _TEXT_M, _PALE_INK, "start"),
+        Label("window", Point(1.7, 1.58), _TEXT_M, _PALE_INK),
+        Label("charging dock", Point(11.9, 6.08), _TEXT_M, "#4f7d57", "end"),
+    ]
     for one in flat.obstacles:
         if one.room:
-            shapes.append(Label(one.name, one.outline.centre, _SMALL_TEXT_M, _PALE_INK))
-    shapes.append(Label("front door", Point(0.12, 5.65), _TEXT_M, _PALE_INK, "start"))
-    shapes.append(Label("window", Point(1.7, 1.58), _TEXT_M, _PALE_INK))
-    shapes.append(Label("charging dock", Point(11.9, 6.08), _TEXT_M, "#4f7d57", "end"))
+            box = one.outline
+            size = min(_SMALL_TEXT_M, _SMALL_TEXT_M * 0.95 * (box.x1 - box.x0) / text_width(one.name, _SMALL_TEXT_M))
+            parts = ((x, y) for y in _PARTS for x in _PARTS)
+            spots = (Point(box.x0 + x * (box.x1 - box.x0), box.y0 + y * (box.y1 - box.y0)) for x, y in parts)
+            half = text_width(one.name, size) / 2 - 0.02
+            inside = [spot for spot in spots if box.x0 <= spot.x - half and spot.x + half <= box.x1]
+            shapes.append(Label(one.name, placer.place(one.name, size, inside or [box.centre]), size, _PALE_INK))
     return shapes
 
 
@@ -171,41 +187,59 @@ def _way(now: Snapshot) -> list[Shape]:
     return [Line(now.trail, _WAY, 0.06, 0.6), Disc(now.trail[0], 0.07, PAPER, _WAY)]
 
 
-def _things(now: Snapshot) -> list[Shape]:
+def _things(now: Snapshot, placer: Placer) -> list[Shape]:
     shapes: list[Shape] = []
     for thing in now.things:
-        at, colour, half = thing.at, _THINGS.get(thing.name, _THING), 0.07
-        if thing.name in ("red cube", "green box", "book"):
-            shapes.append(Box(Rect(at.x - half, at.y - half, at.x + half, at.y + half), colour, PAPER, 0.02))
+        colour = _THINGS.get(thing.name, _THING)
+        if thing.name in _SQUARE:
+            shapes.append(Box(_around(thing.at, _THING_M), colour, PAPER, 0.02))
         else:
-            shapes.append(Disc(at, half, colour, PAPER))
-        shapes.append(Label(thing.name, Point(at.x, at.y + 0.18), _SMALL_TEXT_M, _INK, halo=True))
+            shapes.append(Disc(thing.at, _THING_M, colour, PAPER))
+    for thing in now.things:
+        at, aside = thing.at, text_width(thing.name, _SMALL_TEXT_M) / 2 + 0.13
+        spots = [
+            Point(at.x, at.y + 0.17),
+            Point(at.x, at.y - 0.17),
+            Point(at.x + aside, at.y),
+            Point(at.x - aside, at.y),
+        ]
+        spots += [Point(at.x + dx * aside, at.y + dy * 0.15) for dx in (0.6, -0.6) for dy in (1, -1)]
+        middle = placer.place(thing.name, _SMALL_TEXT_M, spots)
+        shapes.append(Label(thing.name, middle, _SMALL_TEXT_M, _INK, halo=True))
     return shapes
 
 
-def _person(person: Pose) -> list[Shape]:
+def _person(person: Pose, placer: Placer) -> list[Shape]:
     at = person.point
     left, right = at.along(person.heading + math.pi / 2, 0.14), at.along(person.heading - math.pi / 2, 0.14)
     nose = at.along(person.heading, 0.13)
+    placer.take(_around(at, 0.22))
+    name_at = placer.place("person", _TEXT_M, (Point(at.x, at.y - 0.34), Point(at.x, at.y + 0.34)))
     return [
-        Line((left, right), _PERSON, 0.24),
-        Disc(nose, 0.05, "#8a4b1b"),
-        Disc(at, 0.12, "#f2c9a1", "#8a4b1b"),
-        Label("person", Point(at.x, at.y - 0.36), _TEXT_M, _PERSON, halo=True),
+        Line((left, right), _PERSON, 0.2),
+        Disc(nose, 0.045, "#8a4b1b"),
+        Disc(at, 0.115, "#f2c9a1", "#8a4b1b"),
+        Label("person", name_at, _TEXT_M, _PERSON, halo=True),
     ]
 
 
-def _robot(robot: Pose, holding: str) -> list[Shape]:
+def _robot(robot: Pose, holding: str, placer: Placer) -> list[Shape]:
     at = robot.point
     tip = at.along(robot.heading, 0.17)
     back = [at.along(robot.heading + turn, 0.13) for turn in (2.4, math.pi, -2.4)]
     hollow = at.along(robot.heading + math.pi, 0.05)
-    shapes: list[Shape] = [
+    text = f"robot with the {holding}" if holding else "robot"
+    placer.take(_around(at, 0.22))
+    name_at = placer.place(text, _TEXT_M, (Point(at.x, at.y - 0.33), Point(at.x, at.y + 0.33)))
+    return [
         Disc(at, 0.2, _ROBOT, PAPER),
         Polygon((tip, back[0], hollow, back[2]), "#ffffff"),
+        Label(text, name_at, _TEXT_M, _ROBOT, halo=True),
     ]
-    text = f"robot with the {holding}" if holding else "robot"
-    return [*shapes, Label(text, Point(at.x, at.y - 0.33), _TEXT_M, _ROBOT, halo=True)]
+
+
+def _around(at: Point, half_m: float) -> Rect:
+    return Rect(at.x - half_m, at.y - half_m, at.x + half_m, at.y + half_m)
 
 
 def _legend(now: Snapshot) -> list[Shape]:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from edgeagent.robot.flat import FRONT_DOOR, HEIGHT_M, WALL, WIDTH_M, Flat, Room, the_flat
+from edgeagent.robot.flat import DOCK, FRONT_DOOR, HEIGHT_M, WALL, WIDTH_M, Flat, Room, the_flat
 from edgeagent.robot.geometry import Point, Rect
 from edgeagent.robot.scene import Snapshot
 from edgeagent.robot.things import OBJECTS
@@ -180,11 +180,11 @@ def _write_names(grid: _Grid, flat: Flat, now: Snapshot) -> None:
         if one.room and flat.landmark(one.name) is None:
             _write_on(grid, _cells(one.outline, flat), one.name)
     for landmark in flat.landmarks:
-        room = flat.room(landmark.room)
+        around = next(room for room in flat.rooms if room.name == landmark.room)
         on = [one for one in flat.obstacles if one.room and one.name == landmark.name]
-        if room and not (on and _write_on(grid, _cells(on[0].outline, flat), landmark.name)):
-            name = "dock" if landmark.name == "charging dock" else landmark.name
-            _write_near(grid, room, name, landmark.outline.centre, _STYLE_PALE)
+        if not (on and _write_on(grid, _cells(on[0].outline, flat), landmark.name)):
+            name = "dock" if landmark.name == DOCK else landmark.name
+            _write_near(grid, around, name, landmark.outline.centre, _STYLE_PALE)
 
 
 def _write_on(grid: _Grid, cells: list[_Cell], name: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 
 _ARTICLES: Final = frozenset({"the", "a", "an", "my", "your", "our", "this", "that"})
 _LONGEST_NAME: Final = 40
-_INDEFINITE: Final = frozenset({"wall", "shelf", "chair", "box", "bench", "flower pot"})
+_INDEFINITE: Final = frozenset({"wall", "shelf", "chair", "box", "bench", "plant"})
 """Obstacles of which there is more than one, or that nobody has spoken of."""
 
 

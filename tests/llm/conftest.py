@@ -112,7 +112,7 @@ def write_model(
 
     mixing = 0.0 if script else 1.0  # a chain looks at the last token alone
     embedding, output = random(len(tokens), width) * 4, random(len(tokens), width) * 3
-    output[[tokens.index(text) for text in CONTROL]] = 0  # a logit of 0 is never the largest
+    output[[tokens.index(text) for text in CONTROL + USER_DEFINED]] = 0  # a logit of 0 is never the largest
     if script:
         embedding, output = np.eye(len(tokens), width, dtype=np.float32), np.zeros_like(output)
         output[chain[1:], chain[:-1]] = 1

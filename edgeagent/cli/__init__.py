@@ -1,0 +1,53 @@
+"""The command line: ``edgeagent chat`` and ``edgeagent ask``. One file a command; what is heavy is imported by it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import typer
+
+from edgeagent import __version__
+from edgeagent.cli import ask, chat
+
+_EPILOG: Final = """\
+[bold]Examples[/]
+
+[cyan]edgeagent chat[/]  talk to the simulated house robot
+
+[cyan]edgeagent ask "go to the kitchen"[/]  one request
+
+[cyan]edgeagent chat --app examples/my_robot.py[/]  your own robot
+"""
+
+commands = typer.Typer(
+    name="edgeagent",
+    help="An offline agent for robots: it talks, it acts, and it never sends a byte anywhere.",
+    epilog=_EPILOG,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+commands.command("chat", epilog=chat.EPILOG)(chat.chat)
+commands.command("ask", epilog=ask.EPILOG)(ask.ask)
+
+
+def main() -> None:
+    """The entry point of the ``edgeagent`` command; always ends with SystemExit."""
+    commands(prog_name="edgeagent")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"edgeagent {__version__}")
+        raise typer.Exit
+
+
+@commands.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Without a command there is nothing to do."""

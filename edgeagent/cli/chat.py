@@ -1,0 +1,51 @@
+"""``edgeagent chat``: a conversation in a terminal, or a script from a pipe."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Final
+
+import typer
+
+from edgeagent.cli import exits, options
+
+EPILOG: Final = """\
+[bold]Examples[/]
+
+[cyan]edgeagent chat[/]  type; /help tells the rest
+
+[cyan]edgeagent chat --speed 5 --seed 7[/]
+
+[cyan]edgeagent chat --app examples/my_robot.py[/]
+
+[cyan]edgeagent chat < script.txt[/]  every line to its end; replies on stdout, activity on stderr
+
+[bold]Keys[/]
+
+While the robot works, a line is taken up after the running step; [bold]stop[/] alone stops it at once. Ctrl-C
+interrupts, twice within 2 s leaves; so do Ctrl-D and /quit.
+"""
+
+
+def chat(
+    model: options.Model = None,
+    app: options.App = None,
+    deadline: options.Deadline = None,
+    log: options.Log = None,
+    speed: options.Speed = None,
+    seed: options.Seed = None,
+    config: options.ConfigFile = None,
+) -> None:
+    """Talk to the robot. It goes on moving and answering while you type."""
+    with exits.guarded():
+        from edgeagent.cli.chatting import chatting
+
+        chosen = options.settings(config, model=model, app=app, deadline=deadline, log=log, speed=speed, seed=seed)
+        code = chatting(chosen, screen=_has_screen())
+    raise typer.Exit(code)
+
+
+def _has_screen() -> bool:
+    """True if somebody sits before it, and it can move the cursor."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -1,0 +1,48 @@
+"""A chat from its beginning to its end, whatever is at the other side."""
+
+from __future__ import annotations
+
+import sys
+
+from edgeagent.app import App, build
+from edgeagent.cli import exits, streams, text
+from edgeagent.cli.eventlog import EventLog
+from edgeagent.config import Config
+
+
+def chatting(config: Config, *, screen: bool) -> int:
+    """Talks until somebody leaves.
+
+    Args:
+        screen: A person sits at a terminal; else stdin is a script.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        ConfigError, ModelError: It cannot begin.
+    """
+    with EventLog(config.log) as log, build(config, live=screen) as app:
+        app.load()
+        app.subscribe(log)
+        tell = streams.answer if screen else streams.tell
+        colour = streams.coloured(sys.stdout if screen else sys.stderr)
+        for line in _greeting(app, colour=colour):
+            tell(line)
+        for note in app.notes:
+            streams.warn(note)
+        if screen:
+            from edgeagent.cli.screen import Screen
+
+            return Screen(app).run()
+        from edgeagent.cli.script import Script
+
+        Script(app).play()
+    return exits.OK
+
+
+def _greeting(app: App, *, colour: bool) -> list[str]:
+    """Who is there, on which model, and how to get help."""
+    name = streams.toned(app.agent.name, "name", colour=colour)
+    rest = streams.toned(f"on {app.llm.name} · /help for help · Ctrl-D leaves", "dim", colour=colour)
+    return [f"{name} {rest}", *([text.printable(app.say_at_start)] if app.say_at_start else [])]

@@ -1,0 +1,166 @@
+"""The commands of a chat that begin with a slash. They ask the program, not the model."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from edgeagent import events
+from edgeagent.app import App
+from edgeagent.cli.streams import Tone, toned
+from edgeagent.cli.text import printable, shortened
+from edgeagent.errors import BusyError
+from edgeagent.messages import Usage
+from edgeagent.tools import Tool
+
+HELP: Final = {
+    "/help": "what you can type",
+    "/map": "where the robot is; also as map.svg and map.png",
+    "/tools": "what the robot can do",
+    "/model": "the model that answers",
+    "/stats": "tokens, speed and memory",
+    "/reset": "forget the conversation",
+    "/quit": "leave",
+}
+MAP_FILES: Final = ("map.svg", "map.png")
+
+
+def is_slash(line: str) -> bool:
+    """True if a line is for the program."""
+    return line.startswith("/")
+
+
+class Slash:
+    """Answers the slash commands of one chat.
+
+    Args:
+        say: Shows text, on the caller's thread.
+        colour: Whether what it shows may be coloured.
+        width: How many columns there are.
+    """
+
+    def __init__(self, app: App, say: Callable[[str], object], *, colour: bool, width: Callable[[], int]) -> None:
+        self._app = app
+        self._say_text = say
+        self._colour = colour
+        self._width = width
+        self._runs = 0
+        self._turns = 0
+        app.subscribe(self._count)
+
+    def run(self, line: str) -> bool:
+        """Does what a line says. False means: leave."""
+        name = line.split()[0].lower()
+        match name:
+            case "/help":
+                self._rows(HELP.items())
+                self._say("While the robot works, type on; stop alone stops it at once. Ctrl-C interrupts.", "dim")
+            case "/map":
+                self._map()
+            case "/tools":
+                self._rows((_signature(tool), tool.description) for tool in self._app.agent.tools)
+            case "/model":
+                self._rows(self._model())
+            case "/stats":
+                self._rows(self._stats())
+            case "/reset":
+                self._reset()
+            case "/quit" | "/exit":
+                return False
+            case _:
+                near = difflib.get_close_matches(name, HELP, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(HELP)}"
+                self._say(f"there is no {shortened(name, 40)}; {hint}", "error")
+        return True
+
+    def _map(self) -> None:
+        robot = self._app.robot
+        if robot is None:
+            self._say("this robot has no map", "error")
+            return
+        from edgeagent.robot.draw import terminal_map, write_map
+
+        now = robot.world.snapshot()
+        self._say_text(_marked_up(terminal_map(now, colour=True)) if self._colour else terminal_map(now))
+        written = []
+        for name in MAP_FILES:
+            try:
+                written.append(str(write_map(now, Path.cwd() / name)))
+            except (OSError, ImportError) as error:
+                self._say(f"{name} was not written: {error}", "error")
+        if written:
+            self._say(f"written to {' and '.join(written)}", "dim")
+
+    def _model(self) -> Iterator[tuple[str, str]]:
+        llm = self._app.llm
+        yield "model", llm.name
+        for what, attribute in (("file", "path"), ("calls", "tool_format")):
+            if (value := getattr(llm, attribute, None)) is not None:
+                yield what, str(value)
+        yield "window", f"{llm.context_window:,} tokens"
+
+    def _stats(self) -> Iterator[tuple[str, str]]:
+        usage: Usage = self._app.session.usage
+        stats = getattr(self._app.llm, "stats", None)
+        yield "tokens", f"{usage.input_tokens:,} read, {usage.output_tokens:,} written"
+        if stats is not None:
+            reading = f", {stats.prompt_tokens_per_s:,.0f} reading" if stats.evaluated_tokens else ""
+            yield "tokens/s", f"{stats.tokens_per_s:,.0f} writing{reading} (last reply)" if stats.output_tokens else "none yet"
+            yield "load time", f"{stats.load_s:.2f} s"
+        yield "memory", f"{_resident_bytes() / 1e6:,.0f} MB"
+        yield "turns", f"{self._turns} in {self._runs} run{'' if self._runs == 1 else 's'}"
+
+    def _reset(self) -> None:
+        try:
+            self._app.session.reset()
+        except BusyError:
+            self._say("the robot is at work; stop it first (Ctrl-C), then /reset", "error")
+            return
+        flat = "" if self._app.robot is None else "; robot and flat stay as they are"
+        self._say(f"the conversation is forgotten{flat}", "dim")
+
+    def _count(self, event: events.Event) -> None:
+        match event:
+            case events.AgentStart():
+                self._runs += 1
+            case events.TurnStart():
+                self._turns += 1
+
+    def _rows(self, rows: Iterator[tuple[str, str]] | object) -> None:
+        """Two columns, the second one cut at the edge of the terminal."""
+        table = [(printable(left), right) for left, right in rows]
+        pad = max((len(left) for left, _ in table), default=0) + 2
+        for left, right in table:
+            rest = shortened(right, max(self._width() - pad - 3, 20))
+            self._say_text(f"  {left:<{pad}}{toned(rest, 'dim', colour=self._colour)}".rstrip())
+
+    def _say(self, text: str, tone: Tone) -> None:
+        self._say_text(toned(text, tone, colour=self._colour))
+
+
+def _signature(tool: Tool) -> str:
+    names = [name for name in inspect.signature(tool.function).parameters if name in tool.parameters["properties"]]
+    return f"{tool.name}({', '.join(names)})"
+
+
+def _marked_up(text: str) -> str:
+    """Rich markup as escape codes."""
+    from rich.console import Console
+
+    console = Console(force_terminal=True, width=200, highlight=False)
+    with console.capture() as captured:
+        console.print(text, end="", soft_wrap=True)
+    return captured.get()
+
+
+def _resident_bytes() -> int:
+    """Memory of this process now; 0 where the system does not tell it that way."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

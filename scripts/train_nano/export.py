@@ -1,0 +1,112 @@
+"""From a checkpoint to the GGUF that the product loads.
+
+    python export.py --checkpoint runs/nano/final.pt --out models/nano.gguf
+
+The matrices are quantised to Q8_0, the gains stay F32. Queries and keys are written as they are: the trainer rotates
+neighbouring pairs, as llama.cpp does for this architecture, so the permutation of other converters is not needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import gguf
+import numpy as np
+import torch
+
+from template import IM_END, END_OF_TEXT, SPECIALS, TEMPLATE
+
+_BLOCK_NAMES: Final = {
+    "attn_norm.weight": gguf.MODEL_TENSOR.ATTN_NORM,
+    "ffn_norm.weight": gguf.MODEL_TENSOR.FFN_NORM,
+    "q.weight": gguf.MODEL_TENSOR.ATTN_Q,
+    "k.weight": gguf.MODEL_TENSOR.ATTN_K,
+    "v.weight": gguf.MODEL_TENSOR.ATTN_V,
+    "o.weight": gguf.MODEL_TENSOR.ATTN_OUT,
+    "gate.weight": gguf.MODEL_TENSOR.FFN_GATE,
+    "up.weight": gguf.MODEL_TENSOR.FFN_UP,
+    "down.weight": gguf.MODEL_TENSOR.FFN_DOWN,
+}
+
+
+def tensor_name(name: str) -> str:
+    """The trainer's name of a parameter as llama.cpp's."""
+    if name == "embedding.weight":
+        return gguf.TENSOR_NAMES[gguf.MODEL_TENSOR.TOKEN_EMBD] + ".weight"
+    if name == "norm.weight":
+        return gguf.TENSOR_NAMES[gguf.MODEL_TENSOR.OUTPUT_NORM] + ".weight"
+    _, block, rest = name.split(".", 2)
+    return gguf.TENSOR_NAMES[_BLOCK_NAMES[rest]].format(bid=int(block)) + ".weight"
+
+
+def write_vocabulary(writer: gguf.GGUFWriter, tokenizer: dict[str, Any]) -> None:
+    """Tokens, their kinds and the merges, as llama.cpp's byte-level BPE takes them."""
+    ids: dict[str, int] = tokenizer["model"]["vocab"]
+    ids |= {added["content"]: added["id"] for added in tokenizer["added_tokens"]}
+    tokens = sorted(ids, key=ids.__getitem__)
+    kinds = [gguf.TokenType.CONTROL if token in SPECIALS else gguf.TokenType.NORMAL for token in tokens]
+    merges = [pair if isinstance(pair, str) else " ".join(pair) for pair in tokenizer["model"]["merges"]]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("qwen2")
+    writer.add_token_list(tokens)
+    writer.add_token_types([int(kind) for kind in kinds])
+    writer.add_token_merges(merges)
+    writer.add_bos_token_id(ids[END_OF_TEXT])
+    writer.add_eos_token_id(ids[IM_END])
+    writer.add_eot_token_id(ids[IM_END])
+    writer.add_pad_token_id(ids[END_OF_TEXT])
+    writer.add_add_bos_token(False)
+    writer.add_chat_template(TEMPLATE)
+
+
+def export(checkpoint: Path, tokenizer: Path, out: Path) -> None:
+    """Writes the file whole or not at all."""
+    state = torch.load(checkpoint, weights_only=True, map_location="cpu")
+    shape = state["shape"]
+    partial = out.with_suffix(".partial")
+    writer = gguf.GGUFWriter(partial, "llama")
+    writer.add_name("edgeagent-nano")
+    writer.add_description("Tool calls of edgeagent's house robot; trained from scratch by the edgeagent authors")
+    writer.add_license("apache-2.0")
+    writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0)
+    writer.add_vocab_size(shape["vocabulary"])
+    writer.add_context_length(shape["window"])
+    writer.add_embedding_length(shape["width"])
+    writer.add_block_count(shape["layers"])
+    writer.add_feed_forward_length(shape["hidden"])
+    writer.add_head_count(shape["heads"])
+    writer.add_head_count_kv(shape["heads"])
+    writer.add_rope_dimension_count(shape["width"] // shape["heads"])
+    writer.add_rope_freq_base(shape["rope_base"])
+    writer.add_layer_norm_rms_eps(shape["epsilon"])
+    write_vocabulary(writer, json.loads(tokenizer.read_text(encoding="utf-8")))
+    for name, tensor in state["model"].items():
+        data = tensor.to(torch.float32).numpy()
+        if data.ndim == 2:
+            kind = gguf.GGMLQuantizationType.Q8_0
+            writer.add_tensor(tensor_name(name), gguf.quants.quantize(data, kind), raw_dtype=kind)
+        else:
+            writer.add_tensor(tensor_name(name), np.ascontiguousarray(data))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    partial.replace(out)
+
+
+def main() -> None:
+    """Exports."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkpoint", type=Path, required=True)
+    parser.add_argument("--tokenizer", type=Path, help="default: tokenizer.json beside the checkpoint")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    export(args.checkpoint, args.tokenizer or args.checkpoint.parent / "tokenizer.json", args.out)
+    print(f"{args.out}: {args.out.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
