@@ -5,6 +5,7 @@ Without ``--app`` that is the house robot. Nothing here prints or reads anything
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import logging
 import sys
@@ -82,7 +83,7 @@ class App:
     @property
     def llm(self) -> LLM:
         """The model that answers."""
-        assert self.agent.llm is not None
+        assert self.agent.llm is not None  # noqa: S101 - both ways to an agent set one
         return self.agent.llm
 
     @property
@@ -285,7 +286,7 @@ class AppFile:
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module  # dataclasses of the file look their module up
         file = cls(path, module)
-        file._guarded(lambda: spec.loader and spec.loader.exec_module(module))
+        file._guarded(functools.partial(spec.loader.exec_module, module))
         return file
 
     def agent(self, llm: Callable[[], LLM]) -> Agent:
@@ -326,7 +327,7 @@ class AppFile:
             return
         try:
             close()
-        except Exception as error:  # the builder's code; everything else has to be closed too
+        except Exception as error:  # noqa: BLE001 - the builder's code; everything else has to be closed too
             _log.warning("%s: close() raised %s", self._place(error), self._told(error))
 
     def _guarded(self, call: Callable[[], Any]) -> Any:

@@ -64,11 +64,14 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "speed": _Setting(
         variable="EDGEAGENT_SPEED", flag="--speed", kind="number", low=0.1, high=1000, what="from 0.1 to 1000"
     ),
-    "seed": _Setting(
-        variable="EDGEAGENT_SEED", flag="--seed", kind="integer", low=0, high=2**63 - 1, what="0 or more"
-    ),
+    "seed": _Setting(variable="EDGEAGENT_SEED", flag="--seed", kind="integer", low=0, high=2**63 - 1, what="0 or more"),
     "deadline_s": _Setting(
-        variable="EDGEAGENT_DEADLINE", flag="--deadline", kind="number", low=0.001, high=1e6, what="from 0.001 to 1000000"
+        variable="EDGEAGENT_DEADLINE",
+        flag="--deadline",
+        kind="number",
+        low=0.001,
+        high=1e6,
+        what="from 0.001 to 1000000 seconds",
     ),
     "log": _Setting(variable="EDGEAGENT_LOG", flag="--log", kind="path"),
     "max_tokens": _Setting(
@@ -129,8 +132,6 @@ def _from_file(path: Path) -> dict[str, Any]:
         setting = _SETTINGS.get(key)
         if setting is None:
             raise ConfigError(f"{path}:{line_of_key(text, key)}: there is no setting {key!r}; {_hint(key)}")
-        if setting.kind == "number" and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
         try:
             values[key] = _checked(setting, value, key, path.expanduser().parent)
         except ConfigError as error:
@@ -195,7 +196,7 @@ def _checked(setting: _Setting, value: object, where: str, folder: Path) -> obje
             return _located(setting, str(value), folder)
         case ("number", float() | int()) | ("integer", int()) if not isinstance(value, bool):
             if isinstance(value, (float, int)) and setting.low <= value <= setting.high:
-                return value
+                return float(value) if setting.kind == "number" else value
             raise ConfigError(f"{where}: should be {setting.what}, not {_shown(value)}")
     raise ConfigError(f"{where}: should be {_KINDS[setting.kind]}, not {_shown(value)}")
 

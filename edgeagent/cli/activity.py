@@ -1,4 +1,4 @@
-"""What an agent does, as short lines for a person: ``→ drive 2.0`` when a tool starts, ``← drove forward 2 m`` at its end.
+"""What an agent does, as short lines: ``→ drive 2.0`` when a tool starts, ``← drove forward 2 m`` at its end.
 
 Turns events into lines; knows nothing of where they are shown.
 """
@@ -80,7 +80,7 @@ class Activity:
 
 
 def call_text(call: ToolCall) -> str:
-    """The call as a person would jot it down: ``set_light kitchen on=true`` is ``set_light kitchen true``."""
+    """The call as a person would jot it down: ``set_light kitchen true``."""
     if call.raw is not None and not call.arguments:
         return f"{call.name} {call.raw}"
     return " ".join([call.name, *(_value(value) for value in call.arguments.values())])

@@ -34,7 +34,7 @@ def ask(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Answer with a JSON object, one a line.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show what the robot does on stderr, also where that is no terminal.")
+        bool, typer.Option("--verbose", "-v", help="Show what the robot does on stderr, also in a pipe.")
     ] = False,
     model: options.Model = None,
     app: options.App = None,

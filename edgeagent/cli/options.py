@@ -46,7 +46,7 @@ Speed = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", metavar="N", help="Another number, other places of things. [dim](0)[/]", rich_help_panel=_HOUSE),
+    typer.Option("--seed", metavar="N", help="Lays the things out otherwise. [dim](0)[/]", rich_help_panel=_HOUSE),
 ]
 
 

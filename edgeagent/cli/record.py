@@ -68,17 +68,17 @@ def ask(session: Session, text: str, said: str) -> Record:
 
 def _recorded(text: str, handle: RunHandle, log: Sequence[events.Event], began_s: float) -> Record:
     """The record of a run that is over. One that raised has left its calls in the log."""
-    failure: Exception | None = None
-    reply, error = "", None
-    try:
+    failure = handle.error
+    if failure is None:
         result = handle.result()
         reply, error = result.reply, result.error
-    except Exception as raised:  # the model's, and what it means is the caller's to say
-        failure, error = raised, str(raised) or type(raised).__name__
+    else:
+        reply, error = "", str(failure) or type(failure).__name__
     asked: list[ToolCall] = []
     ended: dict[str, tuple[ToolCall, ToolResult]] = {}
     usage, first_s = Usage(), None
-    reason, abort_reason = "error", None
+    reason: str = "error"
+    abort_reason: str | None = None
     for event in log:
         match event:
             case events.MessageUpdate(t=t):

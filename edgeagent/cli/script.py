@@ -6,6 +6,8 @@ Replies and what slash commands tell go to stdout, everything else to stderr. Ru
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Final
 
@@ -31,7 +33,8 @@ class Script:
         self._replies = Replies()
         self._events: SimpleQueue[events.Event] = SimpleQueue()
         colour = streams.coloured(sys.stdout)
-        self._slash = Slash(app, streams.answer, colour=colour, width=lambda: streams.width(sys.stdout))
+        width = partial(streams.width, sys.stdout)
+        self._slash = Slash(app, streams.answer, partial(streams.tell, tone="error"), colour=colour, width=width)
         app.subscribe(self._events.put)
 
     def play(self) -> None:
@@ -47,11 +50,14 @@ class Script:
             self._prompt()
 
     def _run(self, said: str) -> None:
+        """One request, and everything that happens until it has ended."""
         handle = self._start(said)
-        while not handle.wait(0):
-            self._show_next(_POLL_S)
-        while self._show_next(0):
-            pass
+        ended = False
+        while not ended:
+            event = self._events.get()
+            self._show(event)
+            ended = isinstance(event, events.AgentEnd) and event.run_id == handle.id
+        handle.wait()
 
     def _start(self, said: str) -> RunHandle:
         """Starts a run, after the one that an app may have begun by itself."""
@@ -59,20 +65,14 @@ class Script:
             try:
                 return self._app.session.start(said)
             except BusyError:
-                self._show_next(_POLL_S)
+                with suppress(Empty):
+                    self._show(self._events.get(timeout=_POLL_S))
 
-    def _show_next(self, timeout_s: float) -> bool:
-        """Shows the next event; False when there was none in that time."""
-        try:
-            event = self._events.get(timeout=timeout_s) if timeout_s else self._events.get_nowait()
-        except Empty:
-            return False
+    def _show(self, event: events.Event) -> None:
         for line in self._activity.lines(event):
             streams.tell(text.shortened(line.text, streams.width(sys.stderr)), line.tone)
-        reply = self._replies.take(event)
-        if reply:
+        if reply := self._replies.take(event):
             streams.answer(text.printable(reply))
-        return True
 
     def _prompt(self) -> None:
         """For a person at a terminal that cannot do more."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from edgeagent import events
 from edgeagent.app import App
-from edgeagent.cli.streams import Tone, toned
+from edgeagent.cli.streams import toned
 from edgeagent.cli.text import printable, shortened
 from edgeagent.errors import BusyError
 from edgeagent.messages import Usage
@@ -38,14 +38,24 @@ class Slash:
     """Answers the slash commands of one chat.
 
     Args:
-        say: Shows text, on the caller's thread.
+        say: Shows an answer, on the caller's thread.
+        complain: Shows what was wrong, likewise.
         colour: Whether what it shows may be coloured.
         width: How many columns there are.
     """
 
-    def __init__(self, app: App, say: Callable[[str], object], *, colour: bool, width: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        app: App,
+        say: Callable[[str], object],
+        complain: Callable[[str], object],
+        *,
+        colour: bool,
+        width: Callable[[], int],
+    ) -> None:
         self._app = app
-        self._say_text = say
+        self._say = say
+        self._complain = complain
         self._colour = colour
         self._width = width
         self._runs = 0
@@ -54,11 +64,11 @@ class Slash:
 
     def run(self, line: str) -> bool:
         """Does what a line says. False means: leave."""
-        name = line.split()[0].lower()
+        name = line.split(maxsplit=1)[0].lower()
         match name:
             case "/help":
                 self._rows(HELP.items())
-                self._say("While the robot works, type on; stop alone stops it at once. Ctrl-C interrupts.", "dim")
+                self._note("While the robot works, type on; stop alone stops it at once. Ctrl-C interrupts.")
             case "/map":
                 self._map()
             case "/tools":
@@ -74,26 +84,26 @@ class Slash:
             case _:
                 near = difflib.get_close_matches(name, HELP, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(HELP)}"
-                self._say(f"there is no {shortened(name, 40)}; {hint}", "error")
+                self._complain(f"there is no {shortened(name, 40)}; {hint}")
         return True
 
     def _map(self) -> None:
         robot = self._app.robot
         if robot is None:
-            self._say("this robot has no map", "error")
+            self._complain("this robot has no map")
             return
         from edgeagent.robot.draw import terminal_map, write_map
 
         now = robot.world.snapshot()
-        self._say_text(_marked_up(terminal_map(now, colour=True)) if self._colour else terminal_map(now))
+        self._say(_marked_up(terminal_map(now, colour=True)) if self._colour else terminal_map(now))
         written = []
         for name in MAP_FILES:
             try:
                 written.append(str(write_map(now, Path.cwd() / name)))
             except (OSError, ImportError) as error:
-                self._say(f"{name} was not written: {error}", "error")
+                self._complain(f"{name} was not written: {error}")
         if written:
-            self._say(f"written to {' and '.join(written)}", "dim")
+            self._note(f"written to {' and '.join(written)}")
 
     def _model(self) -> Iterator[tuple[str, str]]:
         llm = self._app.llm
@@ -109,7 +119,8 @@ class Slash:
         yield "tokens", f"{usage.input_tokens:,} read, {usage.output_tokens:,} written"
         if stats is not None:
             reading = f", {stats.prompt_tokens_per_s:,.0f} reading" if stats.evaluated_tokens else ""
-            yield "tokens/s", f"{stats.tokens_per_s:,.0f} writing{reading} (last reply)" if stats.output_tokens else "none yet"
+            speed = f"{stats.tokens_per_s:,.0f} writing{reading} (last reply)"
+            yield "tokens/s", speed if stats.output_tokens else "none yet"
             yield "load time", f"{stats.load_s:.2f} s"
         yield "memory", f"{_resident_bytes() / 1e6:,.0f} MB"
         yield "turns", f"{self._turns} in {self._runs} run{'' if self._runs == 1 else 's'}"
@@ -118,10 +129,10 @@ class Slash:
         try:
             self._app.session.reset()
         except BusyError:
-            self._say("the robot is at work; stop it first (Ctrl-C), then /reset", "error")
+            self._complain("the robot is at work; stop it first (Ctrl-C), then /reset")
             return
         flat = "" if self._app.robot is None else "; robot and flat stay as they are"
-        self._say(f"the conversation is forgotten{flat}", "dim")
+        self._note(f"the conversation is forgotten{flat}")
 
     def _count(self, event: events.Event) -> None:
         match event:
@@ -130,16 +141,16 @@ class Slash:
             case events.TurnStart():
                 self._turns += 1
 
-    def _rows(self, rows: Iterator[tuple[str, str]] | object) -> None:
+    def _rows(self, rows: Iterable[tuple[str, str]]) -> None:
         """Two columns, the second one cut at the edge of the terminal."""
         table = [(printable(left), right) for left, right in rows]
         pad = max((len(left) for left, _ in table), default=0) + 2
         for left, right in table:
             rest = shortened(right, max(self._width() - pad - 3, 20))
-            self._say_text(f"  {left:<{pad}}{toned(rest, 'dim', colour=self._colour)}".rstrip())
+            self._say(f"  {left:<{pad}}{toned(rest, 'dim', colour=self._colour)}".rstrip())
 
-    def _say(self, text: str, tone: Tone) -> None:
-        self._say_text(toned(text, tone, colour=self._colour))
+    def _note(self, text: str) -> None:
+        self._say(toned(text, "dim", colour=self._colour))
 
 
 def _signature(tool: Tool) -> str:

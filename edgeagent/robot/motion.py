@@ -24,11 +24,17 @@ End = Literal["done", "blocked", "lost", "halted", "timed_out", "empty"]
 
 STOP_GAP_M: Final = 0.02
 """The robot stops this far before it would touch something."""
-PERSON_GAP_M: Final = 0.1
-_PATIENCE_STEPS: Final = round(3.0 / STEP_S)
+_CONTACT_M: Final = 0.2 + RADIUS_M
+"""Distance of robot and person, middle to middle, at which they touch."""
+_STOP_M: Final = _CONTACT_M + 0.17
+"""At this distance the robot stops for the person on its way to somewhere,"""
+_PASS_M: Final = _CONTACT_M + 0.02
+"""at this one on a way that leads around the person, and when it drives straight on,"""
+_DETOUR_M: Final = _CONTACT_M + 0.1
+"""where that way keeps this distance."""
+_PATIENCE_STEPS: Final = round(2.0 / STEP_S)
 """For so long the robot waits for the person to make way."""
 _DETOURS: Final = 2
-_DETOUR_KEEP_M: Final = 0.2 + RADIUS_M + 0.08
 _TURN_DECELERATION_RPS2: Final = 3.0
 _NEAR_M: Final = 1.5
 _GRIP_STEPS: Final = round(2.0 / STEP_S)
@@ -64,7 +70,7 @@ def drive(scene: Scene, distance_m: float) -> Program:
     while (left := goal - (base.travelled_m - start) * sign) > 1e-6:
         if base.contact:
             return Outcome("blocked", base.contact)
-        gap = _way_to_person(scene, heading)
+        gap = _way_to_person(scene, heading, _PASS_M)
         if gap < min(left, STOP_GAP_M):
             waited += 1
             if waited > _PATIENCE_STEPS:
@@ -99,7 +105,7 @@ def go(scene: Scene, goal: Point, heading: float | None = None) -> Program:
     outcome = yield from _go_once(scene, goal, None)
     for _ in range(_DETOURS):
         if outcome.obstacle == PERSON:
-            outcome = yield from _go_once(scene, goal, Disc(scene.person.point, _DETOUR_KEEP_M))
+            outcome = yield from _go_once(scene, goal, Disc(scene.person.point, _DETOUR_M))
     if outcome.ok and heading is not None:
         outcome = yield from face(scene, heading)
     return outcome
@@ -109,18 +115,22 @@ def _go_once(scene: Scene, goal: Point, avoid: Disc | None) -> Program:
     way = the_planner().plan(scene.base.point, goal, avoid)
     if way is None:
         return Outcome("blocked", PERSON if avoid else WALL)
-    return (yield from track(scene, way))
+    return (yield from track(scene, way, keep_m=_PASS_M if avoid else _STOP_M))
 
 
-def track(scene: Scene, way: tuple[Point, ...]) -> Program:
-    """Drives along a polyline that begins where the robot is."""
+def track(scene: Scene, way: tuple[Point, ...], *, keep_m: float = _STOP_M) -> Program:
+    """Drives along a polyline that begins where the robot is.
+
+    Args:
+        keep_m: Distance from the person, middle to middle, at which to stop.
+    """
     base = scene.base
     tracker = Tracker(base, way)
     waited = 0
     while not tracker.arrived:
         if base.contact:
             return Outcome("blocked", base.contact)
-        gap = _way_to_person(scene, tracker.heading)
+        gap = _way_to_person(scene, tracker.heading, keep_m)
         if gap < min(tracker.left_m, STOP_GAP_M):
             waited += 1
             if waited > _PATIENCE_STEPS:
@@ -180,10 +190,10 @@ def _rest(steps: int) -> Generator[tuple[float, float], None, None]:
         yield 0.0, 0.0
 
 
-def _way_to_person(scene: Scene, heading: float) -> float:
+def _way_to_person(scene: Scene, heading: float, keep_m: float) -> float:
     """How far the robot may move in that direction before it comes too near to the person."""
     base, person = scene.base, scene.person
     dx, dy = person.x - base.x, person.y - base.y
     if dx * dx + dy * dy > _NEAR_M * _NEAR_M:
         return math.inf
-    return disc_reached(base.point, heading, person.point, base.limits.radius_m + RADIUS_M + PERSON_GAP_M)
+    return disc_reached(base.point, heading, person.point, keep_m)

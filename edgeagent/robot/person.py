@@ -12,7 +12,7 @@ from typing import Final
 from edgeagent.robot.base import STEP_S
 from edgeagent.robot.flat import the_flat
 from edgeagent.robot.geometry import Point
-from edgeagent.robot.planner import the_planner
+from edgeagent.robot.planner import Disc, the_planner
 
 RADIUS_M: Final = 0.25
 WALK_MPS: Final = 0.8
@@ -21,15 +21,31 @@ LEAD_MPS: Final = (0.35, 0.5)
 _STAND_S: Final = (30.0, 120.0)
 _FIRST_STAND_S: Final = (60.0, 120.0)
 _BEFORE_LEADING_S: Final = 1.5
-_PATIENCE_STEPS: Final = round(2.0 / STEP_S)
-"""For so long the person waits for the robot to make way, then goes somewhere else."""
-_KEEP_M: Final = RADIUS_M + 0.2 + 0.05
+_PATIENCE_STEPS: Final = round(1.0 / STEP_S)
+"""For so long the person waits for the robot to make way, then walks around it or, if that can't be, elsewhere."""
+_STOP_M: Final = RADIUS_M + 0.2 + 0.17
+"""The person stops this far from the robot, middle to middle,"""
+_PASS_M: Final = RADIUS_M + 0.2 + 0.02
+"""but comes as near as this when walking around it,"""
+_DETOUR_M: Final = RADIUS_M + 0.2 + 0.1
+"""on a way that keeps this distance."""
 
 
 class Person:
     """Attributes: position x, y, heading; ``pace_mps`` while walking; ``still_steps`` without a move; ``walking``."""
 
-    __slots__ = ("_random", "_waited", "_way", "heading", "pace_mps", "standing_steps", "still_steps", "x", "y")
+    __slots__ = (
+        "_detours",
+        "_random",
+        "_waited",
+        "_way",
+        "heading",
+        "pace_mps",
+        "standing_steps",
+        "still_steps",
+        "x",
+        "y",
+    )
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(f"person {seed}")
@@ -41,6 +57,7 @@ class Person:
         self.standing_steps = self._draw_steps(_FIRST_STAND_S)
         self._way: list[Point] = []
         self._waited = 0
+        self._detours = False
 
     @property
     def point(self) -> Point:
@@ -71,6 +88,7 @@ class Person:
         """Sets off to that point."""
         self.pace_mps = pace_mps
         self._way = list(the_planner().plan(self.point, goal) or ())[:0:-1]
+        self._detours = False
 
     def quiet_steps(self) -> int:
         """So many steps will change nothing but the counters."""
@@ -96,8 +114,8 @@ class Person:
         last = distance <= stride
         x, y = (goal.x, goal.y) if last else (self.x + dx / distance * stride, self.y + dy / distance * stride)
         gap = math.hypot(x - robot_x, y - robot_y)
-        if gap < _KEEP_M and gap < math.hypot(self.x - robot_x, self.y - robot_y):
-            self._wait()
+        if gap < (_PASS_M if self._detours else _STOP_M) and gap < math.hypot(self.x - robot_x, self.y - robot_y):
+            self._wait(Point(robot_x, robot_y))
             return
         self._waited = self.still_steps = 0
         if distance > 0:
@@ -109,11 +127,17 @@ class Person:
                 self.pace_mps = WALK_MPS
                 self.standing_steps = self._draw_steps(_STAND_S)
 
-    def _wait(self) -> None:
+    def _wait(self, robot: Point) -> None:
         self.still_steps += 1
         self._waited += 1
-        if self._waited >= _PATIENCE_STEPS:
-            self._waited = 0
+        if self._waited < _PATIENCE_STEPS:
+            return
+        self._waited = 0
+        way = the_planner().plan(self.point, self._way[0], Disc(robot, _DETOUR_M))
+        if way and not self._detours:
+            self._way = list(way)[:0:-1]
+            self._detours = True
+        else:
             self._set_off()
 
     def _set_off(self) -> None:

@@ -31,6 +31,7 @@ _CIRCUMSCRIBED: Final = 1 / math.cos(math.pi / 8)
 """An octagon's corners are this much further out than its sides."""
 _ESCAPE_STEP_M: Final = 0.05
 _ESCAPE_REACH_M: Final = 0.6
+_STEP_BACK_M: Final = 0.03
 _BODY_M: Final = 0.2
 """The radius that really must not touch anything."""
 
@@ -102,11 +103,11 @@ class Planner:
     def _plan(self, start: Point, goal: Point, avoid: Disc | None = None) -> tuple[Point, ...] | None:
         """The corners of the shortest way, start and goal included; None if there is none.
 
-        From a start that is too near to an obstacle the way first leads straight into the open. A goal too near to an
-        obstacle is replaced by the nearest free point.
+        From a start that is too near to an obstacle, or to whom it shall avoid, the way first leads straight into the
+        open. A goal too near to an obstacle is replaced by the nearest free point.
         """
         self._build()
-        free_start, free_goal = self.open_spot(start), self.open_spot(goal)
+        free_start, free_goal = self._way_out(start, avoid) or self.open_spot(start), self.open_spot(goal)
         if free_start is None or free_goal is None:
             return None
         middle = self._search(free_start, free_goal, avoid)
@@ -132,6 +133,28 @@ class Planner:
                 spot = point.along(toward + turn * math.tau / 24, ring * _ESCAPE_STEP_M)
                 if self.is_open(spot) and self._obstacles.clear_line(point, spot, _BODY_M):
                     return spot
+        return None
+
+    def _way_out(self, start: Point, avoid: Disc | None) -> Point | None:
+        """Where to step back to from somebody who is too near; None if that is not needed, or not possible."""
+        if avoid is None:
+            return None
+        wanted_m = avoid.keep_m * _CIRCUMSCRIBED + _STEP_BACK_M
+        if start.distance(avoid.centre) >= wanted_m - _STEP_BACK_M / 2:
+            return None
+        away = avoid.centre.bearing(start)
+        for turn in (0, 1, -1, 2, -2, 3, -3, 4, -4):
+            spot = next(
+                (
+                    spot
+                    for ring in range(1, 13)
+                    if (spot := start.along(away + turn * math.pi / 10, ring * _ESCAPE_STEP_M)).distance(avoid.centre)
+                    >= wanted_m
+                ),
+                start,
+            )
+            if self.is_open(spot) and spot != start and self._obstacles.clear_line(start, spot, _BODY_M):
+                return spot
         return None
 
     def approach(self, target: Point) -> Point | None:

@@ -20,6 +20,8 @@ _ON_THE_SPOT: Final = math.radians(40)
 _TURN_DECELERATION_RPS2: Final = 4.0
 _ARRIVED_M: Final = 0.003
 _CORNER_M: Final = 0.005
+_SHARP: Final = math.cos(math.radians(50))
+"""Round a corner that turns less than this the base goes without a stop; in others it stands and turns."""
 
 
 def speed_towards(left_m: float, top_mps: float) -> float:
@@ -34,7 +36,19 @@ class Tracker:
         heading: Direction to the point that it steers for. left_m: Metres to the end. arrived: Nothing is left.
     """
 
-    __slots__ = ("_aim_x", "_aim_y", "_base", "_index", "_tails", "_way", "arrived", "heading", "left_m")
+    __slots__ = (
+        "_aim_x",
+        "_aim_y",
+        "_base",
+        "_index",
+        "_sharp",
+        "_stop_m",
+        "_tails",
+        "_way",
+        "arrived",
+        "heading",
+        "left_m",
+    )
 
     def __init__(self, base: Drivetrain, way: tuple[Point, ...]) -> None:
         self._base = base
@@ -45,7 +59,10 @@ class Tracker:
             if a.distance(b) > _CORNER_M
         ]
         self._tails = [sum(segment[4] for segment in self._way[index + 1 :]) for index in range(len(self._way))]
+        pairs = itertools.pairwise(self._way)
+        self._sharp = [a[2] * b[2] + a[3] * b[3] < _SHARP for a, b in pairs] + [True]
         self._index = 0
+        self._stop_m = 0.0
         self._aim_x, self._aim_y = way[-1].x, way[-1].y
         self.arrived = False
         self.left_m = 0.0
@@ -66,8 +83,9 @@ class Tracker:
                 break
             self._index += 1
         self.left_m = length - along + self._tails[index]
+        self._stop_m = length - along if self._sharp[index] else self.left_m
         ahead = max(0.0, along) + _LOOK_AHEAD_M
-        while ahead > length and index + 1 < len(way):
+        while ahead > length and not self._sharp[index]:
             ahead -= length
             index += 1
             x0, y0, ux, uy, length = way[index]
@@ -81,7 +99,7 @@ class Tracker:
         error = math.remainder(self.heading - base.heading, math.tau)
         if abs(error) > _ON_THE_SPOT:
             return 0.0, math.copysign(min(top_turn, math.sqrt(2 * _TURN_DECELERATION_RPS2 * abs(error))), error)
-        speed = speed_towards(min(self.left_m, free_m), base.limits.speed_mps)
+        speed = speed_towards(min(self._stop_m, free_m), base.limits.speed_mps)
         bend = 2 * math.sin(error) / _LOOK_AHEAD_M
         if speed * abs(bend) > top_turn:
             speed = top_turn / abs(bend)

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from generate import Generator, load_corpus
-from slots import OBJECTS, PLACES
+from lexicon import DOCK, LANDMARKS, OBJECTS, ROOMS
 
 from edgeagent import Agent, LlamaLLM, Options
 from edgeagent.app import INSTRUCTIONS, NAME
@@ -85,7 +85,7 @@ class Frames:
     """The frames that the generator produces."""
 
     def __init__(self) -> None:
-        names = sorted((w for n in (*PLACES.items(), *OBJECTS.items()) for w in (n[0], *n[1])), key=len, reverse=True)
+        names = sorted((w for n in (*ROOMS.items(), *LANDMARKS.items(), *OBJECTS.items(), ("dock", DOCK)) for w in (n[0], *n[1])), key=len, reverse=True)
         self._names = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
         self._rest = re.compile(rf"\b(?:{'|'.join([*_NUMBERS.split(), *_UNITS.split(), *_DIRECTIONS.split()])}|[\d.]+)\b")
         self._polite = re.compile(rf"\b(?:{_POLITE})\b")

@@ -58,6 +58,7 @@ def write_model(
     seed: int = 1,
     script: Sequence[str] = (),
     metadata: Mapping[str, Any] | None = None,
+    poisoned: bool = False,
 ) -> Path:
     """Write a model. Without a script it babbles and never ends its turn.
 
@@ -126,7 +127,7 @@ def write_model(
         writer.add_tensor(f"blk.{i}.ffn_gate.weight", random(width * 2, width))
         writer.add_tensor(f"blk.{i}.ffn_up.weight", random(width * 2, width))
         writer.add_tensor(f"blk.{i}.ffn_down.weight", random(width, width * 2) * np.float32(mixing))
-    writer.add_tensor("output_norm.weight", np.ones(width, np.float32))
+    writer.add_tensor("output_norm.weight", np.full(width, np.nan if poisoned else 1, np.float32))
     writer.add_tensor("output.weight", output)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

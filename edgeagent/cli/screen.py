@@ -1,0 +1,257 @@
+"""A chat at a terminal: what was said scrolls up, and below it is always a line to type into.
+
+Everything here runs on the main thread, in one event loop; the threads of runs post their events to it. Only the last
+lines belong to the prompt: the reply as far as it has come, what the robot is doing, and the input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import Iterable
+from typing import Final
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.shortcuts import CompleteStyle
+
+from edgeagent import events
+from edgeagent.app import App
+from edgeagent.cli import exits, streams
+from edgeagent.cli.activity import Activity, Line, call_text
+from edgeagent.cli.flow import Flow
+from edgeagent.cli.history import open_history
+from edgeagent.cli.replies import Replies
+from edgeagent.cli.slash import HELP, Slash, is_slash
+from edgeagent.cli.streams import toned
+from edgeagent.cli.text import printable, shortened, utterance
+from edgeagent.errors import BusyError, EdgeAgentError
+
+MARK: Final = "> "
+STOP_WORDS: Final = frozenset({"stop", "halt", "freeze"})
+AGAIN_S: Final = 2.0
+"""A second Ctrl-C within this time leaves."""
+
+
+def is_stop(said: str) -> bool:
+    """True if a line consists of a stop word, said once or more often, and nothing else."""
+    words = "".join(c if c.isalpha() else " " for c in said.casefold()).split()
+    return bool(words) and STOP_WORDS.issuperset(words)
+
+
+class Screen:
+    """One chat. ``run`` once."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._colour = streams.coloured(sys.stdout)
+        self._activity = Activity()
+        self._replies = Replies()
+        self._flow: Flow | None = None
+        self._progress = ""
+        self._working = False
+        self._spoke = False
+        self._waiting: list[str] = []
+        self._interrupted_s = -AGAIN_S
+        self._code: int | None = None
+        self._slash = Slash(app, self._print, self._complain, colour=self._colour, width=self._columns)
+
+    def run(self) -> int:
+        """Talks until somebody leaves. Returns the exit code; the terminal is as it was before."""
+        return asyncio.run(self._converse())
+
+    async def _converse(self) -> int:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        for number in exits.TERMINATION:
+            loop.add_signal_handler(number, self._leave, 128 + number)
+        self._prompt: PromptSession[str] = PromptSession(
+            message=self._message,
+            history=open_history(),
+            key_bindings=self._keys(),
+            completer=_Completer(),
+            complete_style=CompleteStyle.READLINE_LIKE,
+            reserve_space_for_menu=0,
+            erase_when_done=True,
+        )
+        self._prompt.default_buffer.accept_handler = self._accept
+        self._app.subscribe(lambda event: self._post(loop, event))
+        with patch_stdout(raw=True):
+            try:
+                await self._prompt.prompt_async(handle_sigint=False, pre_run=self._began)
+            except EOFError:
+                self._leave(exits.OK)
+            self._write_waiting()
+        return self._code or exits.OK
+
+    def _began(self) -> None:
+        """A signal may have come before there was a prompt to end."""
+        if self._code is not None:
+            asyncio.get_running_loop().call_soon(self._prompt.app.exit)
+
+    # --- what is typed ----------------------------------------------------------------------------------------------
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("c-c")
+        def _(event: KeyPressEvent) -> None:
+            self._interrupt()
+
+        @keys.add("c-d", filter=Condition(lambda: not self._prompt.default_buffer.text))
+        def _(event: KeyPressEvent) -> None:
+            self._leave(exits.OK)
+
+        return keys
+
+    def _accept(self, buffer: Buffer) -> bool:
+        """A line was entered. Returns False: the prompt goes on with an empty one."""
+        said = utterance(buffer.text)
+        if said:
+            gap = "" if self._working else "\n"
+            self._print(f"{gap}{toned(MARK, 'bold', colour=self._colour)}{said}")
+            self._take(said)
+        return False
+
+    def _take(self, said: str) -> None:
+        session = self._app.session
+        if is_slash(said):
+            if not self._slash.run(said):
+                self._leave(exits.OK)
+        elif is_stop(said) and session.abort("safety_stop"):
+            pass  # the run's end says that it was stopped
+        elif session.agent.is_running:
+            session.steer(said, wake=True)
+        else:
+            try:
+                session.start(said)
+            except BusyError:
+                session.steer(said, wake=True)  # a timer was faster
+            except EdgeAgentError as error:
+                self._complain(f"error: {error}")
+
+    def _interrupt(self) -> None:
+        """Ctrl-C: ends what the robot does; twice, the chat."""
+        now_s = time.monotonic()
+        again = now_s - self._interrupted_s <= AGAIN_S
+        self._interrupted_s = now_s
+        if again:
+            self._leave(exits.OK)
+        elif not self._app.session.abort("user"):
+            self._prompt.default_buffer.reset()
+            self._show(Line("Ctrl-C again leaves; so does Ctrl-D"))
+
+    def _leave(self, code: int) -> None:
+        if self._code is None:
+            self._code = code
+            if self._prompt.app.is_running:
+                self._prompt.app.exit()
+
+    # --- what happens -----------------------------------------------------------------------------------------------
+
+    def _post(self, loop: asyncio.AbstractEventLoop, event: events.Event) -> None:
+        """On the thread of a run."""
+        if self._code is None:
+            loop.call_soon_threadsafe(self._take_event, event)
+
+    def _take_event(self, event: events.Event) -> None:
+        match event:
+            case events.AgentStart():
+                self._working, self._spoke = True, False
+            case events.MessageUpdate(channel="text", delta=delta):
+                self._speak(delta)
+            case events.MessageEnd(message=message) if message.role == "assistant":
+                if self._flow is None and message.text:
+                    self._speak(message.text)
+                self._end_speech()
+            case events.ToolExecutionUpdate(update=update):
+                self._progress = shortened(str(update), 40)
+            case events.ToolExecutionStart() | events.ToolExecutionEnd():
+                self._progress = ""
+            case events.AgentEnd():
+                self._working = False
+                self._end(event)
+        for line in self._activity.lines(event):
+            self._show(line)
+        self._prompt.app.invalidate()
+
+    def _speak(self, delta: str) -> None:
+        if self._flow is None:
+            self._flow = Flow(self._columns, indent=0 if self._spoke else len(self._name()))
+        for line in self._flow.feed(delta):
+            self._say(line)
+
+    def _end_speech(self) -> None:
+        if self._flow is not None:
+            for line in self._flow.end():
+                self._say(line)
+            self._flow = None
+
+    def _end(self, event: events.AgentEnd) -> None:
+        if text := self._replies.take(event):
+            self._say(text)
+        elif event.reason == "completed" and not self._spoke:
+            self._show(Line("  (no answer)"))
+
+    # --- what is shown ----------------------------------------------------------------------------------------------
+
+    def _message(self) -> StyleAndTextTuples:
+        """The lines of the prompt."""
+        shown: StyleAndTextTuples = []
+        if self._flow is not None and self._flow.growing:
+            shown += [("fg:ansicyan", "" if self._spoke else self._name()), ("", f"{self._flow.growing}\n")]
+        elif self._working:
+            doing = " ".join(call_text(call) for call in self._activity.running[:1])
+            what = " · ".join(part for part in (doing, self._progress) if part)
+            shown.append(("fg:ansibrightblack", f"  ⋯ {shortened(what, max(self._columns() - 6, 10))}\n"))
+        else:
+            shown.append(("", "\n"))
+        return [*shown, ("bold", MARK)]
+
+    def _name(self) -> str:
+        return f"{printable(self._app.agent.name)}: "
+
+    def _say(self, line: str) -> None:
+        """A line of the robot's, the first one of a run with its name."""
+        name = "" if self._spoke else toned(self._name(), "name", colour=self._colour)
+        self._spoke = True
+        self._print(name + line)
+
+    def _show(self, line: Line) -> None:
+        text = shortened(line.text, self._columns() - 1)
+        self._print(toned(text, line.tone, colour=self._colour))
+
+    def _complain(self, text: str) -> None:
+        self._show(Line(text, "error"))
+
+    def _columns(self) -> int:
+        return streams.width(sys.stdout)
+
+    def _print(self, text: str) -> None:
+        """A line above the prompt."""
+        self._waiting.append(f"{text}\n")
+        if len(self._waiting) == 1:
+            run_in_terminal(self._write_waiting)
+
+    def _write_waiting(self) -> None:
+        text, self._waiting = "".join(self._waiting), []
+        self._prompt.app.output.write_raw(text)
+        self._prompt.app.output.flush()
+
+
+class _Completer(Completer):
+    """Slash commands, with the tab key."""
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        typed = document.text_before_cursor
+        if is_slash(typed):
+            yield from (Completion(name, start_position=-len(typed)) for name in HELP if name.startswith(typed))
