@@ -23,6 +23,9 @@ GAP_M: Final = 0.9
 _CAUGHT_UP_M: Final = GAP_M + 0.4
 _LOOK_STEPS: Final = round(0.2 / STEP_S)
 _THERE_M: Final = 0.3
+_COMPANY_M: Final = 2.0
+"""The person waits until the robot is this near before leading it somewhere."""
+_FURTHER_M: Final = 1.5
 _LOST_STEPS: Final = round(3.0 / STEP_S)
 _LOST_AT_LAST_STEPS: Final = round(15.0 / STEP_S)
 _TURN_GAIN: Final = 2.0
@@ -33,6 +36,7 @@ class _Sight:
     """What the robot knows of the person."""
 
     at: Point
+    heading: float = 0.0
     seen: bool = False
     ever: bool = False
     unseen_steps: int = 0
@@ -42,13 +46,17 @@ def follow(scene: Scene) -> Program:
     """Drives behind the person until that one stands still, is lost, or the time is over."""
     base, person = scene.base, scene.person
     started = scene.steps
-    person.lead()
+    led: int | None = None
+    person.wait(FOLLOW_S)
     sight = _Sight(person.point)
     tracker: Tracker | None = None
     while (passed := scene.steps - started) < round(FOLLOW_S / STEP_S):
         if passed % _LOOK_STEPS == 0:
             _look(scene, sight)
-            if sight.seen and _stands(scene, passed):
+            if led is None and sight.seen and base.point.distance(sight.at) < _COMPANY_M:
+                led = scene.steps
+                person.lead()
+            if led is not None and sight.seen and _stands(scene, scene.steps - led):
                 return DONE
             if not sight.seen and _is_lost(sight, base.point):
                 return Outcome("lost")
@@ -65,16 +73,22 @@ def follow(scene: Scene) -> Program:
 
 
 def _look(scene: Scene, sight: _Sight) -> None:
+    """Looks for the person; one who has just vanished will be a little further on in the same direction."""
+    lost_sight = sight.seen
     sight.seen = scene.sees_person()
     if sight.seen:
-        sight.at, sight.ever, sight.unseen_steps = scene.person.point, True, 0
-    else:
-        sight.unseen_steps += _LOOK_STEPS
+        sight.at, sight.heading = scene.person.point, scene.person.heading
+        sight.ever, sight.unseen_steps = True, 0
+        return
+    sight.unseen_steps += _LOOK_STEPS
+    if lost_sight:
+        free, _ = scene.obstacles.free_way(sight.at, sight.heading, scene.base.limits.radius_m)
+        sight.at = sight.at.along(sight.heading, min(free, _FURTHER_M))
 
 
-def _stands(scene: Scene, passed: int) -> bool:
-    """The person has stood still for long enough, and the robot has caught up."""
-    still = min(scene.person.still_steps, passed)
+def _stands(scene: Scene, led: int) -> bool:
+    """The person has stood still for long enough since setting off, and the robot has caught up."""
+    still = min(scene.person.still_steps, led)
     return still >= round(STANDSTILL_S / STEP_S) and scene.base.point.distance(scene.person.point) < _CAUGHT_UP_M
 
 

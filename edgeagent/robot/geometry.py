@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 _EPSILON: Final = 1e-12
+_TOUCH_M: Final = 1e-9
+"""Nearer than this counts as touching."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class Rect:
         dx, dy = math.cos(heading), math.sin(heading)
         touch = self.nearest(start.x, start.y)
         gap = start.distance(touch)
-        if gap < radius_m:
+        if gap <= radius_m + _TOUCH_M:
             away = (start.x - touch.x) * dx + (start.y - touch.y) * dy
             return math.inf if away >= 0 and gap > 0 else 0.0
         # The rectangle grown by the disc is two boxes and four corner discs.

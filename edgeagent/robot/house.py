@@ -185,7 +185,7 @@ class HouseRobot:
 
         def done(scene: Scene) -> str:
             passed_s = scene.time_s - start_s
-            return "followed you for 60 s" if passed_s >= FOLLOW_S else f"followed you to the {scene.room}"
+            return "followed you for 60 s" if passed_s >= FOLLOW_S else f"followed you to the {scene.person_room}"
 
         return self._move("follow", follow, done=done, timeout_s=FOLLOW_TIMEOUT_S, goal=goal)
 

@@ -73,6 +73,11 @@ class Person:
         if not self._way:
             self.standing_steps = round(_BEFORE_LEADING_S / STEP_S)
 
+    def wait(self, duration_s: float) -> None:
+        """Stays for that long, unless walking already."""
+        if not self._way:
+            self.standing_steps = max(self.standing_steps, round(duration_s / STEP_S))
+
     def stand(self, duration_s: float) -> None:
         """Stops here and stays for that long."""
         self._way = []

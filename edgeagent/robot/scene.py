@@ -100,6 +100,11 @@ class Scene:
         """The room the robot is in."""
         return self.flat.locate(self.base.x, self.base.y) or "flat"
 
+    @property
+    def person_room(self) -> str:
+        """The room the person is in."""
+        return self.flat.locate(self.person.x, self.person.y) or "flat"
+
     def step(self, speed: float = 0.0, turn_rate: float = 0.0) -> None:
         """Lets 10 ms pass while the base is commanded these speeds."""
         self.steps += 1

@@ -1,0 +1,161 @@
+"""Settings: which source wins, and what a wrong one says."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeagent.config import Config, line_of_key, load_config
+from edgeagent.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "settings.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def complaint(tmp_path: Path, text: str) -> str:
+    path = write(tmp_path, text)
+    with pytest.raises(ConfigError) as raised:
+        load_config(path, environ={})
+    return str(raised.value).replace(str(path), "FILE")
+
+
+def test_without_anything_there_are_defaults() -> None:
+    config = load_config(environ={})
+    assert config == Config()
+    assert (config.model, config.speed, config.seed, config.deadline_s) == ("nano", 1.0, 0, 120.0)
+    assert not config.given
+
+
+def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path, "speed = 2\nseed = 2\ndeadline_s = 2\n")
+    environ = {"EDGEAGENT_SEED": "3", "EDGEAGENT_DEADLINE": "3"}
+    config = load_config(path, environ=environ, flags={"deadline_s": 4.0, "speed": None})
+    assert (config.speed, config.seed, config.deadline_s) == (2.0, 3, 4.0)
+    assert config.given == {"speed", "seed", "deadline_s"}
+
+
+def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        'model = "qwen3-0.6b"\napp = "robot.py"\nspeed = 10\nseed = 7\ndeadline_s = 30.5\nlog = "/tmp/log"\n'
+        "max_tokens = 99\ntemperature = 0\n",
+    )
+    config = load_config(path, environ={})
+    assert config.model == "qwen3-0.6b"
+    assert config.app == tmp_path / "robot.py", "relative to the file"
+    assert config.log == Path("/tmp/log")  # noqa: S108
+    assert (config.speed, config.seed, config.deadline_s) == (10.0, 7, 30.5)
+    assert (config.max_tokens, config.temperature) == (99, 0.0)
+    assert isinstance(config.speed, float)
+
+
+def test_a_model_that_is_a_path_begins_at_the_file_too(tmp_path: Path) -> None:
+    assert load_config(write(tmp_path, 'model = "my.gguf"'), environ={}).model == str(tmp_path / "my.gguf")
+    assert load_config(environ={"EDGEAGENT_MODEL": "my.gguf"}).model == "my.gguf"
+
+
+def test_the_users_own_file_counts_if_it_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "config/edgeagent/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text("seed = 11")
+    assert load_config(environ={}).seed == 11
+    assert load_config(write(tmp_path, ""), environ={}).seed == 0, "a file that is named replaces it"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('modle = "nano"', "FILE:1: there is no setting 'modle'; did you mean 'model'?"),
+        ("# one\nseed = 1\n\n  sped = 3", "FILE:4: there is no setting 'sped'; did you mean 'speed'?"),
+        ("deadline = 3", "FILE:1: there is no setting 'deadline'; did you mean 'deadline_s'?"),
+        ("SEED = 3", "FILE:1: there is no setting 'SEED'; did you mean 'seed'?"),
+        ('seed = 1\n"modle" = 3', "FILE:2: there is no setting 'modle'"),
+        ("seed = 1\nmodle.name = 3", "FILE:2: there is no setting 'modle'"),
+        ("seed = 1\n\n[voice]\nspeed = 3", "FILE:3: there is no setting 'voice'; there are model, app, "),
+        ("[[seed]]", "FILE:1: seed: should be a whole number, not a list"),
+        ("model = '''\nspeed\n'''\nvoice = '''\nspeed = 1\n'''", "FILE:4: there is no setting 'voice'"),
+        ("seed = [\n 1,\n 2,\n]\n", "FILE:1: seed: should be a whole number, not a list"),
+        ('speed = "fast"', "FILE:1: speed: should be a number, not 'fast'"),
+        ("speed = true", "FILE:1: speed: should be a number, not true"),
+        ("speed = 1e9", "FILE:1: speed: should be from 0.1 to 1000, not 1000000000.0"),
+        ("speed = nan", "FILE:1: speed: should be from 0.1 to 1000, not nan"),
+        ("seed = 1.5", "FILE:1: seed: should be a whole number, not 1.5"),
+        ("seed = -1", "FILE:1: seed: should be 0 or more, not -1"),
+        ("deadline_s = 0", "FILE:1: deadline_s: should be from 0.001 to 1000000 seconds, not 0"),
+        ("model = 3", "FILE:1: model: should be a text, not 3"),
+        ('model = ""', "FILE:1: model: should be a text, not ''"),
+        ("[model]\nname = 3", "FILE:1: model: should be a text, not a table"),
+        ("app = 1979-05-27", "FILE:1: app: should be a path, not 1979-05-27"),
+        ("seed = 1\r\nspeed = 2\r\nmodle = 3\r\n", "FILE:3: there is no setting 'modle'"),
+        ("seed = 1\nspeed = \n", "FILE:2: this is not TOML: Invalid value"),
+        ("seed = 1\nseed = 2\n", "this is not TOML: Cannot overwrite a value"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_bytes(text.encode())
+    with pytest.raises(ConfigError) as raised:
+        load_config(path, environ={})
+    assert said in str(raised.value).replace(str(path), "FILE")
+
+
+@pytest.mark.parametrize("name", ["missing.toml", "."])
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="cannot read the settings: "):
+        load_config(tmp_path / name, environ={})
+
+
+def test_a_file_that_is_not_utf_8_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_bytes(b"# caf\xe9\nseed = 1")
+    with pytest.raises(ConfigError, match="not UTF-8 at byte 5"):
+        load_config(tmp_path / "a.toml", environ={})
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_bytes(b"\xef\xbb\xbfseed = 5")
+    assert load_config(tmp_path / "a.toml", environ={}).seed == 5
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "said"),
+    [
+        ("EDGEAGENT_SPEED", "fast", "EDGEAGENT_SPEED: should be a number, not 'fast'"),
+        ("EDGEAGENT_SEED", "1.5", "EDGEAGENT_SEED: should be a whole number, not '1.5'"),
+        ("EDGEAGENT_DEADLINE", "-1", "EDGEAGENT_DEADLINE: should be from 0.001"),
+        ("EDGEAGENT_MAX_TOKENS", "0", "EDGEAGENT_MAX_TOKENS: should be 1 or more, not 0"),
+    ],
+)
+def test_a_wrong_variable_is_named(variable: str, text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        load_config(environ={variable: text})
+
+
+def test_an_empty_variable_is_none() -> None:
+    assert load_config(environ={"EDGEAGENT_SEED": "", "EDGEAGENT_MODEL": ""}) == Config()
+
+
+def test_a_wrong_flag_is_named() -> None:
+    with pytest.raises(ConfigError, match="--speed: should be from 0.1 to 1000, not 0.0"):
+        load_config(environ={}, flags={"speed": 0.0})
+
+
+@given(st.data())
+def test_the_line_of_a_key_is_found_whatever_stands_around_it(data: st.DataObject) -> None:
+    others = st.sampled_from(
+        ["# wanted = 1", "", '"x%d" = """\nwanted = 1\n"""', "x%d = [\n  1, # wanted = 2\n]", "x%d.wanted = 1", "x%d = '#'"]
+    )
+    before = [text.replace("%d", str(i)) for i, text in enumerate(data.draw(st.lists(others, max_size=6)))]
+    wanted = data.draw(st.sampled_from(["wanted = 1", "  'wanted' = [\n1]", "wanted.a = 1", '"w\\u0061nted"=1', "[wanted]"]))
+    after = data.draw(st.sampled_from(["", "\n[z]\nwanted = 3", "\n# wanted"]))
+    text = "\n".join([*before, wanted]) + after
+    expected = sum(item.count("\n") + 1 for item in before) + 1
+    assert line_of_key(text, "wanted") == expected
