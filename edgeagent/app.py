@@ -304,7 +304,7 @@ class AppFile:
             what, agent = "agent", self.module.agent
         elif callable(build):
             model = llm()
-            what, agent = "what build(llm) returns", self._guarded(lambda: build(model))
+            what, agent = "what build(llm) returns", self._guarded(functools.partial(build, model))
         else:
             raise ConfigError(f"{self.path} defines neither agent nor build(llm); it needs one of them")
         if not isinstance(agent, Agent):
@@ -347,11 +347,17 @@ class AppFile:
         if isinstance(error, SyntaxError) and error.filename == mine:
             return error.lineno
         line, trace = None, error.__traceback__
+        if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
+            line = self._first_line_of_build()  # it was not even entered: it takes other arguments
         while trace is not None:
             if trace.tb_frame.f_code.co_filename == mine:
                 line = trace.tb_lineno
             trace = trace.tb_next
         return line
+
+    def _first_line_of_build(self) -> int | None:
+        code = getattr(getattr(self.module, "build", None), "__code__", None)
+        return None if code is None else int(code.co_firstlineno)
 
     def _told(self, error: BaseException) -> str:
         """The error in one line."""
@@ -359,7 +365,8 @@ class AppFile:
             return str(error)
         kind, text = type(error).__name__, str(error)
         if isinstance(error, SyntaxError):
-            text = error.msg if self._line(error) == error.lineno else f"{error.msg} ({error.filename}:{error.lineno})"
+            elsewhere = error.filename != str(self.path.resolve())
+            text = f"{error.msg} ({error.filename}:{error.lineno})" if elsewhere else error.msg
         elif isinstance(error, SystemExit):
             return f"it called sys.exit({error.code!r}), and an app file only defines things"
         return f"{kind}: {text}" if text else kind

@@ -57,6 +57,10 @@ def rows() -> list[tuple[str, str, str]]:
         ("loop overhead, a turn of text", f"{turn_ms(tools=0):.2f} ms", ""),
         ("loop overhead, a turn with 1 tool", f"{turn_ms(tools=1):.2f} ms", ""),
         ("loop overhead, a turn with 8 tools", f"{turn_ms(tools=8):.2f} ms", ""),
-        ("import edgeagent : import pydantic", f"{package / pydantic:.2f}  ({package:.0f} : {pydantic:.0f} ms)", "<= 1.5"),
+        (
+            "import edgeagent : import pydantic",
+            f"{package / pydantic:.2f}  ({package:.0f} : {pydantic:.0f} ms)",
+            "<= 1.5",
+        ),
         ("import Agent, Session, tool : BaseModel", f"{agent / models:.2f}  ({agent:.0f} : {models:.0f} ms)", ""),
     ]

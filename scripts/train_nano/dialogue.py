@@ -143,13 +143,26 @@ class Author:
             return rng.choice(setting.foreign).say(rng)
         if kind < 0.62:
             one, two = rng.choice(setting.foreign).say(rng), rng.choice(setting.foreign).say(rng)
-            return Utterance(f"{one.text}{rng.choice((' and ', ' then ', ', then ', ' and then '))}{two.text}", one.calls + two.calls, tag="foreign")
+            return Utterance(
+                f"{one.text}{rng.choice((' and ', ' then ', ', then ', ' and then '))}{two.text}",
+                one.calls + two.calls,
+                tag="foreign",
+            )
         if kind < 0.7:
             said = rng.choice(setting.foreign).say(rng)
-            return Utterance(f"{rng.choice(('do not', 'please do not', 'never'))} {said.text}", reply="Okay, I won't.", tag="none", bare=False)
+            return Utterance(
+                f"{rng.choice(('do not', 'please do not', 'never'))} {said.text}",
+                reply="Okay, I won't.",
+                tag="none",
+                bare=False,
+            )
         if kind < 0.8:
             mine = {name_of(t) for t in setting.tools}
-            other = next(t for t in (foreign.draw(rng, 1)[0] for _ in range(99)) if not any(set(name_of(t.spec).split("_")) & set(n.split("_")) for n in mine))
+            other = next(
+                t
+                for t in (foreign.draw(rng, 1)[0] for _ in range(99))
+                if not any(set(name_of(t.spec).split("_")) & set(n.split("_")) for n in mine)
+            )
             return Utterance(other.say(rng).text, reply=rng.choice(CANNOT), tag="missing", bare=False)
         if kind < 0.9 or not setting.house:
             return self._speaker.draw_nothing_said()
@@ -175,7 +188,10 @@ class Author:
         n = self._rng.choice((self._rng.randint(1, 120), self._rng.randint(1, 60) * 60))
         unit = "second is" if n == 1 else "seconds are"
         tail = "second is" if n == 1 else "seconds are"
-        return [{"role": "user", "content": f"[timer] {n} {unit} over"}, {"role": "assistant", "content": f"Your {n} {tail} over."}]
+        return [
+            {"role": "user", "content": f"[timer] {n} {unit} over"},
+            {"role": "assistant", "content": f"Your {n} {tail} over."},
+        ]
 
 
 def _calling(calls: tuple[Call, ...]) -> Message:

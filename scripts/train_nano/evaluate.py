@@ -85,9 +85,15 @@ class Frames:
     """The frames that the generator produces."""
 
     def __init__(self) -> None:
-        names = sorted((w for n in (*ROOMS.items(), *LANDMARKS.items(), *OBJECTS.items(), ("dock", DOCK)) for w in (n[0], *n[1])), key=len, reverse=True)
+        names = sorted(
+            (w for n in (*ROOMS.items(), *LANDMARKS.items(), *OBJECTS.items(), ("dock", DOCK)) for w in (n[0], *n[1])),
+            key=len,
+            reverse=True,
+        )
         self._names = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
-        self._rest = re.compile(rf"\b(?:{'|'.join([*_NUMBERS.split(), *_UNITS.split(), *_DIRECTIONS.split()])}|[\d.]+)\b")
+        self._rest = re.compile(
+            rf"\b(?:{'|'.join([*_NUMBERS.split(), *_UNITS.split(), *_DIRECTIONS.split()])}|[\d.]+)\b"
+        )
         self._polite = re.compile(rf"\b(?:{_POLITE})\b")
         self._seen: set[str] = set()
         for item in islice(Generator(load_corpus(), "frames").labelled(), _DRAWS):
@@ -152,13 +158,20 @@ def main() -> None:
     args = parser.parse_args()
     llm = LlamaLLM(args.model)
     frames = None if args.no_frames else Frames()
-    sets = {p.name: [json.loads(line) for line in p.read_text(encoding="utf-8").splitlines()] for p in args.sets or SETS}
+    sets = {
+        p.name: [json.loads(line) for line in p.read_text(encoding="utf-8").splitlines()] for p in args.sets or SETS
+    }
     if args.fresh:
         sets["fresh draws"] = list(islice(Generator(load_corpus(), "evaluation").labelled(), args.fresh))
     for name, items in sets.items():
         begun = time.monotonic()
         score = evaluate(llm, items, frames)
-        show(f"{name}: {len(items)} utterances, {time.monotonic() - begun:.0f} s", score, details=args.details, errors=args.errors)
+        show(
+            f"{name}: {len(items)} utterances, {time.monotonic() - begun:.0f} s",
+            score,
+            details=args.details,
+            errors=args.errors,
+        )
 
 
 if __name__ == "__main__":

@@ -12,11 +12,70 @@ from slots import KINDS
 from spoken import number
 from utterances import Speaker, Utterance
 
-_AGAIN: Final = ("again", "once more", "do it again", "one more time", "do that again", "repeat that", "and again", "same again", "again please", "another time")
-_BACK: Final = ("and back", "and back again", "back again", "now back", "and now the other way", "the other way", "now the same back", "undo that", "other direction", "in the other direction", "now in the opposite direction", "and the same back")
-_NO: Final = ("no, {}", "no, i meant {}", "i meant {}", "sorry, {}", "no not there, {}", "i said {}", "wrong, {}", "no no, {}")
-_NEXT: Final = ("now {}", "and {}", "now {} please", "and now {}", "and {} too", "also {}", "what about {}", "how about {}", "next {}", "then {}", "and also {}")
-_THANKS: Final = ("thanks", "thank you", "great", "good", "well done", "nice", "ok", "okay", "perfect", "good robot", "that's it", "that's all", "cool")
+_AGAIN: Final = (
+    "again",
+    "once more",
+    "do it again",
+    "one more time",
+    "do that again",
+    "repeat that",
+    "and again",
+    "same again",
+    "again please",
+    "another time",
+)
+_BACK: Final = (
+    "and back",
+    "and back again",
+    "back again",
+    "now back",
+    "and now the other way",
+    "the other way",
+    "now the same back",
+    "undo that",
+    "other direction",
+    "in the other direction",
+    "now in the opposite direction",
+    "and the same back",
+)
+_NO: Final = (
+    "no, {}",
+    "no, i meant {}",
+    "i meant {}",
+    "sorry, {}",
+    "no not there, {}",
+    "i said {}",
+    "wrong, {}",
+    "no no, {}",
+)
+_NEXT: Final = (
+    "now {}",
+    "and {}",
+    "now {} please",
+    "and now {}",
+    "and {} too",
+    "also {}",
+    "what about {}",
+    "how about {}",
+    "next {}",
+    "then {}",
+    "and also {}",
+)
+_THANKS: Final = (
+    "thanks",
+    "thank you",
+    "great",
+    "good",
+    "well done",
+    "nice",
+    "ok",
+    "okay",
+    "perfect",
+    "good robot",
+    "that's it",
+    "that's all",
+    "cool",
+)
 
 
 def draw(speaker: Speaker, rng: random.Random, last: tuple[Call, ...], *, ok: bool) -> Utterance | None:
@@ -25,12 +84,24 @@ def draw(speaker: Speaker, rng: random.Random, last: tuple[Call, ...], *, ok: bo
         return None
     kind = rng.random()
     if kind < 0.1:
-        return Utterance(rng.choice(_THANKS), reply=rng.choice(("You're welcome.", "My pleasure.", "Glad to help.")), tag="none", bare=False)
+        return Utterance(
+            rng.choice(_THANKS),
+            reply=rng.choice(("You're welcome.", "My pleasure.", "Glad to help.")),
+            tag="none",
+            bare=False,
+        )
     if kind < 0.25:
-        texts = _AGAIN if ok else (*_AGAIN, "try again", "try it again", "please try again", "give it another try", "retry")
+        texts = (
+            _AGAIN if ok else (*_AGAIN, "try again", "try it again", "please try again", "give it another try", "retry")
+        )
         return Utterance(rng.choice(texts), last, tag="followup", bare=False)
     if not ok and kind < 0.35:
-        return Utterance(rng.choice(("oh no", "too bad", "what a pity", "okay then", "oh well", "that is bad")), reply=rng.choice(("I am sorry.", "Sorry.")), tag="none", bare=False)
+        return Utterance(
+            rng.choice(("oh no", "too bad", "what a pity", "okay then", "oh well", "that is bad")),
+            reply=rng.choice(("I am sorry.", "Sorry.")),
+            tag="none",
+            bare=False,
+        )
     if len(last) != 1:
         return None
     return _after(rng, last[0])
@@ -46,7 +117,11 @@ def _after(rng: random.Random, call: Call) -> Utterance | None:
             return _other(rng, call, "place", "place", to=True)
         case "look":
             if rng.random() < 0.4 and call.arguments["direction"] in _OPPOSITE:
-                return _follow(rng.choice(("and the other side", "now the other way", "the other way", "and the other way")), "look", direction=_OPPOSITE[call.arguments["direction"]])
+                return _follow(
+                    rng.choice(("and the other side", "now the other way", "the other way", "and the other way")),
+                    "look",
+                    direction=_OPPOSITE[call.arguments["direction"]],
+                )
             return _other(rng, call, "direction", "direction")
         case "set_light":
             return _after_light(rng, call)
@@ -73,13 +148,29 @@ def _after_move(rng: random.Random, call: Call, key: str, kind: str) -> Utteranc
         return _follow(rng.choice(_BACK), call.name, **{key: number(-value)})
     drawn = KINDS[kind](rng)
     new = float(drawn.value) * (1 if value >= 0 else -1)
-    shapes = ("now {}", "another {}", "{} more", "and another {}", "and {} more", "no, {}", "make it {}", "and now {}", "and {}")
+    shapes = (
+        "now {}",
+        "another {}",
+        "{} more",
+        "and another {}",
+        "and {} more",
+        "no, {}",
+        "make it {}",
+        "and now {}",
+        "and {}",
+    )
     text = rng.choice(shapes).format(drawn.surface.removeprefix("a ") if rng.random() < 0.5 else drawn.surface)
     if choice < 0.6:
-        text, new = rng.choice((f"now {drawn.surface} back", f"and {drawn.surface} back", f"and then {drawn.surface} back")), -new
+        text, new = (
+            rng.choice((f"now {drawn.surface} back", f"and {drawn.surface} back", f"and then {drawn.surface} back")),
+            -new,
+        )
         if call.name == "turn":
             side = rng.choice((1, -1))
-            text, new = rng.choice((f"now {drawn.surface} {_side(side)}", f"and {drawn.surface} to the {_side(side)}")), side * abs(new)
+            text, new = (
+                rng.choice((f"now {drawn.surface} {_side(side)}", f"and {drawn.surface} to the {_side(side)}")),
+                side * abs(new),
+            )
     return _follow(text, call.name, **{key: number(new)})
 
 
@@ -93,7 +184,9 @@ def _other(rng: random.Random, call: Call, key: str, kind: str, *, to: bool = Fa
         return None
     shape = rng.choice((*_NEXT, *_NO))
     said = f"to {drawn.surface}" if to and rng.random() < 0.3 else drawn.surface
-    return Utterance(shape.format(said), (replace(call, arguments={**call.arguments, key: drawn.value}),), tag="followup", bare=False)
+    return Utterance(
+        shape.format(said), (replace(call, arguments={**call.arguments, key: drawn.value}),), tag="followup", bare=False
+    )
 
 
 def _after_light(rng: random.Random, call: Call) -> Utterance | None:
@@ -101,11 +194,28 @@ def _after_light(rng: random.Random, call: Call) -> Utterance | None:
     word = "off" if on else "on"
     choice = rng.random()
     if choice < 0.45:
-        text = rng.choice((f"now {word} again", f"and {word} again", f"turn it {word} again", f"turn it {word}", f"switch it {word}", f"and now turn it {word}", f"turn it back {word}", f"{word} again", f"okay now {word}"))
+        text = rng.choice(
+            (
+                f"now {word} again",
+                f"and {word} again",
+                f"turn it {word} again",
+                f"turn it {word}",
+                f"switch it {word}",
+                f"and now turn it {word}",
+                f"turn it back {word}",
+                f"{word} again",
+                f"okay now {word}",
+            )
+        )
         return _follow(text, "set_light", place=place, on=not on)
     if choice < 0.55:
         room = KINDS["light"](rng)
-        return _follow(rng.choice((f"and {word} in {room.surface}", f"now {word} in {room.surface}")), "set_light", place=room.value, on=not on)
+        return _follow(
+            rng.choice((f"and {word} in {room.surface}", f"now {word} in {room.surface}")),
+            "set_light",
+            place=room.value,
+            on=not on,
+        )
     return _other(rng, call, "place", "light")
 
 

@@ -28,8 +28,24 @@ _ACTS: Final = tuple(
 check test extend retract inflate deflate eject release engage fold unfold charge park tilt shake wash deploy stow pause
 resume arm disarm cool warm rinse drain polish spin flip rotate""".split()
 )
-_GESTURES: Final = tuple("wave dance nod bow jump sing beep blink wink clap kick crawl hop whistle bark roar laugh yawn stretch sit stand curtsy salute shrug honk".split())
-_LEVELS: Final = ("speed", "volume", "brightness", "temperature", "power", "height", "zoom", "pressure", "level", "intensity", "pitch", "depth", "width")
+_GESTURES: Final = tuple(
+    "wave dance nod bow jump sing beep blink wink clap kick crawl hop whistle bark roar laugh yawn stretch sit stand curtsy salute shrug honk".split()
+)
+_LEVELS: Final = (
+    "speed",
+    "volume",
+    "brightness",
+    "temperature",
+    "power",
+    "height",
+    "zoom",
+    "pressure",
+    "level",
+    "intensity",
+    "pitch",
+    "depth",
+    "width",
+)
 _TIMES: Final = {1: ("once",), 2: ("twice", "two times"), 3: ("three times",)}
 
 
@@ -56,7 +72,18 @@ def _act_tool(rng: random.Random) -> ForeignTool:
 
     def say(rng: random.Random) -> Utterance:
         the = _article(rng)
-        return _plain(rng, name, (f"{act} {the} {noun}", f"{act} {the} {noun}", f"{act} {the} {noun} now", f"{noun} {act}", f"i want you to {act} {the} {noun}"), {})
+        return _plain(
+            rng,
+            name,
+            (
+                f"{act} {the} {noun}",
+                f"{act} {the} {noun}",
+                f"{act} {the} {noun} now",
+                f"{noun} {act}",
+                f"i want you to {act} {the} {noun}",
+            ),
+            {},
+        )
 
     return ForeignTool(declare(f"{name}()"), say)
 
@@ -64,12 +91,21 @@ def _act_tool(rng: random.Random) -> ForeignTool:
 def _gesture_tool(rng: random.Random) -> ForeignTool:
     verb = pseudo_word(rng) if rng.random() < 0.15 else rng.choice(_GESTURES)
     if rng.random() < 0.5:
-        return ForeignTool(declare(f"{verb}()"), lambda rng: _plain(rng, verb, (verb, f"{verb} now", f"{verb} for me", f"do a {verb}"), {}))
+        return ForeignTool(
+            declare(f"{verb}()"),
+            lambda rng: _plain(rng, verb, (verb, f"{verb} now", f"{verb} for me", f"do a {verb}"), {}),
+        )
     arg = rng.choice(("times", "count", "repeat", "n"))
 
     def say(rng: random.Random) -> Utterance:
         drawn = KINDS["int"](rng) if rng.random() < 0.6 else KINDS["count"](rng)
-        said = drawn.surface if "t" in drawn.surface[-5:] and not drawn.surface.isdigit() and drawn.surface.split()[-1] in ("twice", "thrice", "times") else f"{drawn.surface} times"
+        said = (
+            drawn.surface
+            if "t" in drawn.surface[-5:]
+            and not drawn.surface.isdigit()
+            and drawn.surface.split()[-1] in ("twice", "thrice", "times")
+            else f"{drawn.surface} times"
+        )
         return _plain(rng, verb, (f"{verb} {said}",), {arg: drawn.value})
 
     return ForeignTool(declare(f"{verb}({arg}: integer)"), say)
@@ -77,13 +113,27 @@ def _gesture_tool(rng: random.Random) -> ForeignTool:
 
 def _level_tool(rng: random.Random) -> ForeignTool:
     what, noun = rng.choice(_LEVELS), rng.choice(_NOUNS)
-    name, said = rng.choice(((f"set_{what}", what), (f"set_{noun}_{what}", f"{noun} {what}"), (f"{noun}_{what}", f"{noun} {what}"), (f"set_{noun}", noun)))
+    name, said = rng.choice(
+        (
+            (f"set_{what}", what),
+            (f"set_{noun}_{what}", f"{noun} {what}"),
+            (f"{noun}_{what}", f"{noun} {what}"),
+            (f"set_{noun}", noun),
+        )
+    )
     arg, kind = rng.choice((what, "value", "level", "percent")), rng.choice(("integer", "number"))
 
     def say(rng: random.Random) -> Utterance:
         drawn = KINDS["int"](rng)
         the = _article(rng)
-        texts = (f"set {the} {said} to {drawn.surface}", f"{said} {drawn.surface}", f"put {the} {said} at {drawn.surface}", f"change {the} {said} to {drawn.surface}", f"{said} to {drawn.surface} please", f"turn {the} {said} to {drawn.surface}")
+        texts = (
+            f"set {the} {said} to {drawn.surface}",
+            f"{said} {drawn.surface}",
+            f"put {the} {said} at {drawn.surface}",
+            f"change {the} {said} to {drawn.surface}",
+            f"{said} to {drawn.surface} please",
+            f"turn {the} {said} to {drawn.surface}",
+        )
         return _plain(rng, name, texts, {arg: drawn.value})
 
     return ForeignTool(declare(f"{name}({arg}: {kind})"), say)
@@ -104,7 +154,12 @@ def _word_tool(rng: random.Random) -> ForeignTool:
         ("deliver", "item", "thing_bare", ("deliver the {}", "bring the {}")),
         ("wash", "thing", "thing_bare", ("wash the {}", "clean the {}")),
         ("open", "item", "thing_bare", ("open the {}", "open up the {}")),
-        ("photograph", "subject", "thing_bare", ("take a picture of the {}", "photograph the {}", "take a photo of the {}")),
+        (
+            "photograph",
+            "subject",
+            "thing_bare",
+            ("take a picture of the {}", "photograph the {}", "take a photo of the {}"),
+        ),
         ("water", "plant", "thing_bare", ("water the {}", "give the {} some water")),
         ("order", "item", "thing_bare", ("order a {}", "buy a {}", "order the {}")),
         ("move_to", "station", "name", ("move to station {}", "go to {}", "drive to {}")),
@@ -133,33 +188,95 @@ def _switch_tool(rng: random.Random) -> ForeignTool:
     def say(rng: random.Random) -> Utterance:
         on, the = rng.random() < 0.5, _article(rng)
         word = "on" if on else "off"
-        return _plain(rng, name, (f"turn {word} {the} {noun}", f"switch {word} {the} {noun}", f"{noun} {word}", f"turn {the} {noun} {word}"), {arg: on})
+        return _plain(
+            rng,
+            name,
+            (f"turn {word} {the} {noun}", f"switch {word} {the} {noun}", f"{noun} {word}", f"turn {the} {noun} {word}"),
+            {arg: on},
+        )
 
     return ForeignTool(declare(f"{name}({arg}: boolean)"), say)
 
 
 def _enum_tool(rng: random.Random) -> ForeignTool:
-    sets = (("left", "right"), ("up", "down"), ("red", "green", "blue"), ("slow", "normal", "fast"), ("low", "medium", "high"), ("eco", "normal", "boost"), ("happy", "sad", "angry"), ("north", "south", "east", "west"), ("day", "night"), ("auto", "manual"))
+    sets = (
+        ("left", "right"),
+        ("up", "down"),
+        ("red", "green", "blue"),
+        ("slow", "normal", "fast"),
+        ("low", "medium", "high"),
+        ("eco", "normal", "boost"),
+        ("happy", "sad", "angry"),
+        ("north", "south", "east", "west"),
+        ("day", "night"),
+        ("auto", "manual"),
+    )
     values, noun = rng.choice(sets), rng.choice(_NOUNS)
     verb = rng.choice(("move", "set", "turn", "switch", "put"))
     name, arg = f"{verb}_{noun}", rng.choice(("mode", "direction", "state", "setting", "value"))
 
     def say(rng: random.Random) -> Utterance:
         value, the = rng.choice(values), _article(rng)
-        return _plain(rng, name, (f"{verb} {the} {noun} {value}", f"{verb} {the} {noun} to {value}", f"{noun} {value}", f"{verb} {the} {noun} to the {value} {arg}"), {arg: value})
+        return _plain(
+            rng,
+            name,
+            (
+                f"{verb} {the} {noun} {value}",
+                f"{verb} {the} {noun} to {value}",
+                f"{noun} {value}",
+                f"{verb} {the} {noun} to the {value} {arg}",
+            ),
+            {arg: value},
+        )
 
     return ForeignTool(declare(f"{name}({arg}: {'|'.join(values)})"), say)
 
 
 def _reading_tool(rng: random.Random) -> ForeignTool:
-    what = rng.choice(("temperature", "humidity", "speed", "weather", "weight", "altitude", "pressure", "status", "signal", "version", "mood", "air_quality", "fuel", "oil_level", "noise_level"))
+    what = rng.choice(
+        (
+            "temperature",
+            "humidity",
+            "speed",
+            "weather",
+            "weight",
+            "altitude",
+            "pressure",
+            "status",
+            "signal",
+            "version",
+            "mood",
+            "air_quality",
+            "fuel",
+            "oil_level",
+            "noise_level",
+        )
+    )
     name = rng.choice((f"get_{what}", f"read_{what}", f"{what}"))
     said = what.replace("_", " ")
-    texts = (f"what is the {said}", f"what's the {said}", f"how is the {said}", f"tell me the {said}", f"check the {said}", f"read the {said}", f"what {said} do you have")
+    texts = (
+        f"what is the {said}",
+        f"what's the {said}",
+        f"how is the {said}",
+        f"tell me the {said}",
+        f"check the {said}",
+        f"read the {said}",
+        f"what {said} do you have",
+    )
     return ForeignTool(declare(f"{name}()"), lambda rng: _plain(rng, name, texts, {}))
 
 
-_SHAPES: Final = (_act_tool, _act_tool, _gesture_tool, _level_tool, _word_tool, _word_tool, _switch_tool, _enum_tool, _reading_tool)
+_SHAPES: Final = (
+    _act_tool,
+    _act_tool,
+    _gesture_tool,
+    _level_tool,
+    _word_tool,
+    _word_tool,
+    _switch_tool,
+    _enum_tool,
+    _reading_tool,
+)
 _HOUSE_NAMES: Final = frozenset(name_of(t) for t in HOUSE_TOOLS)
 
 

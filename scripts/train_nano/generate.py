@@ -1,7 +1,7 @@
 """The generator: seeded dialogues from all phrase files, as a stream and as a command.
 
-    python generate.py --show 20            # dialogues to read
-    python generate.py --utterances 500 > fresh.jsonl   # an evaluation set of fresh draws
+python generate.py --show 20            # dialogues to read
+python generate.py --utterances 500 > fresh.jsonl   # an evaluation set of fresh draws
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", default="0", help="any text; the same seed gives the same draws")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N dialogues as the model sees them")
-    parser.add_argument("--utterances", type=int, default=0, metavar="N", help="print N labelled utterances as JSON lines")
+    parser.add_argument(
+        "--utterances", type=int, default=0, metavar="N", help="print N labelled utterances as JSON lines"
+    )
     args = parser.parse_args()
     generator = Generator(load_corpus(), args.seed)
     for _, text in zip(range(args.show), generator.texts(), strict=False):

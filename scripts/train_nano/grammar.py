@@ -161,7 +161,9 @@ def parse_pattern(text: str, macros: dict[str, Sequence], where: str) -> Sequenc
             elif bracket == closer:
                 return [*options, Sequence(tuple(parts))]
             else:
-                raise GrammarError(f"{where}: unexpected {bracket or stray!r}; a literal one is written \\{bracket or stray}")
+                raise GrammarError(
+                    f"{where}: unexpected {bracket or stray!r}; a literal one is written \\{bracket or stray}"
+                )
         if closer:
             raise GrammarError(f"{where}: missing {closer!r}")
         return [Sequence(tuple(parts))]

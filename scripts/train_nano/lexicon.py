@@ -27,7 +27,15 @@ LANDMARKS: Final[Vocabulary] = {
     "window": ("big window", "window sill"),
 }
 
-DOCK: Final = ("charging dock", "dock", "charger", "charging station", "docking station", "base station", "charging point")
+DOCK: Final = (
+    "charging dock",
+    "dock",
+    "charger",
+    "charging station",
+    "docking station",
+    "base station",
+    "charging point",
+)
 
 OBJECTS: Final[Vocabulary] = {
     "red cube": ("cube", "cube", "red block", "red dice"),
@@ -90,7 +98,9 @@ ADJECTIVES: Final = tuple(
     "old new small big large little pink purple yellow orange black white brown grey silver golden heavy broken wooden metal plastic blue red green".split()
 )
 
-COLORS: Final = tuple("red blue green yellow white orange purple pink black cyan magenta turquoise violet gold silver".split())
+COLORS: Final = tuple(
+    "red blue green yellow white orange purple pink black cyan magenta turquoise violet gold silver".split()
+)
 
 NAMES: Final = tuple(
     """Anna Ben Carla David Emma Felix Grace Hannah Ivan Julia Kai Laura Max Nina Oscar Paul Rosa Sam Tom Uma Victor Wendy Lena

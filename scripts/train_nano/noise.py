@@ -73,7 +73,9 @@ def _slip(word: str, rng: random.Random) -> str:
     if len(word) < 5 or not word.isalpha():
         return word
     i = rng.randint(1, len(word) - 2)
-    return rng.choice((word[:i] + word[i + 1 :], word[:i] + word[i + 1] + word[i] + word[i + 2 :], word[:i] + word[i] + word[i:]))
+    return rng.choice(
+        (word[:i] + word[i + 1 :], word[:i] + word[i + 1] + word[i] + word[i + 2 :], word[:i] + word[i] + word[i:])
+    )
 
 
 def _slips(text: str, rng: random.Random) -> str:

@@ -35,7 +35,20 @@ class Outcome:
     sentence: bool = False
 
 
-_OBSTACLES: Final = ("wall", "sofa", "dining table", "desk", "fridge", "person", "door", "chair", "front door", "box", "cat", "shelf")
+_OBSTACLES: Final = (
+    "wall",
+    "sofa",
+    "dining table",
+    "desk",
+    "fridge",
+    "person",
+    "door",
+    "chair",
+    "front door",
+    "box",
+    "cat",
+    "shelf",
+)
 
 
 def _metres(value: float) -> str:
@@ -84,13 +97,22 @@ def _location(rng: random.Random, a: dict[str, Any]) -> Outcome:
     if rng.random() < 0.35:
         return Outcome(f"in the {room}", f"am in the {room}", True)
     mark, gap = rng.choice((*lexicon.LANDMARKS, "charging dock")), rng.randint(2, 40) / 10
-    return Outcome(f"in the {room}, {digits(gap)} m from the {mark}", f"am in the {room}, {_metres(gap)} from the {mark}", True)
+    return Outcome(
+        f"in the {room}, {digits(gap)} m from the {mark}", f"am in the {room}, {_metres(gap)} from the {mark}", True
+    )
 
 
 def _scan(rng: random.Random, a: dict[str, Any]) -> Outcome:
     what, gap = rng.choice(_OBSTACLES), rng.randint(1, 50) / 10
-    side, told = rng.choice((("ahead", "ahead"), ("left", "on the left"), ("right", "on the right"), ("behind", "behind me")))
-    return Outcome(f"nearest obstacle: {what}, {digits(gap)} m {side}", f"The nearest obstacle is the {what}, {_metres(gap)} {told}", True, sentence=True)
+    side, told = rng.choice(
+        (("ahead", "ahead"), ("left", "on the left"), ("right", "on the right"), ("behind", "behind me"))
+    )
+    return Outcome(
+        f"nearest obstacle: {what}, {digits(gap)} m {side}",
+        f"The nearest obstacle is the {what}, {_metres(gap)} {told}",
+        True,
+        sentence=True,
+    )
 
 
 def _pick_up(rng: random.Random, a: dict[str, Any]) -> Outcome:
@@ -186,15 +208,29 @@ def _error(rng: random.Random, call: Call) -> str:
     other = rng.choice(list(lexicon.OBJECTS))
     specific: dict[str, tuple[str, ...]] = {
         "drive": (_blocked(rng, abs(call.arguments.get("distance_m", 2))),) * 4,
-        "go_to": (_blocked(rng), _blocked(rng), _blocked(rng), f"there is no place called {rng.choice(lexicon.UNKNOWN_PLACES)}", "there is no way there"),
+        "go_to": (
+            _blocked(rng),
+            _blocked(rng),
+            _blocked(rng),
+            f"there is no place called {rng.choice(lexicon.UNKNOWN_PLACES)}",
+            "there is no way there",
+        ),
         "dock": (_blocked(rng),) * 3,
-        "pick_up": (f"the gripper already holds the {other}",) * 3 + (_blocked(rng), f"there is no object called {rng.choice(lexicon.UNKNOWN_OBJECTS)}"),
+        "pick_up": (f"the gripper already holds the {other}",) * 3
+        + (_blocked(rng), f"there is no object called {rng.choice(lexicon.UNKNOWN_OBJECTS)}"),
         "put_down": ("the gripper is empty",) * 3 + (_blocked(rng),),
         "set_light": (f"there is no light called {rng.choice(lexicon.UNKNOWN_PLACES)}", "the light does not answer"),
         "set_timer": ("a timer needs at least 1 second",) * 2,
         "follow": (f"lost you after {rng.randint(2, 59)} s",) * 3,
     }
-    generic = ("timed out", f"timed out after {rng.randint(5, 120)} s", "the sensor does not answer", "not available", "motor fault", "the battery is empty")
+    generic = (
+        "timed out",
+        f"timed out after {rng.randint(5, 120)} s",
+        "the sensor does not answer",
+        "not available",
+        "motor fault",
+        "the battery is empty",
+    )
     return rng.choice((*specific.get(call.name, ()), rng.choice(generic)))
 
 
@@ -204,13 +240,23 @@ def _interrupted(rng: random.Random, call: Call) -> Outcome:
             goal = abs(call.arguments["distance_m"])
             done = digits(round(rng.random() * goal, 1))
             way = "drove" if call.arguments["distance_m"] >= 0 else "drove back"
-            return Outcome(f"interrupted: {way} {done} m of {digits(goal)} m", f"was stopped after {done} of {digits(goal)} meters", False)
+            return Outcome(
+                f"interrupted: {way} {done} m of {digits(goal)} m",
+                f"was stopped after {done} of {digits(goal)} meters",
+                False,
+            )
         case "turn":
             goal = abs(call.arguments["angle_deg"])
             done = str(rng.randint(0, int(goal)))
             way = "left" if call.arguments["angle_deg"] >= 0 else "right"
-            return Outcome(f"interrupted: turned {way} {done} of {digits(goal)} degrees", f"was stopped after {done} of {digits(goal)} degrees", False)
-    text = rng.choice(("stopped", f"stopped after {_gap(rng)} m", f"stopped {_at(rng.choice(list(lexicon.ROOMS)))}", "cancelled"))
+            return Outcome(
+                f"interrupted: turned {way} {done} of {digits(goal)} degrees",
+                f"was stopped after {done} of {digits(goal)} degrees",
+                False,
+            )
+    text = rng.choice(
+        ("stopped", f"stopped after {_gap(rng)} m", f"stopped {_at(rng.choice(list(lexicon.ROOMS)))}", "cancelled")
+    )
     return Outcome(f"interrupted: {text}", f"could not {_aim(call)}: I was interrupted", False)
 
 
@@ -226,7 +272,16 @@ def outcome(rng: random.Random, call: Call, *, failed: str = "") -> Outcome:
     if failed == "interrupted":
         return _interrupted(rng, call)
     if failed == "not run":
-        text = rng.choice(("an earlier call failed", "cancelled", "stopped", "interrupted", "the call before it failed", "the user stopped it"))
+        text = rng.choice(
+            (
+                "an earlier call failed",
+                "cancelled",
+                "stopped",
+                "interrupted",
+                "the call before it failed",
+                "the user stopped it",
+            )
+        )
         return Outcome(f"not run: {text}", f"did not {_aim(call)}", False)
     if call.name in _OK:
         return _OK[call.name](rng, call.arguments)

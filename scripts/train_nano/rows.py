@@ -103,7 +103,9 @@ class RowMaker:
         while i < len(tokens):
             if tokens[i] == self._start:
                 role = next((r for r, seq in self._roles.items() if tokens[i + 1 : i + 1 + len(seq)] == seq), "")
-                weight = {"assistant": _REPLY_WEIGHT if previous == "tool" else 1.0, "user": _USER_WEIGHT}.get(role, 0.0)
+                weight = {"assistant": _REPLY_WEIGHT if previous == "tool" else 1.0, "user": _USER_WEIGHT}.get(
+                    role, 0.0
+                )
                 previous = role
                 i += 1 + len(self._roles.get(role, ()))
                 continue

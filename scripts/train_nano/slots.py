@@ -92,9 +92,33 @@ def angle(rng: random.Random) -> Drawn:
     kind = rng.random()
     if kind < 0.1:
         return Drawn(
-            *rng.choice((("a quarter turn", 90), ("a half turn", 180), ("half a turn", 180), ("a full turn", 360), ("a quarter of a turn", 90)))
+            *rng.choice(
+                (
+                    ("a quarter turn", 90),
+                    ("a half turn", 180),
+                    ("half a turn", 180),
+                    ("a full turn", 360),
+                    ("a quarter of a turn", 90),
+                )
+            )
         )
-    n: float = rng.choice((30, 45, 60, 90, 90, 120, 135, 180, 270, 360, rng.randint(1, 36) * 5, rng.randint(1, 72) * 5, rng.randint(1, 360)))
+    n: float = rng.choice(
+        (
+            30,
+            45,
+            60,
+            90,
+            90,
+            120,
+            135,
+            180,
+            270,
+            360,
+            rng.randint(1, 36) * 5,
+            rng.randint(1, 72) * 5,
+            rng.randint(1, 360),
+        )
+    )
     if kind < 0.13:
         n = rng.choice((22.5, 7.5, 12.5, 67.5))
     figure = _figure(rng, n)
@@ -117,7 +141,9 @@ def duration(rng: random.Random) -> Drawn:
     """Seconds as an integer."""
     kind = rng.random()
     if kind < 0.5:
-        n = rng.choice((rng.randint(1, 20), rng.randint(1, 60), rng.randint(1, 60), rng.randint(1, 120), rng.randint(1, 12) * 5))
+        n = rng.choice(
+            (rng.randint(1, 20), rng.randint(1, 60), rng.randint(1, 60), rng.randint(1, 120), rng.randint(1, 12) * 5)
+        )
         return Drawn(_span(rng, n, "minute"), n * 60, f"{_figure(rng, n)}{rng.choice((' ', ' ', '-'))}minute")
     if kind < 0.68:
         n = rng.choice((rng.randint(1, 60), rng.randint(1, 12) * 5, rng.randint(1, 120), rng.randint(1, 30) * 10))
@@ -188,7 +214,11 @@ def _one_of(words: tuple[str, ...], articles: tuple[str, ...] = ("",)) -> Draw:
 def count(rng: random.Random) -> Drawn:
     """How often: 2 to 4."""
     n = rng.choice((2, 2, 2, 3, 3, 4))
-    words = {2: ("twice", "two times", "2 times", "twice"), 3: ("three times", "3 times", "thrice"), 4: ("four times", "4 times")}
+    words = {
+        2: ("twice", "two times", "2 times", "twice"),
+        3: ("three times", "3 times", "thrice"),
+        4: ("four times", "4 times"),
+    }
     return Drawn(rng.choice(words[n]), n)
 
 
@@ -202,15 +232,54 @@ def clock(rng: random.Random) -> Drawn:
     """A time of day; no tool takes one."""
     hour, minute = rng.randint(1, 12), rng.choice((0, 0, 15, 30, rng.randint(1, 59)))
     if minute == 0:
-        said = rng.choice((f"{_figure(rng, hour)} o'clock", f"{hour} {rng.choice(('am', 'pm'))}", f"{_cardinal(rng, hour)}", f"{hour}:00"))
+        said = rng.choice(
+            (
+                f"{_figure(rng, hour)} o'clock",
+                f"{hour} {rng.choice(('am', 'pm'))}",
+                f"{_cardinal(rng, hour)}",
+                f"{hour}:00",
+            )
+        )
     else:
-        said = rng.choice((f"{hour}:{minute:02d}", f"{hour}:{minute:02d} {rng.choice(('am', 'pm'))}", f"{cardinal(hour)} {cardinal(minute)}", f"half past {cardinal(hour)}"))
+        said = rng.choice(
+            (
+                f"{hour}:{minute:02d}",
+                f"{hour}:{minute:02d} {rng.choice(('am', 'pm'))}",
+                f"{cardinal(hour)} {cardinal(minute)}",
+                f"half past {cardinal(hour)}",
+            )
+        )
     return Drawn(said, said)
 
 
 def pseudo_word(rng: random.Random) -> str:
     """A word that does not exist, so that the model learns not to guess at the unknown."""
-    onset = ("b", "br", "c", "ch", "d", "f", "fl", "g", "gr", "h", "k", "l", "m", "n", "p", "pl", "r", "s", "st", "t", "tr", "v", "w", "z")
+    onset = (
+        "b",
+        "br",
+        "c",
+        "ch",
+        "d",
+        "f",
+        "fl",
+        "g",
+        "gr",
+        "h",
+        "k",
+        "l",
+        "m",
+        "n",
+        "p",
+        "pl",
+        "r",
+        "s",
+        "st",
+        "t",
+        "tr",
+        "v",
+        "w",
+        "z",
+    )
     coda = ("", "", "n", "r", "l", "m", "ck", "st", "rd", "x", "t", "p", "nk", "ng")
     return "".join(rng.choice(onset) + rng.choice("aeiou") + rng.choice(coda) for _ in range(rng.randint(1, 3)))
 

@@ -30,13 +30,17 @@ def train(seed: str, corpus: Path = CORPUS) -> Tokenizer:
     """Trains on generated dialogues (their user and assistant sides) and on everyday words."""
     tokenizer = Tokenizer(models.BPE())
     split = pre_tokenizers.Split(Regex(_QWEN2), behavior="isolated")
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
     tokenizer.decoder = decoders.ByteLevel()
     generator = Generator(load_corpus(corpus), f"tokenizer {seed}")
     texts = [t.partition("<|im_end|>")[2] if i % 20 else t for i, t in enumerate(islice(generator.texts(), _SAMPLE))]
     words = (*lexicon.COMMON_WORDS, *lexicon.UNKNOWN_OBJECTS, *lexicon.UNKNOWN_PLACES, *lexicon.UNSERVED_VERBS)
     phrases = [p.read_text(encoding="utf-8") for p in sorted(corpus.glob("*.txt"))]
-    sample = texts + [f" {w} {w.capitalize()} {w}" for w in words for _ in range(_WORD_REPEATS)] + phrases * _WORD_REPEATS
+    sample = (
+        texts + [f" {w} {w.capitalize()} {w}" for w in words for _ in range(_WORD_REPEATS)] + phrases * _WORD_REPEATS
+    )
     trainer = trainers.BpeTrainer(
         vocab_size=VOCABULARY,
         special_tokens=[AddedToken(s, special=True, normalized=False) for s in SPECIALS],

@@ -101,7 +101,9 @@ class Optimizer:
         matrices = [p for n, p in model.named_parameters() if p.dim() == 2 and "embedding" not in n]
         rest = [p for n, p in model.named_parameters() if p.dim() < 2 or "embedding" in n]
         if muon:
-            first: torch.optim.Optimizer = torch.optim.Muon(matrices, lr=rate, weight_decay=0.05, momentum=0.95, adjust_lr_fn="match_rms_adamw")
+            first: torch.optim.Optimizer = torch.optim.Muon(
+                matrices, lr=rate, weight_decay=0.05, momentum=0.95, adjust_lr_fn="match_rms_adamw"
+            )
         else:
             first = torch.optim.AdamW(matrices, lr=rate, betas=(0.9, 0.95), weight_decay=0.05, fused=True)
         self._parts = (first, torch.optim.AdamW(rest, lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True))
@@ -156,7 +158,14 @@ def exactness(model: Nano, made: list[Batch], tokenizer: Tokenizer) -> tuple[flo
 
 def save(path: Path, model: Nano, optimizer: Optimizer, step: int, spent_s: float, seed: str) -> None:
     """Writes a checkpoint whole or not at all."""
-    state = {"shape": dataclasses.asdict(model.shape), "model": model.state_dict(), "optimizer": optimizer.state(), "step": step, "spent_s": spent_s, "seed": seed}
+    state = {
+        "shape": dataclasses.asdict(model.shape),
+        "model": model.state_dict(),
+        "optimizer": optimizer.state(),
+        "step": step,
+        "spent_s": spent_s,
+        "seed": seed,
+    }
     torch.save(state, path.with_suffix(".tmp"))
     path.with_suffix(".tmp").replace(path)
 

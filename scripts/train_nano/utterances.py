@@ -21,7 +21,9 @@ from spoken import number
 
 _ARTICLES: Final = frozenset("the a an my your our that this some its his her".split())
 _ADJECTIVAL: Final = frozenset("timer alarm reminder countdown timers nap break".split())
-_SWAPPABLE: Final = frozenset(("dist", "angle", "duration", "room", "light", "place", "dropplace", "object", "landmark", "direction"))
+_SWAPPABLE: Final = frozenset(
+    ("dist", "angle", "duration", "room", "light", "place", "dropplace", "object", "landmark", "direction")
+)
 
 _PLACED: Final = frozenset(("go_to", "pick_up", "put_down", "set_light"))
 _TOOL_WEIGHT: Final = {
@@ -30,7 +32,12 @@ _TOOL_WEIGHT: Final = {
 }  # fmt: skip
 """How often a tool's rules are drawn; those with numbers or names need more."""
 
-CANNOT: Final = ("I can't do that.", "Sorry, I can't do that.", "I'm sorry, I can't do that.", "That is something I can't do.")
+CANNOT: Final = (
+    "I can't do that.",
+    "Sorry, I can't do that.",
+    "I'm sorry, I can't do that.",
+    "That is something I can't do.",
+)
 _WONT: Final = ("Okay, I won't.", "All right, I won't.", "Okay, I will not do that.", "Fine, I won't.")
 _LISTENING: Final = ("I see.", "Okay.", "Understood.", "Good to know.", "All right.")
 _UNKNOWN: Final = ("Sorry, I did not understand that.", "I did not get that.", "Sorry, could you say that again?")
@@ -157,7 +164,12 @@ class Speaker:
         """One command, plain or repeated."""
         one = self.command()
         text, calls = one.text(), one.calls()
-        if len(calls) == 1 and calls[0].name in ("drive", "turn", "look") and self.rng.random() < 0.06 and noise.is_imperative(text):
+        if (
+            len(calls) == 1
+            and calls[0].name in ("drive", "turn", "look")
+            and self.rng.random() < 0.06
+            and noise.is_imperative(text)
+        ):
             if not any(s.kind == "count" for s in one.rule.slots):
                 n = KINDS["count"](self.rng)
                 return Utterance(f"{text} {n.surface}", calls * int(n.value), tag="repeat")
@@ -184,14 +196,44 @@ class Speaker:
         if len(texts) == 2:
             shape = rng.choice(
                 ("{} and {}",) * 5
-                + ("{} then {}", "{} and then {}", "{}, then {}", "{}, {}", "{}. {}", "{}. then {}", "first {} then {}", "first {}, then {}", "first {} and then {}")
-                + ("{} after that {}", "{} and after that {}", "{} and also {}", "{}, and {}", "{} afterwards {}", "{} and afterwards {}", "{}, after that {}")
-                + ("{} next {}", "when you have done that {}", "{} once you are done {}", "{} and when you're done {}", "{} followed by {}", "{} plus {}", "{}; {}", "{} {}", "{} and please {}")
+                + (
+                    "{} then {}",
+                    "{} and then {}",
+                    "{}, then {}",
+                    "{}, {}",
+                    "{}. {}",
+                    "{}. then {}",
+                    "first {} then {}",
+                    "first {}, then {}",
+                    "first {} and then {}",
+                )
+                + (
+                    "{} after that {}",
+                    "{} and after that {}",
+                    "{} and also {}",
+                    "{}, and {}",
+                    "{} afterwards {}",
+                    "{} and afterwards {}",
+                    "{}, after that {}",
+                )
+                + (
+                    "{} next {}",
+                    "when you have done that {}",
+                    "{} once you are done {}",
+                    "{} and when you're done {}",
+                    "{} followed by {}",
+                    "{} plus {}",
+                    "{}; {}",
+                    "{} {}",
+                    "{} and please {}",
+                )
             )
             if shape.count("{}") == 2:
                 return shape.format(*texts)
             return f"{texts[0]}. {shape.format(texts[1])}"
-        joints = [rng.choice((" and ", " then ", ", ", ", then ", " and then ", ". ", " after that ")) for _ in texts[1:]]
+        joints = [
+            rng.choice((" and ", " then ", ", ", ", then ", " and then ", ". ", " after that ")) for _ in texts[1:]
+        ]
         if rng.random() < 0.5:
             joints = [rng.choice((", ", ", ", " then ", ", then "))] * (len(texts) - 1)
             joints[-1] = rng.choice((" and ", ", and ", " and then ", " and finally ", ", then ", " then "))
@@ -202,7 +244,27 @@ class Speaker:
         """A command that its speaker takes back in the same breath."""
         rng = self.rng
         sorry = rng.choice(
-            ("no", "no wait", "no sorry", "sorry", "sorry i mean", "i mean", "no i mean", "wait no", "actually", "actually no", "or rather", "make that", "no make that", "correction", "i meant", "oh no", "no no", "hmm no", "rather")
+            (
+                "no",
+                "no wait",
+                "no sorry",
+                "sorry",
+                "sorry i mean",
+                "i mean",
+                "no i mean",
+                "wait no",
+                "actually",
+                "actually no",
+                "or rather",
+                "make that",
+                "no make that",
+                "correction",
+                "i meant",
+                "oh no",
+                "no no",
+                "hmm no",
+                "rather",
+            )
         )
         comma = rng.choice((", ", ", ", " ", "... "))
         if rng.random() < 0.62:
@@ -217,12 +279,35 @@ class Speaker:
                     continue
                 fixed = replace(one, draws={**one.draws, key: new})
                 said = new.surface
-                if rng.random() < 0.2 and key[0] in ("place", "room", "dropplace") and one.rule.calls[0].name == "go_to":
+                if (
+                    rng.random() < 0.2
+                    and key[0] in ("place", "room", "dropplace")
+                    and one.rule.calls[0].name == "go_to"
+                ):
                     said = f"to {said}"
-                return Utterance(f"{one.text()}{comma}{sorry}{rng.choice((', ', ' '))}{said}", fixed.calls(), tag="correction")
+                return Utterance(
+                    f"{one.text()}{comma}{sorry}{rng.choice((', ', ' '))}{said}", fixed.calls(), tag="correction"
+                )
         wrong, right = self.imperative(), self.imperative()
-        joint = rng.choice((sorry, "scratch that", "forget that", "never mind", "cancel that", "no wait", "no, don't", "wait", "oh wait", "nevermind that", "forget it", "strike that"))
-        return Utterance(f"{wrong.text()}{comma}{joint}{rng.choice((', ', ' '))}{right.text()}", right.calls(), tag="correction")
+        joint = rng.choice(
+            (
+                sorry,
+                "scratch that",
+                "forget that",
+                "never mind",
+                "cancel that",
+                "no wait",
+                "no, don't",
+                "wait",
+                "oh wait",
+                "nevermind that",
+                "forget it",
+                "strike that",
+            )
+        )
+        return Utterance(
+            f"{wrong.text()}{comma}{joint}{rng.choice((', ', ' '))}{right.text()}", right.calls(), tag="correction"
+        )
 
     def negated_beside(self) -> Utterance:
         """A negation next to a command; only the command counts."""
@@ -236,15 +321,40 @@ class Speaker:
                 if len(keys) == 1:
                     other = KINDS[keys[0][0]](rng)
                     if other.value != yes.draws[keys[0]].value:
-                        return Utterance(f"{yes.text()}{rng.choice((', ', ' '))}{rng.choice(('not', 'and not', 'but not'))} {other.surface}", yes.calls(), tag="negation")
-        shape = rng.choice(("{d} {n}, {y}", "{d} {n}, {y}", "{d} {n} but {y}", "{d} {n}, just {y}", "{y} but {d} {n}", "{y} and {d} {n}", "{d} {n}, {y} instead", "instead of that {y}, {d} {n}", "{y}, {d} {n}", "{d} {n}. {y}"))
+                        return Utterance(
+                            f"{yes.text()}{rng.choice((', ', ' '))}{rng.choice(('not', 'and not', 'but not'))} {other.surface}",
+                            yes.calls(),
+                            tag="negation",
+                        )
+        shape = rng.choice(
+            (
+                "{d} {n}, {y}",
+                "{d} {n}, {y}",
+                "{d} {n} but {y}",
+                "{d} {n}, just {y}",
+                "{y} but {d} {n}",
+                "{y} and {d} {n}",
+                "{d} {n}, {y} instead",
+                "instead of that {y}, {d} {n}",
+                "{y}, {d} {n}",
+                "{d} {n}. {y}",
+            )
+        )
         return Utterance(shape.format(d=dont, n=no.text(), y=yes.text()), yes.calls(), tag="negation")
 
     def nothing(self) -> Utterance:
         """Something that no call answers."""
         rng = self.rng
         kind = rng.choices(
-            (self.draw_nothing_said, self._negated, self._unserved, self._elsewhere, self._reported, self._broken_off, self._gibberish),
+            (
+                self.draw_nothing_said,
+                self._negated,
+                self._unserved,
+                self._elsewhere,
+                self._reported,
+                self._broken_off,
+                self._gibberish,
+            ),
             (0.52, 0.14, 0.1, 0.07, 0.08, 0.06, 0.03),
         )[0]
         return kind()
@@ -253,7 +363,14 @@ class Speaker:
         """Small talk, statements, questions about something else: the rules with `none`."""
         one = self.draw("none")
         pieces = expand(one.rule.reply, self.rng) if one.rule.reply else []
-        words = [one.draws[p.key].surface if isinstance(p, Slot) and p.key in one.draws else p if isinstance(p, str) else KINDS[p.kind](self.rng).surface for p in pieces]
+        words = [
+            one.draws[p.key].surface
+            if isinstance(p, Slot) and p.key in one.draws
+            else p
+            if isinstance(p, str)
+            else KINDS[p.kind](self.rng).surface
+            for p in pieces
+        ]
         reply = re.sub(r"\s+", " ", "".join(words)).strip()
         return Utterance(one.text(), reply=reply, tag="none", bare=False)
 
@@ -275,12 +392,37 @@ class Speaker:
         verb = rng.choice(lexicon.UNSERVED_VERBS)
         kind = rng.choice(("thing", "object", "unknown_object", "room", "landmark", "person"))
         if kind == "person":
-            verb = rng.choice(("call", "text", "email", "phone", "visit", "invite", "wake up", "hug", "kiss", "ask", "sing for", "cook for"))
+            verb = rng.choice(
+                (
+                    "call",
+                    "text",
+                    "email",
+                    "phone",
+                    "visit",
+                    "invite",
+                    "wake up",
+                    "hug",
+                    "kiss",
+                    "ask",
+                    "sing for",
+                    "cook for",
+                )
+            )
         text = f"{verb} {KINDS[kind](rng).surface}"
         if rng.random() < 0.12:
             text = f"{pseudo_word(rng)} {KINDS[kind](rng).surface}"
         if rng.random() < 0.15:
-            text += rng.choice((" in the kitchen", " for dinner", " tomorrow", " in five minutes", " on the sofa", " with soap", " twice"))
+            text += rng.choice(
+                (
+                    " in the kitchen",
+                    " for dinner",
+                    " tomorrow",
+                    " in five minutes",
+                    " on the sofa",
+                    " with soap",
+                    " twice",
+                )
+            )
         return Utterance(noise.polite(text, rng), reply=rng.choice(CANNOT), tag="none", bare=False)
 
     def _elsewhere(self) -> Utterance:
@@ -299,13 +441,26 @@ class Speaker:
                 replies = (f"There is no {word} here.", f"I know no {word} here.")
             else:
                 replies = (f"There is no {word} here.", f"I know no place called {word}.")
-            return Utterance(noise.polite(replace(one, draws=draws).text(), rng), reply=rng.choice(replies), tag="none", bare=False)
+            return Utterance(
+                noise.polite(replace(one, draws=draws).text(), rng), reply=rng.choice(replies), tag="none", bare=False
+            )
         return self._unserved()
 
     def _reported(self) -> Utterance:
         rng = self.rng
         one = self.imperative().text()
-        who = rng.choice(("she", "he", "they", "my boss", "my mother", "somebody", "the neighbour", rng.choice(lexicon.NAMES).lower()))
+        who = rng.choice(
+            (
+                "she",
+                "he",
+                "they",
+                "my boss",
+                "my mother",
+                "somebody",
+                "the neighbour",
+                rng.choice(lexicon.NAMES).lower(),
+            )
+        )
         shape = rng.choice(
             ("{w} told me to {c}", "{w} asked me to {c}", "{w} wants me to {c}", "{w} said {c}", "if i said {c} would you do it", "what would happen if i said {c}", "what would you do if i told you to {c}",
              "suppose i asked you to {c}", "i might ask you to {c} later", "maybe later you can {c}", "i will {c} myself", "i can {c} myself", "i'm going to {c}", "i have to {c}", "i want to {c} myself",
@@ -313,7 +468,11 @@ class Speaker:
              "would you {c} if i asked you", "the film is called {c}", "i was about to say {c}", "last week i had to {c}", "i would never {c}", "people often {c}", "it is hard to {c}", "robots can {c}", "when i was a child i could {c}",
              "did {w} tell you to {c}", "{w} never asked me to {c}", "how do i {c}", "is it difficult to {c}", "have you ever tried to {c}", "who told you to {c}")
         )  # fmt: skip
-        reply = rng.choice(("Okay, I won't do anything.", "I see.", "Okay.")) if not noise.is_question(shape) else rng.choice(("I only do it when you ask me to.", "Just tell me when I should do it."))
+        reply = (
+            rng.choice(("Okay, I won't do anything.", "I see.", "Okay."))
+            if not noise.is_question(shape)
+            else rng.choice(("I only do it when you ask me to.", "Just tell me when I should do it."))
+        )
         return Utterance(shape.format(w=who, c=one), reply=reply, tag="none", bare=False)
 
     def _broken_off(self) -> Utterance:
@@ -325,17 +484,52 @@ class Speaker:
             if at is None or not at or pieces[at].kind in ("count", "direction"):
                 continue
             words = [p for p in pieces[:at] if isinstance(p, str)]
-            if pieces[at].kind in ("dist", "angle", "duration") and words[-1] not in ("for", "to", "in", "by", "of", "at", "a"):
+            if pieces[at].kind in ("dist", "angle", "duration") and words[-1] not in (
+                "for",
+                "to",
+                "in",
+                "by",
+                "of",
+                "at",
+                "a",
+            ):
                 continue
-            text = " ".join(words) + rng.choice(("", " the", " the", " my")) * (pieces[at].kind in ("place", "room", "dropplace", "object", "light"))
-            return Utterance(noise.polite(text, rng, 0.2), reply=rng.choice(("Sorry, I did not get the rest.", "I did not hear the end of that.", "Could you finish that sentence?")), tag="none", bare=False)
+            text = " ".join(words) + rng.choice(("", " the", " the", " my")) * (
+                pieces[at].kind in ("place", "room", "dropplace", "object", "light")
+            )
+            return Utterance(
+                noise.polite(text, rng, 0.2),
+                reply=rng.choice(
+                    (
+                        "Sorry, I did not get the rest.",
+                        "I did not hear the end of that.",
+                        "Could you finish that sentence?",
+                    )
+                ),
+                tag="none",
+                bare=False,
+            )
         return self._gibberish()
 
     def _gibberish(self) -> Utterance:
         rng = self.rng
-        words = [w for _ in range(2) for w in self.command().text().split()] + list(rng.sample(lexicon.UNKNOWN_OBJECTS, 3)) + [pseudo_word(rng)]
-        small = [w for w in words if w in _ARTICLES or w in ("and", "of", "it", "in", "to", "on", "is")] + ["and", "of", "the", "so", "uh"]
-        pick = rng.sample(lexicon.UNKNOWN_OBJECTS, rng.randint(0, 2)) + rng.sample(small, min(len(small), rng.randint(1, 4))) + [pseudo_word(rng) for _ in range(rng.randint(0, 2))]
+        words = (
+            [w for _ in range(2) for w in self.command().text().split()]
+            + list(rng.sample(lexicon.UNKNOWN_OBJECTS, 3))
+            + [pseudo_word(rng)]
+        )
+        small = [w for w in words if w in _ARTICLES or w in ("and", "of", "it", "in", "to", "on", "is")] + [
+            "and",
+            "of",
+            "the",
+            "so",
+            "uh",
+        ]
+        pick = (
+            rng.sample(lexicon.UNKNOWN_OBJECTS, rng.randint(0, 2))
+            + rng.sample(small, min(len(small), rng.randint(1, 4)))
+            + [pseudo_word(rng) for _ in range(rng.randint(0, 2))]
+        )
         rng.shuffle(pick)
         return Utterance(" ".join(pick), reply=rng.choice(_UNKNOWN), tag="none", bare=False)
 
