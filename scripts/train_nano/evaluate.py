@@ -104,7 +104,7 @@ class Frames:
         return all(frame in self._seen for frame in self._frames(text))
 
     def _frames(self, text: str) -> Iterator[str]:
-        lower = text.lower().replace("’", "'")
+        lower = text.lower().replace("\u2019", "'")
         for part in re.split(r"[.,;!?]| and then | then | and ", lower):
             words = self._polite.sub(" ", self._rest.sub("#", self._names.sub("@", part)))
             frame = re.sub(r"(?:# )+#|#", "#", " ".join(re.sub(r"[^\w#@' ]", " ", words).split()))

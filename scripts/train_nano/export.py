@@ -16,8 +16,7 @@ from typing import Any, Final
 import gguf
 import numpy as np
 import torch
-
-from template import IM_END, END_OF_TEXT, SPECIALS, TEMPLATE
+from template import END_OF_TEXT, IM_END, SPECIALS, TEMPLATE
 
 _BLOCK_NAMES: Final = {
     "attn_norm.weight": gguf.MODEL_TENSOR.ATTN_NORM,

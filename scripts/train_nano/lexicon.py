@@ -60,8 +60,8 @@ DIRECTIONS: Final[Vocabulary] = {
     "ahead": ("straight ahead", "forward", "to the front", "in front of you", "straight"),
 }
 
-UNKNOWN_OBJECTS: Final = tuple(
-    """scissors laptop pen pencil notebook hammer wrench saw drill nail screw umbrella hat coat jacket shoes boots socks shirt
+UNKNOWN_OBJECTS: Final = (
+    *"""scissors laptop pen pencil notebook hammer wrench saw drill nail screw umbrella hat coat jacket shoes boots socks shirt
 trousers glove scarf belt wallet purse bag backpack suitcase basket bucket broom mop sponge soap shampoo toothbrush toothpaste
 razor comb brush mirror lamp candle lighter matches plate bowl fork spoon knife pan pot kettle toaster jar lid tray napkin
 tablecloth banana orange pear lemon grape sandwich bread cheese milk butter egg pizza cake cookie chocolate coffee tea juice
@@ -72,22 +72,20 @@ blanket sheet curtain carpet rug chair stool ladder rope tape glue ruler stapler
 glasses sunglasses watch ring necklace bracelet medicine pills bandage thermometer tissues perfume deodorant iron hanger
 detergent trash vacuum laundry pizza sandwich salad soup snack chips popcorn nuts honey salt pepper sugar oil flour rice pasta
 helmet bike skateboard scooter ticket passport coin money charger flashlight torch compass binoculars tripod backpack tent
-pliers tweezers needle thread button zipper diary calendar poster globe statue trophy medal""".split()
-) + (
+pliers tweezers needle thread button zipper diary calendar poster globe statue trophy medal""".split(),
     "red ball", "blue cube", "green ball", "yellow box", "red box", "blue box", "green cube", "yellow ball", "black cube",
     "white box", "coffee machine", "can of soda", "pair of socks", "first aid kit", "power drill", "tape measure",
     "washing powder", "hair dryer", "nail clippers", "car seat", "dog food", "glass of water", "vacuum cleaner",
     "sticky notes", "game controller", "alarm clock", "wine glass", "frying pan", "tennis ball", "coke", "lunch box",
 )  # fmt: skip
 
-UNKNOWN_PLACES: Final = tuple(
-    """attic basement cellar garden backyard yard patio porch roof rooftop pool nursery playroom library gym pantry closet
+UNKNOWN_PLACES: Final = (
+    *"""attic basement cellar garden backyard yard patio porch roof rooftop pool nursery playroom library gym pantry closet
 wardrobe cupboard stairs staircase upstairs downstairs elevator lobby studio workshop shed barn greenhouse laundry sauna
 driveway street sidewalk park supermarket shop store school hospital station airport beach church bakery restaurant cafe bar
 cinema theater museum bank hotel neighbours neighbors mailbox sink oven stove dishwasher microwave bathtub shower bed crib
 armchair bench bookshelf shelf fireplace mirror television piano aquarium washer dryer freezer moon forest lake river
-mountain tower castle bridge tunnel barn den loft veranda foyer mezzanine conservatory boiler vestibule""".split()
-) + (
+mountain tower castle bridge tunnel barn den loft veranda foyer mezzanine conservatory boiler vestibule""".split(),
     "dining room", "guest room", "laundry room", "storage room", "kids room", "children's room", "second floor",
     "first floor", "back door", "coffee table", "bedside table", "washing machine", "garden shed", "utility room",
     "guest bathroom", "wine cellar", "swimming pool", "car", "front yard", "bus stop", "game room", "music room",
@@ -112,7 +110,8 @@ PEOPLE: Final = (
     "my mother", "my father", "my mom", "my dad", "my wife", "my husband", "my brother", "my sister", "my son", "my daughter",
     "my boss", "my friend", "the neighbour", "the kids", "grandma", "grandpa", "the doctor", "the cat", "the dog", "my uncle",
     "the children", "our guests", "the plumber", "my colleague", "the baby", "my girlfriend", "my boyfriend",
-) + NAMES[:30]  # fmt: skip
+    *NAMES[:30],
+)  # fmt: skip
 
 TOPICS: Final = (
     "the weather", "football", "politics", "the news", "music", "history", "space", "dinosaurs", "cooking", "the stock market",

@@ -13,7 +13,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-
 _WRITTEN_OUT: Final = 1024
 """Longest row whose scores are written out."""
 

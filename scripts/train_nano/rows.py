@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from tokenizers import Tokenizer
-
 from generate import Generator, with_system
 from grammar import Grammar
 from template import IM_END, IM_START, render
+from tokenizers import Tokenizer
 
 WINDOW: Final = 4096
 ROW: Final = 512

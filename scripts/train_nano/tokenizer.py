@@ -10,11 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-
 import lexicon
 from generate import CORPUS, Generator, load_corpus
 from template import SPECIALS
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 VOCABULARY: Final = 2048
 _SAMPLE: Final = 24_000

@@ -23,16 +23,15 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
+import tokenizer as tokenizer_module
 import torch
 import torch.nn.functional as F
-from tokenizers import Tokenizer
-from torch import Tensor
-
-import tokenizer as tokenizer_module
 from generate import CORPUS, load_corpus
 from model import Nano, Shape, block_mask
 from rows import ROW, Batch, RowMaker
 from template import CALL_END, CALL_START
+from tokenizers import Tokenizer
+from torch import Tensor
 
 _AHEAD: Final = 4
 """Batches in preparation."""
@@ -48,18 +47,17 @@ _HOLD: Final = 0.35
 """Part of the budget at the full learning rate; then it falls in a line to zero."""
 
 _CLIP: Final = 1.0
-_maker: RowMaker | None = None
+_makers: list[RowMaker] = []
+"""The one of this process, filled when the process starts."""
 
 
 def _prepare(corpus: Path, tokenizer: Path, seed: str) -> None:
     os.nice(3)
-    global _maker
-    _maker = RowMaker(load_corpus(corpus), Tokenizer.from_file(str(tokenizer)), seed)
+    _makers.append(RowMaker(load_corpus(corpus), Tokenizer.from_file(str(tokenizer)), seed))
 
 
 def _make(step: int, tokens: int) -> Batch:
-    assert _maker is not None
-    return _maker.batch(step, tokens)
+    return _makers[0].batch(step, tokens)
 
 
 def batches(run: Path, seed: str, first: int, tokens: int) -> Iterator[Batch]:

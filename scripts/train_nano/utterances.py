@@ -101,10 +101,11 @@ class Realised:
     def _call(self, template: CallTemplate) -> Call:
         arguments: dict[str, Any] = {}
         for name, value in template.arguments:
-            if isinstance(value, Slot):
-                drawn = self.draws[value.key].value
-                value = number(-drawn if value.negative else drawn) if isinstance(drawn, int | float) else drawn
-            arguments[name] = value
+            if not isinstance(value, Slot):
+                arguments[name] = value
+                continue
+            drawn = self.draws[value.key].value
+            arguments[name] = number(-drawn if value.negative else drawn) if isinstance(drawn, int | float) else drawn
         return Call(template.name, arguments)
 
 
@@ -169,10 +170,10 @@ class Speaker:
             and calls[0].name in ("drive", "turn", "look")
             and self.rng.random() < 0.06
             and noise.is_imperative(text)
+            and not any(s.kind == "count" for s in one.rule.slots)
         ):
-            if not any(s.kind == "count" for s in one.rule.slots):
-                n = KINDS["count"](self.rng)
-                return Utterance(f"{text} {n.surface}", calls * int(n.value), tag="repeat")
+            n = KINDS["count"](self.rng)
+            return Utterance(f"{text} {n.surface}", calls * int(n.value), tag="repeat")
         return Utterance(text, calls)
 
     def several(self) -> Utterance:
