@@ -1,0 +1,203 @@
+"""``edgeagent ask TEXT``: one answer on stdout, and nothing else there."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+WAVING = """
+@tool
+def wave(times: int) -> str:
+    "Wave."
+    return f"waved {times} times"
+
+agent = Agent("toy", llm=ScriptedLLM([call("wave", times=2)], "I waved."), tools=[wave])
+"""
+# the model waits before its reply until somebody stops it
+WAITING = """
+llm = ScriptedLLM("never", prefill_delay_s=60)
+agent = Agent("slow", llm=llm)
+agent.subscribe(lambda event: print("began", file=sys.stderr, flush=True) if event.kind == "turn_start" else None)
+import sys
+"""
+
+
+def test_stdout_is_the_answer_alone(edgeagent) -> None:
+    done = edgeagent("ask", "wave twice", "--app", edgeagent.app(WAVING))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "I waved.\n", "")
+
+
+def test_words_need_no_quotes(edgeagent) -> None:
+    done = edgeagent("ask", "wave", "twice", "--json", "--app", edgeagent.app(WAVING))
+    assert json.loads(done.stdout)["text"] == "wave twice"
+
+
+def test_activity_is_shown_on_stderr_if_asked_for(edgeagent) -> None:
+    done = edgeagent("ask", "wave", "-v", "--app", edgeagent.app(WAVING))
+    assert done.stdout == "I waved.\n"
+    assert done.stderr == "  → wave 2\n  ← waved 2 times\n"
+
+
+def test_activity_is_shown_where_stderr_is_a_terminal(edgeagent, at_terminal) -> None:
+    terminal = at_terminal("ask", "wave", "--app", edgeagent.app(WAVING), stdout=-1)
+    terminal.expect("→ wave 2")
+    terminal.expect("← waved 2 times")
+    assert terminal.process.stdout.read() == b"I waved.\n"
+    assert b"\x1b[2m" in terminal.raw
+
+
+def test_no_color_is_respected(edgeagent, at_terminal) -> None:
+    terminal = at_terminal("ask", "wave", "--app", edgeagent.app(WAVING), env={"NO_COLOR": "1"})
+    terminal.expect("I waved")
+    assert b"\x1b" not in terminal.raw
+
+
+def test_json_has_everything_that_happened(edgeagent) -> None:
+    done = edgeagent("ask", "wave", "--json", "--app", edgeagent.app(WAVING))
+    (line,) = done.stdout.splitlines()
+    answer = json.loads(line)
+    timings = answer.pop("timings")
+    usage = answer.pop("usage")
+    assert answer == {
+        "text": "wave",
+        "reply": "I waved.",
+        "calls": [{"name": "wave", "arguments": {"times": 2}, "status": "ok", "result": "waved 2 times"}],
+        "reason": "completed",
+        "agent": "toy",
+    }
+    assert 0 <= timings["first_token_s"] <= timings["total_s"] < 20
+    assert usage["input_tokens"] > 0
+    assert usage["output_tokens"] == 3
+
+
+def test_calls_are_told_in_the_order_asked_whatever_became_of_them(edgeagent) -> None:
+    text = """
+@tool
+def fine(n: int) -> int:
+    return n
+@tool
+def bad() -> str:
+    raise RuntimeError("no")
+script = [call("fine", n=1), call("fly"), call("fine", n="x"), call("bad"), call.raw("fine", "{"), call("fine", n="2")]
+agent = Agent("toy", llm=ScriptedLLM(script, ""), tools=[fine, bad])
+"""
+    answer = json.loads(edgeagent("ask", "go", "--json", "--app", edgeagent.app(text)).stdout)
+    assert [one["status"] for one in answer["calls"]] == ["ok", "unknown", "invalid", "error", "invalid", "ok"]
+    assert answer["calls"][5]["arguments"] == {"n": 2}
+    assert answer["calls"][3]["result"] == "RuntimeError: no"
+    assert answer["reply"] == ""
+
+
+@pytest.mark.parametrize("reply", ["{'error': 'the model broke', 'text': 'so f'}", "RuntimeError('the model broke')", "ModelError('the model broke')"])
+def test_a_model_that_fails_ends_with_3(edgeagent, reply: str) -> None:
+    app = edgeagent.app(f"agent = Agent('toy', llm=ScriptedLLM({reply}))")
+    done = edgeagent("ask", "go", "--app", app)
+    assert (done.returncode, done.stderr) == (3, "error: the model broke\n")
+    done = edgeagent("ask", "go", "--json", "--app", app)
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["reason"], answer["error"]) == (3, "error", "the model broke")
+
+
+def test_a_deadline_ends_with_1_and_says_so(edgeagent) -> None:
+    done = edgeagent("ask", "go", "--json", "--deadline", "0.2", "--app", edgeagent.app(WAITING))
+    answer = json.loads(done.stdout)
+    assert (answer["reason"], answer["abort_reason"]) == ("aborted", "deadline")
+    assert done.returncode == 1
+    assert "stopped by its deadline of 0.2 s" in done.stderr
+
+
+def test_the_house_robot_moves_and_its_deadline_is_simulated(edgeagent) -> None:
+    done = edgeagent("ask", "drive", '{"distance_m": 2}', "--speed", "1000", "--json", house=True)
+    answer = json.loads(done.stdout)
+    assert answer["agent"] == "robi"
+    assert answer["calls"][0]["result"] == "drove forward 2 m"
+    done = edgeagent("ask", 'drive {"distance_m": 4}', "--speed", "1000", "--deadline", "3", "--json", house=True)
+    answer = json.loads(done.stdout)
+    assert answer["abort_reason"] == "deadline"
+    assert answer["calls"][0]["status"] == "interrupted"
+
+
+def test_control_characters_do_not_reach_the_model(edgeagent) -> None:
+    app = edgeagent.app("agent = Agent('toy', llm=ScriptedLLM(lambda request: repr(request.messages[-1].text)))")
+    done = edgeagent("ask", "a\x1b[31mb\x07\tc\x9b\n", "--app", app)
+    assert done.stdout == "'a[31mb c'\n"
+
+
+def test_bytes_that_are_no_text_are_replaced(edgeagent) -> None:
+    app = edgeagent.app("agent = Agent('toy', llm=ScriptedLLM(lambda request: request.messages[-1].text))")
+    argv = [*edgeagent.argv("ask", "--json", "--app", app, "WORD")]
+    done = edgeagent_bytes(edgeagent, [*argv[:-1], b"a\xffb"])
+    assert json.loads(done)["reply"] == "a�b"
+
+
+def edgeagent_bytes(edgeagent, argv: list[object]) -> bytes:
+    import subprocess
+
+    environment = edgeagent.environment
+    return subprocess.run(argv, env=environment, capture_output=True, check=True, timeout=30).stdout
+
+
+def test_ctrl_c_ends_with_130_and_stops_the_run(edgeagent) -> None:
+    stopped = edgeagent.cwd / "stopped"
+    app = edgeagent.app(WAITING + f"def close():\n    open({str(stopped)!r}, 'w').close()\n")
+    with edgeagent.start("ask", "go", "--app", app) as process:
+        assert process.stderr.readline() == b"began\n"
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, b"", b"")
+    assert stopped.exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_termination_stops_the_robot_and_closes(edgeagent, number: signal.Signals, code: int) -> None:
+    stopped = edgeagent.cwd / "stopped"
+    app = edgeagent.app(WAITING + f"def close():\n    open({str(stopped)!r}, 'w').close()\n")
+    with edgeagent.start("ask", "go", "--app", app) as process:
+        assert process.stderr.readline() == b"began\n"
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (code, b"", b"")
+    assert stopped.exists()
+
+
+def test_a_tool_that_hangs_does_not_keep_ctrl_c(edgeagent) -> None:
+    app = edgeagent.app("""
+import sys
+@tool
+def hang() -> None:
+    print("began", file=sys.stderr, flush=True)
+    threading.Event().wait(600)
+agent = Agent("toy", llm=ScriptedLLM([call("hang")], ""), tools=[hang])
+""")
+    with edgeagent.start("ask", "go", "--app", app) as process:
+        assert process.stderr.readline() == b"began\n"
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=20)
+    assert process.returncode == 130
+
+
+def test_a_full_disk_under_stdout_is_told(edgeagent) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = edgeagent("ask", "wave", "--app", edgeagent.app(WAVING), stdout=full)
+    assert done.returncode == 1
+    assert done.stderr == "error: the answer cannot be written: No space left on device\n"
+
+
+def test_the_log_has_every_event_and_is_appended(edgeagent) -> None:
+    log = edgeagent.cwd / "log.jsonl"
+    for _ in range(2):
+        edgeagent("ask", "wave", "--app", edgeagent.app(WAVING), "--log", log)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["kind"] for line in lines].count("agent_end") == 2
+    assert lines[0]["kind"] == "agent_start"
+    assert [line["seq"] for line in lines] == 2 * list(range(len(lines) // 2))
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_full_disk_under_the_log_is_one_warning_and_the_run_goes_on(edgeagent) -> None:
+    done = edgeagent("ask", "wave", "--app", edgeagent.app(WAVING), "--log", "/dev/full")
+    assert (done.returncode, done.stdout) == (0, "I waved.\n")
+    assert done.stderr.count("\n") == 1
+    assert "the log /dev/full cannot be written: No space left on device" in done.stderr

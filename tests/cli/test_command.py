@@ -1,0 +1,120 @@
+"""What every command has in common: help, version, usage, settings, exit codes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from edgeagent import __version__
+
+
+def test_version(edgeagent) -> None:
+    done = edgeagent("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"edgeagent {__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--help"], ["chat", "ask", 'edgeagent ask "go to the kitchen"']),
+        (["ask", "--help"], ["--stdin", "--json", "--deadline", "--config", 'edgeagent ask "how full is your battery"']),
+        (["chat", "-h"], ["--speed", "--seed", "--log", "edgeagent chat < script.txt", "Ctrl-C"]),
+    ],
+)
+def test_help_has_examples_and_no_colour_in_a_pipe(edgeagent, arguments: list[str], said: list[str]) -> None:
+    done = edgeagent(*arguments)
+    assert done.returncode == 0
+    assert "Examples" in done.stdout
+    assert "\x1b" not in done.stdout
+    for text in said:
+        assert text in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ask"],
+        ["ask", "--stdin", "hello"],
+        ["ask", "hello", "--speed", "fast"],
+        ["ask", "hello", "--nonsense"],
+        ["nonsense"],
+        ["ask", "", "--app", "APP"],
+        ["ask", " \t\x01", "--app", "APP"],
+        ["ask", "hello", "--app", "none.py"],
+        ["ask", "hello", "--config", "none.toml"],
+        ["ask", "hello", "--speed", "0"],
+        ["ask", "hello", "--log", "/no/such/folder/log", "--app", "APP"],
+        ["chat", "--seed", "-1"],
+    ],
+)
+def test_wrong_usage_ends_with_2_and_no_traceback(edgeagent, arguments: list[str]) -> None:
+    app = edgeagent.app("agent = Agent('a', llm=ScriptedLLM('hi'))")
+    done = edgeagent(*(app if argument == "APP" else argument for argument in arguments))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_setting_is_told_with_its_line(edgeagent) -> None:
+    (edgeagent.cwd / "my.toml").write_text("seed = 1\n\nsped = 5\n")
+    done = edgeagent("ask", "hello", "--config", "my.toml")
+    assert done.returncode == 2
+    assert done.stderr == "error: my.toml:3: there is no setting 'sped'; did you mean 'speed'?\n"
+
+
+def test_settings_come_from_the_users_folder_and_the_environment(edgeagent) -> None:
+    path = edgeagent.home / ".config/edgeagent/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(f'app = "{edgeagent.app("agent = Agent(" + chr(39) + "filed" + chr(39) + ", llm=ScriptedLLM(1))")}"')
+    other = edgeagent.app("agent = Agent('other', llm=ScriptedLLM('hi'))", name="other.py")
+    assert '"agent": "filed"' in edgeagent("ask", "--json", "--stdin", stdin=b"\n").stdout
+    assert '"agent": "other"' in edgeagent("ask", "--json", "hello", env={"EDGEAGENT_APP": str(other)}).stdout
+
+
+def test_an_app_file_that_is_wrong_is_told_with_its_line(edgeagent) -> None:
+    app = edgeagent.app("\ndrive(")
+    done = edgeagent("ask", "hello", "--app", app)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: {app}:5: SyntaxError: '(' was never closed\n"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"GGUF", b"not a model at all" * 100])
+def test_a_model_that_cannot_be_used_ends_with_3(edgeagent, content: bytes | None) -> None:
+    path = edgeagent.cwd / "broken.gguf"
+    if content is not None:
+        path.write_bytes(content)
+    for command in (["ask", "hello"], ["ask", "--stdin"], ["chat"]):
+        done = edgeagent(*command, "--model", path)
+        assert (done.returncode, done.stdout) == (3, "")
+        assert done.stderr.startswith("error: ")
+        assert str(path) in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_name_that_no_model_has_ends_with_3(edgeagent) -> None:
+    done = edgeagent("ask", "hello", "--model", "nonsense")
+    assert done.returncode == 3
+    assert "there is no model 'nonsense'" in done.stderr
+
+
+def test_what_is_heavy_is_not_loaded_for_help(checkout: Path) -> None:
+    program = "import sys, edgeagent.cli; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": str(checkout)}, capture_output=True, text=True, check=True, timeout=30,
+    )  # fmt: skip
+    assert not {"pydantic", "prompt_toolkit", "llama_cpp", "edgeagent.agent"} & set(done.stdout.split())
+
+
+def test_a_closed_stdin_stdout_or_stderr_is_no_traceback(edgeagent) -> None:
+    app = edgeagent.app("agent = Agent('a', llm=ScriptedLLM('hi'))")
+    line = "exec \"$@\" <&- >&- 2>&-"
+    argv = ["bash", "-c", line, "bash", *edgeagent.argv("ask", "hello", "--app", app)]
+    assert subprocess.run(argv, env=edgeagent.environment, timeout=30).returncode == 0
+    argv = ["bash", "-c", "exec \"$@\" <&-", "bash", *edgeagent.argv("chat", "--app", app)]
+    done = subprocess.run(argv, env=edgeagent.environment, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
