@@ -33,7 +33,7 @@ class Asking:
             record = ask(app.session, sent, said)
         if self._as_json:
             streams.answer(record.to_json())
-        elif record.reply or record.reason == "completed":
+        elif record.reason != "error" and (record.reply or record.reason != "aborted"):
             streams.answer(text.printable(record.reply))
         if record.error is not None:
             streams.complain(record.error)
@@ -57,7 +57,7 @@ class Asking:
                     continue
                 if record.error is not None:
                     streams.complain(f"line {number + 1}: {record.error}")
-                streams.answer(text.one_line(record.reply))
+                streams.answer(text.one_line(record.reply) if record.error is None else "")
         return exits.OK
 
     @contextmanager

@@ -18,7 +18,8 @@ import llama_cpp
 
 from edgeagent import LlamaLLM, Message, ToolResult
 from edgeagent.app import INSTRUCTIONS
-from edgeagent.llm import LLMRequest, ToolSpec
+from edgeagent.llm import LLMRequest, native
+from edgeagent.llm.types import ToolSpec
 from edgeagent.robot.house import HouseRobot
 
 _ROUNDS: Final = 15
@@ -59,7 +60,9 @@ class BareLoop:
     """llama.cpp without anything around it."""
 
     def __init__(self, path: Path, context_tokens: int, threads: int) -> None:
-        self._model = llama_cpp.llama_model_load_from_file(str(path).encode(), llama_cpp.llama_model_default_params())
+        model_params = llama_cpp.llama_model_default_params()
+        model_params.use_extra_bufts = not native.has_amx()
+        self._model = llama_cpp.llama_model_load_from_file(str(path).encode(), model_params)
         params = llama_cpp.llama_context_default_params()
         params.n_ctx = context_tokens
         params.n_batch = params.n_ubatch = _BARE_BATCH

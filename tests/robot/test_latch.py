@@ -1,0 +1,201 @@
+"""The latch: reversible hold, trip until re-armed; and the base obeys."""
+
+import math
+import threading
+
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from edgeagent.robot import HouseRobot, LatchState, SafetyLatch
+
+from .conftest import Eventually
+
+
+def test_it_is_held_and_released() -> None:
+    latch = SafetyLatch()
+    assert latch.state == "free"
+    assert latch.hold("stop word")
+    assert (latch.state, latch.reason) == ("held", "stop word")
+    assert not latch.hold("again")
+    assert not latch.wait(0.01)
+    assert latch.release()
+    assert latch.state == "free"
+    assert latch.wait(0)
+
+
+def test_tripped_it_stays_so_until_re_armed() -> None:
+    latch = SafetyLatch()
+    latch.hold("stop word")
+    assert latch.trip("stop")
+    assert not latch.trip("stop again")
+    assert not latch.hold("late")
+    assert not latch.release()
+    assert (latch.state, latch.reason) == ("tripped", "stop")
+    assert not latch.wait(), "waiting does not block: motion is over"
+    assert latch.rearm()
+    assert latch.state == "free"
+    assert not latch.rearm()
+
+
+def test_re_arming_does_not_release_a_hold() -> None:
+    latch = SafetyLatch()
+    latch.hold("stop word")
+    assert not latch.rearm()
+    assert latch.state == "held"
+
+
+@pytest.mark.parametrize(("end", "goes_on"), [("release", True), ("trip", False)])
+def test_whoever_waits_wakes_up_when_the_hold_ends(end: str, goes_on: bool) -> None:
+    latch, results, waiting = SafetyLatch(), [], threading.Event()
+    latch.hold("stop word")
+
+    def wait() -> None:
+        waiting.set()
+        results.append(latch.wait(10))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    assert waiting.wait(10)
+    if end == "release":
+        latch.release()
+    else:
+        latch.trip("stop")
+    thread.join(10)
+    assert results == [goes_on]
+
+
+def test_listeners_are_told_without_a_lock_and_may_use_the_latch() -> None:
+    latch, heard = SafetyLatch(), []
+
+    def listen(state: LatchState, reason: str) -> None:
+        other = threading.Thread(target=latch.wait, args=(0.01,))
+        other.start()
+        other.join(5)
+        assert not other.is_alive(), "a lock was held"
+        heard.append((state, reason))
+        if state == "held":
+            latch.trip("from a listener")
+
+    end = latch.subscribe(listen)
+    latch.hold("stop word")
+    assert heard == [("held", "stop word"), ("tripped", "from a listener")] or heard[0][0] == "tripped"
+    end()
+    end()
+    latch.rearm()
+    assert len(heard) == 2
+
+
+def test_a_listener_that_raises_does_not_keep_the_others_from_stopping(caplog: pytest.LogCaptureFixture) -> None:
+    latch, heard = SafetyLatch(), []
+    latch.subscribe(lambda state, reason: 1 / 0)
+    latch.subscribe(lambda state, reason: heard.append(state))
+    latch.trip("stop")
+    assert heard == ["tripped"]
+    assert "ZeroDivisionError" in caplog.text
+
+
+class LatchMachine(RuleBasedStateMachine):
+    """Any sequence of calls against the table of the contract."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.latch, self.state = SafetyLatch(), "free"
+        self.heard: list[str] = []
+        self.latch.subscribe(lambda state, reason: self.heard.append(str(state)))
+
+    def _expect(self, did: bool, allowed: tuple[str, ...], after: str) -> None:
+        assert did == (self.state in allowed)
+        if did:
+            self.state = after
+            assert self.heard[-1] == after
+
+    @rule()
+    def hold(self) -> None:
+        self._expect(self.latch.hold("h"), ("free",), "held")
+
+    @rule()
+    def release(self) -> None:
+        self._expect(self.latch.release(), ("held",), "free")
+
+    @rule()
+    def trip(self) -> None:
+        self._expect(self.latch.trip("t"), ("free", "held"), "tripped")
+
+    @rule()
+    def rearm(self) -> None:
+        self._expect(self.latch.rearm(), ("tripped",), "free")
+
+    @invariant()
+    def agrees(self) -> None:
+        assert self.latch.state == self.state
+        assert bool(self.latch.reason) == (self.state != "free")
+        assert self.latch.wait(0) == (self.state == "free")
+
+
+TestLatchMachine = LatchMachine.TestCase
+TestLatchMachine.settings = settings(max_examples=50, stateful_step_count=20)
+
+
+def test_a_hold_stops_the_base_and_after_release_it_arrives(eventually: Eventually) -> None:
+    house, reports = HouseRobot(speed=math.inf), []
+    house.world.call_at(2.0, lambda: house.latch.hold("stop word"))
+    thread = threading.Thread(target=lambda: reports.append(house.drive(3.0)))
+    thread.start()
+    eventually(lambda: house.latch.state == "held" and house.world.scene.base.still)
+    held = house.world.snapshot()
+    assert 2.0 < held.time_s < 2.2, "braked at once"
+    assert not reports
+    house.latch.release()
+    thread.join(10)
+    assert reports[0].text == "drove forward 3 m"
+    assert house.world.scene.base.x == pytest.approx(4.3 + 3.0, abs=1e-3)
+    house.close()
+
+
+def test_time_at_a_standstill_under_the_latch_does_not_count_as_driving_time(eventually: Eventually) -> None:
+    house, reports = HouseRobot(speed=1000.0), []
+    house.world.call_at(1.0, lambda: house.latch.hold("stop word"))
+    house.world.start()
+    thread = threading.Thread(target=lambda: reports.append(house.drive(2.0)))
+    thread.start()
+    eventually(lambda: house.world.time_s > 300.0)
+    assert house.latch.release()
+    thread.join(10)
+    house.close()
+    assert reports[0].text.startswith(("drove forward 2 m", "blocked by the person"))
+
+
+def test_a_trip_cancels_motion_and_refuses_it_until_re_armed(house: HouseRobot) -> None:
+    house.world.call_at(2.0, lambda: house.latch.trip("stop was said"))
+    report = house.drive(3.0)
+    assert (report.kind, report.text) == ("stopped", "drove 0.9 m of 3 m")
+    assert house.world.scene.base.still
+    assert house.turn(90.0).text == "motion is off until it is re-armed: stop was said"
+    assert house.get_battery().kind == "done", "questions are still answered"
+    house.latch.rearm()
+    assert house.turn(90.0).text == "turned left 90 degrees"
+
+
+def test_a_trip_during_a_hold_ends_the_motion(eventually: Eventually) -> None:
+    house, reports = HouseRobot(speed=math.inf), []
+    house.world.call_at(2.0, lambda: house.latch.hold("stop word"))
+    thread = threading.Thread(target=lambda: reports.append(house.drive(3.0)))
+    thread.start()
+    eventually(lambda: house.latch.state == "held" and house.world.scene.base.still)
+    house.latch.trip("stop")
+    thread.join(10)
+    assert reports[0].kind == "stopped"
+    house.close()
+
+
+def test_a_motion_that_begins_while_held_waits_and_then_runs(eventually: Eventually) -> None:
+    house, reports = HouseRobot(speed=math.inf), []
+    house.latch.hold("stop word")
+    thread = threading.Thread(target=lambda: reports.append(house.drive(1.0)))
+    thread.start()
+    eventually(lambda: house._base.locked())
+    house.latch.release()
+    thread.join(10)
+    assert reports[0].text == "drove forward 1 m"
+    house.close()
