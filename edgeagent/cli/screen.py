@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -60,7 +59,6 @@ class Screen:
         self._progress = ""
         self._working = False
         self._spoke = False
-        self._waiting: list[str] = []
         self._interrupted_s = -AGAIN_S
         self._code: int | None = None
         self._slash = Slash(app, self._print, self._complain, colour=self._colour, width=self._columns)
@@ -90,7 +88,6 @@ class Screen:
                 await self._prompt.prompt_async(handle_sigint=False, pre_run=self._began)
             except EOFError:
                 self._leave(exits.OK)
-            self._write_waiting()
         return self._code or exits.OK
 
     def _began(self) -> None:
@@ -237,15 +234,17 @@ class Screen:
         return streams.width(sys.stdout)
 
     def _print(self, text: str) -> None:
-        """A line above the prompt."""
-        self._waiting.append(f"{text}\n")
-        if len(self._waiting) == 1:
-            run_in_terminal(self._write_waiting)
+        """A line above the prompt.
 
-    def _write_waiting(self) -> None:
-        text, self._waiting = "".join(self._waiting), []
-        self._prompt.app.output.write_raw(text)
-        self._prompt.app.output.flush()
+        ``run_in_terminal`` would switch the terminal to cooked mode for a moment, and a Ctrl-D that is typed in that
+        moment is lost.
+        """
+        app = self._prompt.app
+        if app.is_running:
+            app.renderer.erase()
+        app.output.write_raw(f"{text}\n")
+        app.output.flush()
+        app.invalidate()
 
 
 class _Completer(Completer):

@@ -7,6 +7,7 @@ evaluated from where it begins to differ.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ class Engine:
             params = llama.llama_model_default_params()
             params.n_gpu_layers = settings.gpu_layers
             params.use_extra_bufts = not native.has_amx()
-            self._model = llama.llama_model_load_from_file(str(header.path).encode(), params)
+            self._model = llama.llama_model_load_from_file(os.fsencode(header.path), params)
             if not self._model:
                 raise ModelError(f"llama.cpp can't load {header.path}: {native.last_complaint(errors)}")
             if not llama.llama_model_has_decoder(self._model):

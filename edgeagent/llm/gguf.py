@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +36,7 @@ _SCALARS: Final[dict[int, struct.Struct]] = {
     11: struct.Struct("<q"),
     12: struct.Struct("<d"),
 }
+_TOKENS: Final = "tokenizer.ggml.tokens"
 _STRING: Final = 8
 _ARRAY: Final = 9
 _U32: Final = _SCALARS[4]
@@ -146,7 +148,7 @@ def _described(path: Path, size: int, metadata: dict[str, Any]) -> Header:
             f"{path} has the architecture {architecture} without causal attention: it encodes text and can't write any,"
             " so choose a chat model"
         )
-    vocabulary = metadata.get("tokenizer.ggml.tokens")
+    vocabulary = metadata.get(_TOKENS)
     if not isinstance(vocabulary, int) or vocabulary < 1 or "tokenizer.ggml.model" not in metadata:
         raise ModelError(f"{path} has no tokenizer: it is not a whole language model, so choose another file")
     template = metadata.get("tokenizer.chat_template")
@@ -188,7 +190,10 @@ class _Reader:
         metadata: dict[str, Any] = {}
         for _ in range(pairs):
             key = self._string()
-            metadata[key] = self._value(self._unpack(_U32), depth=0)
+            if key == _TOKENS:
+                metadata[key] = self._tokens()
+            else:
+                metadata[key] = self._value(self._unpack(_U32), depth=0)
         if tensors == 0:
             raise ModelError(f"{self._path} holds no weights: it is only a vocabulary, so choose another file")
         end = max(self._tensor_end() for _ in range(tensors))
@@ -233,12 +238,34 @@ class _Reader:
         elif depth >= _MAX_ARRAY_DEPTH:
             raise self._corrupt("its arrays are nested too deep")
         elif item == _STRING:
-            for _ in range(length):
-                self._skip(self._unpack(_U64))
+            self._skip_strings(length)
         else:
             for _ in range(length):
                 self._value(item, depth=depth + 1)
         return length
+
+    def _tokens(self) -> int:
+        """How many tokens the vocabulary has. llama.cpp aborts the whole process if one comes twice."""
+        if (self._unpack(_U32), item := self._unpack(_U32)) != (_ARRAY, _STRING):
+            raise self._corrupt(f"its vocabulary is no list of texts (type {item})")
+        count = self._unpack(_U64)
+        seen: set[bytes] = set()
+        self._skip_strings(count, seen.add)
+        if len(seen) < count:
+            raise self._corrupt("its vocabulary has a token twice")
+        return int(count)
+
+    def _skip_strings(self, count: int, see: Callable[[bytes], object] | None = None) -> None:
+        """Move past ``count`` strings, and show each. Written out, because a vocabulary has a quarter of a million."""
+        data, at, length_of = self._data, self._at, _U64.unpack_from
+        last = len(data) - _U64.size
+        for _ in range(count):
+            start = at + _U64.size
+            if at > last or (at := start + length_of(data, at)[0]) > len(data):
+                raise ModelError(_cut_off(self._path, "it ends inside its header"))
+            if see is not None:
+                see(data[start:at])
+        self._at = at
 
     def _tensor_end(self) -> int:
         """Where this tensor's data end, counted from the start of all data."""

@@ -17,12 +17,13 @@ from typing import Any, Final
 from edgeagent.errors import ModelError
 from edgeagent.llm import native, thinking
 from edgeagent.llm.catalog import find_model
+from edgeagent.llm.detect import detect_format
 from edgeagent.llm.engine import Engine, EngineSettings
 from edgeagent.llm.gate import StreamGate
 from edgeagent.llm.generation import Generation, Sampling
 from edgeagent.llm.gguf import Header, read_header
 from edgeagent.llm.lock import InferenceLock
-from edgeagent.llm.parsers import FORMATS, CallFormat, detect_format, format_named
+from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
 from edgeagent.llm.prompt import Prompter
 from edgeagent.llm.template import ChatTemplate
 from edgeagent.llm.types import End, LLMEvent, LLMRequest, drain
@@ -101,9 +102,7 @@ class LlamaLLM:
                 f"{self.path} has the architecture {self.header.architecture!r}, which this llama.cpp can't run: "
                 "choose another model, or upgrade llama-cpp-python"
             )
-        self._format: CallFormat | None = (
-            format_named(tool_format) if tool_format else detect_format(self.header.template)
-        )
+        self._format: CallFormat | None = format_named(tool_format) if tool_format else detect_format(self._template)
         self._temperature = temperature
         self._seed = seed
         self._settings = settings or EngineSettings()

@@ -38,7 +38,8 @@ class Vocabulary:
             elif not attributes & self._llama.LLAMA_TOKEN_ATTR_USER_DEFINED:
                 continue
             text = self._bytes(token).decode("utf-8", errors="replace")
-            if text.strip(_BLANKS):  # some vocabularies define runs of blanks, which say nothing
+            # Some vocabularies define single letters and runs of blanks, which steer nothing.
+            if text.strip(_BLANKS) and (len(text) > 1 or token in self._control):
                 markers[text] = token
         self.markers: dict[str, int] = markers
         """Texts that llama.cpp would turn into one control or user-defined token, with its id."""

@@ -25,7 +25,7 @@ def map_png(now: Snapshot) -> bytes:
     """The map as a PNG file.
 
     Raises:
-        ImportError: Pillow is not installed.
+        EdgeAgentError: Pillow is not installed.
     """
     from edgeagent.robot.png import png
 
@@ -38,7 +38,7 @@ def write_map(now: Snapshot, path: str | Path) -> Path:
     Raises:
         ValueError: The name has another ending.
         OSError: The file can't be written.
-        ImportError: Pillow is not installed; SVG needs nothing.
+        EdgeAgentError: It shall be a PNG, and Pillow is not installed.
     """
     path = Path(path)
     match path.suffix.lower():

@@ -58,6 +58,11 @@ class Rect:
     def centre(self) -> Point:
         return Point((self.x0 + self.x1) / 2, (self.y0 + self.y1) / 2)
 
+    def inset(self, margin_m: float) -> Rect:
+        """The rectangle without its margin; as thin as a line where it is narrower than two margins."""
+        dx, dy = min(margin_m, (self.x1 - self.x0) / 2), min(margin_m, (self.y1 - self.y0) / 2)
+        return Rect(self.x0 + dx, self.y0 + dy, self.x1 - dx, self.y1 - dy)
+
     def contains(self, x: float, y: float) -> bool:
         """True inside and on the edge."""
         return self.x0 <= x <= self.x1 and self.y0 <= y <= self.y1

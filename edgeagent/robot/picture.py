@@ -107,7 +107,7 @@ _NAMES_AT: Final = {
     "kitchen": Point(5.2, 6.85),
     "living room": Point(6.9, 2.6),
     "bedroom": Point(10.4, 1.05),
-    "bathroom": Point(8.12, 6.72),
+    "bathroom": Point(8.02, 6.72),
     "hallway": Point(6.9, 5.65),
     "office": Point(10.9, 6.62),
     "garage": Point(1.8, 7.85),

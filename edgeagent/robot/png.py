@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from edgeagent.errors import EdgeAgentError
 from edgeagent.robot.geometry import Point
 from edgeagent.robot.picture import FRAME, PAPER, Box, Disc, Label, Line, Polygon, Shape
 
@@ -26,9 +27,12 @@ def png(shapes: Sequence[Shape]) -> bytes:
     """A complete PNG file of 1260 x 960 pixels.
 
     Raises:
-        ImportError: Pillow is not installed.
+        EdgeAgentError: Pillow is not installed.
     """
-    from PIL import Image, ImageDraw
+    try:
+        from PIL import Image, ImageDraw
+    except ImportError as error:
+        raise EdgeAgentError("a PNG needs Pillow: pip install pillow; or write an .svg, which needs nothing") from error
 
     size = round((FRAME.x1 - FRAME.x0) * _SCALE), round((FRAME.y1 - FRAME.y0) * _SCALE)
     image = Image.new("RGB", size, PAPER)

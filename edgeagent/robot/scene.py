@@ -31,6 +31,7 @@ _DOCKED_M: Final = 0.05
 _WITH_TOP: Final = frozenset({"dining table", "sofa", "desk", "fridge", "window"})
 _REACH_M: Final = 0.4
 """From the middle of the robot to where its gripper puts something down."""
+_FROM_EDGE_M: Final = 0.12
 _ASIDE_M: Final = 0.15
 _ASIDE: Final = tuple(sorted(((x, y) for x in range(-3, 4) for y in range(-3, 4)), key=lambda p: p[0] ** 2 + p[1] ** 2))
 """Where an object goes, in units of ``_ASIDE_M``, when another one lies there already: the nearest first."""
@@ -81,7 +82,7 @@ class Scene:
         self.held: str = ""
         self.trail: list[Point] = [START.point]
         self._trail_step_m = _TRAIL_STEP_M
-        self._alarms: list[tuple[int, int, Callable[[], None]]] = []
+        self._alarms: list[tuple[int, int, Callable[[], object]]] = []
         self._numbers = itertools.count()
 
     @property
@@ -144,7 +145,9 @@ class Scene:
         base = self.base
         on = place.name if isinstance(place, Landmark) and place.name in _WITH_TOP else ""
         ahead = base.point.along(base.heading, _REACH_M)
-        at = place.outline.nearest(ahead.x, ahead.y) if on and isinstance(place, Landmark) else ahead
+        at = (
+            place.outline.inset(_FROM_EDGE_M).nearest(ahead.x, ahead.y) if on and isinstance(place, Landmark) else ahead
+        )
         spots = (Point(at.x + dx * _ASIDE_M, at.y + dy * _ASIDE_M) for dx, dy in _ASIDE)
         free = (spot for spot in spots if on or self._on_free_floor(spot))
         taken = [thing.at for thing in self.things.values() if thing.name != self.held]
@@ -152,7 +155,7 @@ class Scene:
         self.things[self.held] = Thing(self.held, at, on)
         self.held = ""
 
-    def call_at(self, time_s: float, call: Callable[[], None]) -> None:
+    def call_at(self, time_s: float, call: Callable[[], object]) -> None:
         """Has ``due`` hand out that call as soon as this much simulated time has passed since the start."""
         step = max(self.steps + 1, math.ceil(round(time_s / STEP_S, 6)))
         heapq.heappush(self._alarms, (step, next(self._numbers), call))
@@ -161,7 +164,7 @@ class Scene:
     def is_due(self) -> bool:
         return bool(self._alarms) and self._alarms[0][0] <= self.steps
 
-    def due(self) -> list[Callable[[], None]]:
+    def due(self) -> list[Callable[[], object]]:
         """Takes the calls whose time has come, in order."""
         calls = []
         while self.is_due:

@@ -69,7 +69,7 @@ class World:
         with self.lock:
             return self.scene.snapshot()
 
-    def call_at(self, time_s: float, call: Callable[[], None]) -> None:
+    def call_at(self, time_s: float, call: Callable[[], object]) -> None:
         """Has ``call`` called when that much simulated time has passed since the start, without the lock.
 
         It runs on the thread that lets time pass, which goes on when it returns.

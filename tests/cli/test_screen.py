@@ -40,7 +40,7 @@ def chat(edgeagent, at_terminal):
     def start(text: str, *arguments: object, **options: object):
         terminal = at_terminal("chat", "--app", edgeagent.app(text), *arguments, **options)
         terminal.expect("toy on scripted · /help for help · Ctrl-D leaves")
-        terminal.expect("> ")
+        terminal.expect(">")
         return terminal
 
     return start
@@ -139,7 +139,7 @@ def test_ctrl_c_when_idle_clears_the_line_and_says_how_to_leave(chat) -> None:
 def test_leaving_during_a_run_stops_everything_and_restores_the_terminal(edgeagent, at_terminal) -> None:
     terminal = at_terminal("chat", "--app", edgeagent.app(STREAMING))
     before = terminal.modes()
-    terminal.expect("> ")
+    terminal.expect(">")
     terminal.enter("hello")
     terminal.expect("word2")
     assert terminal.modes() != before
@@ -153,7 +153,7 @@ def test_leaving_during_a_run_stops_everything_and_restores_the_terminal(edgeage
 def test_a_termination_leaves_in_order(edgeagent, at_terminal, number: signal.Signals, code: int) -> None:
     terminal = at_terminal("chat", "--app", edgeagent.app(STREAMING))
     before = terminal.modes()
-    terminal.expect("> ")
+    terminal.expect(">")
     terminal.enter("hello")
     terminal.expect("word2")
     terminal.process.send_signal(number)
@@ -196,7 +196,7 @@ agent = Agent("toy", llm=ScriptedLLM([call("shout")], "ok"), tools=[shout])
 def test_lines_are_remembered_for_the_next_chat_and_only_for_their_owner(edgeagent, at_terminal) -> None:
     app = edgeagent.app(SLOW)
     terminal = at_terminal("chat", "--app", app)
-    terminal.expect("> ")
+    terminal.expect(">")
     terminal.enter("remember me")
     terminal.expect("toy: heard remember me")
     terminal.type("\x04")
@@ -204,7 +204,7 @@ def test_lines_are_remembered_for_the_next_chat_and_only_for_their_owner(edgeage
     history = edgeagent.home / ".local/state/edgeagent/chat_history"
     assert history.stat().st_mode & 0o777 == 0o600
     terminal = at_terminal("chat", "--app", app)
-    terminal.expect("> ")
+    terminal.expect(">")
     terminal.type("\x1b[A")
     terminal.expect("remember me")
 

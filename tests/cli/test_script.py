@@ -34,7 +34,7 @@ def test_slash_commands_work(edgeagent) -> None:
     assert done.returncode == 0
     for said in (
         "/quit   leave",
-        "drive(distance_m)       Drive straight; negative is backwards.",
+        "drive(distance_m)      Drive straight; negative is backwards.",
         "model   nano",
         "window  4,096 tokens",
         "turns   1 in 1 run",

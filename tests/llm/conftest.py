@@ -34,7 +34,14 @@ CHATML = """{%- if tools %}{{- '<|im_start|>system\\n' }}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{% endif %}
 """
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-USER_DEFINED = ("<tool_call>", "</tool_call>", "<think>", "</think>")
+USER_DEFINED = (
+    "<tool_call>",
+    "</tool_call>",
+    "<think>",
+    "</think>",
+    "ž",
+    "\n\n",
+)  # the last two as DeepSeek and Gemma do
 _MERGES = ("h e", "l l", "he ll", "hell o", "Ġ t", "Ġt h", "Ġth e", "o n", "i n", "i m", "Ġ a")
 
 

@@ -95,6 +95,13 @@ def test_no_tokenizer(tmp_path: Path, babble_file: Path) -> None:
     assert "no tokenizer" in refusal(path)
 
 
+def test_a_vocabulary_that_llama_cpp_would_abort_the_process_over(tmp_path: Path, babble_file: Path) -> None:
+    path = tmp_path / "model.gguf"
+    once, twice = (struct.pack("<Q", 2) + text for text in (b"on", b"in"))
+    path.write_bytes(babble_file.read_bytes().replace(once, twice))
+    assert "token twice" in refusal(path)
+
+
 def test_an_architecture_that_llama_cpp_does_not_know(write: Callable[..., Path]) -> None:
     text = refusal(write(architecture="frobnicate"))
     assert "'frobnicate'" in text

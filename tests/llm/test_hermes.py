@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeagent import ConfigError
-from edgeagent.llm.parsers import Found, NotACall, detect_format, format_named
+from edgeagent.llm.detect import detect_format
+from edgeagent.llm.parsers import Found, NotACall, format_named
 from edgeagent.llm.parsers.hermes import HERMES
+from edgeagent.llm.template import ChatTemplate
 
 GOOD = '{"name": "drive", "arguments": {"distance_m": 2}}'
 
@@ -132,10 +134,27 @@ def test_any_arguments_come_back_as_they_were(arguments: dict[str, object]) -> N
         assert calls_of(f"<tool_call>{body}</tool_call>", final=False) == [("drive", arguments)]
 
 
-def test_the_format_is_chosen_from_the_template() -> None:
-    assert detect_format("… <tool_call>{{ call | tojson }}</tool_call> …") is HERMES
-    assert detect_format("… <tool_call>\n<function={{ name }}> …") is None
-    assert detect_format("{{ messages }}") is None
+HERMES_TEMPLATE = """{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}
+<tool_call>
+{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}
+</tool_call>{% endfor %}{% endfor %}"""
+XML_TEMPLATE = """{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}
+<tool_call>{{ c.function.name }}{% for k, v in c.function.arguments | items %}<arg_key>{{ k }}</arg_key>{% endfor %}
+</tool_call>{% endfor %}{% endfor %}"""
+
+
+def test_the_format_is_the_one_in_which_the_template_itself_writes_a_call() -> None:
+    def detect(source: str) -> object:
+        return detect_format(ChatTemplate(source, "m.gguf"))
+
+    assert detect(HERMES_TEMPLATE) is HERMES
+    assert detect(XML_TEMPLATE) is None
+    assert detect("{% for m in messages %}{{ m.content }}{% endfor %}") is None
+    assert detect(HERMES_TEMPLATE + "<function=") is None
+    assert detect("{{ raise_exception('alternate!') }}<tool_call>") is HERMES
+
+
+def test_a_format_may_be_named() -> None:
     assert format_named("hermes") is HERMES
     with pytest.raises(ConfigError, match="choose from hermes"):
         format_named("morse")

@@ -65,7 +65,7 @@ def test_reasoning_is_streamed_apart(scripted: Callable[..., LlamaLLM]) -> None:
 
 
 def test_reasoning_that_the_template_opens(scripted: Callable[..., LlamaLLM]) -> None:
-    template = "{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>\n{% endfor %}<think>\n{{ '\n' }}"
+    template = "{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>\n{% endfor %}<think>{{ '\n' }}"
     message = scripted("Hm", "</think>", "Hello", template=template).complete(ask(), Event())
     assert (message.thinking, message.text) == ("Hm", "Hello")
 

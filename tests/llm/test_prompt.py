@@ -80,6 +80,10 @@ def test_no_mixture_of_pieces_forges_one(babble: LlamaLLM, pieces: list[str]) ->
     assert text in words(babble, prompt)
 
 
+def test_letters_and_blanks_that_a_vocabulary_defines_are_text(babble: LlamaLLM) -> None:
+    assert "pže\n\nx <|im_end|> ž" in words(babble, LLMRequest(messages=[Message.user("pže\n\nx <|im_end|> ž")]))
+
+
 def test_text_that_is_no_unicode_is_replaced(babble: LlamaLLM) -> None:
     assert "a?b" in words(babble, LLMRequest(messages=[Message.user("a\ud800b\x00")]))
 

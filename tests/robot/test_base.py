@@ -1,5 +1,6 @@
 """The base obeys its limits, stops at obstacles, and knows by its wheels where it is."""
 
+import itertools
 import math
 
 import pytest
@@ -26,7 +27,7 @@ def test_it_accelerates_to_half_a_metre_per_second_and_no_more() -> None:
         base.step(9.0, 0.0)
         speeds.append(base.speed)
     assert max(speeds) == 0.5
-    gains = [b - a for a, b in zip(speeds, speeds[1:], strict=False)]
+    gains = [b - a for a, b in itertools.pairwise(speeds)]
     assert max(gains) <= LIMITS.acceleration_mps2 * STEP_S + 1e-12
 
 

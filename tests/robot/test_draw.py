@@ -1,11 +1,13 @@
 """The maps show what is there."""
 
 import math
-import xml.etree.ElementTree as ElementTree
+import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
+from edgeagent.errors import EdgeAgentError
 from edgeagent.robot import HouseRobot
 from edgeagent.robot.draw import map_png, map_svg, terminal_map, write_map
 from edgeagent.robot.flat import the_flat
@@ -80,7 +82,7 @@ def test_the_arrow_points_where_the_robot_faces(heading: float, arrow: str) -> N
 
 
 def test_the_svg_is_well_formed_and_names_everything(snapshot: Snapshot) -> None:
-    root = ElementTree.fromstring(map_svg(snapshot))  # noqa: S314 - our own text
+    root = ET.fromstring(map_svg(snapshot))  # noqa: S314 - our own text
     texts = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
     assert {room.name for room in the_flat().rooms} <= texts
     assert {landmark.name for landmark in the_flat().landmarks} <= texts
@@ -90,7 +92,7 @@ def test_the_svg_is_well_formed_and_names_everything(snapshot: Snapshot) -> None
     assert len(way.attrib["points"].split()) == len(snapshot.trail)
 
 
-def _ways(root: ElementTree.Element) -> list[ElementTree.Element]:
+def _ways(root: ET.Element) -> list[ET.Element]:
     lines = root.iter("{http://www.w3.org/2000/svg}polyline")
     return [line for line in lines if len(line.attrib["points"].split()) > 2]
 
@@ -123,6 +125,13 @@ def test_a_map_of_a_robot_that_has_not_moved_can_be_drawn() -> None:
     now = Scene(0).snapshot()
     assert "<svg" in map_svg(now)
     assert map_png(now).startswith(b"\x89PNG")
+
+
+def test_without_pillow_a_png_says_what_to_do(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(EdgeAgentError, match="pip install pillow"):
+        map_png(snapshot)
+    assert map_svg(snapshot)
 
 
 def test_labels_go_where_they_cover_least() -> None:

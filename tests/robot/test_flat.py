@@ -52,9 +52,7 @@ def test_a_door_is_a_gap_between_its_two_rooms() -> None:
     for door in FLAT.doors:
         middle = door.outline.centre
         assert the_obstacles().nearest(middle.x, middle.y).distance_m >= 0.45 - 1e-9
-        beside = {
-            FLAT.locate(middle.x + dx, middle.y + dy) for dx, dy in ((0.3, 0), (-0.3, 0), (0, 0.3), (0, -0.3))
-        }
+        beside = {FLAT.locate(middle.x + dx, middle.y + dy) for dx, dy in ((0.3, 0), (-0.3, 0), (0, 0.3), (0, -0.3))}
         assert set(door.rooms) <= beside
 
 

@@ -66,7 +66,7 @@ def test_it_never_bumps_into_the_person(house: HouseRobot) -> None:
 
 
 def test_stopped_it_says_how_far_it_got(house: HouseRobot) -> None:
-    house.world.call_at(8.0, lambda: house.stop())
+    house.world.call_at(8.0, house.stop)
     report = house.follow()
     assert report.kind == "stopped"
     assert report.text.startswith("stopped after ")

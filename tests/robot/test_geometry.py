@@ -60,7 +60,9 @@ def test_a_disc_at_exactly_the_distance_of_contact_may_move_away_and_along() -> 
 
 
 @given(COORDINATES, COORDINATES, COORDINATES, COORDINATES)
-def test_a_line_crosses_a_rectangle_if_one_of_its_points_lies_inside(x0: float, y0: float, x1: float, y1: float) -> None:
+def test_a_line_crosses_a_rectangle_if_one_of_its_points_lies_inside(
+    x0: float, y0: float, x1: float, y1: float
+) -> None:
     a, b = Point(x0, y0), Point(x1, y1)
     inside = any(BOX.contains(x0 + (x1 - x0) * t / 500, y0 + (y1 - y0) * t / 500) for t in range(501))
     if inside:

@@ -232,7 +232,7 @@ def test_scan_tells_the_nearest_obstacle_from_the_rim(alone: HouseRobot, heading
 
 def test_scan_sees_furniture_and_people(house: HouseRobot) -> None:
     assert house.scan().text == "nearest obstacle: sofa, 0.7 m left"
-    house.world.scene.person.place(house.world.scene.base.point.along(math.pi, 0.9))
+    house.world.scene.person.place(house.world.scene.base.point.along(math.pi, 0.95))
     assert house.scan().text == "nearest obstacle: person, 0.5 m behind"
 
 
@@ -273,15 +273,15 @@ def test_stop_is_always_possible(house: HouseRobot) -> None:
     [
         (lambda house: house.drive(3.0), "drove 0.9 m of 3 m"),
         (lambda house: house.drive(-1.5), "drove back 0.9 m of 1.5 m"),
-        (lambda house: house.turn(-360.0), "turned right 173 of 360 degrees"),
-        (lambda house: house.go_to("kitchen"), "stopped after 0.3 m"),
+        (lambda house: house.turn(-360.0), "turned right 177 of 360 degrees"),
+        (lambda house: house.go_to("kitchen"), "stopped after 0.9 m"),
     ],
 )
 def test_a_stop_on_the_way_tells_how_far_it_got(alone: HouseRobot, command: object, text: str) -> None:
-    alone.world.call_at(2.0, lambda: alone.stop())
+    alone.world.call_at(2.0, alone.stop)
     report = command(alone)
     assert report.kind == "stopped"
-    assert report.text.split()[:-4] == text.split()[:-4] or report.text == text
+    assert report.text == text
     assert alone.world.scene.base.still
     assert alone.world.time_s < 2.2
 
@@ -333,9 +333,7 @@ COMMANDS = st.one_of(
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(COMMANDS, max_size=8), st.integers(0, 3))
-def test_whatever_is_asked_the_robot_stays_in_the_flat_and_whole(
-    commands: list[tuple[str, ...]], seed: int
-) -> None:
+def test_whatever_is_asked_the_robot_stays_in_the_flat_and_whole(commands: list[tuple[str, ...]], seed: int) -> None:
     house = HouseRobot(seed=seed, speed=math.inf)
     for name, *arguments in commands:
         report = getattr(house, name)(*arguments)

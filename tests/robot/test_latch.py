@@ -194,7 +194,7 @@ def test_a_motion_that_begins_while_held_waits_and_then_runs(eventually: Eventua
     house.latch.hold("stop word")
     thread = threading.Thread(target=lambda: reports.append(house.drive(1.0)))
     thread.start()
-    eventually(lambda: house._base.locked())
+    eventually(house._base.locked)
     house.latch.release()
     thread.join(10)
     assert reports[0].text == "drove forward 1 m"

@@ -81,7 +81,7 @@ def test_a_goal_cancelled_on_the_way_brakes_at_once_and_says_how_far_it_got(hous
 
 def test_the_stop_tool_cancels_every_running_goal(house: HouseRobot) -> None:
     goal = GoalHandle(stop=house.world.halt)
-    house.world.call_at(2.0, lambda: tool_named(house, "stop")())
+    house.world.call_at(2.0, tool_named(house, "stop"))
     tool_named(house, "drive")(distance_m=3.0, goal=goal)
     assert goal.cancelled
 
@@ -115,7 +115,7 @@ def test_an_aborted_run_interrupts_the_drive_and_the_result_says_how_far_it_got(
     house = HouseRobot(speed=10.0)
     llm = ScriptedLLM([call("drive", distance_m=4)], "never said")
     agent = Agent("robi", llm=llm, tools=house.tools)
-    house.world.call_at(3.0, lambda: agent.abort())
+    house.world.call_at(3.0, agent.abort)
     result = agent.run("drive 4 m")
     (drive,) = result.tool_calls
     assert drive.result is not None

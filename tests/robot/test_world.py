@@ -26,7 +26,7 @@ def errands(house: HouseRobot) -> list[tuple[str, Snapshot]]:
         lambda: house.turn(-120.0),
         lambda: house.pick_up("cup"),
         lambda: house.put_down("sofa"),
-        lambda: house.follow(),
+        house.follow,
         lambda: house.drive(9.0),
     )
     return [(str(task()), house.world.snapshot()) for task in tasks]

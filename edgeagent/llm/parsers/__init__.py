@@ -11,14 +11,9 @@ from edgeagent.errors import ConfigError
 from edgeagent.llm.parsers.hermes import HERMES
 from edgeagent.llm.parsers.types import CallFormat, Found, NotACall
 
-__all__ = ["FORMATS", "CallFormat", "Found", "NotACall", "detect_format", "format_named"]
+__all__ = ["FORMATS", "CallFormat", "Found", "NotACall", "format_named"]
 
 FORMATS: Final[tuple[CallFormat, ...]] = (HERMES,)
-
-
-def detect_format(template: str) -> CallFormat | None:
-    """The format that a model with this chat template writes; None when none of ours."""
-    return next((known for known in FORMATS if known.matches(template)), None)
 
 
 def format_named(name: str) -> CallFormat:

@@ -42,7 +42,7 @@ class CallFormat(Protocol):
         ...
 
     def matches(self, template: str) -> bool:
-        """Whether a model with this chat template writes its calls so."""
+        """Whether a template's source has what a model of this format needs; ``detect.detect_format`` makes sure."""
         ...
 
     def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
