@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.robot import HouseRobot
@@ -98,9 +99,9 @@ def _ways(root: ET.Element) -> list[ET.Element]:
 
 
 def test_the_png_has_its_size_and_the_colours_of_what_it_shows(snapshot: Snapshot, tmp_path: Path) -> None:
-    image_module = pytest.importorskip("PIL.Image")
+
     path = write_map(snapshot, tmp_path / "map.png")
-    with image_module.open(path) as image:
+    with Image.open(path) as image:
         assert image.size == (1260, 960)
         robot = snapshot.robot.point.along(snapshot.robot.heading + math.pi, 0.16)
         pixel = image.getpixel((round((robot.x + 0.3) * 100), round((9.3 - robot.y) * 100)))
@@ -121,7 +122,6 @@ def test_files_are_written_by_their_ending(snapshot: Snapshot, tmp_path: Path) -
 
 
 def test_a_map_of_a_robot_that_has_not_moved_can_be_drawn() -> None:
-    pytest.importorskip("PIL")
     now = Scene(0).snapshot()
     assert "<svg" in map_svg(now)
     assert map_png(now).startswith(b"\x89PNG")
