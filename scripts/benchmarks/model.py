@@ -6,7 +6,6 @@ by token. The product's side is ``LlamaLLM.stream`` as an agent uses it, with it
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import time
@@ -22,7 +21,9 @@ from edgeagent.llm import LLMRequest, native
 from edgeagent.llm.types import ToolSpec
 from edgeagent.robot.house import HouseRobot
 
-_ROUNDS: Final = 15
+_ROUNDS: Final = 10
+_TOKENS: Final = 128
+_FRESH: Final = 16  # what two prompts that begin with another number may still have in common
 _BARE_BATCH: Final = 512
 _COMMANDS: Final = (
     "drive forward two meters and turn left ninety degrees, then go to the kitchen and pick up the cup",
@@ -109,39 +110,47 @@ def stream(llm: LlamaLLM, request: LLMRequest) -> tuple[float, float]:
     return first - begun, ended - first
 
 
-def speeds(llm: LlamaLLM, tools: list[ToolSpec], rounds: int = _ROUNDS) -> dict[str, list[float]]:
-    """Tokens per second of both sides, one item a round: prompt, bare_prompt, generation, bare_generation."""
+def speeds(llm: LlamaLLM, tools: list[ToolSpec], rounds: int = _ROUNDS) -> dict[str, tuple[float, float]]:
+    """Tokens per second of the product and of the bare loop, for the prompt and for generation.
+
+    Each command counts with its fastest round: what another program takes from the machine is not the product's cost.
+    """
     llm.load()
     bare = BareLoop(llm.path, llm.context_window, llm.stats.threads)
-    found: dict[str, list[float]] = {"prompt": [], "bare_prompt": [], "generation": [], "bare_generation": []}
-    for i in range(-1, rounds):  # the first round warms both up
+    fastest: dict[tuple[str, str, str], float] = {}
+    tokens: dict[tuple[str, str], int] = {}
+    for i in range(rounds * len(_COMMANDS)):
+        command = _COMMANDS[i % len(_COMMANDS)]
         # The number in front makes every prompt new from its beginning: nothing is reused.
         request = LLMRequest(
-            system=f"{i + 7}. {INSTRUCTIONS}",
-            messages=[Message.user(_COMMANDS[i % len(_COMMANDS)])],
-            tools=tools,
-            max_tokens=128,
+            system=f"{i % 2}. {INSTRUCTIONS}", messages=[Message.user(command)], tools=tools, max_tokens=_TOKENS
         )
         ids = llm.tokenize(request)
-        prompt_s, generation_s = stream(llm, request)
+        ours = stream(llm, request)
         stats = llm.stats
-        count = stats.output_tokens + (1 if stats.output_tokens < request.max_tokens else 0)  # and the end of turn
-        bare_prompt_s, bare_generation_s, _ = bare.run(ids, count)
-        if i >= 0:
-            found["prompt"].append(stats.evaluated_tokens / prompt_s)
-            found["bare_prompt"].append(len(ids) / bare_prompt_s)
-            found["generation"].append(count / generation_s)
-            found["bare_generation"].append(count / bare_generation_s)
+        evaluated = stats.output_tokens + (1 if stats.output_tokens < _TOKENS else 0)  # and the end of the turn
+        theirs = bare.run(ids, evaluated)
+        for side, seconds in (("ours", ours), ("bare", theirs[:2])):
+            for what, took in zip(("prompt", "generation"), seconds, strict=True):
+                key = (side, what, f"{i % 2} {command}")
+                fastest[key] = min(took, fastest.get(key, took))
+        tokens["prompt", f"{i % 2} {command}"] = len(ids)
+        tokens["generation", f"{i % 2} {command}"] = evaluated
+        if stats.reused_tokens > _FRESH:
+            raise RuntimeError(f"{stats.reused_tokens} tokens were reused, so this compares nothing")
     bare.close()
-    return found
+
+    def speed(side: str, what: str) -> float:
+        took = sum(seconds for (s, w, _), seconds in fastest.items() if (s, w) == (side, what))
+        return sum(count for (w, _), count in tokens.items() if w == what) / took
+
+    return {what: (speed("ours", what), speed("bare", what)) for what in ("prompt", "generation")}
 
 
-def ratio(found: dict[str, list[float]], what: str) -> str:
-    """Median of the rounds' ratios, with the median speeds behind it."""
-    ours, theirs = found[what], found[f"bare_{what}"]
-    ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
-    medians = f"{statistics.median(ours):,.0f} : {statistics.median(theirs):,.0f} tokens/s"
-    return f"{statistics.median(ratios):.2f}  ({medians})"
+def ratio(pair: tuple[float, float]) -> str:
+    """The product's speed over the bare loop's, with both."""
+    ours, theirs = pair
+    return f"{ours / theirs:.2f}  ({ours:,.0f} : {theirs:,.0f} tokens/s)"
 
 
 def beyond_the_new(llm: LlamaLLM, tools: list[ToolSpec]) -> int:
@@ -181,7 +190,7 @@ def rows(model: str = "nano") -> list[tuple[str, str, str]]:
     return [
         (f"{llm.name}: load", f"{load_s * 1e3:.0f} ms", ""),
         (f"{llm.name}: memory", f"{added / 1e6:.0f} MB for the model, {resident / 1e6:.0f} MB resident in all", ""),
-        (f"prompt : bare llama_decode ({stats.threads} threads)", ratio(found, "prompt"), ">= 0.8"),
-        ("generation : bare llama_decode", ratio(found, "generation"), ">= 0.9"),
+        (f"prompt : bare llama_decode ({stats.threads} threads)", ratio(found["prompt"]), ">= 0.8"),
+        ("generation : bare llama_decode", ratio(found["generation"]), ">= 0.9"),
         ("second turn, tokens beyond the new ones", f"{beyond}", "<= 16"),
     ]

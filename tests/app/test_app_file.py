@@ -80,7 +80,9 @@ def test_its_folder_is_on_the_path_and_dataclasses_work(write: Write, tmp_path: 
 
 
 def test_it_is_closed_once_and_last(write: Write) -> None:
-    text = AGENT + "log = []\nagent = Agent('a', llm=ScriptedLLM())\nsay_at_start = 'hi'\ndef close():\n    log.append(1)"
+    text = (
+        AGENT + "log = []\nagent = Agent('a', llm=ScriptedLLM())\nsay_at_start = 'hi'\ndef close():\n    log.append(1)"
+    )
     app = build(Config(app=write(text)))
     assert app.say_at_start == "hi"
     app.close()
@@ -109,7 +111,10 @@ def test_a_model_that_is_not_used_is_told(write: Write) -> None:
 
 
 def test_settings_reach_the_runs_of_an_app(write: Write) -> None:
-    path = write(AGENT + "from edgeagent import Options\nagent = Agent('a', llm=ScriptedLLM(), options=Options(max_turns=3, deadline_s=5))")
+    path = write(
+        AGENT
+        + "from edgeagent import Options\nagent = Agent('a', llm=ScriptedLLM(), options=Options(max_turns=3, deadline_s=5))"
+    )
     with build(Config(app=path, max_tokens=9, temperature=0.5)) as app:
         options = app.session.options
         assert options is not None
@@ -147,7 +152,11 @@ def test_renew_forgets_the_conversation_and_keeps_the_agent(write: Write) -> Non
         ("def build(llm):\n    x = 1\n    raise KeyError('k')", "FILE:3: KeyError: 'k'"),
         ("def build():\n    pass", "FILE:1: TypeError: build() takes 0 positional arguments but 1 was given"),
         (AGENT + "say_at_start = 5\nagent = Agent('a')", "FILE: say_at_start should be a text, not int"),
-        (AGENT + "def f(x): ...\nagent = Agent('a', tools=[f])", "FILE:5: tool 'f': parameter 'x' has no type annotation"),
+        (AGENT + "def f(): ...\nagent = Agent('a', tools=[f, f])", "FILE:5: two tools are called 'f'"),
+        (
+            AGENT + "def f(x): ...\nagent = Agent('a', tools=[f])",
+            "FILE:5: tool 'f': parameter 'x' has no type annotation",
+        ),
     ],
 )
 def test_a_mistake_in_it_is_told_with_its_line(

@@ -91,7 +91,14 @@ agent = Agent("toy", llm=ScriptedLLM(script, ""), tools=[fine, bad])
     assert answer["reply"] == ""
 
 
-@pytest.mark.parametrize("reply", ["{'error': 'the model broke', 'text': 'so f'}", "RuntimeError('the model broke')", "ModelError('the model broke')"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "{'error': 'the model broke', 'text': 'so f'}",
+        "RuntimeError('the model broke')",
+        "ModelError('the model broke')",
+    ],
+)
 def test_a_model_that_fails_ends_with_3(edgeagent, reply: str) -> None:
     app = edgeagent.app(f"agent = Agent('toy', llm=ScriptedLLM({reply}))")
     done = edgeagent("ask", "go", "--app", app)
@@ -170,6 +177,23 @@ agent = Agent("toy", llm=ScriptedLLM([call("hang")], ""), tools=[hang])
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=20)
     assert process.returncode == 130
+
+
+def test_results_that_are_huge_or_no_json_are_told_all_the_same(edgeagent) -> None:
+    app = edgeagent.app("""
+@tool
+def huge() -> str:
+    return "x" * 10_000_000
+@tool
+def odd() -> object:
+    return threading.Lock()
+agent = Agent("toy", llm=ScriptedLLM([call("huge"), call("odd")], "ok"), tools=[huge, odd])
+""")
+    done = edgeagent("ask", "go", "--json", "--log", "log", "--app", app)
+    huge, odd = json.loads(done.stdout)["calls"]
+    assert (huge["status"], len(huge["result"])) == ("ok", 8192)
+    assert odd["status"] == "error"
+    assert (edgeagent.cwd / "log").stat().st_size < 1_000_000
 
 
 def test_a_full_disk_under_stdout_is_told(edgeagent) -> None:

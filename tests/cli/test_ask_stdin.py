@@ -1,6 +1,7 @@
 """``edgeagent ask --stdin``: a line in, a line out, in order, whatever the line is."""
 
 import json
+import signal
 import subprocess
 
 ECHO = "agent = Agent('toy', llm=ScriptedLLM(*[lambda r: ' '.join(m.text for m in r.messages) + '\\n.'] * 100))"
@@ -112,6 +113,17 @@ def test_a_reader_that_has_enough_is_no_error(edgeagent) -> None:
         process.stdin.close()
         assert process.wait(timeout=30) == 141
         assert process.stderr.read() == b""
+
+
+def test_a_termination_while_it_waits_for_a_line_closes_the_app(edgeagent) -> None:
+    app = edgeagent.app(ECHO + "\ndef close():\n    import sys; print('closed', file=sys.stderr)")
+    with edgeagent.start("ask", "--stdin", "--app", app) as process:
+        process.stdin.write(b"one\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 143
+        assert process.stderr.read() == b"closed\n"
 
 
 def test_the_log_has_all_lines(edgeagent) -> None:

@@ -19,7 +19,10 @@ def test_version(edgeagent) -> None:
     ("arguments", "said"),
     [
         (["--help"], ["chat", "ask", 'edgeagent ask "go to the kitchen"']),
-        (["ask", "--help"], ["--stdin", "--json", "--deadline", "--config", 'edgeagent ask "how full is your battery"']),
+        (
+            ["ask", "--help"],
+            ["--stdin", "--json", "--deadline", "--config", 'edgeagent ask "how full is your battery"'],
+        ),
         (["chat", "-h"], ["--speed", "--seed", "--log", "edgeagent chat < script.txt", "Ctrl-C"]),
     ],
 )
@@ -68,7 +71,9 @@ def test_an_unknown_setting_is_told_with_its_line(edgeagent) -> None:
 def test_settings_come_from_the_users_folder_and_the_environment(edgeagent) -> None:
     path = edgeagent.home / ".config/edgeagent/config.toml"
     path.parent.mkdir(parents=True)
-    path.write_text(f'app = "{edgeagent.app("agent = Agent(" + chr(39) + "filed" + chr(39) + ", llm=ScriptedLLM(1))")}"')
+    path.write_text(
+        f'app = "{edgeagent.app("agent = Agent(" + chr(39) + "filed" + chr(39) + ", llm=ScriptedLLM(1))")}"'
+    )
     other = edgeagent.app("agent = Agent('other', llm=ScriptedLLM('hi'))", name="other.py")
     assert '"agent": "filed"' in edgeagent("ask", "--json", "--stdin", stdin=b"\n").stdout
     assert '"agent": "other"' in edgeagent("ask", "--json", "hello", env={"EDGEAGENT_APP": str(other)}).stdout
@@ -111,10 +116,10 @@ def test_what_is_heavy_is_not_loaded_for_help(checkout: Path) -> None:
 
 def test_a_closed_stdin_stdout_or_stderr_is_no_traceback(edgeagent) -> None:
     app = edgeagent.app("agent = Agent('a', llm=ScriptedLLM('hi'))")
-    line = "exec \"$@\" <&- >&- 2>&-"
+    line = 'exec "$@" <&- >&- 2>&-'
     argv = ["bash", "-c", line, "bash", *edgeagent.argv("ask", "hello", "--app", app)]
     assert subprocess.run(argv, env=edgeagent.environment, timeout=30).returncode == 0
-    argv = ["bash", "-c", "exec \"$@\" <&-", "bash", *edgeagent.argv("chat", "--app", app)]
+    argv = ["bash", "-c", 'exec "$@" <&-', "bash", *edgeagent.argv("chat", "--app", app)]
     done = subprocess.run(argv, env=edgeagent.environment, capture_output=True, text=True, timeout=30)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr

@@ -77,7 +77,7 @@ def test_a_line_during_a_run_is_steered_in_and_stop_stops(chat) -> None:
 
 
 def test_what_is_typed_during_a_run_is_answered_after_the_step(edgeagent, at_terminal) -> None:
-    text = SLOW.replace('there.wait(0.02)', 'agent.has_pending')
+    text = SLOW.replace("there.wait(0.02)", "agent.has_pending")
     terminal = at_terminal("chat", "--app", edgeagent.app(text))
     terminal.enter("drive")
     terminal.expect("⋯ drive 2.0")

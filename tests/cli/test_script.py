@@ -132,11 +132,13 @@ def test_nobody_at_the_other_end_is_a_quiet_end(edgeagent) -> None:
 
 
 def test_ctrl_c_ends_it(edgeagent) -> None:
-    app = edgeagent.app("agent = Agent('toy', llm=ScriptedLLM('hello', {'text': 'never'}))\n"
-                        "agent.llm._prefill_delay_s = 0\n"
-                        "def slow(event):\n"
-                        "    if event.kind == 'agent_end': agent.llm._prefill_delay_s = 60\n"
-                        "agent.subscribe(slow)")
+    app = edgeagent.app(
+        "agent = Agent('toy', llm=ScriptedLLM('hello', {'text': 'never'}))\n"
+        "agent.llm._prefill_delay_s = 0\n"
+        "def slow(event):\n"
+        "    if event.kind == 'agent_end': agent.llm._prefill_delay_s = 60\n"
+        "agent.subscribe(slow)"
+    )
     with edgeagent.start("chat", "--app", app) as process:
         process.stdin.write(b"one\ntwo\nthree\n")
         process.stdin.flush()

@@ -151,10 +151,19 @@ def test_a_wrong_flag_is_named() -> None:
 @given(st.data())
 def test_the_line_of_a_key_is_found_whatever_stands_around_it(data: st.DataObject) -> None:
     others = st.sampled_from(
-        ["# wanted = 1", "", '"x%d" = """\nwanted = 1\n"""', "x%d = [\n  1, # wanted = 2\n]", "x%d.wanted = 1", "x%d = '#'"]
+        [
+            "# wanted = 1",
+            "",
+            '"x%d" = """\nwanted = 1\n"""',
+            "x%d = [\n  1, # wanted = 2\n]",
+            "x%d.wanted = 1",
+            "x%d = '#'",
+        ]
     )
     before = [text.replace("%d", str(i)) for i, text in enumerate(data.draw(st.lists(others, max_size=6)))]
-    wanted = data.draw(st.sampled_from(["wanted = 1", "  'wanted' = [\n1]", "wanted.a = 1", '"w\\u0061nted"=1', "[wanted]"]))
+    wanted = data.draw(
+        st.sampled_from(["wanted = 1", "  'wanted' = [\n1]", "wanted.a = 1", '"w\\u0061nted"=1', "[wanted]"])
+    )
     after = data.draw(st.sampled_from(["", "\n[z]\nwanted = 3", "\n# wanted"]))
     text = "\n".join([*before, wanted]) + after
     expected = sum(item.count("\n") + 1 for item in before) + 1
