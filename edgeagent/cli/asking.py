@@ -30,9 +30,9 @@ class Asking:
         if not said:
             raise ConfigError('the text is empty; say something, such as: edgeagent ask "where are you"')
         with self._ready() as app:
-            record = ask(app.session, sent, said)
+            record = ask(app.session, text.whole(sent), said)
         if self._as_json:
-            streams.answer(record.to_json())
+            streams.answer(record.to_json(ascii_only=not streams.is_utf8(sys.stdout)))
         elif record.reason != "error" and (record.reply or record.reason != "aborted"):
             streams.answer(text.printable(record.reply))
         if record.error is not None:
@@ -53,7 +53,7 @@ class Asking:
                     app.renew()
                 record = ask(app.session, sent, said) if said else Record(text=sent, agent=app.agent.name)
                 if self._as_json:
-                    streams.answer(record.to_json())
+                    streams.answer(record.to_json(ascii_only=not streams.is_utf8(sys.stdout)))
                     continue
                 if record.error is not None:
                     streams.complain(f"line {number + 1}: {record.error}")

@@ -31,7 +31,7 @@ class Record:
     error: str | None = None
     failure: BaseException | None = None
 
-    def to_json(self) -> str:
+    def to_json(self, *, ascii_only: bool = False) -> str:
         """One line of JSON. ``abort_reason`` and ``error`` are there only when there is one."""
         fields: dict[str, Any] = {
             "text": self.text,
@@ -46,7 +46,7 @@ class Record:
             fields["abort_reason"] = self.abort_reason
         if self.error is not None:
             fields["error"] = self.error
-        return json.dumps(fields, ensure_ascii=False, default=repr)
+        return json.dumps(fields, ensure_ascii=ascii_only, default=repr)
 
 
 def ask(session: Session, text: str, said: str) -> Record:

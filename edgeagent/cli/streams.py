@@ -40,6 +40,11 @@ def toned(text: str, tone: Tone, *, colour: bool) -> str:
     return "\n".join(f"{code}{line}\x1b[0m" for line in text.split("\n"))
 
 
+def is_utf8(stream: TextIO) -> bool:
+    """True if the stream takes every character."""
+    return (stream.encoding or "").lower().replace("-", "") == "utf8"
+
+
 def width(stream: TextIO) -> int:
     """Columns of a terminal; enough for a long line where there is none."""
     return shutil.get_terminal_size().columns if stream.isatty() else _PIPE_WIDTH

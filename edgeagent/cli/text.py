@@ -11,7 +11,14 @@ LINE_LIMIT: Final = 1 << 20
 
 _SPACES: Final = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def whole(text: str) -> str:
+    """The text with U+FFFD for what no encoding can write: bytes of an argument that Python has hidden, and halves of
+    surrogate pairs, which models write into JSON."""
+    return _SURROGATES.sub("\ufffd", text)
 
 
 def utterance(text: str) -> str:
@@ -19,14 +26,12 @@ def utterance(text: str) -> str:
 
     Bytes that were not UTF-8 are replacement characters afterwards. Empty means that nothing was said.
     """
-    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return _CONTROL.sub("", _SPACES.sub(" ", whole)).strip()
+    return _CONTROL.sub("", _SPACES.sub(" ", whole(text))).strip()
 
 
 def printable(text: str) -> str:
     """Text that moves no cursor and changes no colour, on as many lines as it has."""
-    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return _UNSAFE.sub("", whole.replace("\r\n", "\n").replace("\r", "\n"))
+    return _UNSAFE.sub("", whole(text).replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def one_line(text: str) -> str:

@@ -191,5 +191,5 @@ CHUNK_TOKENS: Final = 64
 
 
 def default_threads() -> int:
-    """All usable cores but one, which is left to audio and the app."""
-    return max(1, native.usable_cores() - 1)
+    """A thread for each physical core, with one core left to audio and the app: a full machine stalls every token."""
+    return max(1, min(native.physical_cores(), native.usable_cores() - 1))

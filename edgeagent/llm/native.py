@@ -159,6 +159,18 @@ def usable_cores() -> int:
     return min(cores, limit)
 
 
+def physical_cores() -> int:
+    """Cores this process may run on, two threads of one core counted once; ``usable_cores`` where nobody says."""
+    if not hasattr(os, "sched_getaffinity"):
+        return usable_cores()
+    topology = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+    try:
+        siblings = {Path(topology.format(cpu)).read_text(encoding="ascii") for cpu in os.sched_getaffinity(0)}
+    except OSError:
+        return usable_cores()
+    return min(len(siblings), usable_cores())
+
+
 def resident_bytes() -> int:
     """Memory of this process that is in RAM now."""
     try:

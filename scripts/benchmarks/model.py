@@ -21,7 +21,7 @@ from edgeagent.llm import LLMRequest, native
 from edgeagent.llm.types import ToolSpec
 from edgeagent.robot.house import HouseRobot
 
-_ROUNDS: Final = 10
+_ROUNDS: Final = 20
 _TOKENS: Final = 128
 _FRESH: Final = 16  # what two prompts that begin with another number may still have in common
 _BARE_BATCH: Final = 512

@@ -113,7 +113,8 @@ def test_a_model_that_is_not_used_is_told(write: Write) -> None:
 def test_settings_reach_the_runs_of_an_app(write: Write) -> None:
     path = write(
         AGENT
-        + "from edgeagent import Options\nagent = Agent('a', llm=ScriptedLLM(), options=Options(max_turns=3, deadline_s=5))"
+        + "from edgeagent import Options\noptions = Options(max_turns=3, deadline_s=5)\n"
+        + "agent = Agent('a', llm=ScriptedLLM(), options=options)"
     )
     with build(Config(app=path, max_tokens=9, temperature=0.5)) as app:
         options = app.session.options

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-LIMIT_S = 10
+LIMIT_S = 30
 
 # The suite may run where SIGINT is ignored, as in the background of a script; a terminal becomes the controlling one.
 START = """
@@ -155,6 +155,27 @@ class Terminal:
 @pytest.fixture
 def edgeagent(checkout: Path, tmp_path: Path) -> Command:
     return Command(checkout, tmp_path)
+
+
+@pytest.fixture
+def in_process(
+    edgeagent: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """As ``edgeagent``, but in this process, which is much faster: for what ends before a model is asked."""
+    from edgeagent.cli import commands
+
+    for name in os.environ:
+        if name.startswith(("EDGEAGENT_", "XDG_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(edgeagent.home))
+    monkeypatch.chdir(edgeagent.cwd)
+
+    def call(*arguments: object) -> "subprocess.CompletedProcess[str]":
+        with pytest.raises(SystemExit) as ended:
+            commands([str(argument) for argument in arguments], prog_name="edgeagent")
+        return subprocess.CompletedProcess(arguments, ended.value.code, *capsys.readouterr())
+
+    return call
 
 
 @pytest.fixture

@@ -137,7 +137,24 @@ def test_bytes_that_are_no_text_are_replaced(edgeagent) -> None:
     app = edgeagent.app("agent = Agent('toy', llm=ScriptedLLM(lambda request: request.messages[-1].text))")
     argv = [*edgeagent.argv("ask", "--json", "--app", app), b"a\xffb"]
     done = subprocess.run(argv, env=edgeagent.environment, capture_output=True, check=True, timeout=30)
-    assert json.loads(done.stdout)["reply"] == "a�b"
+    answer = json.loads(done.stdout)
+    assert (answer["text"], answer["reply"]) == ("a�b", "a�b")
+
+
+def test_json_survives_a_stdout_that_is_not_utf_8(edgeagent) -> None:
+    app = edgeagent.app("agent = Agent('toy', llm=ScriptedLLM('grün → 20 °C', '21 °C'))")
+    done = edgeagent("ask", "warm?", "--json", "--app", app, env={"PYTHONIOENCODING": "ascii"})
+    assert json.loads(done.stdout)["reply"] == "grün → 20 °C"
+    done = edgeagent("ask", "warm?", "--app", app, env={"PYTHONIOENCODING": "ascii"})
+    assert done.stdout == "gr?n ? 20 ?C\n"
+
+
+def test_half_a_surrogate_is_no_traceback(edgeagent) -> None:
+    app = edgeagent.app("agent = Agent('toy', llm=ScriptedLLM([call('say', text=chr(0xd800))], 'a' + chr(0xd800)))")
+    done = edgeagent("ask", "go", "-v", "--log", "log", "--app", app)
+    assert done.stdout == "a�\n"
+    assert "→ say �" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_ctrl_c_ends_with_130_and_stops_the_run(edgeagent) -> None:

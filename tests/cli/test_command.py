@@ -26,8 +26,8 @@ def test_version(edgeagent) -> None:
         (["chat", "-h"], ["--speed", "--seed", "--log", "edgeagent chat < script.txt", "Ctrl-C"]),
     ],
 )
-def test_help_has_examples_and_no_colour_in_a_pipe(edgeagent, arguments: list[str], said: list[str]) -> None:
-    done = edgeagent(*arguments)
+def test_help_has_examples_and_no_colour_in_a_pipe(in_process, arguments: list[str], said: list[str]) -> None:
+    done = in_process(*arguments)
     assert done.returncode == 0
     assert "Examples" in done.stdout
     assert "\x1b" not in done.stdout
@@ -52,18 +52,18 @@ def test_help_has_examples_and_no_colour_in_a_pipe(edgeagent, arguments: list[st
         ["chat", "--seed", "-1"],
     ],
 )
-def test_wrong_usage_ends_with_2_and_no_traceback(edgeagent, arguments: list[str]) -> None:
+def test_wrong_usage_ends_with_2_and_no_traceback(edgeagent, in_process, arguments: list[str]) -> None:
     app = edgeagent.app("agent = Agent('a', llm=ScriptedLLM('hi'))")
-    done = edgeagent(*(app if argument == "APP" else argument for argument in arguments))
+    done = in_process(*(app if argument == "APP" else argument for argument in arguments))
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_an_unknown_setting_is_told_with_its_line(edgeagent) -> None:
+def test_an_unknown_setting_is_told_with_its_line(edgeagent, in_process) -> None:
     (edgeagent.cwd / "my.toml").write_text("seed = 1\n\nsped = 5\n")
-    done = edgeagent("ask", "hello", "--config", "my.toml")
+    done = in_process("ask", "hello", "--config", "my.toml")
     assert done.returncode == 2
     assert done.stderr == "error: my.toml:3: there is no setting 'sped'; did you mean 'speed'?\n"
 
@@ -79,28 +79,28 @@ def test_settings_come_from_the_users_folder_and_the_environment(edgeagent) -> N
     assert '"agent": "other"' in edgeagent("ask", "--json", "hello", env={"EDGEAGENT_APP": str(other)}).stdout
 
 
-def test_an_app_file_that_is_wrong_is_told_with_its_line(edgeagent) -> None:
+def test_an_app_file_that_is_wrong_is_told_with_its_line(edgeagent, in_process) -> None:
     app = edgeagent.app("\ndrive(")
-    done = edgeagent("ask", "hello", "--app", app)
+    done = in_process("ask", "hello", "--app", app)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"error: {app}:5: SyntaxError: '(' was never closed\n"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"GGUF", b"not a model at all" * 100])
-def test_a_model_that_cannot_be_used_ends_with_3(edgeagent, content: bytes | None) -> None:
+def test_a_model_that_cannot_be_used_ends_with_3(edgeagent, in_process, content: bytes | None) -> None:
     path = edgeagent.cwd / "broken.gguf"
     if content is not None:
         path.write_bytes(content)
     for command in (["ask", "hello"], ["ask", "--stdin"], ["chat"]):
-        done = edgeagent(*command, "--model", path)
+        done = in_process(*command, "--model", path)
         assert (done.returncode, done.stdout) == (3, "")
         assert done.stderr.startswith("error: ")
         assert str(path) in done.stderr
         assert "Traceback" not in done.stderr
 
 
-def test_a_name_that_no_model_has_ends_with_3(edgeagent) -> None:
-    done = edgeagent("ask", "hello", "--model", "nonsense")
+def test_a_name_that_no_model_has_ends_with_3(in_process) -> None:
+    done = in_process("ask", "hello", "--model", "nonsense")
     assert done.returncode == 3
     assert "there is no model 'nonsense'" in done.stderr
 

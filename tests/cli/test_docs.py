@@ -6,9 +6,9 @@ from pathlib import Path
 from edgeagent.cli.slash import HELP
 
 
-def test_every_option_that_is_named_exists_and_the_other_way_round(edgeagent, checkout: Path) -> None:
+def test_every_option_that_is_named_exists_and_the_other_way_round(in_process, checkout: Path) -> None:
     text = (checkout / "docs/cli.md").read_text(encoding="utf-8")
-    shown = "".join(edgeagent(*command, "--help").stdout for command in ([], ["ask"], ["chat"]))
+    shown = "".join(in_process(*command, "--help").stdout for command in ([], ["ask"], ["chat"]))
     options = re.compile(r"--[a-z]+")
     assert set(options.findall(text)) == set(options.findall(shown))
 

@@ -9,7 +9,8 @@ def answer(request):
     last = request.messages[-1]
     if last.role == "tool":
         return "Done: " + last.text
-    return {"drive": [call("drive", distance_m=2.0)], "fail": [call("fail")], "nothing": ""}.get(last.text, "heard " + last.text)
+    known = {"drive": [call("drive", distance_m=2.0)], "fail": [call("fail")], "nothing": ""}
+    return known.get(last.text, "heard " + last.text)
 
 @skill
 def drive(distance_m: float, goal: GoalHandle) -> str:
@@ -107,7 +108,8 @@ def test_ctrl_c_interrupts_and_a_second_one_leaves(chat, how: str) -> None:
     ctrl_c()
     terminal.expect("■ interrupted")
     ctrl_c()
-    terminal.expect("closed")
+    if "again" in terminal.expect("closed|Ctrl-C again leaves"):  # a very slow machine: it was the first one again
+        ctrl_c()
     assert terminal.ends() == 0
     assert "word900" not in terminal.seen
     assert "Traceback" not in terminal.seen

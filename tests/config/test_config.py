@@ -144,7 +144,7 @@ def test_an_empty_variable_is_none() -> None:
 
 
 def test_a_wrong_flag_is_named() -> None:
-    with pytest.raises(ConfigError, match="--speed: should be from 0.1 to 1000, not 0.0"):
+    with pytest.raises(ConfigError, match=r"--speed: should be from 0\.1 to 1000, not 0\.0"):
         load_config(environ={}, flags={"speed": 0.0})
 
 
