@@ -128,12 +128,14 @@ def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
             case ToolCallEnd(call):
                 # a model may use an id twice; results are matched by it, so it is ours
                 message = replace(message, tool_calls=(*message.tool_calls, replace(call, id=new_id("call"))))
-            case Error(text, usage):
-                return replace(message, stop_reason="error", error=text, usage=usage)
+            case Error(why, usage):
+                return replace(message, stop_reason="error", error=why, usage=usage)
             case End(reason, usage):
                 return replace(message, stop_reason=reason, usage=usage)
-            case TextEnd() | ThinkingEnd():
-                pass
+            case TextEnd(text):  # the whole text; a late </think> may have made reasoning of what came before it
+                message = replace(message, text=text)
+            case ThinkingEnd(text):
+                message = replace(message, thinking=text)
     return replace(message, stop_reason="error", error="the model's stream ended without saying why")
 
 

@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from edgeagent import Agent, BusyError, EdgeAgentError, Message, ModelError, Options, PolicyViolationError, tool
+from edgeagent.llm import End, TextDelta, TextEnd, ThinkingEnd
 from edgeagent.messages import ToolResult
 from edgeagent.testing import ScriptedLLM, call
 
@@ -387,3 +388,22 @@ def test_waiting_for_a_run_from_inside_it_is_refused():
     gate.set()
     assert handle_box[0].result(LIMIT_S).tool_calls[0].result.text == "refused"
     assert caught == ["turn_start"]
+
+
+def test_the_final_text_is_the_models_word_on_what_was_reasoning():
+    class LateThinker(ScriptedLLM):
+        def stream(self, request, stop_event):
+            yield from [
+                TextDelta("hm, let me see"),
+                TextDelta("hello"),
+                ThinkingEnd("hm, let me see"),
+                TextEnd("hello"),
+            ]
+            yield End("stop")
+
+    result = Agent("a", llm=LateThinker()).run("hi")
+    assert (result.reply, result.messages[-1].text, result.messages[-1].thinking) == (
+        "hello",
+        "hello",
+        "hm, let me see",
+    )
