@@ -1,7 +1,7 @@
 """What a person waits for: from Enter to the first token, to the robot's first move, and to the finished action.
 
-The house robot on the model, through a session, as ``chat`` runs it. Its motion takes no time here (``speed`` infinite),
-so that what remains is ours.
+The house robot on the model, through a session, as ``chat`` runs it. Its motion takes no time here (its speed is
+infinite), so that what remains is ours.
 """
 
 from __future__ import annotations

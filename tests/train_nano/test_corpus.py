@@ -73,7 +73,7 @@ def test_a_wrong_rule_is_named_with_file_and_line(tmp_path, line, says):
 
     path = tmp_path / "bad.txt"
     path.write_text(line)
-    with pytest.raises(GrammarError, match="bad.txt:1") as caught:
+    with pytest.raises(GrammarError, match=r"bad\.txt:1") as caught:
         load([path])
     assert says in str(caught.value)
 
