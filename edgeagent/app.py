@@ -31,6 +31,8 @@ _log = logging.getLogger(__name__)
 NAME: Final = "robi"
 INSTRUCTIONS: Final = "You are the house robot of a small flat. Act with the tools; answer in one short sentence."
 """The nano model is trained with exactly these words."""
+MAX_TOOL_HOPS: Final = 6
+"""Turns with tools for one request (contract, section 7): enough for a model that makes one call a turn."""
 _CLOSE_S: Final = 5.0
 """How long the end waits for a model or a tool that does not stop."""
 
@@ -153,7 +155,8 @@ class App:
         llm = self._configured_llm()
         robot = HouseRobot(seed=self.config.seed, speed=self.config.speed, on_timer=self._speak_up)
         self.robot = robot
-        agent = Agent(NAME, INSTRUCTIONS, llm=llm, tools=robot.tools, latch=robot.latch)
+        options = Options(max_tool_hops=MAX_TOOL_HOPS)
+        agent = Agent(NAME, INSTRUCTIONS, llm=llm, tools=robot.tools, latch=robot.latch, options=options)
         deadline = Deadline(agent, robot, self.config.deadline_s, idle_passes=self._live)
         agent.subscribe(deadline)
         # the wall clock ends a run whose model hangs: then no simulated time passes

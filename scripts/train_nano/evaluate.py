@@ -29,7 +29,7 @@ from generate import Generator, load_corpus
 from lexicon import DOCK, LANDMARKS, OBJECTS, ROOMS
 
 from edgeagent import Agent, LlamaLLM, Options
-from edgeagent.app import INSTRUCTIONS, NAME
+from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME
 from edgeagent.robot import HouseRobot
 
 HERE: Final = Path(__file__).resolve().parent
@@ -75,7 +75,9 @@ def ask(llm: LlamaLLM, text: str) -> tuple[list[dict[str, Any]], str]:
     """The calls of a run in a new flat, and the reply."""
     robot = HouseRobot(speed=float("inf"))
     try:
-        result = Agent(NAME, INSTRUCTIONS, llm=llm, tools=robot.tools, options=Options(max_turns=6)).run(text)
+        result = Agent(
+            NAME, INSTRUCTIONS, llm=llm, tools=robot.tools, options=Options(max_tool_hops=MAX_TOOL_HOPS)
+        ).run(text)
     finally:
         robot.close()
     return [{"name": c.name, "arguments": c.arguments} for c in result.tool_calls], result.reply
