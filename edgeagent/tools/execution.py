@@ -121,7 +121,7 @@ class Execution:
     def _work(self) -> None:
         try:
             result = self._call()
-        except Exception as error:  # a gate raised: the top of this thread
+        except BaseException as error:  # a gate raised, be it SystemExit: the top of this thread
             logger.exception("the gates of %s raised", self.prepared.call.name)
             result = self._result("error", f"{type(error).__name__}: {error}")
         finally:
@@ -157,7 +157,7 @@ class Execution:
             result = as_result(call, value)
         except GoalCancelled:
             result = self._result("interrupted", "cancelled")
-        except Exception as error:  # the builder's code
+        except BaseException as error:  # the builder's code; sys.exit() in it must not leave the run waiting
             logger.info("tool %s raised", call.name, exc_info=True)
             text = str(error)
             result = self._result("error", f"{type(error).__name__}: {text}" if text else type(error).__name__)

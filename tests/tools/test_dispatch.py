@@ -287,3 +287,13 @@ def test_tools_may_change_between_turns():
     agent.tools.remove("dance")
     assert "dance" not in agent.tools
     assert isinstance(agent.tools, ToolRegistry)
+
+
+@pytest.mark.parametrize("raised", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+def test_a_tool_that_wants_to_end_the_program_is_an_error_result(raised):
+    @tool
+    def leave() -> str:
+        """Leaves."""
+        raise raised
+
+    assert results([leave], [call("leave")])[0].status == "error"
