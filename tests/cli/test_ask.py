@@ -172,7 +172,12 @@ def test_ctrl_c_ends_with_130_and_stops_the_run(edgeagent) -> None:
 def test_a_termination_stops_the_robot_and_closes(edgeagent, number: signal.Signals, code: int) -> None:
     stopped = edgeagent.cwd / "stopped"
     app = edgeagent.app(WAITING + f"def close():\n    open({str(stopped)!r}, 'w').close()\n")
-    with edgeagent.start("ask", "go", "--app", app) as process:
+    inherited = signal.signal(number, signal.SIG_DFL)  # under nohup a child would ignore SIGHUP, and rightly so
+    try:
+        started = edgeagent.start("ask", "go", "--app", app)
+    finally:
+        signal.signal(number, inherited)
+    with started as process:
         assert process.stderr.readline() == b"began\n"
         process.send_signal(number)
         out, err = process.communicate(timeout=30)
