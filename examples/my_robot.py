@@ -12,16 +12,16 @@ def drive(distance_m: float, goal: GoalHandle) -> str:
     return f"drove {'back' if distance_m < 0 else 'forward'} {abs(distance_m):g} m"
 
 
+@skill
+def turn(angle_deg: float) -> str:
+    """Turn on the spot; negative is to the right."""
+    return f"turned {'right' if angle_deg < 0 else 'left'} {abs(angle_deg):g} degrees"
+
+
 @tool(read_only=True)
 def get_battery() -> str:
     """Battery level."""
     return "battery at 64 percent"
 
 
-@tool
-def wave(times: int) -> str:
-    """Wave the arm."""
-    return f"waved {times} times"
-
-
-agent = Agent("rover", "You are a robot. Act with the tools.", tools=[drive, get_battery, wave])
+agent = Agent("rover", "You are a robot. Act with the tools.", tools=[drive, turn, get_battery])

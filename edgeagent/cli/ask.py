@@ -17,7 +17,7 @@ EPILOG: Final = """\
 
 [cyan]edgeagent ask --stdin --json --speed 1000 < commands.txt > answers.jsonl[/]
 
-[cyan]edgeagent ask "wave" --app examples/my_robot.py[/]
+[cyan]edgeagent ask "turn left" --app examples/my_robot.py[/]
 
 [bold]Exit code[/]
 
