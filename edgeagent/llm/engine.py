@@ -1,16 +1,20 @@
 """One llama.cpp context: token ids in, token ids out.
 
-Knows nothing of text, templates, messages or locks: whoever calls ``prefill`` or ``sample`` holds the inference lock,
-because two threads in one context abort the process. Evaluated tokens stay in sequence 0, and the next prompt is
-evaluated from where it begins to differ.
+Knows nothing of text, templates, messages or locks: whoever calls it holds the inference lock, because two threads in
+one context abort the process. Evaluated tokens stay in sequence 0; ``prefixes`` decides what of them a prompt needs.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +28,10 @@ _ABORTED: Final = 2  # llama_decode: the failed micro-batch is rolled back, the 
 _TOP_K: Final = 40
 _TOP_P: Final = 0.95
 _MIN_P: Final = 0.05
+_WATCH_S: Final = 0.004  # an event has no way to call back; a hundredth of what a Pi needs for a small chunk
+
+Blob = np.ndarray[tuple[int], np.dtype[np.uint8]]
+"""A copy of the state of a sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,12 @@ class EngineSettings:
     """Prompt tokens evaluated between two looks at the stop event."""
     gpu_layers: int = -1
     """Layers on the GPU, where llama.cpp was built with one; -1 is all."""
+    prefix_memory_mb: int | None = None
+    """Memory for what other agents' prompts need; 0 keeps nothing of them."""
+    prefix_file: bool = True
+    """Keep an agent's prefix in a file of the user's cache folder, so that the next start is warm."""
+    prefix_file_after_s: float = 1.0
+    """Not for a prefix that is evaluated faster than this: a memory card wears out."""
 
 
 class Engine:
@@ -45,11 +59,14 @@ class Engine:
         self._llama: Any = native.library()
         self.threads = settings.threads or default_threads()
         self.chunk_tokens = settings.chunk_tokens or CHUNK_TOKENS
+        self._gpu_layers = settings.gpu_layers
         self.evaluated: list[int] = []
         """The ids whose keys and values are in sequence 0."""
         self._model: Any = None
         self._context: Any = None
         self._chain: Any = None
+        # A predicate in C, called after every operation: strlen of this text, which is empty until it says stop.
+        self._flag = (ctypes.c_ubyte * 2)()
         before_s = time.perf_counter()
         try:
             self._load(header, context_tokens, settings)
@@ -73,6 +90,8 @@ class Engine:
             options.n_ctx = context_tokens
             options.n_batch = options.n_ubatch = min(self.chunk_tokens, context_tokens)
             options.n_threads = options.n_threads_batch = self.threads
+            options.abort_callback = ctypes.cast(ctypes.CDLL(None).strlen, llama.ggml_abort_callback)
+            options.abort_callback_data = ctypes.cast(self._flag, ctypes.c_void_p)
             self._context = llama.llama_init_from_model(self._model, options)
             if not self._context:
                 raise ModelError(
@@ -81,6 +100,10 @@ class Engine:
                 )
         self.vocab: Any = llama.llama_model_get_vocab(self._model)
         self._memory: Any = llama.llama_get_memory(self._context)
+        self.can_roll_back = not (
+            llama.llama_model_is_recurrent(self._model) or llama.llama_model_is_hybrid(self._model)
+        )
+        """Whether the end of what was evaluated can be forgotten without the rest."""
         self._vocabulary: int = llama.llama_vocab_n_tokens(self.vocab)
         self._buffer = (llama.llama_token * max(self.chunk_tokens, 1))()
 
@@ -96,49 +119,102 @@ class Engine:
             self._model = None
         self.evaluated = []
 
-    def keep(self, ids: Sequence[int]) -> int:
-        """Forget what the next prompt does not begin with, and give how many of its ids need no evaluation.
+    @property
+    def identity(self) -> dict[str, object]:
+        """What a snapshot depends on beside the model file and the ids."""
+        return {"llama_cpp": version("llama-cpp-python"), "machine": platform.machine(), "gpu_layers": self._gpu_layers}
 
-        The last id is always evaluated again: its logits are the answer.
+    def cut(self, count: int) -> int:
+        """Forget all but the first ``count`` ids; gives how many are left.
+
+        A recurrent or hybrid model can't forget its last ids alone, and forgets everything.
         """
-        kept = common_prefix(self.evaluated, ids)
-        kept = min(kept, len(ids) - 1)
-        if kept == len(self.evaluated):
-            return kept
-        # Recurrent and hybrid models can't roll back: then this is False and nothing was removed.
-        if kept and self._llama.llama_memory_seq_rm(self._memory, _SEQUENCE, kept, -1):
-            del self.evaluated[kept:]
-            return kept
-        self._llama.llama_memory_clear(self._memory, True)
-        self.evaluated = []
-        return 0
+        if count >= len(self.evaluated):
+            return len(self.evaluated)
+        if count > 0 and self._llama.llama_memory_seq_rm(self._memory, _SEQUENCE, count, -1):
+            del self.evaluated[count:]
+        else:
+            self._clear()
+        return len(self.evaluated)
+
+    def snapshot(self) -> Blob | None:
+        """A copy of what was evaluated, for ``restore``; None where llama.cpp can't copy it."""
+        size: int = self._llama.llama_state_seq_get_size(self._context, _SEQUENCE)
+        blob = np.empty(size, np.uint8)
+        written: int = self._llama.llama_state_seq_get_data(self._context, _pointer(blob), size, _SEQUENCE)
+        return blob[:written] if written else None
+
+    def restore(self, ids: Sequence[int], blob: Blob) -> bool:
+        """Put a copy back that was taken after ``ids``; False, and nothing is left, if llama.cpp refuses it."""
+        with native.complaints(expected=True):
+            read = self._llama.llama_state_seq_set_data(self._context, _pointer(blob), blob.size, _SEQUENCE)
+        if read and self._llama.llama_memory_seq_pos_max(self._memory, _SEQUENCE) + 1 == len(ids):
+            self.evaluated = list(ids)
+            return True
+        self._clear()
+        return False
 
     def prefill(self, ids: Sequence[int], stopped: Callable[[], bool]) -> bool:
-        """Evaluate a prompt after ``keep``, chunk by chunk; False when ``stopped`` said so between two chunks."""
-        at = len(self.evaluated)
-        while at < len(ids):
-            if stopped():
-                return False
-            chunk = ids[at : at + self.chunk_tokens]
-            self.decode(chunk)
-            at += len(chunk)
+        """Evaluate those of ``ids`` that come after the evaluated ones; False when ``stopped`` said so.
+
+        It is asked between two chunks, and on the CPU inside a chunk. What was evaluated stays.
+        """
+        with self._watching(stopped):
+            while len(self.evaluated) < len(ids):
+                at = len(self.evaluated)
+                if stopped() or not self.decode(ids[at : at + self.chunk_tokens]):
+                    return False
         return True
 
-    def decode(self, ids: Sequence[int]) -> None:
-        """Evaluate at most ``chunk_tokens`` ids.
+    def decode(self, ids: Sequence[int]) -> bool:
+        """Evaluate at most ``chunk_tokens`` ids; False when it was left in the middle, and then none of them.
 
         Raises:
-            ModelError: llama.cpp could not; what it did evaluate stays.
+            ModelError: llama.cpp could not.
         """
         count = len(ids)
         self._buffer[:count] = ids
         result = self._llama.llama_decode(self._context, self._llama.llama_batch_get_one(self._buffer, count))
         if result == 0:
             self.evaluated.extend(ids)
-            return
+            return True
         there = self._llama.llama_memory_seq_pos_max(self._memory, _SEQUENCE) + 1
         self.evaluated = [*self.evaluated, *ids][:there]
+        if result == _ABORTED:
+            return False
+        if not self.can_roll_back:
+            self._clear()  # its state is that of nowhere
         raise ModelError(f"llama.cpp could not evaluate {count} tokens (llama_decode gave {result})")
+
+    @contextmanager
+    def _watching(self, stopped: Callable[[], bool]) -> Iterator[None]:
+        """Sets the flag that llama.cpp looks at while it computes, once ``stopped`` says so.
+
+        A model that can't roll back would lose everything with the chunk it is in, so its chunks are finished.
+        """
+        if not self.can_roll_back:
+            yield
+            return
+        over = threading.Event()
+
+        def watch() -> None:
+            while not over.wait(_WATCH_S):
+                if stopped():
+                    self._flag[0] = 1
+                    return
+
+        watcher = threading.Thread(target=watch, name="edgeagent-stop-watcher", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+            self._flag[0] = 0
+
+    def _clear(self) -> None:
+        self._llama.llama_memory_clear(self._memory, True)
+        self.evaluated = []
 
     def begin(self, temperature: float, seed: int) -> None:
         """Choose how the next tokens are sampled; 0 is greedy."""
@@ -178,12 +254,13 @@ class Engine:
             self._chain = None
 
 
+def _pointer(blob: Blob) -> Any:
+    return blob.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+
+
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
     """How many items the two begin with in common."""
-    length = min(len(a), len(b))
-    if a[:length] == b[:length]:
-        return length
-    return next(i for i in range(length) if a[i] != b[i])
+    return next((i for i, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
 
 
 #: Prompt tokens between two looks at the stop event (docs/engine.md has the measurement).

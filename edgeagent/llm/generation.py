@@ -14,6 +14,8 @@ from typing import Any
 from edgeagent.errors import ModelError
 from edgeagent.llm.engine import Engine
 from edgeagent.llm.gate import StreamGate
+from edgeagent.llm.marks import Marks
+from edgeagent.llm.prefixes import Prefixes
 from edgeagent.llm.prompt import Prompt, Prompter
 from edgeagent.llm.types import End, Error, LLMEvent
 from edgeagent.messages import StopReason, Usage
@@ -38,6 +40,8 @@ class Generation:
         gate: Turns text into events.
         sampling: How the tokens are chosen.
         stopped: Asked between chunks of the prompt and between tokens.
+        prefixes: What else was evaluated.
+        marks: Where this prompt can be shared.
     """
 
     def __init__(
@@ -48,8 +52,12 @@ class Generation:
         gate: StreamGate,
         sampling: Sampling,
         stopped: Callable[[], bool],
+        prefixes: Prefixes,
+        marks: Marks,
     ) -> None:
         self._engine = engine
+        self._prefixes = prefixes
+        self._marks = marks
         self._prompter = prompter
         self._prompt = prompt
         self._gate = gate
@@ -72,6 +80,7 @@ class Generation:
             "prompt_tokens": len(self._prompt.ids),
             "reused_tokens": self._reused,
             "evaluated_tokens": self._evaluated,
+            "prefix_bytes": self._prefixes.used_bytes,
             "output_tokens": len(self._sampled),
             "prefill_s": self._prefill_s,
             "generation_s": self._generation_s,
@@ -96,9 +105,9 @@ class Generation:
     def _prefill(self) -> bool:
         """Evaluate the prompt from where it differs from what is there; False when stopped."""
         begun_s = time.perf_counter()
-        self._reused = self._engine.keep(self._prompt.ids)
+        self._reused = self._prefixes.prepare(self._prompt, self._marks)
         try:
-            return self._engine.prefill(self._prompt.ids, self._stopped)
+            return self._prefixes.evaluate(self._prompt, self._marks, self._stopped)
         finally:
             self._evaluated = len(self._engine.evaluated) - self._reused
             self._prefill_s = time.perf_counter() - begun_s

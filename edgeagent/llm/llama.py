@@ -12,7 +12,10 @@ import threading
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
+
+import platformdirs
 
 from edgeagent.errors import ModelError
 from edgeagent.llm import native, thinking
@@ -23,7 +26,10 @@ from edgeagent.llm.gate import StreamGate
 from edgeagent.llm.generation import Generation, Sampling
 from edgeagent.llm.gguf import Header, read_header
 from edgeagent.llm.lock import InferenceLock
+from edgeagent.llm.marks import Marker
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
+from edgeagent.llm.prefix_files import PrefixFiles, fingerprint
+from edgeagent.llm.prefixes import Prefixes
 from edgeagent.llm.prompt import Prompter
 from edgeagent.llm.template import ChatTemplate
 from edgeagent.llm.types import End, LLMEvent, LLMRequest, drain
@@ -32,6 +38,7 @@ from edgeagent.messages import Message
 
 DEFAULT_CONTEXT_TOKENS: Final = 4096
 MIN_CONTEXT_TOKENS: Final = 512
+PREFIX_MEMORY_MB: Final = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +58,8 @@ class LlamaStats:
     """Tokens of the prompt that were evaluated before."""
     evaluated_tokens: int = 0
     """Tokens of the prompt that this request evaluated."""
+    prefix_bytes: int = 0
+    """Memory of what is kept for other agents' prompts."""
     output_tokens: int = 0
     prefill_s: float = 0.0
     generation_s: float = 0.0
@@ -207,14 +216,28 @@ class LlamaLLM:
                 secrets.randbits(32) if self._seed is None else self._seed,
             ),
             lambda: stop_event.is_set() or self._closed.is_set(),
+            loaded.prefixes,
+            loaded.marker.find(request, prompt),
         )
         try:
             yield from generation.run()
         finally:
             self._stats = replace(self._stats, **generation.figures())
 
+    def _prefixes(self, engine: Engine) -> Prefixes:
+        settings = self._settings
+        memory_mb = PREFIX_MEMORY_MB if settings.prefix_memory_mb is None else settings.prefix_memory_mb
+        files = None
+        if settings.prefix_file:
+            identity = fingerprint(self.path) | engine.identity
+            folder = Path(platformdirs.user_cache_dir("edgeagent")) / "prefixes"
+            files = PrefixFiles(folder, identity, worth_s=settings.prefix_file_after_s)
+        return Prefixes(engine, memory_mb << 20, files)
+
     def _free(self) -> None:
         with self._guard:
+            if self._loaded is not None:
+                self._loaded.prefixes.close()
             self._loaded = None
             if self._finalizer is not None:
                 self._finalizer()
@@ -228,7 +251,10 @@ class LlamaLLM:
                 engine = Engine(self.header, self.context_window, self._settings)
                 self._finalizer = weakref.finalize(self, engine.free)
                 self._finalizer.atexit = False  # a daemon thread may still be inside llama.cpp then
-                self._loaded = _Loaded(engine, _prompter(engine, self._template, self.header, self._format))
+                prompter = _prompter(engine, self._template, self.header, self._format)
+                self._loaded = _Loaded(
+                    engine, prompter, self._prefixes(engine), Marker(prompter, history=not engine.can_roll_back)
+                )
                 self._stats = replace(
                     self._stats, load_s=engine.load_s, threads=engine.threads, chunk_tokens=engine.chunk_tokens
                 )
@@ -241,6 +267,8 @@ class _Loaded:
 
     engine: Engine
     prompter: Prompter
+    prefixes: Prefixes
+    marker: Marker
 
 
 def _prompter(engine: Engine, template: ChatTemplate, header: Header, calls: CallFormat | None) -> Prompter:

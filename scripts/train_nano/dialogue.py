@@ -26,6 +26,8 @@ _SYSTEMS: Final = (
     "You are the agent of a mobile robot. Call tools for commands, otherwise answer shortly.", "You help around the house.",
 )  # fmt: skip
 _NOT_HOUSE_MIX: Final = 0.5
+_CUT_SHORT: Final = 0.5
+"""Dialogues that end with the last turn's calls: telling results is easy, and their tokens are better spent on calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,10 @@ class Author:
             if not said.calls:
                 messages.append({"role": "assistant", "content": said.reply})
                 continue
-            outcomes = self._outcomes(said.calls)
             messages.append(_calling(said.calls))
+            if turn == wanted - 1 and rng.random() < _CUT_SHORT:
+                break
+            outcomes = self._outcomes(said.calls)
             messages += [{"role": "tool", "content": o.content} for o in outcomes]
             messages.append({"role": "assistant", "content": results.tell(outcomes)})
             last, last_ok = said.calls, all(o.ok for o in outcomes)
@@ -126,13 +130,13 @@ class Author:
         """One turn to a house robot with all of its tools: commands plain or composed, or nothing to do."""
         rng, speaker = self._rng, self._speaker
         kind = rng.random()
-        if kind < 0.41:
+        if kind < 0.37:
             return speaker.single()
         if kind < 0.61:
             return speaker.several()
-        if kind < 0.66:
+        if kind < 0.665:
             return speaker.corrected()
-        if kind < 0.70:
+        if kind < 0.72:
             return speaker.negated_beside()
         return speaker.nothing()
 

@@ -314,19 +314,14 @@ class Speaker:
         """A negation next to a command; only the command counts."""
         rng = self.rng
         no, yes = self.imperative(), self.imperative()
+        kind = rng.random()
+        if kind < 0.35 and (contrast := self._contrasted()) is not None:
+            return contrast
+        if kind < 0.6:
+            no = self.draw(_group(yes.rule))
+            if no.calls() == yes.calls() or not noise.is_imperative(no.text()):
+                no = self.imperative()
         dont = rng.choice(("don't", "don't", "do not", "please don't", "never", "dont"))
-        if rng.random() < 0.25:
-            for _ in range(20):
-                yes = self.imperative()
-                keys = [k for k in yes.draws if k[0] in ("place", "room", "object", "light", "dropplace")]
-                if len(keys) == 1:
-                    other = KINDS[keys[0][0]](rng)
-                    if other.value != yes.draws[keys[0]].value:
-                        return Utterance(
-                            f"{yes.text()}{rng.choice((', ', ' '))}{rng.choice(('not', 'and not', 'but not'))} {other.surface}",
-                            yes.calls(),
-                            tag="negation",
-                        )
         shape = rng.choice(
             (
                 "{d} {n}, {y}",
@@ -342,6 +337,26 @@ class Speaker:
             )
         )
         return Utterance(shape.format(d=dont, n=no.text(), y=yes.text()), yes.calls(), tag="negation")
+
+    def _contrasted(self) -> Utterance | None:
+        """One command with what it is not about: "not the cup, bring me the book"."""
+        rng = self.rng
+        for _ in range(20):
+            yes = self.imperative()
+            keys = [k for k in yes.draws if k[0] in _SWAPPABLE]
+            if len(keys) != 1:
+                continue
+            other = KINDS[keys[0][0]](rng)
+            if other.value == yes.draws[keys[0]].value:
+                continue
+            no = rng.choice(("not", "not", "and not", "but not")) if rng.random() < 0.6 else ""
+            comma = rng.choice((", ", " "))
+            if no:
+                text = f"{yes.text()}{comma}{no} {other.surface}"
+            else:
+                text = f"not {other.surface}{comma}{rng.choice(('', '', 'but ', 'just '))}{yes.text()}"
+            return Utterance(text, yes.calls(), tag="negation")
+        return None
 
     def nothing(self) -> Utterance:
         """Something that no call answers."""

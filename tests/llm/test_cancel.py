@@ -13,6 +13,7 @@ import pytest
 
 from edgeagent import BusyError, LlamaLLM, Message, ModelError
 from edgeagent.llm import End, LLMEvent, LLMRequest, TextDelta
+from edgeagent.llm.engine import EngineSettings
 
 LIMIT_S = 20.0
 LONG = "hello there " * 60
@@ -220,3 +221,18 @@ def test_threads_that_count_generate_and_close_at_once(babble_file: Path) -> Non
         for thread in threads:
             thread.join(LIMIT_S)
             assert not thread.is_alive()
+
+
+def test_a_stop_leaves_a_chunk_in_the_middle(write: Callable[..., Path]) -> None:
+    file = write(width=256, layers=6, trained=8192)
+    request = ask("hello there " * 250)
+    whole = LlamaLLM(file, settings=EngineSettings(chunk_tokens=4096, prefix_file=False))
+    expected = whole.complete(request, Event()).text
+    whole.close()
+    llm = LlamaLLM(file, settings=EngineSettings(chunk_tokens=4096, prefix_file=False))
+    llm.load()
+    stopped = llm.complete(request, StopsAfter(5))  # the looks before the only chunk are fewer
+    assert stopped.stop_reason == "aborted"
+    assert llm.stats.evaluated_tokens == 0
+    assert llm.complete(request, Event()).text == expected
+    llm.close()
