@@ -33,6 +33,9 @@ _WATCH_S: Final = 0.004  # an event has no way to call back; a hundredth of what
 Blob = np.ndarray[tuple[int], np.dtype[np.uint8]]
 """A copy of the state of a sequence."""
 
+Logits = np.ndarray[tuple[int], np.dtype[np.float32]]
+"""One number for each token of the vocabulary."""
+
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
@@ -233,18 +236,26 @@ class Engine:
             llama.llama_sampler_chain_add(chain, sampler)
         self._chain = chain
 
-    def sample(self) -> int:
+    @property
+    def logits(self) -> Logits:
+        """What the model thinks of every token as the next one; a view, good until the next ``decode``."""
+        pointer = self._llama.llama_get_logits_ith(self._context, -1)
+        return np.ctypeslib.as_array(pointer, (self._vocabulary,))
+
+    def sample(self, *, greedy: bool = False) -> int:
         """The next token, after the last one that was evaluated.
+
+        Args:
+            greedy: The likeliest, whatever ``begin`` said.
 
         Raises:
             ModelError: The model computed something that is no number.
         """
-        pointer = self._llama.llama_get_logits_ith(self._context, -1)
-        logits = np.ctypeslib.as_array(pointer, (self._vocabulary,))
+        logits = self.logits
         best = int(logits.argmax())  # a NaN counts as the largest, so it can't hide
         if not np.isfinite(logits[best]):
             raise ModelError("the model computed NaN: its weights are broken or its quantisation is too coarse")
-        if self._chain is None:
+        if greedy or self._chain is None:
             return best
         return int(self._llama.llama_sampler_sample(self._chain, self._context, -1))
 

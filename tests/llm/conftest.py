@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ import numpy as np
 import pytest
 
 from edgeagent.llm.llama import LlamaLLM
+from tests.llm.random_models import write_random
+from tests.llm.scripted_models import write_scripted
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -193,6 +197,29 @@ def scripted(tmp_path: Path) -> Iterator[Callable[..., LlamaLLM]]:
 def write(tmp_path: Path) -> Callable[..., Path]:
     """Writes a model file with the options of ``write_model``."""
     return lambda **options: write_model(tmp_path / "written.gguf", **options)
+
+
+@pytest.fixture(scope="session")
+def family_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Path]]:
+    """The model of random weights of a family in ``random_models``, written when it is first asked for."""
+    folder = tmp_path_factory.mktemp("families")
+    yield cache(lambda family: write_random(folder / f"{family}.gguf", family))
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def says(tmp_path: Path) -> Iterator[Callable[..., LlamaLLM]]:
+    """Makes models that say a text with a real vocabulary: the arguments of ``write_scripted`` after the path."""
+    made: list[LlamaLLM] = []
+
+    def make(*args: Any, **options: Any) -> LlamaLLM:
+        made.append(LlamaLLM(write_scripted(tmp_path / f"says{len(made)}.gguf", *args, **options)))
+        return made[-1]
+
+    yield make
+    for llm in made:
+        llm.close()
+        llm.path.unlink()
 
 
 @pytest.fixture

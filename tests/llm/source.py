@@ -1,4 +1,4 @@
-"""llama.cpp as its Python binding ships it: real chat templates and real vocabularies, fetched once and kept outside."""
+"""llama.cpp's real chat templates and vocabularies, out of the source of its Python binding, fetched once."""
 
 from __future__ import annotations
 
