@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from edgeagent.llm.parsers.types import CallFormat, Found
-from edgeagent.llm.thinking import CLOSE, OPEN
+from edgeagent.llm.thinking import CLOSES, OPENS
 from edgeagent.llm.types import LLMEvent, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
 from edgeagent.messages import ToolCall
 
@@ -44,8 +44,15 @@ class StreamGate:
         self._drafts: list[ToolCall] = []
         self._made: list[ToolCall] = []
         self._emitted = 0
+        self._start_openers = calls.start_openers if calls else ()
+        self._at_start = True  # a call that has no marker may begin here
         openers = calls.openers if calls else ()
-        self._markers = _Markers((*openers, OPEN, CLOSE))
+        self._markers = _Markers((*openers, *OPENS, *CLOSES))
+
+    @property
+    def calling(self) -> bool:
+        """Whether what comes now belongs to a call."""
+        return self._calling
 
     @property
     def called(self) -> bool:
@@ -79,24 +86,31 @@ class StreamGate:
                 if len(self._held) == before:
                     return
                 continue
+            if self._start_openers and self._at_start and not self._thinking:
+                begun = self._held.lstrip(_BLANKS)
+                if begun.startswith(self._start_openers):
+                    self._held, self._calling = begun, True
+                    continue
             found = self._markers.first.search(self._held)
             if found is None:
                 certain = len(self._held) if final else len(self._held) - self._markers.begun(self._held)
                 yield from self._say(self._take(certain))
                 return
             yield from self._say(self._take(found.start()))
-            if found[0] == OPEN:
-                self._take(len(OPEN))
+            if found[0] in OPENS:
+                self._take(len(found[0]))
                 self._thinking = self._has_thought = self._text.broken = True
-            elif found[0] == CLOSE:
-                self._take(len(CLOSE))
+            elif found[0] in CLOSES:
+                self._take(len(found[0]))
                 yield from self._close_thinking()
             else:
                 self._calling = True
 
     def _take_call(self, final: bool) -> Iterator[LLMEvent]:
         """Read the call that is held, if it is whole."""
-        held, limit = self._held, self._held.find(CLOSE) if self._thinking else -1
+        held, limit = self._held, -1
+        if self._thinking:
+            limit = min((at for at in map(self._held.find, CLOSES) if at >= 0), default=-1)
         if limit >= 0:  # a call that reasoning only speaks of must not hold back the answer after it
             held, final = held[:limit], True
         answer = self._format.scan(held, final=final) if self._format else None
@@ -107,6 +121,7 @@ class StreamGate:
         if not isinstance(answer, Found):
             yield from self._say(taken)
         elif not self._thinking:
+            self._at_start = True
             self._text.broken = True
             if not self._drop_calls:
                 self._made += answer.calls
@@ -125,12 +140,14 @@ class StreamGate:
             self._retracted = bool(self._thought.all)
         elif not self._thinking:
             return
-        self._thinking, self._has_thought = False, True
+        self._thinking, self._has_thought, self._at_start = False, True, True
         self._thought.broken = True
         if self._thought.all:
             yield ThinkingEnd(self._thought.all)
 
     def _say(self, piece: str) -> Iterator[LLMEvent]:
+        if piece.strip(_BLANKS):
+            self._at_start = False
         shown = (self._thought if self._thinking else self._text).add(piece)
         if shown:
             yield ThinkingDelta(shown) if self._thinking else TextDelta(shown)

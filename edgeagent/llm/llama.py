@@ -272,7 +272,7 @@ class _Loaded:
 
 
 def _prompter(engine: Engine, template: ChatTemplate, header: Header, calls: CallFormat | None) -> Prompter:
-    vocabulary = Vocabulary(engine.vocab, shown=(*(calls.markers if calls else ()), thinking.OPEN, thinking.CLOSE))
+    vocabulary = Vocabulary(engine.vocab, shown=(*(calls.markers if calls else ()), *thinking.MARKERS))
     bos, eos = (header.metadata.get(f"tokenizer.ggml.{which}_token_id") for which in ("bos", "eos"))
     return Prompter(template, vocabulary, bos=vocabulary.text_of(bos), eos=vocabulary.text_of(eos))
 

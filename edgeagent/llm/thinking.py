@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-OPEN: Final = "<think>"
-CLOSE: Final = "</think>"
+#: Most families; Ministral and Magistral; Gemma 4.
+PAIRS: Final = (("<think>", "</think>"), ("[THINK]", "[/THINK]"), ("<|channel>thought", "<channel|>"))
+OPENS: Final = tuple(opens for opens, _ in PAIRS)
+CLOSES: Final = tuple(closes for _, closes in PAIRS)
+MARKERS: Final = (*OPENS, *CLOSES, "<|channel>")
+"""Texts that a reply must show, for the gate to see them; some are control tokens."""
 
 
 def is_open(prompt: str) -> bool:
     """Whether the prompt ends inside reasoning, because the template itself opens it for the model."""
-    return prompt.rstrip().endswith(OPEN)
+    return prompt.rstrip().endswith(OPENS)

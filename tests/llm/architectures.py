@@ -60,7 +60,7 @@ def keys(shape: Shape) -> dict[str, Any]:
         "attention.layer_norm_rms_epsilon": NORM_EPSILON,
         "rope.dimension_count": shape.head,
     }
-    own = general | _KEYS.get(shape.architecture, lambda _: {})(shape)
+    own = general | (_KEYS[shape.architecture](shape) if shape.architecture in _KEYS else {})
     return {"general.architecture": shape.architecture} | {f"{shape.architecture}.{key}": own[key] for key in own}
 
 

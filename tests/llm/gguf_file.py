@@ -105,7 +105,7 @@ def write_gguf(path: Path, pairs: Mapping[str, bytes], tensors: Sequence[Tensor]
             file.write(bytes(-file.tell() % _ALIGNMENT))
             data = tensor.make()
             assert data.nbytes == tensor.bytes, f"{tensor.name} has {data.nbytes} bytes, not {tensor.bytes}"
-            file.write(memoryview(np.ascontiguousarray(data)).cast("B"))
+            np.ascontiguousarray(data).tofile(file)
 
 
 def _text(text: bytes) -> bytes:
@@ -132,4 +132,4 @@ def _end(data: bytes, at: int, kind: int) -> int:
     item, count = struct.unpack_from("<IQ", data, at)
     if item == _STRING:
         return _strings(data, at + 12, count)[1]
-    return at + 12 + count * np.dtype((_DTYPES | _WIDE_DTYPES)[item]).itemsize
+    return at + 12 + int(count) * np.dtype((_DTYPES | _WIDE_DTYPES)[item]).itemsize

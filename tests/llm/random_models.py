@@ -182,7 +182,7 @@ def write_random(
     rng = np.random.default_rng(seed)
     tensors = []
     for name, size in architectures.tensors(family.shape, len(types)).items():
-        kind = _kind(name, size, Kind[quantised] if quantised else Kind.F16)
+        kind = _kind(name, size, getattr(Kind, quantised or "F16"))
         is_output = name == ("token_embd.weight" if family.shape.tied else "output.weight")
         make = partial(_weights, rng, name, size, kind, zero=never_said if is_output else None)
         if poisoned and name in architectures.FINAL_NORMS:
@@ -306,9 +306,9 @@ def _blocks(rng: np.random.Generator, size: tuple[int, ...], kind: Kind, deviati
         quants[128] = 0  # -128
         values = quants.view(np.int8).astype(float)
     else:
-        low, high = quants & 15, quants >> 4  # each is a quant and stands for itself less 8
+        low, high = quants & np.uint8(15), quants >> np.uint8(4)  # each is a quant and stands for itself less 8
         low[low == 0], high[high == 0] = 8, 8
-        quants = low | high << 4
+        quants = low | (high << np.uint8(4))
         values = low - 8.0
     width = gguf.GGML_QUANT_SIZES[kind][1] - 2
     blocks = np.empty((size[0], size[1] // 32), np.dtype([("scale", "<f2"), ("quants", "u1", width)]))

@@ -20,16 +20,15 @@ def ask(llm: LlamaLLM, text: str = "Hello", *, max_tokens: int = 128, thinking: 
     return llm.complete(request, Event())
 
 
-@pytest.mark.parametrize("family", ["qwen3", "llama3.2", "gemma4", "mistral", "granite4", "lfm2"])
+@pytest.mark.parametrize("family", ["qwen3", "llama3.2", "phi3", "mistral", "granite4", "lfm2"])
 def test_it_says_a_text_whose_words_come_again_and_ends(family: str, says: Callable[..., LlamaLLM]) -> None:
     reply = ask(says([SPEECH], family))
     assert (reply.text.strip(), reply.stop_reason) == (SPEECH, "stop")
 
 
-@pytest.mark.parametrize("words", [1, 3000])
-def test_it_calls_a_tool_after_a_prompt_of_any_length(words: int, says: Callable[..., LlamaLLM]) -> None:
+def test_it_calls_a_tool_after_a_prompt_of_any_length(says: Callable[..., LlamaLLM]) -> None:
     llm = says(['<tool_call>\n{"name": "drive", "arguments": {"x": 1.5, "y": 1.5, "z": -1.5}}\n</tool_call>'], "qwen3")
-    for thinking in ("off", "high"):
+    for words, thinking in ((1, "off"), (1, "high"), (2000, "off")):
         reply = ask(llm, "go " * words, thinking=thinking)
         (call,) = reply.tool_calls
         assert (call.name, call.arguments) == ("drive", {"x": 1.5, "y": 1.5, "z": -1.5})

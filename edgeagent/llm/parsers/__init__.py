@@ -8,12 +8,30 @@ from __future__ import annotations
 from typing import Final
 
 from edgeagent.errors import ConfigError
+from edgeagent.llm.parsers.gemma import FUNCTION_GEMMA, GEMMA4
+from edgeagent.llm.parsers.granite import GRANITE
 from edgeagent.llm.parsers.hermes import HERMES
+from edgeagent.llm.parsers.json_object import BARE_JSON, LLAMA3, XLAM
+from edgeagent.llm.parsers.mistral import MISTRAL
+from edgeagent.llm.parsers.pythonic import PYTHONIC
 from edgeagent.llm.parsers.types import CallFormat, Found, NotACall
+from edgeagent.llm.parsers.xml import XML
 
 __all__ = ["FORMATS", "CallFormat", "Found", "NotACall", "format_named"]
 
-FORMATS: Final[tuple[CallFormat, ...]] = (HERMES,)
+FORMATS: Final[tuple[CallFormat, ...]] = (
+    HERMES,
+    XML,
+    PYTHONIC,
+    LLAMA3,
+    MISTRAL,
+    GEMMA4,
+    FUNCTION_GEMMA,
+    GRANITE,
+    XLAM,
+    BARE_JSON,
+)
+"""All formats. The first that reads what a template writes is its model's, so those without a marker come last."""
 
 
 def format_named(name: str) -> CallFormat:

@@ -18,6 +18,7 @@ class Hermes:
 
     name: Final = "hermes"
     openers: Final = (_OPEN,)
+    start_openers: Final = ()
     markers: Final = (_OPEN, _CLOSE)
 
     def matches(self, template: str) -> bool:

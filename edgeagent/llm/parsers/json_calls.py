@@ -1,14 +1,17 @@
-"""Calls written as JSON objects: reading them strictly, and saying what could not be read."""
+"""Calls written as JSON objects: reading them where they are certain, and saying what could not be read."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
+from edgeagent.llm.parsers.repair import loads
 from edgeagent.messages import ToolCall, new_id
 
 _NAME: Final = re.compile(r'"name"\s*:\s*"([^"\\]{1,200})"')
+_FIRST_KEY: Final = re.compile(r"""\s*\{\s*(?:["'](\w*)(["']?)|$())""")
+_KEYS: Final = ("name", "arguments", "parameters", "type", "function", "id")
 _ARGUMENTS: Final = re.compile(r'"(?:arguments|parameters)"\s*:\s*')
 
 
@@ -19,6 +22,14 @@ def read_calls(text: str) -> tuple[ToolCall, ...] | None:
     if not items or not all(isinstance(item, dict) for item in items):
         return None
     return tuple(_call(item) for item in items)
+
+
+def read_arguments(name: str, text: str) -> ToolCall:
+    """A call whose name stands apart from its arguments, a JSON object."""
+    value = _parse(text)
+    if isinstance(value, dict):
+        return ToolCall(new_id("call"), name, value)
+    return ToolCall(new_id("call"), name, {}, raw=text.strip())
 
 
 def unreadable(text: str) -> ToolCall:
@@ -35,6 +46,15 @@ def guess_name(text: str) -> str:
     """The name that a broken call seems to ask for; empty when there is none."""
     found = _NAME.search(text)
     return found[1] if found else ""
+
+
+def begins_call(text: str) -> bool:
+    """Whether a text may be the beginning of a call's object: its first key is one that a call has."""
+    found = _FIRST_KEY.match(text)
+    if found is None:
+        return False
+    key = found[1] or ""
+    return key in _KEYS if found[2] else any(known.startswith(key) for known in _KEYS)
 
 
 def looks_like_json(text: str) -> bool:
@@ -63,12 +83,8 @@ def _call(item: dict[str, Any]) -> ToolCall:
 
 
 def _parse(text: str) -> Any:
-    """The JSON value of a text, or None. Line breaks inside strings are certain enough to be read."""
+    """The value of a text, or None."""
     try:
-        return json.loads(text, strict=False, parse_constant=_refuse)
-    except (ValueError, RecursionError):  # ValueError also for a number of more digits than Python reads
+        return loads(text)
+    except ValueError:
         return None
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")

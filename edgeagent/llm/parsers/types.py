@@ -33,7 +33,12 @@ class CallFormat(Protocol):
 
     @property
     def openers(self) -> tuple[str, ...]:
-        """Texts with which a call may begin."""
+        """Texts with which a call may begin, wherever they stand."""
+        ...
+
+    @property
+    def start_openers(self) -> tuple[str, ...]:
+        """Single characters with which a call may begin, but only where the reply does, or after another call."""
         ...
 
     @property

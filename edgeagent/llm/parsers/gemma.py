@@ -1,0 +1,180 @@
+"""Gemma: ``call:drive{distance_m:2,place:<|"|>kitchen<|"|>}`` between markers; keys are bare, strings in quote markers.
+
+Gemma 4's markers are those of its template in llama.cpp's source; FunctionGemma's are those of its model card
+(https://ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from edgeagent.llm.parsers.types import Found, NotACall
+from edgeagent.messages import ToolCall, new_id
+
+_HEAD: Final = re.compile(r"\s*call:\s*([A-Za-z_][\w.-]*)\s*(?=\{)")
+_HEAD_BEGUN: Final = re.compile(r"\s*(?:c|ca|cal|call|call:\s*(?:[A-Za-z_][\w.-]*\s*)?)?")
+_KEY: Final = re.compile(r"\s*([\w.-]+)\s*:")
+_SCALAR: Final = re.compile(r"\s*([^,{}\[\]]*)")
+_WORDS: Final = {"true": True, "false": False, "null": None, "none": None}
+_NUMBER: Final = re.compile(r"-?\d{1,4000}(\.\d+)?([eE][+-]?\d{1,3})?")
+_DEEPEST: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Gemma:
+    """One family's markers."""
+
+    name: str
+    open: str
+    close: str
+    quote: str
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        """See ``CallFormat.openers``."""
+        return (self.open,)
+
+    @property
+    def start_openers(self) -> tuple[str, ...]:
+        """See ``CallFormat.start_openers``."""
+        return ()
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """See ``CallFormat.markers``."""
+        return (self.open, self.close, self.quote)
+
+    def matches(self, template: str) -> bool:
+        """See ``CallFormat.matches``."""
+        return self.open in template and self.quote in template
+
+    def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
+        """See ``CallFormat.scan``."""
+        at = len(self.open)
+        head = _HEAD.match(text, at)
+        if head is None:
+            begun = _HEAD_BEGUN.fullmatch(text, at)
+            return None if begun and not final else NotACall(at)
+        reader = _Reader(text, head.end(), self.quote)
+        try:
+            arguments = reader.object(0)
+        except _Cut:
+            closed = text.find(self.close, at)
+            if closed < 0 and not final:
+                return None
+            end = len(text) if closed < 0 else closed
+            return Found(min(len(text), end + len(self.close)), (_unreadable(head[1], text[head.end() : end]),))
+        except ValueError:
+            closed = text.find(self.close, at)
+            if closed < 0 and not final:
+                return None
+            end = len(text) if closed < 0 else closed
+            return Found(min(len(text), end + len(self.close)), (_unreadable(head[1], text[head.end() : end]),))
+        rest = text[reader.at :].lstrip()
+        if rest.startswith(self.close):
+            end = text.index(self.close, reader.at) + len(self.close)
+        elif not final and self.close.startswith(rest):
+            return None
+        else:
+            end = reader.at
+        return Found(end, (ToolCall(new_id("call"), head[1], arguments),))
+
+
+class _Cut(ValueError):
+    """The text ends inside a value."""
+
+
+class _Reader:
+    """Reads values from a place of a text on."""
+
+    def __init__(self, text: str, at: int, quote: str) -> None:
+        self._text = text
+        self.at = at
+        self._quote = quote
+
+    def object(self, depth: int) -> dict[str, Any]:
+        """What stands between braces, the first of which is next."""
+        self._take("{")
+        found: dict[str, Any] = {}
+        while not self._next("}"):
+            if found:
+                self._take(",")
+            key = self._key()
+            found[key] = self._value(depth + 1)
+        self._take("}")
+        return found
+
+    def _key(self) -> str:
+        if self._next(self._quote):
+            key = self._string()
+            self._take(":")
+            return key
+        found = _KEY.match(self._text, self.at)
+        if found is None:
+            raise _Cut if re.fullmatch(r"\s*[\w.-]*\s*", self._text[self.at :]) else ValueError("no key")
+        self.at = found.end()
+        return found[1]
+
+    def _value(self, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise ValueError("nested too deep")
+        if self._next(self._quote):
+            return self._string()
+        if self._next("{"):
+            return self.object(depth)
+        if self._next("["):
+            return self._list(depth)
+        found = _SCALAR.match(self._text, self.at)
+        word = found[1].strip() if found else ""
+        end = found.end() if found else self.at
+        if end == len(self._text):
+            raise _Cut
+        self.at = end
+        if word.lower() in _WORDS:
+            return _WORDS[word.lower()]
+        number = _NUMBER.fullmatch(word)
+        if number is None:
+            raise ValueError(f"{word!r} is no value")
+        return float(word) if number[1] or number[2] else int(word)
+
+    def _list(self, depth: int) -> list[Any]:
+        self._take("[")
+        found: list[Any] = []
+        while not self._next("]"):
+            if found:
+                self._take(",")
+            found.append(self._value(depth + 1))
+        self._take("]")
+        return found
+
+    def _string(self) -> str:
+        self._take(self._quote)
+        end = self._text.find(self._quote, self.at)
+        if end < 0:
+            raise _Cut
+        found = self._text[self.at : end]
+        self.at = end + len(self._quote)
+        return found
+
+    def _next(self, mark: str) -> bool:
+        while self.at < len(self._text) and self._text[self.at].isspace():
+            self.at += 1
+        rest = self._text[self.at : self.at + len(mark)]
+        if len(rest) < len(mark) and mark.startswith(rest):
+            raise _Cut
+        return rest == mark
+
+    def _take(self, mark: str) -> None:
+        if not self._next(mark):
+            raise ValueError(f"{mark!r} is missing")
+        self.at += len(mark)
+
+
+def _unreadable(name: str, text: str) -> ToolCall:
+    return ToolCall(new_id("call"), name, {}, raw=text.strip())
+
+
+GEMMA4: Final = Gemma("gemma", "<|tool_call>", "<tool_call|>", '<|"|>')
+FUNCTION_GEMMA: Final = Gemma("functiongemma", "<start_function_call>", "<end_function_call>", "<escape>")

@@ -1,0 +1,82 @@
+"""XML: ``<tool_call><function=drive><parameter=distance_m>2</parameter></function></tool_call>``.
+
+Qwen 3.5, Qwen3-Coder, Nemotron 3 and Step 3.5 write calls like this. A value is text: what is an object or a list is
+read as one, everything else is handed on as text, because only the tool's schema knows what "2" is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from edgeagent.llm.parsers.repair import loads
+from edgeagent.llm.parsers.types import Found, NotACall
+from edgeagent.messages import ToolCall, new_id
+
+OPEN: Final = "<tool_call>"
+CLOSE: Final = "</tool_call>"
+FUNCTION: Final = "<function="
+_FUNCTION: Final = re.compile(r"\s*<function=([^>\s]+)\s*>")
+_FUNCTION_END: Final = re.compile(r"\s*</function>\s*")
+_PARAMETER: Final = re.compile(
+    r"\s*<parameter=([^>\s]+)\s*>(.*?)</parameter>(?=\s*(?:<parameter=|</function>))", re.DOTALL
+)
+_END: Final = re.compile(r"</function>\s*(</tool_call>)?|</tool_call>")
+
+
+class Xml:
+    """One function between two markers; the outer ones may be missing."""
+
+    name: Final = "xml"
+    openers: Final = (OPEN, FUNCTION)
+    start_openers: Final = ()
+    markers: Final = (OPEN, CLOSE)
+
+    def matches(self, template: str) -> bool:
+        """See ``CallFormat.matches``."""
+        return OPEN in template and FUNCTION in template
+
+    def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
+        """See ``CallFormat.scan``."""
+        opener = len(OPEN) if text.startswith(OPEN) else 0
+        head = _FUNCTION.match(text, opener)
+        if head is None:
+            begun = text[opener:].lstrip()
+            may_be = (begun.startswith(FUNCTION) and ">" not in begun) or FUNCTION.startswith(begun)
+            return None if may_be and not final else NotACall(opener or len(FUNCTION))
+        arguments: dict[str, Any] = {}
+        at = head.end()
+        while parameter := _PARAMETER.match(text, at):
+            arguments[parameter[1]] = _value(parameter[2])
+            at = parameter.end()
+        end = _FUNCTION_END.match(text, at)
+        if end is not None:
+            stop = self._outer_end(text, end.end(), final=final)
+            return None if stop is None else Found(stop, (ToolCall(new_id("call"), head[1], arguments),))
+        # What is left is no parameter: more of it may come, or it is broken.
+        broken = _END.search(text, at)
+        if not final and (broken is None or text.find("<parameter=", at, broken.start()) >= 0):
+            return None
+        stop = broken.end() if broken else len(text)
+        return Found(stop, (ToolCall(new_id("call"), head[1], {}, raw=text[head.end() : stop].strip()),))
+
+    @staticmethod
+    def _outer_end(text: str, at: int, *, final: bool) -> int | None:
+        """Where the call ends whose function ended at ``at``; None while the closing marker may still come."""
+        if text.startswith(CLOSE, at):
+            return at + len(CLOSE)
+        return None if not final and CLOSE.startswith(text[at:]) else at
+
+
+def _value(text: str) -> Any:
+    """The value of a parameter: without the line breaks that templates put around it."""
+    text = text.removeprefix("\n").removesuffix("\n")
+    if text[:1] in ("{", "["):
+        try:
+            return loads(text)
+        except ValueError:
+            return text
+    return text
+
+
+XML: Final = Xml()
