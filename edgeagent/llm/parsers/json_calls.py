@@ -12,6 +12,7 @@ from edgeagent.messages import ToolCall, new_id
 _NAME: Final = re.compile(r'"name"\s*:\s*"([^"\\]{1,200})"')
 _FIRST_KEY: Final = re.compile(r"""\s*\{\s*(?:["'](\w*)(["']?)|$())""")
 _KEYS: Final = ("name", "arguments", "parameters", "type", "function", "id")
+_TOOL_NAME: Final = re.compile(r"[\w.:/-]+")
 _ARGUMENTS: Final = re.compile(r'"(?:arguments|parameters)"\s*:\s*')
 
 
@@ -74,7 +75,7 @@ def _call(item: dict[str, Any]) -> ToolCall:
         parsed = _parse(arguments) if arguments.strip() else {}
         arguments = parsed if isinstance(parsed, dict) else arguments
     call_id = new_id("call")
-    if not isinstance(name, str) or not name:
+    if not isinstance(name, str) or not _TOOL_NAME.fullmatch(name):
         return ToolCall(call_id, "", {}, raw=json.dumps(item, ensure_ascii=False))
     if isinstance(arguments, dict):
         return ToolCall(call_id, name, arguments)

@@ -13,6 +13,7 @@ import warnings
 from typing import Any, Final, NoReturn
 
 _ESCAPED: Final = re.compile(r"&(?:quot|#34|#x22);")
+_STRANGE_ESCAPE: Final = re.compile(r"""(?<!\\)(?:\\\\)*\\[^"'\\/bfnrtu]""")
 _WORDS: Final = {"true": True, "false": False, "null": None}
 
 
@@ -47,9 +48,11 @@ def parse(text: str) -> ast.expr:
     """A Python expression with one reading.
 
     Raises:
-        ValueError: It is none; or it has an escape that Python does not know, or two strings side by side, where a
-            comma or a bracket may be missing.
+        ValueError: It is none; or it has an escape that JSON does not know, or two strings side by side, where a comma
+            or a bracket may be missing.
     """
+    if _STRANGE_ESCAPE.search(text):
+        raise ValueError("an escape that is none in JSON")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
