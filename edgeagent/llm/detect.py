@@ -46,7 +46,7 @@ def written_by(template: ChatTemplate, calls: Sequence[ToolCall]) -> str | None:
 def _render(template: ChatTemplate, reply: Message) -> str:
     messages = [Message.user("go"), reply]
     return template.render(
-        lambda as_text: as_chat(None, messages, str, arguments_as_text=as_text), [], thinking=False, bos="", eos=""
+        lambda as_text: as_chat(None, messages, str, arguments_as_text=as_text), [], thinking=None, bos="", eos=""
     )
 
 

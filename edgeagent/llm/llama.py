@@ -28,9 +28,11 @@ from edgeagent.llm.gguf import Header, read_header
 from edgeagent.llm.lock import InferenceLock
 from edgeagent.llm.marks import Marker
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
+from edgeagent.llm.parsers.hermes import HERMES
 from edgeagent.llm.prefix_files import PrefixFiles, fingerprint
 from edgeagent.llm.prefixes import Prefixes
 from edgeagent.llm.prompt import Prompter
+from edgeagent.llm.quirks import Adapter, Quirks, probe, write_granite, write_hermes, write_pythonic
 from edgeagent.llm.template import ChatTemplate
 from edgeagent.llm.types import End, LLMEvent, LLMRequest, drain
 from edgeagent.llm.vocab import Vocabulary
@@ -111,7 +113,10 @@ class LlamaLLM:
                 f"{self.path} has the architecture {self.header.architecture!r}, which this llama.cpp can't run: "
                 "choose another model, or upgrade llama-cpp-python"
             )
+        self._quirks = probe(self._template)
         self._format: CallFormat | None = format_named(tool_format) if tool_format else detect_format(self._template)
+        if self._format is None and not self._quirks.tools:
+            self._format = HERMES  # the tools are shown in the system prompt, which says how to call them
         self._temperature = temperature
         self._seed = seed
         self._settings = settings or EngineSettings()
@@ -251,7 +256,7 @@ class LlamaLLM:
                 engine = Engine(self.header, self.context_window, self._settings)
                 self._finalizer = weakref.finalize(self, engine.free)
                 self._finalizer.atexit = False  # a daemon thread may still be inside llama.cpp then
-                prompter = _prompter(engine, self._template, self.header, self._format)
+                prompter = _prompter(engine, self._template, self.header, self._format, self._quirks)
                 self._loaded = _Loaded(
                     engine, prompter, self._prefixes(engine), Marker(prompter, history=not engine.can_roll_back)
                 )
@@ -271,10 +276,16 @@ class _Loaded:
     marker: Marker
 
 
-def _prompter(engine: Engine, template: ChatTemplate, header: Header, calls: CallFormat | None) -> Prompter:
+def _prompter(
+    engine: Engine, template: ChatTemplate, header: Header, calls: CallFormat | None, quirks: Quirks
+) -> Prompter:
     vocabulary = Vocabulary(engine.vocab, shown=(*(calls.markers if calls else ()), *thinking.MARKERS))
     bos, eos = (header.metadata.get(f"tokenizer.ggml.{which}_token_id") for which in ("bos", "eos"))
-    return Prompter(template, vocabulary, bos=vocabulary.text_of(bos), eos=vocabulary.text_of(eos))
+    adapter = Adapter(quirks, _WRITERS.get(calls.name if calls else "", write_hermes))
+    return Prompter(template, vocabulary, adapter, bos=vocabulary.text_of(bos), eos=vocabulary.text_of(eos))
+
+
+_WRITERS: Final = {"granite": write_granite, "pythonic": write_pythonic}
 
 
 def _window(header: Header, asked: int | None) -> int:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 import secrets
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from edgeagent.llm.chat import as_chat, as_tools
-from edgeagent.llm.template import ChatTemplate
+from edgeagent.llm.quirks import Adapter
+from edgeagent.llm.template import Chat, ChatTemplate
 from edgeagent.llm.types import LLMRequest
 from edgeagent.llm.vocab import Vocabulary
 
@@ -32,11 +33,18 @@ class Guard:
     for the life of a model, so that equal texts stay equal, and nobody outside can know it.
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._forgery = vocabulary.forgery
+    def __init__(self, vocabulary: Vocabulary, role_markers: Iterable[str] = ()) -> None:
+        """Make one.
+
+        Args:
+            vocabulary: Its markers are hidden.
+            role_markers: And these, which a template writes as plain text.
+        """
+        markers = sorted({*vocabulary.markers, *role_markers}, key=len, reverse=True)
+        self._forgery = re.compile("|".join(map(re.escape, markers)) if markers else r"(?!)")
         self._secret = str(secrets.randbelow(9 * 10 ** (_SECRET_DIGITS - 1)) + 10 ** (_SECRET_DIGITS - 1))
-        self._index = {marker: i for i, marker in enumerate(vocabulary.markers)}
-        self._texts = list(vocabulary.markers)
+        self._index = {marker: i for i, marker in enumerate(markers)}
+        self._texts = markers
         self._placeholder = re.compile(f"{self._secret}([0-9]{{{_INDEX_DIGITS}}})")
 
     def hide(self, text: str) -> str:
@@ -79,11 +87,12 @@ class _Turn:
 class Prompter:
     """Makes prompts for one loaded model. Any thread may ask for one; only the generating thread remembers turns."""
 
-    def __init__(self, template: ChatTemplate, vocabulary: Vocabulary, bos: str, eos: str) -> None:
+    def __init__(self, template: ChatTemplate, vocabulary: Vocabulary, adapter: Adapter, *, bos: str, eos: str) -> None:
         self._template = template
+        self._adapter = adapter
         self.vocabulary = vocabulary
         self._bos, self._eos = bos, eos
-        self._guard = Guard(vocabulary)
+        self._guard = Guard(vocabulary, template.role_markers)
         self._turns: deque[_Turn] = deque(maxlen=_TURNS_KEPT)
 
     def make(self, request: LLMRequest) -> Prompt:
@@ -93,10 +102,16 @@ class Prompter:
             ModelError: The template refuses it.
         """
         hide = self._guard.hide
+        tools = as_tools(request.tools, hide)
+
+        def chat(as_text: bool) -> Chat:
+            plain = as_chat(request.system, request.messages, hide, arguments_as_text=as_text)
+            return self._adapter.adapt(plain, tools)[0]
+
         text = self._template.render(
-            lambda as_text: as_chat(request.system, request.messages, hide, arguments_as_text=as_text),
-            as_tools(request.tools, hide),
-            thinking=request.thinking_level not in _THINKING_OFF,
+            chat,
+            self._adapter.adapt([], tools)[1],
+            thinking=None if request.thinking_level in _THINKING_OFF else request.thinking_level,
             bos=self._bos,
             eos=self._eos,
         )

@@ -7,12 +7,14 @@ write for. Knows nothing of tokens. Stateless after its construction, so any thr
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, NoReturn
 
 import jinja2
 import jinja2.ext
+import jinja2.meta
 import jinja2.nodes
 import jinja2.parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -21,6 +23,9 @@ from edgeagent.errors import ModelError
 
 Chat = list[dict[str, Any]]
 """Messages, or tools, in the form of the OpenAI API, which templates expect."""
+
+
+_MARKER: Final = re.compile(r"<\|[^|<>\s]{1,40}\|>|</?[a-z_]{2,30}>|\[/?[A-Z_]{2,30}\]|<<?/?[A-Z]{2,10}>>?")
 
 
 class _Generation(jinja2.ext.Extension):
@@ -56,6 +61,7 @@ class ChatTemplate:
         environment.globals["strftime_now"] = self._strftime
         try:
             self._compiled = environment.from_string(source)
+            self._variables = jinja2.meta.find_undeclared_variables(environment.parse(source))
         except jinja2.TemplateError as error:
             where = f" (line {error.lineno})" if isinstance(error, jinja2.TemplateSyntaxError) else ""
             raise ModelError(
@@ -63,22 +69,35 @@ class ChatTemplate:
             ) from error
         except RecursionError as error:
             raise ModelError(f"the chat template of {whose} does not compile: it is nested too deep") from error
+        self._no_tools = self._nothing()
 
-    def render(self, messages: Callable[[bool], Chat], tools: Chat, *, thinking: bool, bos: str, eos: str) -> str:
+    @property
+    def role_markers(self) -> frozenset[str]:
+        """What looks like a marker in the template's own text, be it a token of the vocabulary or not."""
+        return frozenset(_MARKER.findall(self.source))
+
+    def render(self, messages: Callable[[bool], Chat], tools: Chat, *, thinking: str | None, bos: str, eos: str) -> str:
         """The prompt's text.
 
         Args:
             messages: Gives the messages; its argument says whether the arguments of calls are JSON text rather than
                 dicts. Most templates want dicts, those that join strings fail on them.
             tools: What the model may call.
-            thinking: Whether it should reason first, where the template has a switch for that.
+            thinking: How much it should reason first ("low", "medium", "high"), where the template has a switch for
+                that; None is not at all.
             bos: Text of the token that begins a text.
             eos: Text of the token that ends a turn.
 
         Raises:
             ModelError: The template refuses these messages, or fails.
         """
-        given = {"tools": tools or None, "enable_thinking": thinking, "bos_token": bos, "eos_token": eos}
+        switches = {
+            "enable_thinking": thinking is not None,
+            "thinking": thinking is not None,
+            "reasoning_effort": thinking or "low",
+        }
+        given: dict[str, Any] = {name: value for name, value in switches.items() if name in self._variables}
+        given |= {"tools": tools or self._no_tools, "bos_token": bos, "eos_token": eos}
         try:
             return self._run(messages(False), given)
         except _Failure as as_dicts:
@@ -89,6 +108,18 @@ class ChatTemplate:
                 except _Failure:
                     pass  # the first failure says what is wrong
             raise ModelError(f"the chat template of {self._whose} fails: {as_dicts}") from as_dicts.__cause__
+
+    def _nothing(self) -> Chat | None:
+        """What a template wants to see where there are no tools: most want None, some go through a list unasked."""
+        sample: Chat = [{"role": "user", "content": "a"}]
+        ways: tuple[Chat | None, ...] = (None, [])
+        for nothing in ways:
+            try:
+                self._run(sample, {"tools": nothing, "bos_token": "", "eos_token": ""})
+            except _Failure:
+                continue
+            return nothing
+        return None
 
     def _run(self, chat: Chat, given: dict[str, Any]) -> str:
         try:

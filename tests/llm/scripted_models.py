@@ -20,6 +20,7 @@ import numpy as np
 from edgeagent import Message
 from edgeagent.llm import LLMRequest
 from edgeagent.llm.prompt import Prompter
+from edgeagent.llm.quirks import Adapter, probe, write_hermes
 from edgeagent.llm.template import ChatTemplate
 from edgeagent.llm.vocab import Vocabulary
 from tests.llm.architectures import NORM_EPSILON, Shape
@@ -93,7 +94,7 @@ def _tokens(vocabulary: Vocabulary, part: str | bytes) -> list[int]:
 def _starts(family: Family, vocabulary: Vocabulary) -> list[Context]:
     """The tokens with which the template asks for a reply, whatever the user said: one such end for each way to ask."""
     template = ChatTemplate(template_source(family.template), family.template)
-    prompter = Prompter(template, vocabulary, bos="", eos="")
+    prompter = Prompter(template, vocabulary, Adapter(probe(template), write_hermes), bos="", eos="")
     starts = []
     for thinking in ("off", "high"):
         yes, no = (

@@ -157,7 +157,10 @@ def test_what_is_not_supported_yet_is_refused(babble: LlamaLLM) -> None:
 def test_a_template_of_an_unknown_format_works_without_tools(
     scripted: Callable[..., LlamaLLM], spec: type[Any]
 ) -> None:
-    template = "{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>\n{% endfor %}"
+    template = (
+        "{% for t in tools or [] %}[{{ t.function.name }}]{% endfor %}"
+        "{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>\n{% endfor %}"
+    )
     llm = scripted("<tool_call>", DRIVE, "</tool_call>", template=template)
     assert llm.tool_format is None
     assert llm.complete(ask(), Event()).text == f"<tool_call>{DRIVE}</tool_call>"

@@ -21,7 +21,7 @@ def render(source: str, messages: Sequence[Message]) -> str:
     return ChatTemplate(source, "m.gguf").render(
         lambda as_text: as_chat("Be brief.", messages, str, arguments_as_text=as_text),
         [],
-        thinking=False,
+        thinking=None,
         bos="<s>",
         eos="</s>",
     )

@@ -92,7 +92,7 @@ def test_training_and_product_show_the_model_the_same_prompt(nano):
     shown = ChatTemplate(nano.header.template, "nano").render(
         lambda as_text: as_chat(INSTRUCTIONS, messages, str, arguments_as_text=as_text),
         as_tools(tools, str),
-        thinking=False,
+        thinking=None,
         bos="",
         eos="<|im_end|>",
     )

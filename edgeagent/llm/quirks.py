@@ -1,0 +1,271 @@
+"""What a chat template can't show, found by asking it, and how a conversation is put so that it can.
+
+Small samples are rendered once when a model is made: no list of models to keep. What a template has no place for goes
+where it has one: a system prompt into the first user message, tools into the system prompt, calls and results into
+plain messages. Text that is added here is ours, so its markers are real ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from edgeagent.errors import ModelError
+from edgeagent.llm.template import Chat, ChatTemplate
+
+_SYSTEM, _USER, _TOOL, _RESULT = "qsystemq", "quserq", "qtoolq", "qresultq"
+_LONG_ID, _SHORT_IDS = "call_0123456789ab", ("abcdefgh1", "abcdefgh2")
+_START: Final = "(The conversation begins.)"
+_HOW_TO_CALL: Final = (
+    "You may call these tools. To call one, write <tool_call>, then a JSON object with its name and arguments, then "
+    '</tool_call>, like this:\n<tool_call>\n{"name": "…", "arguments": {…}}\n</tool_call>\nTools:'
+)
+
+Writer = Callable[[Sequence[tuple[str, Any]]], str]
+"""Writes calls, as names and arguments, the way a model of some format does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """What a template shows. All true: everything, as it is."""
+
+    system: bool = True
+    """A system message, whatever the conversation ends with."""
+    tools: bool = True
+    """What the model may call."""
+    calls: bool = True
+    """The calls of an assistant's message."""
+    several_calls: bool = True
+    """More than one call in one message."""
+    results: bool = True
+    """What tools answered."""
+    long_ids: bool = True
+    """Ids of calls that are not nine letters and digits."""
+    user_after_results: bool = True
+    """A user's message right after results."""
+    assistant_first: bool = True
+    """A conversation that an assistant begins."""
+
+
+def probe(template: ChatTemplate) -> Quirks:
+    """Find out what a template shows."""
+    user: Chat = [{"role": "user", "content": _USER}]
+    call, result = _call(_SHORT_IDS[0]), _result(_SHORT_IDS[0])
+    called: Chat = [*user, _calling(call), result]
+    two: Chat = [*user, _calling(call, _call(_SHORT_IDS[1])), result, _result(_SHORT_IDS[1])]
+    tools = _shows(template, user, _TOOL, tools=[_SPEC])
+    # Who is told in our words how to call must not see other calls in the history.
+    calls = tools and _shows(template, called, _TOOL)
+    results = calls and _shows(template, called, _RESULT)
+    system: Chat = [{"role": "system", "content": _SYSTEM}]
+    return Quirks(
+        system=all(_shows(template, [*system, *chat], _SYSTEM) for chat in (user, *([called] if calls else []))),
+        tools=tools,
+        calls=calls,
+        several_calls=not calls or _count(template, two, _TOOL) >= 2,
+        results=results,
+        long_ids=not calls or _shows(template, [*user, _calling(_call(_LONG_ID)), _result(_LONG_ID)], _TOOL),
+        user_after_results=not results or _shows(template, [*called, {"role": "user", "content": _SYSTEM}], _SYSTEM),
+        assistant_first=_shows(template, [{"role": "assistant", "content": _RESULT}, *user], _USER),
+    )
+
+
+class Adapter:
+    """Puts conversations so that one template can show them.
+
+    Args:
+        quirks: What it can't.
+        write: How the model writes calls, where the template does not.
+    """
+
+    def __init__(self, quirks: Quirks, write: Writer) -> None:
+        self._quirks = quirks
+        self._write = write
+
+    def adapt(self, chat: Chat, tools: Chat) -> tuple[Chat, Chat]:
+        """The messages and the tools for the template."""
+        quirks = self._quirks
+        chat = list(chat)
+        if tools and not quirks.tools:
+            _add_to_system(chat, "\n".join([_HOW_TO_CALL, *(_dumps(tool["function"]) for tool in tools)]))
+            tools = []
+        if not quirks.calls or not quirks.results:
+            chat = [self._as_text(message) for message in chat]
+        elif not quirks.several_calls:
+            chat = _one_call_each(chat)
+        if not quirks.long_ids:
+            chat = [_with_short_ids(message) for message in chat]
+        if not quirks.system and chat and chat[0]["role"] == "system":
+            _fold_system(chat)
+        if not quirks.assistant_first and next((m["role"] for m in chat if m["role"] != "system"), "") == "assistant":
+            chat.insert(1 if chat[0]["role"] == "system" else 0, {"role": "user", "content": _START})
+        if not quirks.user_after_results:
+            chat = _after_results(chat)
+        return _joined(chat), tools
+
+    def _as_text(self, message: dict[str, Any]) -> dict[str, Any]:
+        """A message with its calls, or its result, as plain text."""
+        if message["role"] == "tool":
+            return {"role": "user", "content": f"<tool_response>\n{message['content']}\n</tool_response>"}
+        if "tool_calls" not in message:
+            return message
+        functions = [call["function"] for call in message["tool_calls"]]
+        written = self._write([(function["name"], _parsed(function["arguments"])) for function in functions])
+        return {"role": "assistant", "content": "\n".join(filter(None, (message["content"], written)))}
+
+
+def write_hermes(calls: Sequence[tuple[str, Any]]) -> str:
+    """Calls as Hermes writes them."""
+    return "\n".join(
+        f"<tool_call>\n{_dumps({'name': name, 'arguments': arguments})}\n</tool_call>" for name, arguments in calls
+    )
+
+
+def write_granite(calls: Sequence[tuple[str, Any]]) -> str:
+    """Calls as Granite 3 writes them."""
+    return "<|tool_call|>" + _dumps([{"name": name, "arguments": arguments} for name, arguments in calls])
+
+
+def write_pythonic(calls: Sequence[tuple[str, Any]]) -> str:
+    """Calls as LFM2 writes them."""
+    written = [
+        f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+        if isinstance(arguments, dict)
+        else f"{name}({arguments})"
+        for name, arguments in calls
+    ]
+    return f"<|tool_call_start|>[{', '.join(written)}]<|tool_call_end|>"
+
+
+def _shows(template: ChatTemplate, chat: Chat, text: str, tools: Chat | None = None) -> bool:
+    return _count(template, chat, text, tools) > 0
+
+
+def _count(template: ChatTemplate, chat: Chat, text: str, tools: Chat | None = None) -> int:
+    """How often a text is in a sample's rendering; 0 also when the template refuses the sample."""
+
+    def messages(as_text: bool) -> Chat:
+        if not as_text:
+            return chat
+        return [_with_text_arguments(message) for message in chat]
+
+    try:
+        return template.render(messages, tools or [], thinking=None, bos="", eos="").count(text)
+    except ModelError:
+        return 0
+
+
+_SPEC: Final = {
+    "type": "function",
+    "function": {
+        "name": _TOOL,
+        "description": "Does it.",
+        "parameters": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+    },
+}
+
+
+def _call(call_id: str) -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": _TOOL, "arguments": {"a": "b"}}}
+
+
+def _calling(*calls: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "content": "", "tool_calls": list(calls)}
+
+
+def _result(call_id: str) -> dict[str, Any]:
+    return {"role": "tool", "content": _RESULT, "name": _TOOL, "tool_call_id": call_id}
+
+
+def _with_text_arguments(message: dict[str, Any]) -> dict[str, Any]:
+    calls = [
+        {**call, "function": {**call["function"], "arguments": _dumps(call["function"]["arguments"])}}
+        for call in message.get("tool_calls", ())
+    ]
+    return {**message, "tool_calls": calls} if calls else message
+
+
+def _add_to_system(chat: Chat, text: str) -> None:
+    if chat and chat[0]["role"] == "system":
+        chat[0] = {**chat[0], "content": f"{chat[0]['content']}\n\n{text}"}
+    else:
+        chat.insert(0, {"role": "system", "content": text})
+
+
+def _fold_system(chat: Chat) -> None:
+    """Put the system prompt in front of the first user message."""
+    system = chat.pop(0)["content"]
+    at = next((i for i, message in enumerate(chat) if message["role"] == "user"), None)
+    if at is None:
+        chat.insert(0, {"role": "user", "content": system})
+    else:
+        chat[at] = {**chat[at], "content": f"{system}\n\n{chat[at]['content']}"}
+
+
+def _one_call_each(chat: Chat) -> Chat:
+    """Every message with several calls as several messages, each with its result behind it."""
+    results = {message["tool_call_id"]: message for message in chat if message["role"] == "tool"}
+    split: Chat = []
+    told: set[str] = set()
+    for message in chat:
+        calls = message.get("tool_calls", ())
+        if len(calls) > 1:
+            for i, call in enumerate(calls):
+                split.append({**message, "content": "" if i else message["content"], "tool_calls": [call]})
+                if call["id"] in results:
+                    split.append(results[call["id"]])
+                    told.add(call["id"])
+        elif message["role"] != "tool" or message["tool_call_id"] not in told:
+            split.append(message)
+    return split
+
+
+def _with_short_ids(message: dict[str, Any]) -> dict[str, Any]:
+    if message["role"] == "tool":
+        return {**message, "tool_call_id": _short(message["tool_call_id"])}
+    if "tool_calls" in message:
+        return {**message, "tool_calls": [{**call, "id": _short(call["id"])} for call in message["tool_calls"]]}
+    return message
+
+
+def _short(call_id: str) -> str:
+    return hashlib.blake2b(call_id.encode(), digest_size=8).hexdigest()[:9]
+
+
+def _after_results(chat: Chat) -> Chat:
+    """A short answer between results and a user who speaks right after them."""
+    answered: Chat = []
+    for message in chat:
+        if message["role"] == "user" and answered and answered[-1]["role"] == "tool":
+            answered.append({"role": "assistant", "content": "Okay."})
+        answered.append(message)
+    return answered
+
+
+def _joined(chat: Chat) -> Chat:
+    """Adjacent messages of users, and adjacent ones of assistants without calls, as one."""
+    joined: Chat = []
+    for message in chat:
+        last = joined[-1] if joined else None
+        plain = "tool_calls" not in message and message["role"] in ("user", "assistant")
+        if last is not None and plain and last["role"] == message["role"] and "tool_calls" not in last:
+            joined[-1] = {**last, "content": f"{last['content']}\n{message['content']}"}
+        else:
+            joined.append(message)
+    return joined
+
+
+def _parsed(arguments: Any) -> Any:
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
