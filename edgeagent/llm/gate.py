@@ -50,6 +50,16 @@ class StreamGate:
         self._markers = _Markers((*openers, *OPENS, *CLOSES))
 
     @property
+    def at_start(self) -> bool:
+        """Whether nothing was said since the reply, or what comes after reasoning or a call, began."""
+        return self._at_start and not self._held.strip(_BLANKS)
+
+    @property
+    def thinking(self) -> bool:
+        """Whether what comes now is reasoning."""
+        return self._thinking
+
+    @property
     def calling(self) -> bool:
         """Whether what comes now belongs to a call."""
         return self._calling

@@ -6,19 +6,24 @@ Runs in the thread that iterates, which holds the inference lock. What was evalu
 from __future__ import annotations
 
 import codecs
+import logging
 import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from edgeagent.errors import ModelError
+from edgeagent.llm.constraint import Constraint
 from edgeagent.llm.engine import Engine
 from edgeagent.llm.gate import StreamGate
 from edgeagent.llm.marks import Marks
 from edgeagent.llm.prefixes import Prefixes
 from edgeagent.llm.prompt import Prompt, Prompter
+from edgeagent.llm.repetition import repeats
 from edgeagent.llm.types import End, Error, LLMEvent
 from edgeagent.messages import StopReason, Usage
+
+log: Final = logging.getLogger("edgeagent.llm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,7 @@ class Generation:
         stopped: Asked between chunks of the prompt and between tokens.
         prefixes: What else was evaluated.
         marks: Where this prompt can be shared.
+        constraint: What the reply has to obey.
     """
 
     def __init__(
@@ -54,10 +60,12 @@ class Generation:
         stopped: Callable[[], bool],
         prefixes: Prefixes,
         marks: Marks,
+        constraint: Constraint | None = None,
     ) -> None:
         self._engine = engine
         self._prefixes = prefixes
         self._marks = marks
+        self._constraint = constraint
         self._prompter = prompter
         self._prompt = prompt
         self._gate = gate
@@ -100,7 +108,17 @@ class Generation:
         except ModelError as error:
             yield Error(str(error), self.usage)
         finally:
+            if self._constraint is not None:
+                self._constraint.free()
             self._prompter.remember(self._prompt, "".join(self._pieces), self._sampled, self._lengths)
+
+    def _next(self) -> int:
+        """The next token: greedy in calls, and whatever the constraint makes of it."""
+        engine, constraint = self._engine, self._constraint
+        if constraint is None:
+            return engine.sample(greedy=self._gate.calling)
+        token = engine.sample(greedy=self._gate.calling or constraint.active)
+        return constraint.admit(token, engine.logits, self._gate)
 
     def _prefill(self) -> bool:
         """Evaluate the prompt from where it differs from what is there; False when stopped."""
@@ -124,7 +142,7 @@ class Generation:
             begun_s = time.perf_counter()
             if self._sampled:
                 engine.decode(self._sampled[-1:])
-            token = engine.sample()
+            token = self._next()
             self._generation_s += time.perf_counter() - begun_s
             if vocabulary.is_end(token):
                 reason = "stop"
@@ -136,6 +154,12 @@ class Generation:
             self._lengths.append(-1 if decoder.getstate()[0] else length)  # -1: the character is not whole yet
             if piece:
                 yield from self._gate.feed(piece)
+            if self._constraint is not None and self._constraint.complete:
+                reason = "stop"
+                break
+            if repeats(self._sampled):
+                log.warning("the model repeats itself: its reply is cut after %d tokens", len(self._sampled))
+                break
         rest = decoder.decode(b"", final=True)
         if rest:
             self._pieces.append(rest)

@@ -29,9 +29,10 @@ from edgeagent.llm.lock import InferenceLock
 from edgeagent.llm.marks import Marker
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
 from edgeagent.llm.parsers.hermes import HERMES
+from edgeagent.llm.plans import Plans
 from edgeagent.llm.prefix_files import PrefixFiles, fingerprint
 from edgeagent.llm.prefixes import Prefixes
-from edgeagent.llm.prompt import Prompter
+from edgeagent.llm.prompt import Prompter, wants_thinking
 from edgeagent.llm.quirks import Adapter, Quirks, probe, write_granite, write_hermes, write_pythonic
 from edgeagent.llm.template import ChatTemplate
 from edgeagent.llm.types import End, LLMEvent, LLMRequest, drain
@@ -87,6 +88,8 @@ class LlamaLLM:
         temperature: For requests that name none; 0 is greedy.
         seed: For temperatures above 0: equal requests then get equal replies. None is another reply every time.
         tool_format: How the model writes calls, where its template does not tell.
+        constrain_tools: Whether calls are kept to their tools' names and schemas by a grammar. True refuses schemas
+            that no grammar can say; None lets their arguments be any.
         settings: How to use the machine.
 
     Raises:
@@ -102,6 +105,7 @@ class LlamaLLM:
         temperature: float = 0.0,
         seed: int | None = 0,
         tool_format: str | None = None,
+        constrain_tools: bool | None = None,
         settings: EngineSettings | None = None,
     ) -> None:
         self.name, self.path = find_model(model)
@@ -117,6 +121,7 @@ class LlamaLLM:
         self._format: CallFormat | None = format_named(tool_format) if tool_format else detect_format(self._template)
         if self._format is None and not self._quirks.tools:
             self._format = HERMES  # the tools are shown in the system prompt, which says how to call them
+        self._constrain_tools = constrain_tools
         self._temperature = temperature
         self._seed = seed
         self._settings = settings or EngineSettings()
@@ -195,9 +200,6 @@ class LlamaLLM:
                 f"({', '.join(known.name for known in FORMATS)}): choose another model, name the format with "
                 "tool_format=, or ask it without tools"
             )
-        if request.tool_choice == "required" or request.response_schema is not None:
-            asked = "response_schema" if request.response_schema is not None else 'tool_choice "required"'
-            raise ModelError(f"{asked} is not supported yet for local models")
 
     def _generate(self, request: LLMRequest, stop_event: threading.Event) -> Iterator[LLMEvent]:
         """Runs under the inference lock, so the weights can't be freed meanwhile."""
@@ -223,6 +225,7 @@ class LlamaLLM:
             lambda: stop_event.is_set() or self._closed.is_set(),
             loaded.prefixes,
             loaded.marker.find(request, prompt),
+            loaded.plans.constraint(request, may_think=wants_thinking(request)),
         )
         try:
             yield from generation.run()
@@ -243,6 +246,7 @@ class LlamaLLM:
         with self._guard:
             if self._loaded is not None:
                 self._loaded.prefixes.close()
+                self._loaded.plans.close()
             self._loaded = None
             if self._finalizer is not None:
                 self._finalizer()
@@ -258,7 +262,11 @@ class LlamaLLM:
                 self._finalizer.atexit = False  # a daemon thread may still be inside llama.cpp then
                 prompter = _prompter(engine, self._template, self.header, self._format, self._quirks)
                 self._loaded = _Loaded(
-                    engine, prompter, self._prefixes(engine), Marker(prompter, history=not engine.can_roll_back)
+                    engine,
+                    prompter,
+                    self._prefixes(engine),
+                    Marker(prompter, history=not engine.can_roll_back),
+                    Plans(prompter.vocabulary, self._format, constrain=self._constrain_tools),
                 )
                 self._stats = replace(
                     self._stats, load_s=engine.load_s, threads=engine.threads, chunk_tokens=engine.chunk_tokens
@@ -274,6 +282,7 @@ class _Loaded:
     prompter: Prompter
     prefixes: Prefixes
     marker: Marker
+    plans: Plans
 
 
 def _prompter(

@@ -26,6 +26,11 @@ _TURNS_KEPT: Final = 4
 _THINKING_OFF: Final = frozenset({None, "", "off", "none"})
 
 
+def wants_thinking(request: LLMRequest) -> bool:
+    """Whether the model is asked to reason first."""
+    return request.thinking_level not in _THINKING_OFF
+
+
 class Guard:
     """Takes markers out of texts, and puts them back where they can do no harm.
 
@@ -111,7 +116,7 @@ class Prompter:
         text = self._template.render(
             chat,
             self._adapter.adapt([], tools)[1],
-            thinking=None if request.thinking_level in _THINKING_OFF else request.thinking_level,
+            thinking=request.thinking_level if wants_thinking(request) else None,
             bos=self._bos,
             eos=self._eos,
         )

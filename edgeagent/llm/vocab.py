@@ -27,7 +27,7 @@ class Vocabulary:
 
     def __init__(self, vocab: Any, shown: Sequence[str] = ()) -> None:
         self._llama: Any = native.library()
-        self._vocab = vocab
+        self.pointer = vocab
         self.size: int = self._llama.llama_vocab_n_tokens(vocab)
         self._control: set[int] = set()
         markers: dict[str, int] = {}
@@ -62,11 +62,11 @@ class Vocabulary:
         data = text.encode("utf-8", errors="replace")
         room = len(data) + 2
         buffer = (self._llama.llama_token * room)()
-        count = self._llama.llama_tokenize(self._vocab, data, len(data), buffer, room, False, markers)
+        count = self._llama.llama_tokenize(self.pointer, data, len(data), buffer, room, False, markers)
         if count < 0:
             room = -count
             buffer = (self._llama.llama_token * room)()
-            count = self._llama.llama_tokenize(self._vocab, data, len(data), buffer, room, False, markers)
+            count = self._llama.llama_tokenize(self.pointer, data, len(data), buffer, room, False, markers)
         return list(buffer[:count])
 
     def plain(self, marker: str) -> list[int]:
@@ -82,7 +82,7 @@ class Vocabulary:
         """Whether this token ends a generation."""
         end = self._ends.get(token)
         if end is None:
-            end = self._ends[token] = bool(self._llama.llama_vocab_is_eog(self._vocab, token))
+            end = self._ends[token] = bool(self._llama.llama_vocab_is_eog(self.pointer, token))
         return end
 
     def piece(self, token: int) -> bytes:
@@ -99,8 +99,8 @@ class Vocabulary:
 
     def _bytes(self, token: int) -> bytes:
         buffer = ctypes.create_string_buffer(_PIECE_BYTES)
-        count = self._llama.llama_token_to_piece(self._vocab, token, buffer, _PIECE_BYTES, 0, True)
+        count = self._llama.llama_token_to_piece(self.pointer, token, buffer, _PIECE_BYTES, 0, True)
         if count < 0:
             buffer = ctypes.create_string_buffer(-count)
-            count = self._llama.llama_token_to_piece(self._vocab, token, buffer, -count, 0, True)
+            count = self._llama.llama_token_to_piece(self.pointer, token, buffer, -count, 0, True)
         return bytes(buffer.raw[: max(count, 0)])

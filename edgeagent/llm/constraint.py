@@ -1,0 +1,157 @@
+"""Keeps a reply to a grammar where it matters: from the opener of a call on, or from its beginning.
+
+Every token is shown to it after it was sampled and before it is committed. Outside of calls it only looks for an
+opener in the text, which costs nothing to speak of. At an opener the grammar begins, with the tokens of which the
+opener consists; where the grammar refuses a token, the likeliest one that it allows takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from edgeagent.llm import thinking
+from edgeagent.llm.engine import Logits
+from edgeagent.llm.gate import StreamGate
+from edgeagent.llm.grammar import Grammar
+from edgeagent.llm.schema import quoted
+from edgeagent.llm.vocab import Vocabulary
+
+_ROOT: Final = "root ::= "
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a reply has to obey.
+
+    Attributes:
+        rules: The grammar; the expression of its root is what a call, or the reply, looks like.
+        openers: Texts with which a call begins, wherever they stand.
+        start_openers: Characters with which one begins at the reply's start.
+        whole: The grammar begins with the reply, not with an opener.
+        ends: And what is whole then is all of it, unless it was a call.
+        may_think: Reasoning may come first.
+    """
+
+    rules: str
+    openers: tuple[str, ...] = ()
+    start_openers: tuple[str, ...] = ()
+    whole: bool = False
+    ends: bool = False
+    may_think: bool = False
+
+
+class Constraint:
+    """The plan of one reply, in the thread that generates it."""
+
+    def __init__(self, plan: Plan, vocabulary: Vocabulary, grammar: Grammar) -> None:
+        """Make one.
+
+        Args:
+            plan: What to obey.
+            vocabulary: The model's.
+            grammar: The plan's rules, before their first token; it is copied.
+        """
+        self._plan = plan
+        self._vocabulary = vocabulary
+        self._pristine = grammar
+        self._grammar: Grammar | None = None
+        self._waiting = plan.whole
+        self._text = ""  # since the grammar began
+        self._tail: list[tuple[int, str]] = []  # the last tokens, which may hold the beginning of an opener
+        self._longest = max(map(len, plan.openers), default=0)
+        self.complete = False
+        """The reply is all that was asked for."""
+
+    @property
+    def active(self) -> bool:
+        """Whether the grammar has a say now."""
+        return self._grammar is not None
+
+    def admit(self, token: int, logits: Logits, gate: StreamGate) -> int:
+        """The token to commit: this one, or the likeliest that the grammar allows."""
+        if self._grammar is not None:
+            return self._follow(self._grammar, token, logits)
+        if gate.thinking:
+            self._tail.clear()
+            return token
+        piece = self._vocabulary.piece(token).decode("utf-8", errors="replace")
+        if self._waiting:
+            if self._plan.may_think and self._may_open_thinking(piece):
+                return token
+            self._waiting = False
+            self._grammar = self._pristine.clone()
+            return self._follow(self._grammar, token, logits)
+        return self._watch(token, piece, logits, gate)
+
+    def free(self) -> None:
+        """Give the memory back; again does nothing."""
+        if self._grammar is not None:
+            self._grammar.free()
+            self._grammar = None
+
+    def _watch(self, token: int, piece: str, logits: Logits, gate: StreamGate) -> int:
+        """Begin the grammar if this token completes an opener."""
+        self._tail.append((token, piece))
+        text = "".join(part for _, part in self._tail)
+        found = [at for at in (text.find(opener) for opener in self._plan.openers) if at >= 0]
+        if not found and gate.at_start and piece.lstrip().startswith(self._plan.start_openers):
+            self._tail = [(token, piece)]
+            found = [len(piece) - len(piece.lstrip())]
+        if not found:
+            while len(text) - len(self._tail[0][1]) >= self._longest:
+                text = text[len(self._tail.pop(0)[1]) :]
+                if not self._tail:
+                    break
+            return token
+        begins = min(found)
+        while begins >= len(self._tail[0][1]):
+            begins -= len(self._tail.pop(0)[1])
+        before = [known for known, _ in self._tail[:-1]]
+        self._grammar = self._begin(self._tail[0][1][:begins], before)
+        self._tail = []
+        return token if self._grammar is None else self._follow(self._grammar, token, logits)
+
+    def _begin(self, prefix: str, tokens: Sequence[int]) -> Grammar | None:
+        """The grammar after these tokens, of which the first has other text in front; None if it has no such way."""
+        if prefix:
+            root, _, rest = self._plan.rules.partition("\n")
+            body = f"{_ROOT}{quoted(prefix)} ({root.removeprefix(_ROOT)})\n{rest}"
+            grammar = Grammar(self._vocabulary.pointer, body)
+        else:
+            grammar = self._pristine.clone()
+        for token in tokens:
+            if not grammar.allows(token):
+                grammar.free()
+                return None
+            grammar.accept(token)
+        return grammar
+
+    def _follow(self, grammar: Grammar, token: int, logits: Logits) -> int:
+        """The token that goes on, and what it leads to."""
+        if not grammar.allows(token):
+            picked = grammar.pick(logits)
+            if picked is None:  # no token of this vocabulary goes on
+                self.free()
+                return token
+            token = picked
+        if self._vocabulary.is_end(token):
+            self.free()
+            return token
+        grammar.accept(token)
+        self._text += self._vocabulary.piece(token).decode("utf-8", errors="replace")
+        if grammar.may_end:
+            called = self._text.lstrip().startswith(self._plan.openers) if self._plan.openers else False
+            self.complete = self._plan.ends and not called
+            self._text = ""
+            self.free()
+        return token
+
+    def _may_open_thinking(self, piece: str) -> bool:
+        self._text += piece
+        begun = self._text.lstrip()
+        may = any(opens.startswith(begun) or begun.startswith(opens) for opens in thinking.OPENS)
+        if not may:
+            self._text = ""
+        return may
