@@ -24,6 +24,7 @@ from edgeagent.llm import LLM
 from edgeagent.session import Session
 
 if TYPE_CHECKING:
+    from edgeagent.llm.llama import LlamaLLM
     from edgeagent.robot import HouseRobot
 
 _log = logging.getLogger(__name__)
@@ -37,6 +38,20 @@ _CLOSE_S: Final = 5.0
 """How long the end waits for a model or a tool that does not stop."""
 
 Subscriber = Callable[[events.Event], object]
+
+
+def configured_llm(config: Config) -> LlamaLLM:
+    """The model of the settings; its weights are not loaded yet.
+
+    Raises:
+        ConfigError: A setting of the engine is wrong.
+        ModelError: The model can't be used.
+    """
+    from edgeagent.llm.llama import LlamaLLM
+    from edgeagent.llm.settings import EngineSettings
+
+    engine = {name: value for name, value in config.engine.items() if name != "context_window"}
+    return LlamaLLM(config.model, context_window=config.engine.get("context_window"), settings=EngineSettings(**engine))
 
 
 def build(config: Config, *, live: bool = False) -> App:
@@ -144,9 +159,7 @@ class App:
     def _configured_llm(self) -> LLM:
         """Made once, when it is first asked for: an app may bring its own."""
         if self._llm is None:
-            from edgeagent.llm.llama import LlamaLLM
-
-            self._llm = LlamaLLM(self.config.model)
+            self._llm = configured_llm(self.config)
         return self._llm
 
     def _make_house(self) -> None:

@@ -10,8 +10,8 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,6 +42,8 @@ class Config:
     """Of one reply of the model; None leaves it to the agent."""
     temperature: float | None = None
     """0 always takes the likeliest token; None leaves it to the agent."""
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    """How the engine uses the machine: what was set of the table [engine], by the names of its settings."""
     given: frozenset[str] = frozenset()
     """Names of the settings that somebody set."""
 
@@ -80,8 +82,39 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "temperature": _Setting(
         variable="EDGEAGENT_TEMPERATURE", flag=None, kind="number", low=0, high=5, what="from 0 to 5"
     ),
+    "engine.context_window": _Setting(
+        variable="EDGEAGENT_CONTEXT_WINDOW", flag=None, kind="integer", low=512, high=10_000_000, what="512 or more"
+    ),
+    "engine.threads": _Setting(
+        variable="EDGEAGENT_THREADS", flag=None, kind="integer", low=1, high=1024, what="1 or more"
+    ),
+    "engine.batch_threads": _Setting(
+        variable="EDGEAGENT_BATCH_THREADS", flag=None, kind="integer", low=1, high=1024, what="1 or more"
+    ),
+    "engine.chunk_tokens": _Setting(
+        variable="EDGEAGENT_CHUNK_TOKENS", flag=None, kind="integer", low=1, high=65536, what="1 or more"
+    ),
+    "engine.kv_type": _Setting(variable="EDGEAGENT_KV_TYPE", flag=None, kind="text"),
+    "engine.flash_attention": _Setting(variable="EDGEAGENT_FLASH_ATTENTION", flag=None, kind="text"),
+    "engine.gpu_layers": _Setting(
+        variable="EDGEAGENT_GPU_LAYERS", flag=None, kind="integer", low=-1, high=10_000, what="-1 (all) or more"
+    ),
+    "engine.mmap": _Setting(variable="EDGEAGENT_MMAP", flag=None, kind="boolean"),
+    "engine.mlock": _Setting(variable="EDGEAGENT_MLOCK", flag=None, kind="boolean"),
+    "engine.prefix_memory_mb": _Setting(
+        variable="EDGEAGENT_PREFIX_MEMORY_MB", flag=None, kind="integer", low=0, high=1_000_000, what="0 or more"
+    ),
+    "engine.prefix_file": _Setting(variable="EDGEAGENT_PREFIX_FILE", flag=None, kind="boolean"),
 }
-_KINDS: Final = {"text": "a text", "path": "a path", "number": "a number", "integer": "a whole number"}
+_TABLES: Final = ("engine",)
+_WORDS: Final = {"true": True, "false": False, "1": True, "0": False}
+_KINDS: Final = {
+    "boolean": "true or false",
+    "text": "a text",
+    "path": "a path",
+    "number": "a number",
+    "integer": "a whole number",
+}
 
 
 def load_config(
@@ -107,7 +140,9 @@ def load_config(
         flag = (flags or {}).get(name)
         if flag is not None:
             values[name] = _checked(setting, flag, setting.flag or name, Path())
-    return Config(**values, given=frozenset(values))
+    engine = {name.partition(".")[2]: value for name, value in values.items() if name.startswith("engine.")}
+    top = {name: value for name, value in values.items() if "." not in name}
+    return Config(**top, engine=engine, given=frozenset(values))
 
 
 def _users_file() -> Path | None:
@@ -128,7 +163,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     except RecursionError:
         raise ConfigError(f"{path}: nested too deeply") from None
     values: dict[str, Any] = {}
-    for key, value in table.items():
+    for key, value in _flat(table):
         setting = _SETTINGS.get(key)
         if setting is None:
             raise ConfigError(f"{path}:{line_of_key(text, key)}: there is no setting {key!r}; {_hint(key)}")
@@ -137,6 +172,15 @@ def _from_file(path: Path) -> dict[str, Any]:
         except ConfigError as error:
             raise ConfigError(f"{path}:{line_of_key(text, key)}: {error}") from None
     return values
+
+
+def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The keys of a file; those of a table of ours as TABLE.KEY."""
+    for key, value in table.items():
+        if key in _TABLES and isinstance(value, dict):
+            yield from ((f"{key}.{inner}", item) for inner, item in value.items())
+        else:
+            yield key, value
 
 
 def _read(path: Path) -> str:
@@ -154,7 +198,7 @@ def _hint(key: str) -> str:
 
 
 def line_of_key(text: str, key: str) -> int:
-    """The line, from 1, of the statement that brings a top-level key into a valid TOML document.
+    """The line, from 1, of the statement that brings a key, such as "model" or "engine.threads", into a TOML document.
 
     Statements of TOML stand one after the other, so a document that is cut after one is a document too: the key comes
     with the first cut that parses and has it, and its statement begins after the last cut before that parses.
@@ -166,7 +210,7 @@ def line_of_key(text: str, key: str) -> int:
             table = tomllib.loads("\n".join(lines[:count]))
         except tomllib.TOMLDecodeError:
             continue  # in the middle of a value of several lines
-        if key in table:
+        if key in dict(_flat(table)):
             return begin
         begin = count + 1
     return begin
@@ -180,6 +224,8 @@ def _parsed(setting: _Setting, text: str) -> object:
                 return float(text)
             case "integer":
                 return int(text)
+            case "boolean":
+                return _WORDS.get(text.lower(), text)
     except ValueError:
         pass
     return text
@@ -192,6 +238,8 @@ def _checked(setting: _Setting, value: object, where: str, folder: Path) -> obje
         ConfigError: It is of the wrong type or out of range.
     """
     match setting.kind, value:
+        case "boolean", bool():
+            return value
         case "text" | "path", str() | Path() if str(value):
             return _located(setting, str(value), folder)
         case ("number", float() | int()) | ("integer", int()) if not isinstance(value, bool):

@@ -28,6 +28,7 @@ LAYERS = (
     "testing",
     "config",
     "app",
+    "doctor",
     "cli",
     "__main__",
 )
@@ -39,6 +40,7 @@ ONLY = {
     "robot": {"errors", "messages", "tools"},
     "testing": {"errors", "messages", "events", "llm", "agent"},
     "config": {"errors"},
+    "doctor": {"errors", "messages", "llm"},
 }
 # What takes long to load or needs a device; `import edgeagent` and text without a model do without.
 HEAVY = {"llama_cpp", "numpy", "torch", "gguf", "tokenizers", "sounddevice", "soxr", "pocketsphinx", "webrtcvad"}

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent import __version__
-from edgeagent.cli import ask, chat
+from edgeagent.cli import ask, chat, doctor
 
 _EPILOG: Final = """\
 [bold]Examples[/]
@@ -17,6 +17,8 @@ _EPILOG: Final = """\
 [cyan]edgeagent ask "go to the kitchen"[/]  one request
 
 [cyan]edgeagent chat --app examples/my_robot.py[/]  your own robot
+
+[cyan]edgeagent doctor[/]  what this machine has, and how fast the model is on it
 """
 
 commands = typer.Typer(
@@ -31,6 +33,7 @@ commands = typer.Typer(
 )
 commands.command("chat", epilog=chat.EPILOG)(chat.chat)
 commands.command("ask", epilog=ask.EPILOG)(ask.ask)
+commands.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
 
 
 def main() -> None:

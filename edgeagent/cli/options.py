@@ -53,12 +53,12 @@ Seed = Annotated[
 def settings(
     file: Path | None,
     *,
-    model: str | None,
-    app: Path | None,
-    deadline: float | None,
-    log: Path | None,
-    speed: float | None,
-    seed: int | None,
+    model: str | None = None,
+    app: Path | None = None,
+    deadline: float | None = None,
+    log: Path | None = None,
+    speed: float | None = None,
+    seed: int | None = None,
 ) -> Config:
     """The settings of a command: its options over the environment over the file.
 

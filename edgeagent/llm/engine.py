@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -22,12 +21,14 @@ import numpy as np
 from edgeagent.errors import ModelError
 from edgeagent.llm import native
 from edgeagent.llm.gguf import Header
+from edgeagent.llm.settings import KV_TYPES, EngineSettings, check_memory, choose
 
 _SEQUENCE: Final = 0
 _ABORTED: Final = 2  # llama_decode: the failed micro-batch is rolled back, the earlier ones stay
 _TOP_K: Final = 40
 _TOP_P: Final = 0.95
 _MIN_P: Final = 0.05
+_FLASH_ATTENTION: Final = {"auto": -1, "off": 0, "on": 1}  # llama.h, enum llama_flash_attn_type
 _WATCH_S: Final = 0.004  # an event has no way to call back; a hundredth of what a Pi needs for a small chunk
 
 Blob = np.ndarray[tuple[int], np.dtype[np.uint8]]
@@ -37,32 +38,14 @@ Logits = np.ndarray[tuple[int], np.dtype[np.float32]]
 """One number for each token of the vocabulary."""
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """How the engine uses the machine. None leaves the choice to what was measured (docs/engine.md)."""
-
-    threads: int | None = None
-    """Threads of a decode. At or over the free cores a token can take a hundred times as long."""
-    chunk_tokens: int | None = None
-    """Prompt tokens evaluated between two looks at the stop event."""
-    gpu_layers: int = -1
-    """Layers on the GPU, where llama.cpp was built with one; -1 is all."""
-    prefix_memory_mb: int | None = None
-    """Memory for what other agents' prompts need; 0 keeps nothing of them."""
-    prefix_file: bool = True
-    """Keep an agent's prefix in a file of the user's cache folder, so that the next start is warm."""
-    prefix_file_after_s: float = 1.0
-    """Not for a prefix that is evaluated faster than this: a memory card wears out."""
-
-
 class Engine:
     """A model's weights and its context. Loads in the constructor."""
 
     def __init__(self, header: Header, context_tokens: int, settings: EngineSettings) -> None:
         self._llama: Any = native.library()
-        self.threads = settings.threads or default_threads()
-        self.chunk_tokens = settings.chunk_tokens or CHUNK_TOKENS
-        self._gpu_layers = settings.gpu_layers
+        self.chosen = choose(settings, context_tokens)
+        self.chunk_tokens = self.chosen.chunk_tokens
+        check_memory(header, context_tokens, self.chosen)
         self.evaluated: list[int] = []
         """The ids whose keys and values are in sequence 0."""
         self._model: Any = None
@@ -72,17 +55,18 @@ class Engine:
         self._flag = (ctypes.c_ubyte * 2)()
         before_s = time.perf_counter()
         try:
-            self._load(header, context_tokens, settings)
+            self._load(header, context_tokens)
         except ModelError:
             self.free()
             raise
         self.load_s = time.perf_counter() - before_s
 
-    def _load(self, header: Header, context_tokens: int, settings: EngineSettings) -> None:
-        llama = self._llama
+    def _load(self, header: Header, context_tokens: int) -> None:
+        llama, chosen = self._llama, self.chosen
         with native.complaints() as errors:
             params = llama.llama_model_default_params()
-            params.n_gpu_layers = settings.gpu_layers
+            params.n_gpu_layers = chosen.gpu_layers
+            params.use_mmap, params.use_mlock = chosen.mmap, chosen.mlock
             params.use_extra_bufts = not native.has_amx()
             self._model = llama.llama_model_load_from_file(os.fsencode(header.path), params)
             if not self._model:
@@ -91,8 +75,10 @@ class Engine:
                 raise ModelError(f"{header.path} ({header.architecture}) can't write text: choose a chat model")
             options = llama.llama_context_default_params()
             options.n_ctx = context_tokens
-            options.n_batch = options.n_ubatch = min(self.chunk_tokens, context_tokens)
-            options.n_threads = options.n_threads_batch = self.threads
+            options.n_batch = options.n_ubatch = chosen.chunk_tokens
+            options.n_threads, options.n_threads_batch = chosen.threads, chosen.batch_threads
+            options.type_k = options.type_v = KV_TYPES[chosen.kv_type]
+            options.flash_attn_type = _FLASH_ATTENTION[chosen.flash_attention]
             options.abort_callback = ctypes.cast(ctypes.CDLL(None).strlen, llama.ggml_abort_callback)
             options.abort_callback_data = ctypes.cast(self._flag, ctypes.c_void_p)
             self._context = llama.llama_init_from_model(self._model, options)
@@ -125,7 +111,11 @@ class Engine:
     @property
     def identity(self) -> dict[str, object]:
         """What a snapshot depends on beside the model file and the ids."""
-        return {"llama_cpp": version("llama-cpp-python"), "machine": platform.machine(), "gpu_layers": self._gpu_layers}
+        return {
+            "llama_cpp": version("llama-cpp-python"),
+            "machine": platform.machine(),
+            **self.chosen.identity(),
+        }
 
     def cut(self, count: int) -> int:
         """Forget all but the first ``count`` ids; gives how many are left.
@@ -272,12 +262,3 @@ def _pointer(blob: Blob) -> Any:
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
     """How many items the two begin with in common."""
     return next((i for i, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
-
-
-#: Prompt tokens between two looks at the stop event (docs/engine.md has the measurement).
-CHUNK_TOKENS: Final = 64
-
-
-def default_threads() -> int:
-    """A thread for each physical core, with one core left to audio and the app: a full machine stalls every token."""
-    return max(1, min(native.physical_cores(), native.usable_cores() - 1))

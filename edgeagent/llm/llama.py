@@ -21,7 +21,7 @@ from edgeagent.errors import ModelError
 from edgeagent.llm import native, thinking
 from edgeagent.llm.catalog import find_model
 from edgeagent.llm.detect import detect_format
-from edgeagent.llm.engine import Engine, EngineSettings
+from edgeagent.llm.engine import Engine
 from edgeagent.llm.gate import StreamGate
 from edgeagent.llm.generation import Generation, Sampling
 from edgeagent.llm.gguf import Header, read_header
@@ -34,6 +34,7 @@ from edgeagent.llm.prefix_files import PrefixFiles, fingerprint
 from edgeagent.llm.prefixes import Prefixes
 from edgeagent.llm.prompt import Prompter, wants_thinking
 from edgeagent.llm.quirks import Adapter, Quirks, probe, write_granite, write_hermes, write_pythonic
+from edgeagent.llm.settings import Chosen, EngineSettings
 from edgeagent.llm.template import ChatTemplate
 from edgeagent.llm.types import End, LLMEvent, LLMRequest, drain
 from edgeagent.llm.vocab import Vocabulary
@@ -41,7 +42,6 @@ from edgeagent.messages import Message
 
 DEFAULT_CONTEXT_TOKENS: Final = 4096
 MIN_CONTEXT_TOKENS: Final = 512
-PREFIX_MEMORY_MB: Final = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +52,8 @@ class LlamaStats:
     context_window: int
     threads: int = 0
     chunk_tokens: int = 0
+    chosen: Chosen | None = None
+    """The engine's settings; None until the weights are loaded."""
     load_s: float = 0.0
     """0 until the weights are loaded."""
     resident_bytes: int = 0
@@ -234,13 +236,12 @@ class LlamaLLM:
 
     def _prefixes(self, engine: Engine) -> Prefixes:
         settings = self._settings
-        memory_mb = PREFIX_MEMORY_MB if settings.prefix_memory_mb is None else settings.prefix_memory_mb
         files = None
         if settings.prefix_file:
             identity = fingerprint(self.path) | engine.identity
             folder = Path(platformdirs.user_cache_dir("edgeagent")) / "prefixes"
             files = PrefixFiles(folder, identity, worth_s=settings.prefix_file_after_s)
-        return Prefixes(engine, memory_mb << 20, files)
+        return Prefixes(engine, engine.chosen.prefix_memory_bytes, files)
 
     def _free(self) -> None:
         with self._guard:
@@ -269,7 +270,11 @@ class LlamaLLM:
                     Plans(prompter.vocabulary, self._format, constrain=self._constrain_tools),
                 )
                 self._stats = replace(
-                    self._stats, load_s=engine.load_s, threads=engine.threads, chunk_tokens=engine.chunk_tokens
+                    self._stats,
+                    load_s=engine.load_s,
+                    threads=engine.chosen.threads,
+                    chunk_tokens=engine.chunk_tokens,
+                    chosen=engine.chosen,
                 )
             return self._loaded
 

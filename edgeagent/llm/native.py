@@ -171,6 +171,20 @@ def physical_cores() -> int:
     return min(len(siblings), usable_cores())
 
 
+def available_bytes() -> int:
+    """Memory that a process could still take: what the system has free, and what the limit of its container leaves."""
+    try:
+        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
+        free = int(lines["MemAvailable"].split()[0]) << 10
+    except (OSError, ValueError, KeyError):
+        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # not Linux: all there is
+    try:
+        limit, used = (Path(f"/sys/fs/cgroup/memory.{what}").read_text(encoding="ascii") for what in ("max", "current"))
+        return free if limit.strip() == "max" else max(0, min(free, int(limit) - int(used)))
+    except (OSError, ValueError):
+        return free  # no cgroup v2
+
+
 def resident_bytes() -> int:
     """Memory of this process that is in RAM now."""
     try:

@@ -1,4 +1,4 @@
-"""``scripts/bench parsers``: a million mutated replies through the gate and every tool-call format; it ends at a fault."""
+"""``scripts/bench parsers``: a million mutated replies through the gate and every format; it ends at a fault."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def configured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the configured models that were made; they are scripted."""
     made: list[str] = []
 
-    def make(model: str) -> ScriptedLLM:
+    def make(model: str, **settings: object) -> ScriptedLLM:
         made.append(model)
         return ScriptedLLM("from the configured model", name=model)
 

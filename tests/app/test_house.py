@@ -23,7 +23,7 @@ def house(monkeypatch: pytest.MonkeyPatch) -> Build:
     """Builds the app on a scripted model."""
 
     def make(*replies: Any, live: bool = False, **settings: Any) -> App:
-        monkeypatch.setattr("edgeagent.llm.llama.LlamaLLM", lambda model: ScriptedLLM(*replies, name=model))
+        monkeypatch.setattr("edgeagent.llm.llama.LlamaLLM", lambda model, **settings: ScriptedLLM(*replies, name=model))
         return build(Config(**{"speed": 1000.0, **settings}), live=live)
 
     return make

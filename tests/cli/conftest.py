@@ -42,7 +42,7 @@ def answer(request):
     known = {tool.name for tool in request.tools}
     return [call(name, **json.loads(arguments or "{}"))] if name in known else "heard " + last.text
 
-llama.LlamaLLM = lambda model: ScriptedLLM(*[answer] * 1000, name=model)
+llama.LlamaLLM = lambda model, **settings: ScriptedLLM(*[answer] * 1000, name=model)
 """
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b[=>]|\x1b\][^\x07]*\x07")

@@ -168,3 +168,26 @@ def test_the_line_of_a_key_is_found_whatever_stands_around_it(data: st.DataObjec
     text = "\n".join([*before, wanted]) + after
     expected = sum(item.count("\n") + 1 for item in before) + 1
     assert line_of_key(text, "wanted") == expected
+
+
+def test_the_engines_table_has_its_own_keys(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text('model = "nano"\n[engine]\nthreads = 3\nmlock = true\nkv_type = "q8_0"\n')
+    config = load_config(file, environ={"EDGEAGENT_THREADS": "2", "EDGEAGENT_PREFIX_FILE": "false"})
+    assert config.engine == {"threads": 2, "mlock": True, "kv_type": "q8_0", "prefix_file": False}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "word"),
+    [
+        ("[engine]\nthread = 3\n", 2, "engine.threads"),
+        ("seed = 1\n[engine]\n\nthreads = 0\n", 4, "1 or more"),
+        ("[engine]\nmlock = 1\n", 2, "true or false"),
+        ("engine = 3\n", 1, "engine"),
+    ],
+)
+def test_a_mistake_in_the_engines_table_is_told_with_its_line(tmp_path: Path, text: str, line: int, word: str) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=rf":{line}: .*{word}"):
+        load_config(file, environ={})

@@ -1,0 +1,79 @@
+"""``edgeagent doctor``: what this machine has, and what works on it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from edgeagent.cli import exits, options, streams
+from edgeagent.cli.streams import Tone, toned
+from edgeagent.cli.text import printable
+
+if TYPE_CHECKING:
+    from edgeagent.doctor import Section, Status
+
+EPILOG: Final = """\
+[bold]Examples[/]
+
+[cyan]edgeagent doctor[/]  this machine, and the embedded model
+
+[cyan]edgeagent doctor --model qwen3-0.6b[/]  another model
+
+[cyan]edgeagent doctor --json > report.json[/]  for a bug report
+
+[bold]Exit code[/]
+
+0 all is well · 2 wrong settings · 3 something does not work
+"""
+_MARKS: Final[dict[Status, tuple[str, Tone]]] = {
+    "ok": ("ok", "dim"),
+    "note": ("note", "warning"),
+    "problem": ("PROBLEM", "error"),
+}
+_NAME: Final = 17
+_MARK: Final = 9
+_LEAST_WIDTH: Final = 30
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    model: options.Model = None,
+    config: options.ConfigFile = None,
+) -> None:
+    """Look at the machine and the engine: what is there, what was chosen, how fast it is."""
+    with exits.guarded():
+        from edgeagent.app import configured_llm
+        from edgeagent.doctor import Report, examine
+        from edgeagent.doctor.engine import engine
+        from edgeagent.doctor.machine import machine
+
+        settings = options.settings(config, model=model)
+        sections: list[Section] = []
+        for section in examine([("machine", machine), ("engine", lambda: engine(lambda: configured_llm(settings)))]):
+            sections.append(section)
+            if not as_json:
+                _show(section)
+        report = Report(tuple(sections))
+        if as_json:
+            typer.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+    if report.problems:
+        raise typer.Exit(exits.MODEL)
+
+
+def _show(section: Section) -> None:
+    colour = streams.coloured(sys.stdout)
+    width = max(shutil.get_terminal_size().columns - _NAME - _MARK - 2, _LEAST_WIDTH)
+    typer.echo(toned(section.name, "bold", colour=colour))
+    for row in section.rows:
+        mark, tone = _MARKS[row.status]
+        lines = textwrap.wrap(printable(row.found), width) or [""]
+        lines += textwrap.wrap(f"→ {row.advice}", width) if row.advice else []
+        for i, line in enumerate(lines):
+            left = f"{row.name:<{_NAME}}" if i == 0 else " " * _NAME
+            shown = toned(f"{mark:<{_MARK}}", tone, colour=colour) if i == 0 else " " * _MARK
+            typer.echo(f"  {left}{shown}{line}")

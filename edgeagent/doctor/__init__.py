@@ -1,0 +1,5 @@
+"""What this machine has and what of edgeagent works on it, as a report; every room's part is a section of its own."""
+
+from edgeagent.doctor.report import Report, Row, Section, Status, examine
+
+__all__ = ["Report", "Row", "Section", "Status", "examine"]
