@@ -19,6 +19,7 @@ from edgeagent.llm.schema import quoted
 from edgeagent.llm.vocab import Vocabulary
 
 _ROOT: Final = "root ::= "
+_CALL_ENDS: Final = (">", "}", "]")  # of every format
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Constraint:
         self._waiting = plan.whole
         self._text = ""  # since the grammar began
         self._tail: list[tuple[int, str]] = []  # the last tokens, which may hold the beginning of an opener
+        self._firsts = tuple({opener[0] for opener in plan.openers} | set(plan.start_openers))
         self._longest = max(map(len, plan.openers), default=0)
         self.complete = False
         """The reply is all that was asked for."""
@@ -83,6 +85,8 @@ class Constraint:
             self._waiting = False
             self._grammar = self._pristine.clone()
             return self._follow(self._grammar, token, logits)
+        if not self._tail and not any(first in piece for first in self._firsts):
+            return token
         return self._watch(token, piece, logits, gate)
 
     def free(self) -> None:
@@ -141,7 +145,7 @@ class Constraint:
             return token
         grammar.accept(token)
         self._text += self._vocabulary.piece(token).decode("utf-8", errors="replace")
-        if grammar.may_end:
+        if (self._plan.ends or self._text.endswith(_CALL_ENDS)) and grammar.may_end:
             called = self._text.lstrip().startswith(self._plan.openers) if self._plan.openers else False
             self.complete = self._plan.ends and not called
             self._text = ""

@@ -7,6 +7,7 @@ likeliest, then among all. Whoever calls it holds the inference lock.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 from typing import Any, Final
 
@@ -40,17 +41,20 @@ class Grammar:
         self._sampler: Any = sampler
         end = self._llama.llama_vocab_eos(vocab)
         self._end: int = end if end >= 0 else self._llama.llama_vocab_eot(vocab)
+        self._one = self._llama.llama_token_data()
+        self._ask = self._array(ctypes.pointer(self._one), 1)
 
     def clone(self) -> Grammar:
         """Another state of the same grammar, where this one is now."""
-        other = object.__new__(Grammar)
-        other._llama, other._end = self._llama, self._end
+        other = copy.copy(self)
         other._sampler = self._llama.llama_sampler_clone(self._sampler)
         return other
 
     def allows(self, token: int) -> bool:
         """Whether the text may go on with this token; an end of turn only where the text may end."""
-        return bool(np.isfinite(self._masked(np.array([token]), np.zeros(1, np.float32))[0]))
+        self._one.id, self._one.logit = token, 0.0
+        self._llama.llama_sampler_apply(self._sampler, self._ask)
+        return bool(self._one.logit == 0.0)
 
     @property
     def may_end(self) -> bool:
@@ -79,11 +83,14 @@ class Grammar:
 
     def _masked(self, tokens: np.ndarray[Any, Any], logits: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The logits of these tokens, minus infinity where the grammar refuses."""
-        llama = self._llama
         data = np.empty(tokens.size, np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)]))
         data["id"], data["logit"], data["p"] = tokens, logits, 0
-        array = llama.llama_token_data_array()
-        array.data = data.ctypes.data_as(ctypes.POINTER(llama.llama_token_data))
-        array.size, array.selected, array.sorted = tokens.size, -1, False
-        llama.llama_sampler_apply(self._sampler, ctypes.byref(array))
+        pointer = data.ctypes.data_as(ctypes.POINTER(self._llama.llama_token_data))
+        self._llama.llama_sampler_apply(self._sampler, self._array(pointer, tokens.size))
         return data["logit"]
+
+    def _array(self, data: Any, size: int) -> Any:
+        """llama.cpp's list of candidates, by reference."""
+        array = self._llama.llama_token_data_array()
+        array.data, array.size, array.selected, array.sorted = data, size, -1, False
+        return ctypes.byref(array)

@@ -17,7 +17,7 @@ from edgeagent.llm.prompt import Prompt, Prompter
 from edgeagent.llm.types import LLMRequest
 from edgeagent.messages import Message
 
-_OPENINGS: Final = ("a", "1", "\n\nB")  # what people may begin with: a letter, a digit, blanks
+_OPENINGS: Final = ("a", "\n1")  # what people may begin with
 _KEPT: Final = 32
 
 

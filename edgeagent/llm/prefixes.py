@@ -48,6 +48,7 @@ class Prefixes:
         self._limit_bytes = limit_bytes
         self._files = files
         self._snapshots: OrderedDict[tuple[Kind, tuple[int, ...]], _Snapshot] = OrderedDict()
+        self._token_s = float("inf")  # what evaluating one takes; unknown yet
         self._agent: tuple[int, ...] | None = None  # whose the live sequence is, told by its prefix
 
     @property
@@ -72,7 +73,7 @@ class Prefixes:
         if not engine.can_roll_back and usable < len(engine.evaluated):
             usable = 0
         if self._agent not in (None, agent) and len(engine.evaluated) - usable > _GAIN:
-            self._keep("live", self._agent, engine.snapshot())
+            self._keep("live", self._agent)
         best, length = self._best(ids)
         if length < marks.prefix and usable < marks.prefix and self._files is not None:
             blob = self._files.read(agent)
@@ -89,20 +90,23 @@ class Prefixes:
         ids, engine, files = prompt.ids, self._engine, self._files
         agent = tuple(ids[: marks.prefix])
         begun_at, begun_s = len(engine.evaluated), time.perf_counter()
-        for_file = files is not None and not files.has(agent)
+        for_file = files is not None and files.is_worth(len(agent) * self._token_s) and not files.has(agent)
         if marks.prefix > begun_at + _GAIN and (for_file or not engine.can_roll_back):
             if not engine.prefill(agent, stopped):
                 return False
             took_s = time.perf_counter() - begun_s
             if not engine.can_roll_back:
-                self._keep("prefix", agent, engine.snapshot())
+                self._keep("prefix", agent)
             if files is not None and for_file and files.is_worth(took_s):
                 files.write(agent, engine.snapshot())
         if marks.history > len(engine.evaluated) and not engine.can_roll_back:
             if not engine.prefill(ids[: marks.history], stopped):
                 return False
-            self._keep("history", agent, engine.snapshot())
-        return engine.prefill(ids, stopped)
+            self._keep("history", agent)
+        done = engine.prefill(ids, stopped)
+        if len(engine.evaluated) - begun_at > _GAIN:
+            self._token_s = (time.perf_counter() - begun_s) / (len(engine.evaluated) - begun_at)
+        return done
 
     def _best(self, ids: Sequence[int]) -> tuple[_Snapshot | None, int]:
         """The snapshot that saves most, and how many ids of the prompt it covers."""
@@ -114,9 +118,12 @@ class Prefixes:
                 best, longest = snapshot, common
         return best, longest
 
-    def _keep(self, kind: Kind, agent: tuple[int, ...], blob: Blob | None) -> None:
+    def _keep(self, kind: Kind, agent: tuple[int, ...], blob: Blob | None = None) -> None:
         """Keep a snapshot of the live sequence, in place of the last one of this kind and agent."""
         self._snapshots.pop((kind, agent), None)
+        if not self._limit_bytes:
+            return
+        blob = self._engine.snapshot() if blob is None else blob
         if blob is None:
             log.warning("llama.cpp can't copy the state of this model: what another agent needs is evaluated again")
             return

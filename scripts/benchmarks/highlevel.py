@@ -16,8 +16,8 @@ _SYSTEM: Final = "Agent {}. " + "Be kind. " * 300
 _TOKENS: Final = 48
 
 
-def rows(path: Path) -> list[tuple[str, str, str]]:
-    """Name, figure and (no) target of each measurement."""
+def opened(path: Path) -> llama_cpp.Llama:
+    """The model in llama-cpp-python's class, with our number of threads."""
     defaults = llama_cpp.llama_model_default_params
 
     def without_amx() -> Any:
@@ -26,7 +26,12 @@ def rows(path: Path) -> list[tuple[str, str, str]]:
         return params
 
     with mock.patch.object(llama_cpp.llama_cpp, "llama_model_default_params", without_amx):
-        llm = llama_cpp.Llama(str(path), n_ctx=4096, n_threads=default_threads(), verbose=False)
+        return llama_cpp.Llama(str(path), n_ctx=4096, n_threads=default_threads(), verbose=False)
+
+
+def rows(path: Path) -> list[tuple[str, str, str]]:
+    """Name, figure and (no) target of each measurement."""
+    llm = opened(path)
 
     def ask(agent: int, text: str) -> tuple[float, float]:
         """Seconds to the first token, and tokens per second after it."""
@@ -45,6 +50,7 @@ def rows(path: Path) -> list[tuple[str, str, str]]:
     again, _ = ask(1, "turn left")
     ask(2, "go to the kitchen")
     back, _ = ask(1, "look right")
+    llm.close()
     return [
         ("create_chat_completion: generation", f"{speed:,.0f} tokens/s", ""),
         ("create_chat_completion: first token of a second turn : of the first", f"{again / cold:.3f}", ""),

@@ -18,6 +18,7 @@ import llama_cpp
 from edgeagent import LlamaLLM, Message, ToolResult
 from edgeagent.app import INSTRUCTIONS
 from edgeagent.llm import LLMRequest, native
+from edgeagent.llm.settings import EngineSettings
 from edgeagent.llm.types import ToolSpec
 from edgeagent.robot.house import HouseRobot
 
@@ -115,13 +116,14 @@ def speeds(llm: LlamaLLM, tools: list[ToolSpec], rounds: int = _ROUNDS) -> dict[
 
     Each command counts with its fastest round: what another program takes from the machine is not the product's cost.
     """
+    llm = LlamaLLM(llm.path, settings=EngineSettings(prefix_memory_mb=0, prefix_file=False))
     llm.load()
     bare = BareLoop(llm.path, llm.context_window, llm.stats.threads)
     fastest: dict[tuple[str, str, str], float] = {}
     tokens: dict[tuple[str, str], int] = {}
     for i in range(rounds * len(_COMMANDS)):
         command = _COMMANDS[i % len(_COMMANDS)]
-        # The number in front makes every prompt new from its beginning: nothing is reused.
+        # The number in front makes every prompt new from its beginning, and a model that keeps no prefixes reuses none.
         request = LLMRequest(
             system=f"{i % 2}. {INSTRUCTIONS}", messages=[Message.user(command)], tools=tools, max_tokens=_TOKENS
         )
@@ -132,13 +134,14 @@ def speeds(llm: LlamaLLM, tools: list[ToolSpec], rounds: int = _ROUNDS) -> dict[
         theirs = bare.run(ids, evaluated)
         for side, seconds in (("ours", ours), ("bare", theirs[:2])):
             for what, took in zip(("prompt", "generation"), seconds, strict=True):
-                key = (side, what, f"{i % 2} {command}")
+                key = (side, what, command)
                 fastest[key] = min(took, fastest.get(key, took))
-        tokens["prompt", f"{i % 2} {command}"] = len(ids)
-        tokens["generation", f"{i % 2} {command}"] = evaluated
+        tokens["prompt", command] = len(ids)
+        tokens["generation", command] = evaluated
         if stats.reused_tokens > _FRESH:
             raise RuntimeError(f"{stats.reused_tokens} tokens were reused, so this compares nothing")
     bare.close()
+    llm.close()
 
     def speed(side: str, what: str) -> float:
         took = sum(seconds for (s, w, _), seconds in fastest.items() if (s, w) == (side, what))
