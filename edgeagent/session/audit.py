@@ -1,0 +1,200 @@
+"""The audit trail: which tools were called, with what, and what came of it. A subscriber to the events of runs.
+
+Called on the threads of runs. A sink that fails is logged once and counted; it never breaks a run.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol
+
+from edgeagent import events
+from edgeagent.errors import ConfigError
+from edgeagent.messages import Status, ToolCall, ToolResult
+from edgeagent.pii import PII, redact_values
+
+logger = logging.getLogger(__name__)
+
+Outcome = Literal["success", "error", "declined", "policy_denied", "cancelled", "timed_out"]
+
+OUTCOMES: Final[dict[Status, Outcome]] = {
+    "ok": "success",
+    "error": "error",
+    "unknown": "error",
+    "invalid": "error",
+    "blocked": "error",
+    "declined": "declined",
+    "denied": "policy_denied",
+    "skipped": "cancelled",
+    "not_run": "cancelled",
+    "interrupted": "cancelled",
+    "timed_out": "timed_out",
+    "outcome_unknown": "cancelled",
+    "detached": "success",
+}
+
+
+class AuditSink(Protocol):
+    """Where the records go. ``emit`` is called on the threads of runs, so it should return soon."""
+
+    def emit(self, record: dict[str, Any], /) -> None: ...
+    def flush(self) -> None:
+        """Called when a run ends."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class AuditTrail:
+    """Makes two records of each call, ``tool_call`` when its body begins and ``tool_result`` when it is over.
+
+    A call that never began has a ``tool_result`` only, with a duration of 0. Every record has the same fields:
+
+    - type: "tool_call" or "tool_result"
+    - t: seconds since 1970 (UTC), as ``time.time()``
+    - session_id, run_id, agent, call_id, tool: names and ids
+    - arguments: an object; or the text that the model wrote, where nobody could read it as one
+    - outcome: success, error, declined, policy_denied, cancelled or timed_out; None in a tool_call
+    - error: what the model was told of a failure; None if it was none
+    - duration_s: of the body, and of the hooks after it; None in a tool_call
+
+    Calls of a sub-agent that runs as a tool are recorded too, under its own run and name.
+
+    Args:
+        sink: An object with ``emit``, ``flush`` and ``close``, or the path of a file of JSON lines to append to.
+        session_id: Stands in every record.
+        pii: ``pii.log`` says what happens to personal data in arguments and errors.
+
+    Raises:
+        ConfigError: The file cannot be opened.
+
+    Attributes:
+        failures: How many records, flushes and closings the sink refused.
+    """
+
+    def __init__(
+        self, sink: AuditSink | str | os.PathLike[str], session_id: str | None = None, *, pii: PII | None = None
+    ) -> None:
+        self.failures = 0
+        self._sink: AuditSink = AuditFile(Path(sink)) if isinstance(sink, str | os.PathLike) else sink
+        self._session_id = session_id
+        self._log_mode = (pii or PII()).log
+        self._began_s: dict[str, float] = {}
+
+    def __call__(self, event: events.Event) -> None:
+        match event:
+            case events.ToolExecutionStart(call=call):
+                self._began_s[call.id] = event.t
+                self._emit("tool_call", event, call)
+            case events.ToolExecutionEnd(call=call, result=result):
+                began_s = self._began_s.pop(call.id, event.t)
+                self._emit("tool_result", event, call, result, event.t - began_s)
+            case events.ToolExecutionUpdate(update=events.Event() as inner):
+                self(inner)
+            case events.AgentEnd():
+                self._guarded(self._sink.flush)
+
+    def close(self) -> None:
+        """Closes the sink."""
+        self._guarded(self._sink.close)
+
+    def _emit(
+        self,
+        kind: Literal["tool_call", "tool_result"],
+        event: events.Event,
+        call: ToolCall,
+        result: ToolResult | None = None,
+        duration_s: float | None = None,
+    ) -> None:
+        def emit() -> None:
+            arguments = call.arguments if call.raw is None else call.raw
+            error = result.text if result is not None and result.is_error else None
+            shown = self._private({"arguments": arguments, "error": error}, call)
+            self._sink.emit(
+                {
+                    "type": kind,
+                    "t": time.time(),
+                    "session_id": self._session_id,
+                    "run_id": event.run_id,
+                    "agent": event.agent,
+                    "call_id": call.id,
+                    "tool": call.name,
+                    "arguments": shown["arguments"],
+                    "outcome": None if result is None else OUTCOMES[result.status],
+                    "error": shown["error"],
+                    "duration_s": duration_s,
+                }
+            )
+
+        self._guarded(emit)
+
+    def _private(self, fields: dict[str, Any], call: ToolCall) -> dict[str, Any]:
+        """A copy, as far as ``pii.log`` lets it be seen."""
+        if self._log_mode == "off":
+            return copy.deepcopy(fields)
+        redacted: dict[str, Any] = redact_values(fields)
+        if self._log_mode == "redact":
+            return redacted
+        if redacted != fields:
+            logger.warning("the audit of %s (%s) holds personal data", call.name, call.id)
+        return copy.deepcopy(fields)
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except Exception:  # the builder's sink, or a disk; a run goes on without its audit
+            self.failures += 1
+            if self.failures == 1:
+                logger.exception("the audit trail has gaps: its sink failed; further failures are only counted")
+
+
+class AuditFile:
+    """A sink: one line of JSON a record, appended, each on its way to the disk when ``emit`` returns.
+
+    Args:
+        path: Created with mode 0600, because arguments may be anything.
+
+    Raises:
+        ConfigError: The file cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        self._cut = False
+        try:
+            self._file: int | None = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise ConfigError(f"the audit trail {path} cannot be opened: {error.strerror}") from error
+
+    def emit(self, record: dict[str, Any]) -> None:
+        """Appends a record.
+
+        Raises:
+            OSError: The disk is full, or the file is closed.
+        """
+        line = json.dumps(record, ensure_ascii=False, default=repr).encode("utf-8", "backslashreplace") + b"\n"
+        with self._lock:
+            if self._file is None:
+                raise OSError("the audit trail is closed")
+            rest = b"\n" + line if self._cut else line
+            self._cut = True  # the next record begins a line of its own, whatever becomes of this one
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+            self._cut = False
+
+    def flush(self) -> None:
+        """Nothing waits here."""
+
+    def close(self) -> None:
+        """Safe to call again."""
+        with self._lock:
+            if self._file is not None:
+                os.close(self._file)
+                self._file = None

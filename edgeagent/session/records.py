@@ -1,0 +1,169 @@
+"""The records of a journal: one line of JSON each, with a checksum, and messages as JSON and back.
+
+A line is ``{"kind": ..., "data": ..., "crc32": "xxxxxxxx"}``; the checksum is of the line's bytes before
+``, "crc32"``. A record counts once its line end is there. Knows nothing of files.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+from edgeagent.errors import EdgeAgentError
+from edgeagent.messages import Message, ToolCall, ToolResult, Usage
+
+logger = logging.getLogger(__name__)
+
+FORMAT: Final = 1
+"""Raised when an older program could not read what is written."""
+BEGINNING: Final = b'{"kind": "header", '
+"""How every journal begins, of any format."""
+
+Kind = Literal["header", "message", "history", "heard", "usage"]
+_CHECKSUM: Final = b', "crc32": "%08x"}\n'
+_CHECKSUM_LENGTH: Final = len(_CHECKSUM % 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """``header``: format, session. ``message``: one message. ``history``: all messages, instead of those before.
+    ``heard``: a message's id and the text that is left of it. ``usage``: the session's total so far.
+    """
+
+    kind: Kind
+    data: dict[str, Any]
+
+    def line(self) -> bytes:
+        """The record as it is written.
+
+        Raises:
+            EdgeAgentError: JSON cannot hold it.
+        """
+        try:
+            text = json.dumps({"kind": self.kind, "data": self.data}, ensure_ascii=False)
+            body = text[:-1].encode("utf-8", "surrogatepass")
+        except (TypeError, ValueError, RecursionError) as error:
+            raise EdgeAgentError(f"a {self.kind} cannot be kept in a journal: {error}") from error
+        return body + _CHECKSUM % zlib.crc32(body)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """How far the bytes of a journal are good.
+
+    ``good`` is their length in bytes, and ``torn`` whether nothing but a piece of one record follows: something that
+    a process was writing when it died. Otherwise what follows is damage.
+    """
+
+    good: int
+    records: int
+    torn: bool
+
+
+def scan(content: bytes) -> Scan:
+    """Checks every line up to the first that is not as it was written."""
+    good = records = 0
+    for line in _lines(content):
+        if not _is_whole(line):
+            break
+        good += len(line)
+        records += 1
+    return Scan(good, records, b"\n" not in content[good:])
+
+
+def read(content: bytes) -> Iterator[Record]:
+    """The records of bytes that ``scan`` found good.
+
+    Raises:
+        EdgeAgentError: One is of a kind that this version does not know.
+    """
+    for line in _lines(content):
+        body = line[:-_CHECKSUM_LENGTH] + b"}"
+        fields = json.loads(body.decode("utf-8", "surrogatepass"))
+        if fields["kind"] not in get_args(Kind):
+            raise EdgeAgentError(f"it has a record {fields['kind']!r}, which only a newer edgeagent can read")
+        yield Record(fields["kind"], fields["data"])
+
+
+def _lines(content: bytes) -> Iterator[bytes]:
+    """The lines that end; only ``\\n`` ends one."""
+    start = 0
+    while (end := content.find(b"\n", start)) >= 0:
+        yield content[start : end + 1]
+        start = end + 1
+
+
+def _is_whole(line: bytes) -> bool:
+    return line[-_CHECKSUM_LENGTH:] == _CHECKSUM % zlib.crc32(line[:-_CHECKSUM_LENGTH])
+
+
+# --- messages as JSON -----------------------------------------------------------------------------------------------
+
+
+def of_message(message: Message) -> dict[str, Any]:
+    """A message as JSON-ready fields, without those that have their default."""
+    return _fields(message)
+
+
+def of_messages(messages: Iterable[Message]) -> dict[str, Any]:
+    """The data of a ``history``."""
+    return {"messages": [_fields(message) for message in messages]}
+
+
+def of_usage(usage: Usage) -> dict[str, Any]:
+    """The data of a ``usage``."""
+    return dataclasses.asdict(usage)
+
+
+def message_of(data: dict[str, Any]) -> Message:
+    """The message that ``of_message`` wrote.
+
+    Raises:
+        EdgeAgentError: A field is missing, or only a newer version knows it.
+    """
+    fields = dict(data)
+    try:
+        fields["tool_calls"] = tuple(_call_of(call) for call in fields.get("tool_calls", ()))
+        if "usage" in fields:
+            fields["usage"] = Usage(**fields["usage"])
+        return Message(**fields)
+    except (TypeError, KeyError) as error:
+        raise EdgeAgentError(f"it has a message of another version: {error}") from error
+
+
+def _call_of(data: dict[str, Any]) -> ToolCall:
+    fields = dict(data)
+    if "result" in fields:
+        fields["result"] = ToolResult(**fields["result"])
+    return ToolCall(**fields)
+
+
+def _fields(value: Message | ToolCall | ToolResult | Usage) -> dict[str, Any]:
+    found = {}
+    for field in dataclasses.fields(value):
+        item = getattr(value, field.name)
+        if type(item) is type(field.default) and item == field.default:
+            continue
+        if field.name in ("data", "value"):
+            if not _is_json(item):
+                logger.warning("the %s of a message is no JSON, so the journal has the message without it", field.name)
+                continue
+        elif isinstance(item, tuple):
+            item = [_fields(call) for call in item]
+        elif isinstance(item, ToolResult | Usage):
+            item = _fields(item)
+        found[field.name] = item
+    return found
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
