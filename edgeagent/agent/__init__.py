@@ -1,9 +1,9 @@
 """One run of one agent: the loop, its queues, its budget, its stop."""
 
 from edgeagent.agent.agent import Agent
-from edgeagent.agent.context import AgentContext
 from edgeagent.agent.handle import RunHandle
 from edgeagent.agent.options import Options, QueueMode, ToolMode
 from edgeagent.agent.result import RunResult, RunState
+from edgeagent.context import AgentContext
 
 __all__ = ["Agent", "AgentContext", "Options", "QueueMode", "RunHandle", "RunResult", "RunState", "ToolMode"]

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 from edgeagent.agent import loop
-from edgeagent.agent.context import AgentContext
 from edgeagent.agent.handle import RunHandle
 from edgeagent.agent.options import Options
 from edgeagent.agent.queues import QueueName, Queues
 from edgeagent.agent.result import RunResult, RunState
 from edgeagent.agent.run import Run
+from edgeagent.context import AgentContext
 from edgeagent.errors import BusyError, EdgeAgentError, ModelError, PolicyViolationError
 from edgeagent.events import Event
 from edgeagent.llm import LLM

@@ -11,11 +11,11 @@ from typing import Any
 
 from edgeagent import events
 from edgeagent.agent.budget import Budget
-from edgeagent.agent.context import AgentContext, StopSignal
 from edgeagent.agent.log import EventLog
 from edgeagent.agent.options import Options, QueueMode
 from edgeagent.agent.queues import QueueName, Queues
 from edgeagent.agent.result import RunResult
+from edgeagent.context import AgentContext, StopSignal
 from edgeagent.llm import LLM
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage, new_id
 from edgeagent.tools import GoalHandle, ToolRegistry

@@ -1,8 +1,9 @@
-"""What tools and callbacks of a run share: the builder's own objects, and whether to stop."""
+"""What everything that runs for one request shares: the builder's own objects, and whether to stop."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,20 +24,41 @@ class StopSignal(threading.Event):
 
 @dataclass(slots=True, kw_only=True)
 class AgentContext:
-    """Shared by everything that runs for one request."""
+    """Shared by everything that runs for one request, sub-agents included.
+
+    A sub-agent's context is made by ``child`` alone, so that nothing can be forgotten: it has the same objects, and
+    its registry, model and name are set when its own part begins.
+    """
 
     deps: Any = None
     """Whatever the builder passed to ``Agent(deps=...)``."""
+    hooks: Sequence[Any] = ()
+    """Hooks of this request, beside those of the agent; a sub-agent has them too."""
+    bus: Any = None
+    """The app's own way to tell other parts of it something."""
     blackboard: dict[str, Any] = field(default_factory=dict)
+    memory: Any = None
+    """What the app remembers across runs."""
     artifacts: dict[str, Any] = field(default_factory=dict)
     state: dict[str, Any] = field(default_factory=dict)
     """The app's own scratch."""
+    hook_state: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """What each hook keeps during a run, by ``id(hook)``; see ``state_of``."""
     stop_event: threading.Event = field(default_factory=StopSignal)
     deadline: float | None = None
     """Monotonic time at which the run is aborted."""
+    session: Any = None
+    """The Session that this run belongs to."""
     tool_registry: ToolRegistry | None = None
     llm: LLM | None = None
     agent_name: str = ""
+    no_more_tools: bool = False
+    """Set by a hook: the next model call is the last of this run, and may not call tools."""
 
     def should_stop(self) -> bool:
+        """Whether the run was asked to end."""
         return self.stop_event.is_set()
+
+    def state_of(self, hook: object) -> dict[str, Any]:
+        """What this hook keeps during this run."""
+        return self.hook_state.setdefault(id(hook), {})

@@ -1,0 +1,118 @@
+"""All hooks of a run in one order, and how their answers are put together.
+
+Higher priority first over agent, context and options together, then the order of registration. A hook is called by one
+thread at a time unless it says that it is ``concurrent``. No lock of ours is held but the hook's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import logging
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from edgeagent.errors import EdgeAgentError
+from edgeagent.hooks.types import FirePoint, Hook, HookResult, Payload
+from edgeagent.messages import ToolResult
+
+if TYPE_CHECKING:
+    from edgeagent.context import AgentContext
+
+logger = logging.getLogger(__name__)
+
+UNSAFE: Final = "I can't do that safely."
+"""The reply of a run that ends because a hook with ``fail_closed`` raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """What all hooks of one point came to."""
+
+    payload: Payload
+    reply: str | None = None
+    """Set when a hook ended the run."""
+    result: ToolResult | None = None
+    """At BEFORE_TOOL: used instead of running the call."""
+
+
+class HookChain:
+    """The hooks of one run.
+
+    Args:
+        hooks: In the order of registration.
+        context: Given to each.
+
+    Raises:
+        EdgeAgentError: A hook is a coroutine function, can't be called, or names no points.
+    """
+
+    def __init__(self, hooks: Iterable[Hook], context: AgentContext) -> None:
+        self._context = context
+        ordered = sorted(_checked(hooks), key=lambda hook: -getattr(hook, "priority", 0))
+        self._at: dict[FirePoint, list[Hook]] = {
+            point: [hook for hook in ordered if point in hook.points] for point in FirePoint
+        }
+        self._locks = {id(hook): threading.Lock() for hook in ordered if not getattr(hook, "concurrent", False)}
+        self.holds_text = any(getattr(hook, "holds_text", False) for hook in self._at[FirePoint.AFTER_LLM])
+        """Whether a reply's text waits until AFTER_LLM has seen it."""
+
+    def __getitem__(self, point: FirePoint) -> Sequence[Hook]:
+        """The hooks of a point, in their order."""
+        return self._at[point]
+
+    def fire(self, point: FirePoint, payload: Payload) -> Fired:
+        """Call every hook of a point, each with what the one before left.
+
+        Raises:
+            HookError: One raised at BEFORE_TOOL, where a hook that fails keeps the gate shut.
+        """
+        kind = type(payload)
+        for hook in self._at[point]:
+            try:
+                with self._locks.get(id(hook), contextlib.nullcontext()):
+                    answer = hook(point, self._context, payload)
+                match answer:
+                    case None | HookResult(action="proceed"):
+                        continue
+                    case HookResult(action="replace", payload=new) if isinstance(new, kind):
+                        payload = new
+                        continue
+                    case HookResult(action="end_turn", reply=reply):
+                        return Fired(payload, reply=reply)
+                    case HookResult(action="block", reason=reason) if point is FirePoint.BEFORE_TOOL:
+                        return Fired(payload, result=ToolResult.blocked(reason))
+                    case HookResult(action="supply", result=ToolResult() as result) if point is FirePoint.BEFORE_TOOL:
+                        return Fired(payload, result=result)
+                raise EdgeAgentError(f"{answer!r} is no answer at {point}")
+            except Exception as error:  # the builder's code
+                logger.exception("the hook %s raised at %s", _name(hook), point)
+                if point is FirePoint.BEFORE_TOOL:
+                    raise HookError(f"{_name(hook)} failed: {error}") from error
+                if getattr(hook, "fail_closed", False):
+                    return Fired(payload, reply=UNSAFE)
+        return Fired(payload)
+
+
+class HookError(EdgeAgentError):
+    """A hook raised before a tool: the call must not run."""
+
+
+def _checked(hooks: Iterable[Hook]) -> list[Hook]:
+    found = list(hooks)
+    for hook in found:
+        call = getattr(type(hook), "__call__", None)  # noqa: B004  the method is wanted, not whether there is one
+        if call is None:
+            raise EdgeAgentError(f"{_name(hook)} is no hook: it can't be called")
+        if inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(call):
+            raise EdgeAgentError(f"{_name(hook)} is async: hooks are plain functions, called on the loop's thread")
+        points = getattr(hook, "points", None)
+        if not points or not all(isinstance(point, FirePoint) for point in points):
+            raise EdgeAgentError(f"{_name(hook)} is no hook: its `points` should be a frozenset of FirePoint")
+    return found
+
+
+def _name(hook: object) -> str:
+    return getattr(hook, "__name__", type(hook).__name__)
