@@ -123,7 +123,8 @@ class Slash:
             yield "tokens/s", speed if stats.output_tokens else "none yet"
             yield "load time", f"{stats.load_s:.2f} s"
             if (chosen := stats.chosen) is not None:
-                yield "engine", f"{chosen.threads} threads, chunks of {chosen.chunk_tokens}, {chosen.kv_type} keys"
+                threads = f"{chosen.threads} thread{'' if chosen.threads == 1 else 's'}"
+                yield "engine", f"{threads}, chunks of {chosen.chunk_tokens}, {chosen.kv_type} keys"
                 yield "prefixes", f"{stats.prefix_bytes / 1e6:,.0f} of {chosen.prefix_memory_bytes / 1e6:,.0f} MB"
         yield "memory", f"{_resident_bytes() / 1e6:,.0f} MB"
         yield "turns", f"{self._turns} in {self._runs} run{'' if self._runs == 1 else 's'}"

@@ -16,6 +16,8 @@ from edgeagent.llm.types import LLMEvent, TextDelta, TextEnd, ThinkingDelta, Thi
 from edgeagent.messages import ToolCall
 
 _BLANKS: Final = " \t\r\n"
+_SHORT: Final = 80  # so much of what may be a call is looked at letter by letter, to let prose go soon
+_MAY_END: Final = re.compile(r"[>}\])]")  # with one of these every call ends; a long one is looked at only then
 
 
 class StreamGate:
@@ -39,6 +41,7 @@ class StreamGate:
         self._retracted = False  # text that has left was reasoning after all
         self._held = ""
         self._calling = False  # what is held begins with an opener of the format
+        self._scanned = 0  # how much of it the format has seen
         self._text = _Channel()
         self._thought = _Channel()
         self._drafts: list[ToolCall] = []
@@ -92,9 +95,14 @@ class StreamGate:
         while self._held:
             if self._calling:
                 before = len(self._held)
+                ends = _MAY_END.search(self._held, self._scanned)
+                self._scanned = before
+                if not (final or before < _SHORT or ends):
+                    return
                 yield from self._take_call(final)
                 if len(self._held) == before:
                     return
+                self._scanned = 0
                 continue
             if self._start_openers and self._at_start and not self._thinking:
                 begun = self._held.lstrip(_BLANKS)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from edgeagent.llm import thinking
 from edgeagent.llm.chat import as_chat, as_tools
 from edgeagent.llm.quirks import Adapter
 from edgeagent.llm.template import Chat, ChatTemplate
@@ -22,7 +23,7 @@ from edgeagent.llm.vocab import Vocabulary
 
 _SECRET_DIGITS: Final = 24
 _INDEX_DIGITS: Final = 7  # more than any vocabulary has tokens
-_TURNS_KEPT: Final = 4
+_TURNS_KEPT: Final = 32
 _THINKING_OFF: Final = frozenset({None, "", "off", "none"})
 
 
@@ -136,9 +137,18 @@ class Prompter:
             sampled: Its ids.
             lengths: For every id how long the text was after it; -1 inside a character.
         """
-        ends = [(len(prompt.ids) + i + 1, len(prompt.text) + length) for i, length in enumerate(lengths) if length >= 0]
-        turn = _Turn(prompt.text + reply, (*prompt.ids, *sampled), tuple(ends))
-        self._turns.append(turn)
+        ids = (*prompt.ids, *sampled)
+        # History has a reply without the blanks before it, and many templates leave out the empty reasoning with which
+        # they made the model answer at once. Neither is worth evaluating the reply again.
+        for begin in dict.fromkeys((prompt.text, thinking.without_empty(prompt.text))):
+            for text in dict.fromkeys((reply, reply.lstrip())):
+                shift = len(reply) - len(text)
+                ends = [
+                    (len(prompt.ids) + i + 1, len(begin) + length - shift)
+                    for i, length in enumerate(lengths)
+                    if length >= shift
+                ]
+                self._turns.append(_Turn(begin + text, ids, tuple(ends)))
 
     def _own_turn(self, text: str) -> tuple[tuple[int, ...], int]:
         """The ids of the longest remembered turn that this text goes on from, and how much of the text they cover.

@@ -15,3 +15,13 @@ MARKERS: Final = (*OPENS, *CLOSES, "<|channel>")
 def is_open(prompt: str) -> bool:
     """Whether the prompt ends inside reasoning, because the template itself opens it for the model."""
     return prompt.rstrip().endswith(OPENS)
+
+
+def without_empty(prompt: str) -> str:
+    """The prompt without the empty reasoning at its end, with which a template tells the model not to reason."""
+    bare = prompt.rstrip()
+    for opens, closes in PAIRS:
+        at = bare.rfind(opens)
+        if at >= 0 and bare.endswith(closes) and not bare[at + len(opens) : -len(closes)].strip():
+            return bare[:at]
+    return prompt

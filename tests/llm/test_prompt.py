@@ -142,3 +142,18 @@ def test_reused_ids_say_what_the_request_says(babble_file: Path) -> None:
     assert warm.complete(request, Event()).text == cold.complete(request, Event()).text
     warm.close()
     cold.close()
+
+
+@pytest.mark.parametrize("family", ["qwen2.5", "qwen3"])
+def test_a_reply_is_not_evaluated_again_though_history_shows_it_otherwise(
+    says: Callable[..., LlamaLLM], family: str
+) -> None:
+    """Without the blanks before it, and without Qwen 3's empty reasoning."""
+    llm = says([" \n", " Off I go then", ", to the kitchen and back."], family)
+    history = [Message.user("go")]
+    history.append(llm.complete(LLMRequest(messages=history), Event()))
+    assert history[-1].text == "Off I go then, to the kitchen and back."
+    known = llm.stats.prompt_tokens + llm.stats.output_tokens
+    history.append(Message.user("and now?"))
+    llm.complete(LLMRequest(messages=history), Event())
+    assert llm.stats.reused_tokens == known
