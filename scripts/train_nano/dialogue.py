@@ -13,9 +13,10 @@ import followup
 import foreign
 import noise
 import results
+from nothing import CANNOT, Nothing
 from results import Call, Outcome
 from tools import HOUSE_SYSTEM, HOUSE_TOOLS, ToolSpec, name_of
-from utterances import CANNOT, Speaker, Utterance
+from utterances import Speaker, Utterance
 
 Message = dict[str, Any]
 
@@ -77,6 +78,7 @@ class Author:
 
     def __init__(self, speaker: Speaker, rng: random.Random) -> None:
         self._speaker = speaker
+        self._nothing = Nothing(speaker)
         self._rng = rng
 
     def dialogue(self, setting: Setting, *, turns: int | None = None) -> list[Message]:
@@ -138,7 +140,7 @@ class Author:
             return speaker.corrected()
         if kind < 0.72:
             return speaker.negated_beside()
-        return speaker.nothing()
+        return self._nothing.draw()
 
     def _foreign_utterance(self, setting: Setting) -> Utterance:
         rng = self._rng
@@ -169,7 +171,7 @@ class Author:
             )
             return Utterance(other.say(rng).text, reply=rng.choice(CANNOT), tag="missing", bare=False)
         if kind < 0.9 or not setting.house:
-            return self._speaker.draw_nothing_said()
+            return self._nothing.said()
         said = self.house_utterance()
         if {c.name for c in said.calls} <= setting.house:
             return said

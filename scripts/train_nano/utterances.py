@@ -12,35 +12,23 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import lexicon
 import noise
 from grammar import CallTemplate, Grammar, Rule, Slot, count, expand
 from results import Call
-from slots import KINDS, Drawn, pseudo_word
+from slots import KINDS, Drawn
 from spoken import number
 
-_ARTICLES: Final = frozenset("the a an my your our that this some its his her".split())
+ARTICLES: Final = frozenset("the a an my your our that this some its his her".split())
 _ADJECTIVAL: Final = frozenset("timer alarm reminder countdown timers nap break".split())
 _SWAPPABLE: Final = frozenset(
     ("dist", "angle", "duration", "room", "light", "place", "dropplace", "object", "landmark", "direction")
 )
 
-_PLACED: Final = frozenset(("go_to", "pick_up", "put_down", "set_light"))
 _TOOL_WEIGHT: Final = {
     "drive": 2.2, "turn": 1.8, "go_to": 1.8, "stop": 0.8, "get_battery": 0.8, "get_location": 0.8, "scan": 0.9, "pick_up": 1.5,
     "put_down": 1.2, "set_light": 1.4, "set_timer": 1.8, "get_time": 0.7, "follow": 0.8, "dock": 0.8, "look": 1.0,
 }  # fmt: skip
 """How often a tool's rules are drawn; those with numbers or names need more."""
-
-CANNOT: Final = (
-    "I can't do that.",
-    "Sorry, I can't do that.",
-    "I'm sorry, I can't do that.",
-    "That is something I can't do.",
-)
-_WONT: Final = ("Okay, I won't.", "All right, I won't.", "Okay, I will not do that.", "Fine, I won't.")
-_LISTENING: Final = ("I see.", "Okay.", "Understood.", "Good to know.", "All right.")
-_UNKNOWN: Final = ("Sorry, I did not understand that.", "I did not get that.", "Sorry, could you say that again?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +69,7 @@ class Realised:
             before = "".join(out).split()[-1:] or [""]
             if following in _ADJECTIVAL and drawn.adjective:
                 said = drawn.adjective
-            elif before[0] in _ARTICLES and said.split(" ", 1)[0] in _ARTICLES:
+            elif before[0] in ARTICLES and said.split(" ", 1)[0] in ARTICLES:
                 said = said.partition(" ")[2]
             out.append(said)
         return re.sub(r"\s+([,.!?])", r"\1", re.sub(r"\s+", " ", "".join(out))).strip()
@@ -357,197 +345,6 @@ class Speaker:
                 text = f"not {other.surface}{comma}{rng.choice(('', '', 'but ', 'just '))}{yes.text()}"
             return Utterance(text, yes.calls(), tag="negation")
         return None
-
-    def nothing(self) -> Utterance:
-        """Something that no call answers."""
-        rng = self.rng
-        kind = rng.choices(
-            (
-                self.draw_nothing_said,
-                self._negated,
-                self._unserved,
-                self._elsewhere,
-                self._reported,
-                self._broken_off,
-                self._gibberish,
-            ),
-            (0.52, 0.14, 0.1, 0.07, 0.08, 0.06, 0.03),
-        )[0]
-        return kind()
-
-    def draw_nothing_said(self) -> Utterance:
-        """Small talk, statements, questions about something else: the rules with `none`."""
-        one = self.draw("none")
-        pieces = expand(one.rule.reply, self.rng) if one.rule.reply else []
-        words = [
-            one.draws[p.key].surface
-            if isinstance(p, Slot) and p.key in one.draws
-            else p
-            if isinstance(p, str)
-            else KINDS[p.kind](self.rng).surface
-            for p in pieces
-        ]
-        reply = re.sub(r"\s+", " ", "".join(words)).strip()
-        return Utterance(one.text(), reply=reply, tag="none", bare=False)
-
-    def _negated(self) -> Utterance:
-        rng = self.rng
-        one = self.imperative().text()
-        dont = rng.choice(
-            ("don't {}", "don't {}", "don't {}", "please don't {}", "do not {}", "never {}", "you must not {}", "you mustn't {}", "you shouldn't {}", "no need to {}", "there's no need to {}", "i don't want you to {}",
-             "you don't have to {}", "you don't need to {}", "dont {}", "i said don't {}", "never ever {}", "don't you dare {}", "i'd rather you didn't {}", "it is not necessary to {}", "under no circumstances {}",
-             "please do not {} now", "don't {} yet", "not now, don't {}", "you can't {} now", "i told you not to {}", "i'd prefer you not to {}", "nobody asked you to {}", "make sure you don't {}", "better not {}", "you are not allowed to {}")
-        )  # fmt: skip
-        if rng.random() < 0.15:
-            two = self.imperative().text()
-            return Utterance(f"{dont.format(one)} and don't {two}", reply=rng.choice(_WONT), tag="none", bare=False)
-        return Utterance(dont.format(one), reply=rng.choice(_WONT), tag="none", bare=False)
-
-    def _unserved(self) -> Utterance:
-        rng = self.rng
-        verb = rng.choice(lexicon.UNSERVED_VERBS)
-        kind = rng.choice(("thing", "object", "unknown_object", "room", "landmark", "person"))
-        if kind == "person":
-            verb = rng.choice(
-                (
-                    "call",
-                    "text",
-                    "email",
-                    "phone",
-                    "visit",
-                    "invite",
-                    "wake up",
-                    "hug",
-                    "kiss",
-                    "ask",
-                    "sing for",
-                    "cook for",
-                )
-            )
-        text = f"{verb} {KINDS[kind](rng).surface}"
-        if rng.random() < 0.12:
-            text = f"{pseudo_word(rng)} {KINDS[kind](rng).surface}"
-        if rng.random() < 0.15:
-            text += rng.choice(
-                (
-                    " in the kitchen",
-                    " for dinner",
-                    " tomorrow",
-                    " in five minutes",
-                    " on the sofa",
-                    " with soap",
-                    " twice",
-                )
-            )
-        return Utterance(noise.polite(text, rng), reply=rng.choice(CANNOT), tag="none", bare=False)
-
-    def _elsewhere(self) -> Utterance:
-        """A command with a place or object that the flat has not."""
-        rng = self.rng
-        for _ in range(50):
-            one = self.imperative()
-            known = [k for k in one.draws if k[0] in ("place", "room", "dropplace", "light", "object", "landmark")]
-            if not known or not {c.name for c in one.rule.calls} <= _PLACED:
-                continue
-            draws = dict(one.draws)
-            for key in known:
-                draws[key] = KINDS["unknown_object" if key[0] == "object" else "unknown_place"](rng)
-            word = draws[known[-1]].value
-            if known[-1][0] == "object":
-                replies = (f"There is no {word} here.", f"I know no {word} here.")
-            else:
-                replies = (f"There is no {word} here.", f"I know no place called {word}.")
-            return Utterance(
-                noise.polite(replace(one, draws=draws).text(), rng), reply=rng.choice(replies), tag="none", bare=False
-            )
-        return self._unserved()
-
-    def _reported(self) -> Utterance:
-        rng = self.rng
-        one = self.imperative().text()
-        who = rng.choice(
-            (
-                "she",
-                "he",
-                "they",
-                "my boss",
-                "my mother",
-                "somebody",
-                "the neighbour",
-                rng.choice(lexicon.NAMES).lower(),
-            )
-        )
-        shape = rng.choice(
-            ("{w} told me to {c}", "{w} asked me to {c}", "{w} wants me to {c}", "{w} said {c}", "if i said {c} would you do it", "what would happen if i said {c}", "what would you do if i told you to {c}",
-             "suppose i asked you to {c}", "i might ask you to {c} later", "maybe later you can {c}", "i will {c} myself", "i can {c} myself", "i'm going to {c}", "i have to {c}", "i want to {c} myself",
-             "yesterday i asked you to {c}", "you were supposed to {c} yesterday", "why did you {c}", "did you {c}", "i wanted to {c} but i was too tired", "{c}, never mind", "{c}, no forget it", "{c} no cancel that",
-             "would you {c} if i asked you", "the film is called {c}", "i was about to say {c}", "last week i had to {c}", "i would never {c}", "people often {c}", "it is hard to {c}", "robots can {c}", "when i was a child i could {c}",
-             "did {w} tell you to {c}", "{w} never asked me to {c}", "how do i {c}", "is it difficult to {c}", "have you ever tried to {c}", "who told you to {c}")
-        )  # fmt: skip
-        reply = (
-            rng.choice(("Okay, I won't do anything.", "I see.", "Okay."))
-            if not noise.is_question(shape)
-            else rng.choice(("I only do it when you ask me to.", "Just tell me when I should do it."))
-        )
-        return Utterance(shape.format(w=who, c=one), reply=reply, tag="none", bare=False)
-
-    def _broken_off(self) -> Utterance:
-        rng = self.rng
-        for _ in range(50):
-            one = self.imperative()
-            pieces = [p for p in one.pieces if p != " "]
-            at = next((i for i, p in enumerate(pieces) if isinstance(p, Slot)), None)
-            if at is None or not at or pieces[at].kind in ("count", "direction"):
-                continue
-            words = [p for p in pieces[:at] if isinstance(p, str)]
-            if pieces[at].kind in ("dist", "angle", "duration") and words[-1] not in (
-                "for",
-                "to",
-                "in",
-                "by",
-                "of",
-                "at",
-                "a",
-            ):
-                continue
-            text = " ".join(words) + rng.choice(("", " the", " the", " my")) * (
-                pieces[at].kind in ("place", "room", "dropplace", "object", "light")
-            )
-            return Utterance(
-                noise.polite(text, rng, 0.2),
-                reply=rng.choice(
-                    (
-                        "Sorry, I did not get the rest.",
-                        "I did not hear the end of that.",
-                        "Could you finish that sentence?",
-                    )
-                ),
-                tag="none",
-                bare=False,
-            )
-        return self._gibberish()
-
-    def _gibberish(self) -> Utterance:
-        rng = self.rng
-        words = (
-            [w for _ in range(2) for w in self.command().text().split()]
-            + list(rng.sample(lexicon.UNKNOWN_OBJECTS, 3))
-            + [pseudo_word(rng)]
-        )
-        small = [w for w in words if w in _ARTICLES or w in ("and", "of", "it", "in", "to", "on", "is")] + [
-            "and",
-            "of",
-            "the",
-            "so",
-            "uh",
-        ]
-        pick = (
-            rng.sample(lexicon.UNKNOWN_OBJECTS, rng.randint(0, 2))
-            + rng.sample(small, min(len(small), rng.randint(1, 4)))
-            + [pseudo_word(rng) for _ in range(rng.randint(0, 2))]
-        )
-        rng.shuffle(pick)
-        return Utterance(" ".join(pick), reply=rng.choice(_UNKNOWN), tag="none", bare=False)
 
 
 def _times(one: Realised) -> int:

@@ -1,0 +1,121 @@
+"""The gates of a call: policy, before and after, and a person's yes."""
+
+import threading
+
+import pytest
+
+from edgeagent import Agent, Options, PolicyViolationError, tool
+from edgeagent.messages import ToolResult
+from edgeagent.testing import ScriptedLLM, call
+
+LIMIT_S = 10
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Adds two numbers."""
+    return a + b
+
+
+@tool
+def fail() -> str:
+    """Always fails."""
+    raise RuntimeError("no luck")
+
+
+def test_policy_denies_and_nothing_runs():
+    ran = []
+
+    @tool
+    def a() -> str:
+        """A."""
+        ran.append("a")
+        return "a"
+
+    @tool
+    def b() -> str:
+        """B."""
+        ran.append("b")
+        return "b"
+
+    options = Options(policy_check=lambda name, arguments: "not allowed" if name == "b" else None)
+    agent = Agent("x", llm=ScriptedLLM([call("a"), call("b")]), tools=[a, b], options=options)
+    with pytest.raises(PolicyViolationError, match="policy denied b: not allowed") as caught:
+        agent.run("go")
+    assert ran == []
+    assert (caught.value.tool, caught.value.reason) == ("b", "not allowed")
+    assert [c.result.status for c in caught.value.result.tool_calls] == ["not_run", "denied"]
+    assert [m.role for m in caught.value.result.messages] == ["user", "assistant", "tool", "tool"]
+    assert not agent.is_running
+
+
+def test_a_policy_check_that_raises_denies():
+    def check(name, arguments):
+        raise ValueError("broken")
+
+    agent = Agent("x", llm=ScriptedLLM([call("add", a=1, b=1)]), tools=[add], options=Options(policy_check=check))
+    with pytest.raises(PolicyViolationError, match="broken"):
+        agent.run("go")
+
+
+def test_before_tool_call_may_block_rewrite_and_supply():
+    def before(made, stop_event):
+        if made.arguments["a"] == 1:
+            return ToolResult.blocked("not one")
+        if made.arguments["a"] == 2:
+            return type(made)(made.id, made.name, {"a": 20, "b": "2"})
+        if made.arguments["a"] == 3:
+            return ToolResult.ok("supplied")
+        if made.arguments["a"] == 4:
+            return type(made)(made.id, made.name, {"a": "x", "b": 1})
+        raise RuntimeError("gate broke")
+
+    llm = ScriptedLLM([call("add", a=i, b=0) for i in range(1, 6)], "ok")
+    result = Agent("x", llm=llm, tools=[add], options=Options(before_tool_call=before)).run("go")
+    assert [(c.result.status, c.result.text) for c in result.tool_calls[:3]] == [
+        ("blocked", "not one"),
+        ("ok", "22"),
+        ("ok", "supplied"),
+    ]
+    assert result.tool_calls[3].result.status == "invalid"
+    assert result.tool_calls[4].result.status == "error"
+    assert "gate broke" in result.tool_calls[4].result.text
+
+
+def test_after_tool_call_patches_results_of_refused_calls_too():
+    def after(made, result, stop_event):
+        return ToolResult(result.call_id, result.name, result.status, result.text.upper())
+
+    llm = ScriptedLLM([call("fail"), call("nope")], "ok")
+    result = Agent("x", llm=llm, tools=[fail], options=Options(after_tool_call=after)).run("go")
+    assert result.tool_calls[0].result.text == "RUNTIMEERROR: NO LUCK"
+    assert "THERE IS NO TOOL CALLED NOPE" in result.tool_calls[1].result.text
+
+
+@pytest.mark.parametrize(
+    ("confirm", "status"),
+    [(lambda n, a: True, "ok"), (lambda n, a: False, "declined"), (lambda n, a: 1 / 0, "error"), (None, "ok")],
+)
+def test_destructive_tools_ask_first(confirm, status):
+    @tool(destructive=True)
+    def wipe() -> str:
+        """Wipes."""
+        return "wiped"
+
+    result = Agent("x", llm=ScriptedLLM([call("wipe")], "ok"), tools=[wipe], options=Options(confirm=confirm)).run("go")
+    assert result.tool_calls[0].result.status == status
+    assert result.tool_calls[0].result.is_error == (status == "error")
+
+
+def test_no_answer_in_time_declines():
+    never = threading.Event()
+
+    @tool(destructive=True)
+    def wipe() -> str:
+        """Wipes."""
+        return "wiped"
+
+    options = Options(confirm=lambda n, a: never.wait(LIMIT_S), confirm_timeout_s=0.05)
+    result = Agent("x", llm=ScriptedLLM([call("wipe")], "ok"), tools=[wipe], options=options).run("go")
+    never.set()
+    assert result.tool_calls[0].result.status == "declined"
