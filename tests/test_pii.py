@@ -229,7 +229,7 @@ def test_what_is_outside_the_matches_is_unchanged(text):
     st.lists(
         st.sampled_from("drive turn back meters degrees seconds at the kitchen to and".split())
         | st.floats(-1e4, 1e4).map(lambda x: f"{x:.3f}")
-        | st.integers(-10_000, 10_000).map(str)
+        | st.integers(-999, 999).map(str)  # four groups of four digits may be a card
         | st.datetimes(datetime(1970, 1, 1)).map(str)  # noqa: DTZ001  naive on purpose
         | st.times().map(str),
         max_size=12,

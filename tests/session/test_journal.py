@@ -624,7 +624,10 @@ def test_a_file_of_somebody_else_is_told_as_such(tmp_path):
     user = os.geteuid()
     try:
         if user == 0:  # root may read everything
-            os.seteuid(65534)
+            try:
+                os.seteuid(65534)
+            except OSError:
+                pytest.skip("this namespace has no other user")
         with pytest.raises(EdgeAgentError, match=f"the journal {path} cannot be opened: Permission denied"):
             Journal.open(path)
     finally:
