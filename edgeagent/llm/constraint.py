@@ -14,8 +14,8 @@ from typing import Final
 from edgeagent.llm import thinking
 from edgeagent.llm.engine import Logits
 from edgeagent.llm.gate import StreamGate
+from edgeagent.llm.gbnf import quoted
 from edgeagent.llm.grammar import Grammar
-from edgeagent.llm.schema import quoted
 from edgeagent.llm.vocab import Vocabulary
 
 _ROOT: Final = "root ::= "
@@ -135,17 +135,14 @@ class Constraint:
     def _follow(self, grammar: Grammar, token: int, logits: Logits) -> int:
         """The token that goes on, and what it leads to."""
         if not grammar.allows(token):
-            picked = grammar.pick(logits)
-            if picked is None:  # no token of this vocabulary goes on
-                self.free()
-                return token
-            token = picked
+            token = grammar.end if grammar.may_end else grammar.pick(logits)
         if self._vocabulary.is_end(token):
             self.free()
             return token
         grammar.accept(token)
         self._text += self._vocabulary.piece(token).decode("utf-8", errors="replace")
-        if (self._plan.ends or self._text.endswith(_CALL_ENDS)) and grammar.may_end:
+        # A number is whole with any of its digits: it ends where something else follows.
+        if (self._plan.ends or self._text.endswith(_CALL_ENDS)) and not self._text[-1:].isdigit() and grammar.may_end:
             called = self._text.lstrip().startswith(self._plan.openers) if self._plan.openers else False
             self.complete = self._plan.ends and not called
             self._text = ""

@@ -29,18 +29,20 @@ class Grammar:
         text: GBNF, with the rule ``root``.
 
     Raises:
-        ModelError: llama.cpp does not understand it; the text says why.
+        ModelError: llama.cpp does not understand it, and the text says why; or no token of this vocabulary ends a text.
     """
 
     def __init__(self, vocab: Any, text: str) -> None:
+        if not text.strip() or "\0" in text:  # to llama.cpp a grammar that allows everything, or only its first part
+            raise ModelError("llama.cpp refuses this grammar: it is empty, or holds a NUL")
         self._llama: Any = native.library()
         with native.complaints(expected=True) as errors:
             sampler = self._llama.llama_sampler_init_grammar(vocab, text.encode(), _ROOT)
             if not sampler:
                 raise ModelError(f"llama.cpp refuses this grammar ({native.last_complaint(errors)}):\n{text[:2000]}")
         self._sampler: Any = sampler
-        end = self._llama.llama_vocab_eos(vocab)
-        self._end: int = end if end >= 0 else self._llama.llama_vocab_eot(vocab)
+        self.end: int = self._end_of(vocab)
+        """A token that ends a text."""
         self._one = self._llama.llama_token_data()
         self._ask = self._array(ctypes.pointer(self._one), 1)
 
@@ -59,27 +61,40 @@ class Grammar:
     @property
     def may_end(self) -> bool:
         """Whether the text is whole as it is."""
-        return self.allows(self._end)
+        return self.allows(self.end)
 
     def accept(self, token: int) -> None:
         """Go on with a token that ``allows`` allowed; another one would end the process."""
         self._llama.llama_sampler_accept(self._sampler, token)
 
-    def pick(self, logits: Logits) -> int | None:
-        """The likeliest token that is allowed; None when the grammar allows none of the vocabulary."""
+    def pick(self, logits: Logits) -> int:
+        """The likeliest token that is allowed.
+
+        Raises:
+            ModelError: No token of this vocabulary is.
+        """
         likely = np.argpartition(logits, -_LIKELY)[-_LIKELY:] if logits.size > _LIKELY else np.arange(logits.size)
         for tokens in (likely, np.arange(logits.size)):
             masked = self._masked(tokens, logits[tokens])
             best = int(masked.argmax())
             if np.isfinite(masked[best]):
                 return int(tokens[best])
-        return None
+        raise ModelError("the grammar goes on with a letter that this model's vocabulary does not have")
 
     def free(self) -> None:
         """Give the memory back; again does nothing."""
         if self._sampler is not None:
             self._llama.llama_sampler_free(self._sampler)
             self._sampler = None
+
+    def _end_of(self, vocab: Any) -> int:
+        llama = self._llama
+        known = (llama.llama_vocab_eos(vocab), llama.llama_vocab_eot(vocab))
+        end = next((token for token in known if token >= 0 and llama.llama_vocab_is_eog(vocab, token)), None)
+        if end is None:
+            self.free()
+            raise ModelError("this model's vocabulary has no token that ends a text, so it can obey no grammar")
+        return int(end)
 
     def _masked(self, tokens: np.ndarray[Any, Any], logits: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The logits of these tokens, minus infinity where the grammar refuses."""

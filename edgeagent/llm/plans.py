@@ -8,10 +8,11 @@ from typing import Final
 
 from edgeagent.errors import ModelError
 from edgeagent.llm.constraint import Constraint, Plan
+from edgeagent.llm.gbnf import Rules
 from edgeagent.llm.grammar import Grammar
 from edgeagent.llm.parsers import CallFormat
 from edgeagent.llm.parsers.grammars import call_grammar
-from edgeagent.llm.schema import Rules
+from edgeagent.llm.schema import expression
 from edgeagent.llm.types import LLMRequest
 from edgeagent.llm.vocab import Vocabulary
 
@@ -67,7 +68,7 @@ class Plans:
         calls = self._calls if callable_ else None
         if calls is None:
             answer = Rules()
-            text = answer.text(answer.value(request.response_schema or {}))
+            text = answer.text(expression(answer, request.response_schema or {}))
             return Plan(text, whole=True, ends=True, may_think=may_think)
         rules, call = call_grammar(calls.name, request.tools, strict=self._constrain is True)
         if request.response_schema is None and not required:
@@ -76,7 +77,7 @@ class Plans:
         answers = ""
         if request.response_schema is not None:
             answer = Rules(prefix="answer-")
-            root = f"({root}) | {answer.value(request.response_schema)}"
+            root = f"({root}) | {expression(answer, request.response_schema)}"
             answers = answer.body
         return Plan(
             f"{rules.text(root)}\n{answers}",

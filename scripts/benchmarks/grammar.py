@@ -16,7 +16,8 @@ from benchmarks.highlevel import opened
 
 from edgeagent import LlamaLLM, Message
 from edgeagent.llm import LLMRequest
-from edgeagent.llm.schema import Rules
+from edgeagent.llm.gbnf import Rules
+from edgeagent.llm.schema import expression
 from edgeagent.llm.settings import EngineSettings
 from edgeagent.robot import HouseRobot
 
@@ -45,7 +46,7 @@ def rows(path: Path) -> list[tuple[str, str, str]]:
     llm.close()
     theirs = opened(path)
     rules = Rules()
-    grammar = llama_cpp.LlamaGrammar.from_string(rules.text(rules.value(_TEXT)), verbose=False)
+    grammar = llama_cpp.LlamaGrammar.from_string(rules.text(expression(rules, _TEXT)), verbose=False)
 
     def their_token_s(grammar: Any) -> float:
         took = []

@@ -5,15 +5,24 @@ A grammar begins with the format's opener and ends where its call, or list of ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import keyword
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from edgeagent.llm.gbnf import JSON, PYTHON, Rules, marked, quoted
 from edgeagent.llm.parsers import gemma, granite, json_object, mistral, pythonic, xml
-from edgeagent.llm.schema import JSON, PYTHON, Dialect, Rules, SchemaError, quoted
+from edgeagent.llm.parsers.xml_values import xml_expression
+from edgeagent.llm.schema import SchemaError, expression
 from edgeagent.llm.types import ToolSpec
 
 _MOST_CALLS: Final = 8  # in one list
 _OBJECT: Final = {"type": "object"}
+_CHOICES: Final = ("$ref", "anyOf", "oneOf", "allOf", "enum", "const")
+_XML_NAME: Final = re.compile(r"[^>\s]+")
+
+Write = Callable[[Rules, Any, Mapping[str, Any], str], str]
+"""Writes a value: the rules, its schema, where the references of that point into, and where it stands."""
 
 
 def call_grammar(name: str, tools: Sequence[ToolSpec], *, strict: bool) -> tuple[Rules, str]:
@@ -39,45 +48,71 @@ class _Tools:
         self._tools = tools
         self._strict = strict
 
-    def alternatives(self, write: Callable[[ToolSpec], str]) -> str:
-        """One alternative for each tool."""
-        return self._rules.add("call", " | ".join(write(tool) for tool in self._tools))
+    def alternatives(self, name: Callable[[str], str], rest: Callable[[ToolSpec], str]) -> str:
+        """One alternative for each tool: its name as the format writes it, and what follows."""
+        return self._rules.choice({name(tool.name): self._rules.add("call", rest(tool)) for tool in self._tools})
 
     def arguments(self, tool: ToolSpec) -> str:
         """The object of a tool's arguments."""
-        # Of a tool without parameters every argument is one too many.
-        closed = {"additionalProperties": False} if not tool.parameters.get("properties") else {}
-        return self._rules.add("args", self._said(tool, closed | tool.parameters, f"{tool.name}: arguments"))
+        schema = tool.parameters
+        if not schema.get("properties") and not any(key in schema for key in (*_CHOICES, "required")):
+            # Of a tool without parameters every argument is one too many.
+            schema = {"additionalProperties": False} | schema
+        return self._rules.add("args", self._written(expression, tool, schema, f"{tool.name}: arguments", _OBJECT))
 
-    def parameters(self, tool: ToolSpec) -> Iterable[tuple[str, str, bool, dict[str, Any]]]:
-        """Each parameter's name, the expression of its value, whether it is required, and its schema."""
-        required = tool.parameters.get("required", ())
-        for key, schema in (tool.parameters.get("properties") or {}).items():
-            value = self._rules.add("v", self._said(tool, schema, f"{tool.name}: {key}"))
-            yield key, value, key in required, schema
+    def parameters(
+        self, tool: ToolSpec, write: Write, can_name: Callable[[str], object]
+    ) -> Iterable[tuple[str, str, bool]]:
+        """Each parameter's name, the expression of its value, and whether it is required.
 
-    def _said(self, tool: ToolSpec, schema: dict[str, Any], path: str) -> str:
+        Args:
+            tool: Whose.
+            write: Writes a value.
+            can_name: Whether the format can write a parameter's name.
+        """
+        path, schema = f"{tool.name}: arguments", tool.parameters
+        required = schema.get("required", ())
+        properties = {**(schema.get("properties") or {})}
+        for key in required:
+            properties.setdefault(key, True)
+        if self._strict:
+            expression(Rules(), schema, path=path)
+            choice = next((key for key in _CHOICES if key in schema), None)
+            if choice:
+                raise SchemaError(f"{path}: the keyword {choice!r} can't be said where each argument stands alone")
+            odd = next((key for key in properties if not can_name(key)), None)
+            if odd is not None:
+                raise SchemaError(f"{path}: the keyword 'properties' has a name that this format can't write: {odd!r}")
+        for key, inner in properties.items():
+            if not can_name(key):
+                continue  # written anyway, it would make the whole call unreadable
+            otherwise = _OBJECT if isinstance(inner, Mapping) and inner.get("type") == "object" else True
+            yield (
+                key,
+                self._rules.add("v", self._written(write, tool, inner, f"{path}.{key}", otherwise)),
+                key in required,
+            )
+
+    def _written(self, write: Write, tool: ToolSpec, schema: Any, path: str, otherwise: Any) -> str:
         try:
-            return self._rules.value(schema, tool.parameters, path)
+            return write(self._rules, schema, tool.parameters, path)
         except SchemaError:
             if self._strict:
                 raise
-            return self._rules.value(_OBJECT if schema.get("type") == "object" else True)
+            return write(self._rules, otherwise, tool.parameters, path)
 
 
 def _json_call(rules: Rules, tools: _Tools, arguments: str = "arguments") -> str:
-    ws = rules.blanks
-    return tools.alternatives(
-        lambda tool: (
-            f'"{{" {ws} "\\"name\\"" {ws} ":" {ws} {quoted(JSON.literal(tool.name))} {ws} "," {ws} '
-            f'"\\"{arguments}\\"" {ws} ":" {ws} {tools.arguments(tool)} {ws} "}}"'
-        )
+    ws, colon = rules.blanks, rules.colon
+    named = tools.alternatives(
+        JSON.literal,
+        lambda tool: f'{rules.comma} {quoted(JSON.literal(arguments))} {colon} {tools.arguments(tool)} {ws} "}}"',
     )
+    return rules.add("named", f'"{{" {ws} {quoted(JSON.literal("name"))} {colon} {named}')
 
 
 def _list_of(rules: Rules, call: str) -> str:
-    ws = rules.blanks
-    return f'"[" {ws} {call} ({ws} "," {ws} {call}){{0,{_MOST_CALLS - 1}}} {ws} "]"'
+    return rules.items((), (1, _MOST_CALLS), call)
 
 
 def _hermes(rules: Rules, tools: _Tools) -> str:
@@ -87,61 +122,47 @@ def _hermes(rules: Rules, tools: _Tools) -> str:
 
 def _xml(rules: Rules, tools: _Tools) -> str:
     ws = rules.blanks
-    text = rules.add("text", '([^<] | "<" [^/<])*')
+    line = rules.add("line", '"\\n"?')  # is no part of a value, as a blank would be
     closed = quoted("</parameter>")
 
-    def call(tool: ToolSpec) -> str:
+    def rest(tool: ToolSpec) -> str:
         pairs = [
-            (
-                f"{quoted(f'<parameter={key}>')} {ws} {_xml_value(rules, schema, value, text)} {ws} {closed} {ws}",
-                required,
-            )
-            for key, value, required, schema in tools.parameters(tool)
+            (f"{quoted(f'<parameter={key}>')} {line} {value} {line} {closed} {ws}", required)
+            for key, value, required in tools.parameters(tool, xml_expression, _XML_NAME.fullmatch)
         ]
-        return f'{quoted(f"{xml.FUNCTION}{tool.name}>")} {ws} {rules.properties(pairs, "")} "</function>"'
+        return f'{ws} {rules.properties(pairs, comma="")} "</function>"'
 
-    calls = tools.alternatives(call)
+    calls = tools.alternatives(lambda name: f"{xml.FUNCTION}{name}>", rest)
     return f"({quoted(xml.OPEN)} {ws} {calls} {ws} {quoted(xml.CLOSE)} | {calls})"
-
-
-def _xml_value(rules: Rules, schema: dict[str, Any], value: str, text: str) -> str:
-    """A parameter's text: strings without quotes, everything else as JSON."""
-    if isinstance(schema.get("const"), str):
-        return quoted(schema["const"])
-    if "enum" in schema:
-        items = (quoted(item if isinstance(item, str) else JSON.literal(item)) for item in schema["enum"])
-        return f"({' | '.join(items)})"
-    if schema.get("type") in ("integer", "number", "boolean", "array", "object", "null"):
-        return value
-    return text
 
 
 def _pythonic(rules: Rules, tools: _Tools) -> str:
     ws = rules.blanks
 
-    def call(tool: ToolSpec) -> str:
-        pairs = [(f"{quoted(f'{key}=')} {value}", required) for key, value, required, _ in tools.parameters(tool)]
-        return f'{quoted(f"{tool.name}(")} {ws} {rules.properties(pairs, f"""{ws} "," {ws}""")} {ws} ")"'
+    def rest(tool: ToolSpec) -> str:
+        parameters = tools.parameters(tool, expression, _is_python_name)
+        pairs = [(f"{quoted(f'{key}=')} {value}", required) for key, value, required in parameters]
+        return f'{ws} {rules.properties(pairs)} {ws} ")"'
 
-    calls = rules.add("calls", _list_of(rules, tools.alternatives(call)))
+    calls = _list_of(rules, tools.alternatives(lambda name: f"{name}(", rest))
     return f"({quoted(pythonic.OPEN)} {ws} {calls} {ws} {quoted(pythonic.CLOSE)} | {calls})"
+
+
+def _is_python_name(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name)
 
 
 def _mistral(rules: Rules, tools: _Tools) -> str:
     ws = rules.blanks
-    named = tools.alternatives(
-        lambda tool: (
-            f"{quoted(tool.name)} ({quoted(mistral.CALL_ID)} [a-zA-Z0-9]{{9}})? {quoted(mistral.ARGS)}? "
-            f"{ws} {tools.arguments(tool)}"
-        )
-    )
+    head = f"({quoted(mistral.CALL_ID)} [a-zA-Z0-9]{{9}})? {quoted(mistral.ARGS)}? {ws}"
+    named = tools.alternatives(str, lambda tool: f"{head} {tools.arguments(tool)}")
     listed = _list_of(rules, _json_call(rules, tools))
     return f"{quoted(mistral.OPEN)} {ws} ({listed} | {named})"
 
 
 def _gemma(family: gemma.Gemma) -> Callable[[Rules, _Tools], str]:
     def write(rules: Rules, tools: _Tools) -> str:
-        call = tools.alternatives(lambda tool: f"{quoted(f'call:{tool.name}')} {tools.arguments(tool)}")
+        call = tools.alternatives(lambda name: f"call:{name}", tools.arguments)
         return f"{quoted(family.open)} {call} {quoted(family.close)}"
 
     return write
@@ -149,8 +170,8 @@ def _gemma(family: gemma.Gemma) -> Callable[[Rules, _Tools], str]:
 
 _DIALECTS: Final = {
     "pythonic": PYTHON,
-    "gemma": Dialect(quote=gemma.GEMMA4.quote, bare_keys=True),
-    "functiongemma": Dialect(quote=gemma.FUNCTION_GEMMA.quote, bare_keys=True),
+    "gemma": marked("Gemma's values", gemma.GEMMA4.quote),
+    "functiongemma": marked("Gemma's values", gemma.FUNCTION_GEMMA.quote),
 }
 _WRITERS: Final[dict[str, Callable[[Rules, _Tools], str]]] = {
     "hermes": _hermes,
