@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from edgeagent.events import Level
 from edgeagent.llm import LLM
+from edgeagent.messages import Message
 from edgeagent.tools import ToolRegistry
+
+logger = logging.getLogger(__name__)
 
 
 class StopSignal(threading.Event):
@@ -20,6 +25,11 @@ class StopSignal(threading.Event):
 
     def is_set(self) -> bool:
         return super().is_set() or (self._callers is not None and self._callers.is_set())
+
+
+def _log_notice(level: Level, text: str) -> None:
+    """Where a notice goes outside a run."""
+    logger.log(logging.getLevelNamesMapping()[level.upper()], text)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,6 +62,16 @@ class AgentContext:
     tool_registry: ToolRegistry | None = None
     llm: LLM | None = None
     agent_name: str = ""
+    system: str | None = None
+    """The system prompt of the agent that runs."""
+    options: Any = None
+    """The Options of the run."""
+    history: Callable[[], tuple[Message, ...]] = tuple
+    """The messages that the run has committed so far."""
+    notice: Callable[[Level, str], object] = _log_notice
+    """Tells the person at the terminal something, as a notice event. Any thread."""
+    depth: int = 0
+    """0 in the agent that was asked, 1 in one that it handed over to, and so on."""
     no_more_tools: bool = False
     """Set by a hook: the next model call is the last of this run, and may not call tools."""
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage
 
+Level = Literal["info", "warning", "error"]
 EndReason = Literal["completed", "aborted", "error", "budget", "stopped", "terminated", "denied"]
 
 
@@ -110,7 +111,7 @@ class Notice(Event):
     """Something that a person at a terminal may want to know. Never spoken."""
 
     kind: ClassVar[str] = "notice"
-    level: Literal["info", "warning", "error"]
+    level: Level
     text: str
 
 

@@ -108,7 +108,7 @@ class Agent:
         handle = self.start(task, messages=messages, context=context, options=options, stop_event=stop_event)
         try:
             return handle.result()
-        except KeyboardInterrupt:
+        except BaseException:  # Ctrl-C, or what the run itself raised: then there is nothing left to stop
             handle.abort("user")
             raise
 
@@ -196,8 +196,8 @@ class Agent:
         self._last_messages, self._last_error = result.messages, result.error
         with self._lock:
             self._current = None
-        run.log.close()
         handle.finish(result, error)
+        run.log.close()
         wake = self._queues.take_wake()
         if wake is not None:
             with contextlib.suppress(BusyError):  # somebody was faster; that run takes the message up

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -26,7 +25,6 @@ class RunHandle:
         self.id = run.id
         self.agent = agent
         self._run = run
-        self._done = threading.Event()
         self._result: RunResult | None = None
         self._error: BaseException | None = None
         self._state: HandleState = "pending"
@@ -66,19 +64,19 @@ class RunHandle:
         """
         if self._run.is_inside():
             raise BusyError("waiting for a run from inside it would wait for ever")
-        if not self._done.wait(timeout):
+        if not self._run.log.wait(timeout):
             raise TimeoutError(f"run {self.id} has not ended after {timeout} s; it goes on")
         if self._error is not None:
             raise self._error
-        return cast(RunResult, self._result)  # set before _done
+        return cast(RunResult, self._result)  # set before the log is closed
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for the end, however the run ends; False when the time was over first."""
-        return self._done.wait(timeout)
+        return self._run.log.wait(timeout)
 
     def abort(self, reason: str = "user", *, mode: Literal["now", "after_turn"] = "now") -> bool:
         """As ``Agent.abort``, for this run only."""
-        if self._done.is_set():
+        if self._run.log.closed:
             return False
         self._run.abort(reason, after_turn=mode == "after_turn")
         return True
@@ -98,13 +96,12 @@ class RunHandle:
         self._state = "running"
 
     def finish(self, result: RunResult, error: BaseException | None) -> None:
-        """Called once, when the agent is idle again."""
+        """Called once, when the agent is idle again; the log is closed after it."""
         self._result, self._error = result, error
         if result.reason == "aborted":
             self._state = "cancelled"
         else:
             self._state = "failed" if error is not None or result.reason == "error" else "completed"
-        self._done.set()
 
     def on_thread_of_run(self) -> bool:
         """True on the loop's and the tools' threads of this run."""

@@ -17,7 +17,6 @@ OK: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 MODEL: Final = 3
-INTERRUPTED: Final = 128 + signal.SIGINT
 BROKEN_PIPE: Final = 128 + signal.SIGPIPE
 TERMINATION: Final = (signal.SIGTERM, signal.SIGHUP)
 
@@ -37,31 +36,42 @@ def code_of(error: BaseException) -> int:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Around a command: SIGTERM and SIGHUP leave it in order, errors are told in a line, and the exit code is right."""
+    """Around a command: Ctrl-C, SIGTERM and SIGHUP leave it in order, errors are told in a line, and the exit code is
+    right.
+
+    A handler that raises may do so inside a lock of ``threading``, which then raises a RuntimeError of its own. So
+    after a signal the way by which the command was left does not count, only the signal.
+    """
     streams.prepare()
-    before = {number: signal.getsignal(number) for number in TERMINATION}
+    received: list[int] = []
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        """Leaves through every ``finally``, once: a second termination must not disturb the tidying up."""
+        received.append(number)
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        for each in TERMINATION:
+            signal.signal(each, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATION)}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:
-            signal.signal(number, _terminate)
+            signal.signal(number, leave)
     try:
         yield
-    except EdgeAgentError as error:
-        streams.complain(str(error))
-        if isinstance(error, streams.OutputError):
+    except BaseException as error:
+        if received or isinstance(error, KeyboardInterrupt):
+            raise typer.Exit(128 + (received or [signal.SIGINT])[-1]) from None
+        if isinstance(error, EdgeAgentError):
+            streams.complain(str(error))
+            if isinstance(error, streams.OutputError):
+                streams.silence_stdout()
+            raise typer.Exit(code_of(error)) from None
+        if isinstance(error, BrokenPipeError):
             streams.silence_stdout()
-        raise typer.Exit(code_of(error)) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:
-        streams.silence_stdout()
-        raise typer.Exit(BROKEN_PIPE) from None
+            raise typer.Exit(BROKEN_PIPE) from None
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _terminate(number: int, frame: FrameType | None) -> None:
-    """Leaves through every ``finally``, once: a second signal must not disturb the tidying up."""
-    for each in TERMINATION:
-        signal.signal(each, signal.SIG_IGN)
-    raise SystemExit(128 + number)

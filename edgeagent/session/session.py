@@ -39,7 +39,7 @@ class Session:
         handle = self.start(task)
         try:
             return handle.result()
-        except KeyboardInterrupt:
+        except BaseException:  # Ctrl-C, or what the run itself raised: then there is nothing left to stop
             handle.abort("user")
             raise
 

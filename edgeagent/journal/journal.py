@@ -21,10 +21,10 @@ from types import TracebackType
 from typing import Final, Literal, Self, get_args
 
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError
+from edgeagent.journal import records
+from edgeagent.journal.records import Record
+from edgeagent.journal.recovery import Recovered, add_up, session_of, with_results
 from edgeagent.messages import Message, Usage, new_id
-from edgeagent.session import records
-from edgeagent.session.records import Record
-from edgeagent.session.recovery import Recovered, add_up, session_of, with_results
 
 Durability = Literal["process", "power"]
 

@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeagent import BusyError, ConfigError, EdgeAgentError, Message, ToolCall, ToolResult, Usage
+from edgeagent.journal.journal import Journal
+from edgeagent.journal.records import Record
 from edgeagent.messages import Origin, Status, StopReason
-from edgeagent.session.journal import Journal
-from edgeagent.session.records import Record
 
 LIMIT_S = 60
 
@@ -263,7 +263,7 @@ def test_every_call_has_exactly_one_result_right_after_it(script, chance):
 WRITER = """
 import sys
 from edgeagent import Message
-from edgeagent.session.journal import Journal
+from edgeagent.journal.journal import Journal
 journal = Journal.open(sys.argv[1])
 known = len(journal.load().messages)
 print("open", flush=True)
@@ -378,7 +378,7 @@ def test_what_a_newer_version_wrote_is_left_alone(tmp_path):
 LIMITED = """
 import resource, sys
 from edgeagent import EdgeAgentError, Message
-from edgeagent.session.journal import Journal
+from edgeagent.journal.journal import Journal
 journal = Journal.open(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
 count = 0

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Final
 
 from edgeagent.errors import EdgeAgentError
+from edgeagent.journal.records import FORMAT, Record, message_of
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage
-from edgeagent.session.records import FORMAT, Record, message_of
 
 UNKNOWN_OUTCOME: Final = "the program stopped before {name} came to its end; nobody knows how far it got"
 

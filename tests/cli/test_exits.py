@@ -1,0 +1,37 @@
+"""How a command is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+import typer
+
+from edgeagent.cli import exits
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_breaks_a_lock_on_the_way_out_still_ends_quietly(number: signal.Signals) -> None:
+    with pytest.raises(typer.Exit) as left, exits.guarded():
+        _left_inside_a_condition(number)
+    assert left.value.exit_code == 128 + number
+
+
+def _left_inside_a_condition(number: signal.Signals) -> None:
+    try:
+        os.kill(os.getpid(), number)
+    finally:
+        raise RuntimeError("release unlocked lock")
+
+
+def test_what_was_no_signal_is_not_hidden() -> None:
+    with pytest.raises(RuntimeError, match="a bug"), exits.guarded():
+        raise RuntimeError("a bug")
+
+
+def test_the_handlers_of_before_are_back() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, *exits.TERMINATION)]
+    with exits.guarded():
+        assert signal.getsignal(signal.SIGTERM) not in before
+    assert [signal.getsignal(number) for number in (signal.SIGINT, *exits.TERMINATION)] == before
