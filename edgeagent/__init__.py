@@ -9,13 +9,27 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from edgeagent.agent import Agent, AgentContext, Options, QueueMode, RunHandle, RunResult, RunState, ToolMode
+    from edgeagent import events, hooks, views
+    from edgeagent.agent import (
+        Agent,
+        AgentContext,
+        Options,
+        Orchestrator,
+        QueueMode,
+        RunControl,
+        RunHandle,
+        RunResult,
+        RunState,
+        ToolMode,
+    )
     from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError, PolicyViolationError
+    from edgeagent.hooks import FirePoint, Hook, HookResult
     from edgeagent.llm import LLM
     from edgeagent.llm.llama import LlamaLLM
     from edgeagent.messages import Message, ToolCall, ToolResult, Usage
+    from edgeagent.pii import PII
     from edgeagent.session import Session
-    from edgeagent.tools import GoalHandle, Tool, ToolContext, ToolRegistry, skill, tool
+    from edgeagent.tools import GoalHandle, Handoff, Tool, ToolContext, ToolRegistry, skill, tool
 
 __version__ = "0.1.0"
 
@@ -24,35 +38,48 @@ _HOMES = {
         "Agent",
         "AgentContext",
         "Options",
+        "Orchestrator",
         "QueueMode",
+        "RunControl",
         "RunHandle",
         "RunResult",
         "RunState",
         "ToolMode",
     ),
     "edgeagent.errors": ("BusyError", "ConfigError", "EdgeAgentError", "ModelError", "PolicyViolationError"),
+    "edgeagent.hooks": ("FirePoint", "Hook", "HookResult"),
     "edgeagent.llm": ("LLM",),
     "edgeagent.llm.llama": ("LlamaLLM",),
     "edgeagent.messages": ("Message", "ToolCall", "ToolResult", "Usage"),
+    "edgeagent.pii": ("PII",),
     "edgeagent.session": ("Session",),
-    "edgeagent.tools": ("GoalHandle", "Tool", "ToolContext", "ToolRegistry", "skill", "tool"),
+    "edgeagent.tools": ("GoalHandle", "Handoff", "Tool", "ToolContext", "ToolRegistry", "skill", "tool"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
+_ROOMS = frozenset({"events", "hooks", "views"})
+
 __all__ = [
     "LLM",
+    "PII",
     "Agent",
     "AgentContext",
     "BusyError",
     "ConfigError",
     "EdgeAgentError",
+    "FirePoint",
     "GoalHandle",
+    "Handoff",
+    "Hook",
+    "HookResult",
     "LlamaLLM",
     "Message",
     "ModelError",
     "Options",
+    "Orchestrator",
     "PolicyViolationError",
     "QueueMode",
+    "RunControl",
     "RunHandle",
     "RunResult",
     "RunState",
@@ -64,12 +91,17 @@ __all__ = [
     "ToolRegistry",
     "ToolResult",
     "Usage",
+    "events",
+    "hooks",
     "skill",
     "tool",
+    "views",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME_OF[name]), name)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from edgeagent.events import Level
 from edgeagent.llm import LLM
 from edgeagent.messages import Message
 from edgeagent.tools import ToolRegistry
+from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
 
@@ -66,14 +67,36 @@ class AgentContext:
     """The system prompt of the agent that runs."""
     options: Any = None
     """The Options of the run."""
+    response_schema: dict[str, Any] | None = None
+    """The JSON Schema that a reply of the session's agent obeys; a sub-agent's reply does not."""
     history: Callable[[], tuple[Message, ...]] = tuple
     """The messages that the run has committed so far."""
     notice: Callable[[Level, str], object] = _log_notice
     """Tells the person at the terminal something, as a notice event. Any thread."""
+    workers: Workers | None = None
+    """The bodies at work and the resources that they hold: one ledger for the agent and all its sub-agents."""
     depth: int = 0
     """0 in the agent that was asked, 1 in one that it handed over to, and so on."""
     no_more_tools: bool = False
     """Set by a hook: the next model call is the last of this run, and may not call tools."""
+
+    def child(self) -> AgentContext:
+        """The context of a sub-agent: everything is the same object, but what belongs to one agent alone.
+
+        Its registry, model, name and history are set when its own part begins.
+        """
+        return replace(
+            self,
+            tool_registry=None,
+            llm=None,
+            agent_name="",
+            system=None,
+            options=None,
+            response_schema=None,
+            history=tuple,
+            no_more_tools=False,
+            depth=self.depth + 1,
+        )
 
     def should_stop(self) -> bool:
         """Whether the run was asked to end."""

@@ -47,7 +47,7 @@ ONLY = {
     "robot": {"errors", "messages", "tools"},
     "testing": {"errors", "messages", "events", "llm", "agent"},
     "context": {"messages", "events", "llm", "tools"},
-    "hooks": {"errors", "messages", "pii", "events", "tools", "llm", "context"},
+    "hooks": {"errors", "messages", "pii", "journal", "events", "tools", "llm", "context"},
     "config": {"errors"},
     "doctor": {"errors", "messages", "llm"},
 }

@@ -6,31 +6,37 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Protocol
 
 from edgeagent.agent import loop
+from edgeagent.agent.defaults import hooks_of
 from edgeagent.agent.handle import RunHandle
+from edgeagent.agent.handoffs import agent_tool, handoff_tool, target_of
 from edgeagent.agent.options import Options
+from edgeagent.agent.part import Part
 from edgeagent.agent.queues import QueueName, Queues
 from edgeagent.agent.result import RunResult, RunState
 from edgeagent.agent.run import Run
 from edgeagent.context import AgentContext
 from edgeagent.errors import BusyError, EdgeAgentError, ModelError, PolicyViolationError
 from edgeagent.events import Event
+from edgeagent.hooks import Hook
+from edgeagent.hooks.chain import HookChain
 from edgeagent.llm import LLM
-from edgeagent.messages import Message, as_message
-from edgeagent.tools import Tool, ToolRegistry
-from edgeagent.tools.workers import Workers
+from edgeagent.messages import Message, Status, ToolCall, ToolResult, as_message
+from edgeagent.tools import Handoff, Tool, ToolRegistry
+from edgeagent.tools.workers import Latch, Workers
 
 logger = logging.getLogger(__name__)
 AbortMode = Literal["now", "after_turn"]
 
 
-class Latch(Protocol):
-    """What the loop asks of a safety latch; ``edgeagent.robot.SafetyLatch`` is one."""
+class Callbacks(Protocol):
+    """What ``start(callbacks=...)`` takes; ``edgeagent.views.Callbacks`` is one."""
 
-    @property
-    def state(self) -> str: ...
+    def __call__(self, event: Event, /) -> object: ...
+    def ask(self, questions: list[str], stopping: Callable[[], bool], timeout_s: float, /) -> Any: ...
 
 
 class Agent:
@@ -44,13 +50,21 @@ class Agent:
         instructions: The system prompt. Keep it stable: what changes belongs to the end of a prompt.
         llm: The model; may be set later as an attribute.
         tools: Tools, or plain functions that become tools.
+        handoffs: Agents that may take a request over; each becomes a tool ``handoff_to_<name>``.
+        hooks: Called at the fire points of its runs.
         description: What it is good for, for another agent that may hand over to it.
         deps: Anything; bodies find it at ``ToolContext.deps``.
         options: Defaults for every run.
-        latch: While it is tripped, motion tools are blocked.
+        latch: Motion obeys it, in this agent and in those that it hands over to.
+        phrases: What people say to it, for the ears and for training.
+
+    Attributes:
+        subscriber_errors: How often a subscriber raised; it is logged each time, and the run goes on.
 
     Raises:
         ToolDefinitionError: Two tools have one name, or a function has no schema.
+        EdgeAgentError: A hook is none, or is async.
+        ConfigError: A hook is given and the option that does the same is set too.
     """
 
     def __init__(
@@ -60,19 +74,26 @@ class Agent:
         *,
         llm: LLM | None = None,
         tools: Sequence[Tool | Callable[..., Any]] = (),
+        handoffs: Sequence[Agent] = (),
+        hooks: Sequence[Hook] = (),
         description: str = "",
         deps: Any = None,
         options: Options | None = None,
         latch: Latch | None = None,
+        phrases: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.instructions = instructions
         self.llm = llm
-        self.tools = ToolRegistry.of(tools)
         self.description = description
         self.deps = deps
         self.options = options or Options()
+        self.handoffs = list(handoffs)
+        self.hooks = list(hooks)
+        self.tools = ToolRegistry.of([*tools, *(handoff_tool(target) for target in handoffs)])
         self.latch = latch
+        self.phrases = tuple(phrases)
+        self.subscriber_errors = 0
         self._lock = threading.Lock()
         self._current: tuple[Run, RunHandle] | None = None
         self._queues = Queues()
@@ -80,6 +101,9 @@ class Agent:
         self._subscribers: list[Callable[[Event], object]] = []
         self._last_messages: tuple[Message, ...] = ()
         self._last_error: str | None = None
+        HookChain(hooks_of(self.hooks, (), self.options), AgentContext())
+        if latch is not None:
+            self._workers.watch(latch)
 
     # --- running ----------------------------------------------------------------------------------------------------
 
@@ -120,40 +144,43 @@ class Agent:
         context: AgentContext | None = None,
         options: Options | None = None,
         stop_event: threading.Event | None = None,
+        callbacks: Callbacks | None = None,
         observer: Callable[[Event], object] | None = None,
     ) -> RunHandle:
         """As ``run``, but returns at once.
 
         Args:
+            callbacks: Told what happens, and asked what question tools ask; ``views.Callbacks``.
             observer: Called with every event of this run only, before the other subscribers.
 
         Raises:
             BusyError, ModelError: As ``run``; later errors come from ``RunHandle.result``.
         """
-        if self.llm is None:
+        context = context or AgentContext(deps=self.deps)
+        llm = self.llm or (context.llm if context.depth else None)
+        if llm is None:
             raise ModelError(f"agent {self.name!r} has no model; pass llm=LlamaLLM('nano') or set agent.llm")
         chosen = options or self.options
+        workers = context.workers if context.depth and context.workers is not None else self._workers
+        if self.latch is not None:
+            workers.watch(self.latch)
         run = Run(
-            agent_name=self.name,
-            system=self.instructions,
-            llm=self.llm,
-            tools=self.tools,
             options=chosen,
             queues=self._queues,
-            workers=self._workers,
-            task=None if task is None else as_message(task),
-            messages=messages,
-            context=context or AgentContext(deps=self.deps),
-            subscribers=lambda: self._observers(observer, chosen.on_event),
-            latched=self._latched,
+            workers=workers,
+            subscribers=lambda: self._observers(chosen.on_event, observer, callbacks),
+            ask=None if callbacks is None else callbacks.ask,
             callers_stop=stop_event,
         )
+        told = None if task is None else as_message(task)
+        part = self._part(told, messages, chosen, context, llm)
         handle = RunHandle(self, run)
         with self._lock:
             if self._current is not None:
                 raise BusyError(f"agent {self.name!r} is in the middle of a run; steer it, abort it, or wait")
             self._current = (run, handle)
             self._queues.open()
+        run.enter(part)
         threading.Thread(target=self._drive, args=(run, handle), name=f"agent-{self.name}", daemon=True).start()
         return handle
 
@@ -192,6 +219,9 @@ class Agent:
             if timer is not None:
                 timer.cancel()
             run.leave_thread()
+        for other in list(run.reserved):
+            other.release(run)
+        self.subscriber_errors += run.subscriber_errors
         self._queues.close()
         self._last_messages, self._last_error = result.messages, result.error
         with self._lock:
@@ -203,14 +233,81 @@ class Agent:
             with contextlib.suppress(BusyError):  # somebody was faster; that run takes the message up
                 wake()
 
-    def _latched(self) -> str | None:
-        """Why motion is blocked, or None."""
-        if self.latch is None or self.latch.state != "tripped":
-            return None
-        return "the safety latch is tripped; motion waits until it is re-armed"
-
     def _observers(self, *first: Callable[[Event], object] | None) -> list[Callable[[Event], object]]:
         return [*(observer for observer in first if observer is not None), *self._subscribers]
+
+    # --- playing a part in a run ------------------------------------------------------------------------------------
+
+    def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
+        """A tool for another agent, with one argument ``task``: it asks this agent and returns its reply.
+
+        The sub-agent has everything of its caller's context, its stop and the ledger of resources, but a history and a
+        log of its own, whose events are the call's progress.
+        """
+        return agent_tool(self, name, description)
+
+    def target_of(self, handoff: Handoff) -> Agent:
+        """The agent that a handoff names. Raises EdgeAgentError if there is none."""
+        return target_of(handoff, self.handoffs)
+
+    def reserve(self, run: Run, handoff: Handoff) -> tuple[Status, str] | None:
+        """Makes a handoff's target busy with a run. Returns the status and the text of a refusal, or None."""
+        try:
+            target = self.target_of(handoff)
+        except EdgeAgentError as error:
+            return "error", str(error)
+        if target is self:
+            return "error", f"{self.name} has the request already"
+        if len(run.reserved) > len(run.parts) - 1:
+            return "not_run", f"the request was handed to {run.reserved[-1].name}"
+        if any(part.agent is target for part in run.parts):
+            return None
+        with target._lock:
+            if target._current is not None:
+                return "error", f"{target.name} is busy with another request"
+            target._current = self._current
+        run.reserved.append(target)
+        return None
+
+    def release(self, run: Run) -> None:
+        """This agent's part in a run of another one is over."""
+        if self in run.reserved:
+            run.reserved.remove(self)
+            with self._lock:
+                self._current = None
+
+    def part(self, run: Run, router: Part, task: Message | None) -> Part:
+        """The part that this agent plays in a run of another one: the same context, a clean history.
+
+        Options of its own replace the router's, but what guards its tools stays.
+        """
+        context = router.context.child()
+        if context.deps is None:
+            context.deps = self.deps
+        if self.latch is not None:
+            run.workers.watch(self.latch)
+        options = router.options
+        if self.options != Options():
+            options = replace(
+                self.options,
+                policy_check=self.options.policy_check or router.options.policy_check,
+                confirm=self.options.confirm or router.options.confirm,
+            )
+        return self._part(task, (), options, context, self.llm or router.llm)
+
+    def _part(
+        self, task: Message | None, messages: Sequence[Message], options: Options, context: AgentContext, llm: LLM
+    ) -> Part:
+        hooks = HookChain(hooks_of(self.hooks, context.hooks, options), context)
+        return Part(self, task=task, messages=messages, options=options, context=context, hooks=hooks, llm=llm)
+
+    def detached_ended(self, run: Run, call: ToolCall, result: ToolResult) -> None:
+        """A call that outlived its run has come to its end: the model is told, unless somebody stopped it."""
+        if result.status == "interrupted":
+            return
+        session = run.parts[0].context.session
+        told = Message.user(f"{call.name} has ended: {result.text}", origin="follow_up")
+        (session or self).follow_up(told, wake=True)
 
     # --- talking to a run -------------------------------------------------------------------------------------------
 
@@ -238,7 +335,10 @@ class Agent:
         self, queue: QueueName, message: str | Message, wake: bool, starter: Callable[[], RunHandle] | None
     ) -> RunHandle | None:
         start = (starter or self.start) if wake else None
-        taken = self._queues.put(queue, as_message(message, origin=queue), wake=start)
+        with self._lock:
+            current = self._current
+        queues = self._queues if current is None else current[0].queues  # of the agent that handed over to this one
+        taken = queues.put(queue, as_message(message, origin=queue), wake=start)
         with self._lock:
             idle = self._current is None
         if taken or start is None or not idle:
@@ -277,19 +377,16 @@ class Agent:
         Returns:
             True if there was a run.
         """
-        if reason == "safety_stop":
-            self.clear_all_queues()
         with self._lock:
             current = self._current
-        if current is None:
-            return False
-        run, handle = current
-        if reason == "safety_stop":
-            run.abort(reason)
-            for goal in handle.goals.values():
-                goal.cancel()
-            return True
-        return handle.abort(reason, mode=mode)
+        if reason != "safety_stop":
+            return current is not None and current[1].abort(reason, mode=mode)
+        queues, workers = (self._queues, self._workers) if current is None else (current[0].queues, current[0].workers)
+        queues.clear("steering", "follow_up")
+        if current is not None:
+            current[0].abort(reason)
+        workers.halt("stopped for safety", everything=True)
+        return current is not None
 
     def subscribe(self, subscriber: Callable[[Event], object]) -> Callable[[], None]:
         """Calls it with every event of every run, on the run's thread. Returns what ends that."""
@@ -322,7 +419,7 @@ class Agent:
         """A frozen copy of the state: of the run, or of what the last one left."""
         current = self._current
         if current is not None:
-            return loop.snapshot(current[0])
+            return current[0].state()
         return RunState(
             system_prompt=self.instructions,
             messages=self._last_messages,

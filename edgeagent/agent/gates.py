@@ -9,15 +9,20 @@ import difflib
 import json
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from edgeagent.agent.person import ask_person
 from edgeagent.agent.run import Run
+from edgeagent.errors import EdgeAgentError
+from edgeagent.hooks import AfterTool, BeforeTool, FirePoint
+from edgeagent.hooks.chain import HookError
 from edgeagent.messages import Status, ToolCall, ToolResult
-from edgeagent.tools import Tool
+from edgeagent.tools import Handoff, Tool
 from edgeagent.tools.coerce import ArgumentError
 from edgeagent.tools.execution import Prepared, Refused
+from edgeagent.tools.output import as_result
 
 logger = logging.getLogger(__name__)
 _POLL_S: Final = 0.02
@@ -28,8 +33,10 @@ class CallGates:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._options = run.options
+        self._part = run.part
+        self._options = run.part.options
         self._confirming = threading.Lock()
+        self._ending = threading.Lock()
 
     # --- the batch, on the loop's thread ----------------------------------------------------------------------------
 
@@ -46,7 +53,7 @@ class CallGates:
         ]
 
     def _check(self, index: int, call: ToolCall) -> Prepared | Refused:
-        tool = self._run.tools.get(call.name)
+        tool = self._part.tools.get(call.name)
         if tool is None:
             return Refused(index, call, None, _result(call, "unknown", self._unknown(call.name)))
         try:
@@ -61,7 +68,7 @@ class CallGates:
         return Prepared(index, call, tool, values, self._timeout_s(tool))
 
     def _unknown(self, name: str) -> str:
-        names = self._run.tools.names()
+        names = self._part.tools.names()
         near = difflib.get_close_matches(name, names, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         return f"there is no tool called {name}.{hint} Tools: {', '.join(names) or 'none'}"
@@ -86,34 +93,51 @@ class CallGates:
     def enter_worker(self) -> None:
         self._run.enter_thread()
 
+    def may_start(self) -> str | None:
+        """None, or why no further call of the batch may start."""
+        return None if self._run.ended is None else "the run was ended before it began"
+
     def before(self, prepared: Prepared, stop_event: threading.Event) -> Prepared | ToolResult:
-        """before_tool_call, the latch and confirm. Returns the call to execute, or the result to use instead."""
-        verdict = self._before_tool_call(prepared, stop_event)
+        """Hooks, the latch and confirm. Returns the call to execute, or the result to use instead."""
+        verdict = self._fire_before(prepared)
         if isinstance(verdict, ToolResult):
             return verdict
-        latched = self._run.latched() if verdict.tool.traits.motion else None
-        if latched is not None:
-            return _result(verdict.call, "blocked", latched)
-        refusal = self._confirm(verdict)
+        refusal = self._wait_for_motion(verdict, stop_event) or self._confirm(verdict)
         if refusal is None and self._run.stopping() is not None:
             refusal = _result(verdict.call, "not_run", "stopped before it began")
         return verdict if refusal is None else refusal
 
-    def _before_tool_call(self, prepared: Prepared, stop_event: threading.Event) -> Prepared | ToolResult:
-        callback = self._options.before_tool_call
-        if callback is None:
-            return prepared
+    def _fire_before(self, prepared: Prepared) -> Prepared | ToolResult:
+        call = prepared.call
         try:
-            answer = callback(prepared.call, stop_event)
-        except Exception as error:  # a gate that fails stays shut
-            logger.exception("before_tool_call raised")
-            return _result(prepared.call, "error", f"before_tool_call failed: {error}")
-        if answer is None:
+            payload = BeforeTool(call, prepared.tool, self._run.budget.hops)
+            fired = self._part.hooks.fire(FirePoint.BEFORE_TOOL, payload)
+        except HookError as error:
+            return _result(call, "error", str(error))
+        if fired.reply is not None:
+            self._end(fired.reply)
+            return _result(call, "not_run", "the run was ended before it began")
+        if fired.result is not None:
+            return as_result(call, fired.result)
+        rewritten = fired.payload.call
+        if rewritten is call:
             return prepared
-        if isinstance(answer, ToolResult):
-            return replace(answer, call_id=prepared.call.id, name=prepared.call.name)
-        checked = self._check(prepared.index, replace(answer, id=prepared.call.id))
+        checked = self._check(prepared.index, replace(rewritten, id=call.id))
         return checked.result if isinstance(checked, Refused) else checked
+
+    def _wait_for_motion(self, prepared: Prepared, stop_event: threading.Event) -> ToolResult | None:
+        """Motion waits while a latch is held, and is refused while one is tripped."""
+        if not prepared.tool.traits.motion:
+            return None
+        while True:
+            state, reason = self._run.workers.motion()
+            if state == "tripped":
+                text = f"stopped for safety ({reason}); motion waits until it is re-armed"
+                return _result(prepared.call, "blocked", text)
+            if state == "free":
+                return None
+            if stop_event.wait(_POLL_S) or self._run.stopping() is not None:
+                return _result(prepared.call, "not_run", "stopped before it began")
 
     def _confirm(self, prepared: Prepared) -> ToolResult | None:
         confirm = self._options.confirm
@@ -121,43 +145,58 @@ class CallGates:
             return None
         call = prepared.call
         with self._confirming:
-            answer = self._ask(lambda: confirm(call.name, dict(call.arguments)))
-        if isinstance(answer, Exception):
-            return _result(call, "error", f"confirm failed: {answer}")
+            try:
+                answer = ask_person(
+                    lambda: bool(confirm(call.name, dict(call.arguments))),
+                    stopping=lambda: self._run.stopping() is not None,
+                    timeout_s=self._options.confirm_timeout_s,
+                    name="confirm",
+                )
+            except Exception as error:  # noqa: BLE001 - the builder's code: a gate that fails stays shut
+                return _result(call, "error", f"confirm failed: {error}")
         return None if answer else _result(call, "declined", "the user did not allow it")
 
-    def _ask(self, question: Callable[[], bool]) -> bool | Exception:
-        """Asks a person on a helper thread; no answer in time, or a stop, is a no."""
-        answers: list[bool | Exception] = []
-        done = threading.Event()
+    def ask(self, prepared: Prepared, stop_event: threading.Event) -> Any:
+        """Puts the arguments of a question tool to a person.
 
-        def ask() -> None:
-            try:
-                answers.append(bool(question()))
-            except Exception as error:  # the builder's code
-                logger.exception("confirm raised")
-                answers.append(error)
-            done.set()
+        Raises:
+            EdgeAgentError: There is nobody to ask, or no answer came.
+        """
+        if self._run.ask is None:
+            raise EdgeAgentError("nobody can be asked: start the run with callbacks=views.Callbacks(on_question=...)")
+        questions = [text for value in prepared.call.arguments.values() for text in _texts(value)]
+        return self._run.ask(
+            questions or [prepared.tool.description],
+            lambda: stop_event.is_set() or self._run.stopping() is not None,
+            self._options.confirm_timeout_s,
+        )
 
-        threading.Thread(target=ask, name="confirm", daemon=True).start()
-        waited_s = 0.0
-        while not done.wait(_POLL_S):
-            waited_s += _POLL_S
-            if waited_s >= self._options.confirm_timeout_s or self._run.stopping() is not None:
-                return False
-        return answers[0]
+    def after(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """Hooks may patch the result or end the run; a handoff finds out whether its target is free."""
+        if isinstance(result.value, Handoff):
+            result = self._reserve(call, result, result.value)
+        fired = self._part.hooks.fire(FirePoint.AFTER_TOOL, AfterTool(call, result))
+        if fired.reply is not None:
+            self._end(fired.reply)
+        patched: ToolResult = fired.payload.result
+        return replace(patched, call_id=call.id, name=call.name)
 
-    def after(self, call: ToolCall, result: ToolResult, stop_event: threading.Event) -> ToolResult:
-        """after_tool_call may patch the result."""
-        callback = self._options.after_tool_call
-        if callback is None:
-            return result
-        try:
-            patched = callback(call, result, stop_event)
-        except Exception:  # the builder's code; the result stands
-            logger.exception("after_tool_call raised")
-            return result
-        return result if patched is None else patched
+    def _reserve(self, call: ToolCall, result: ToolResult, handoff: Handoff) -> ToolResult:
+        with self._ending:
+            refusal = self._part.agent.reserve(self._run, handoff)
+        return result if refusal is None else _result(call, *refusal)
+
+    def _end(self, reply: str) -> None:
+        """A hook ended the run; the first one counts."""
+        with self._ending:
+            if self._run.ended is None:
+                self._run.ended = reply
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [str(item) for item in value]
+    return [str(value)]
 
 
 def _parse(raw: str) -> dict[str, Any]:

@@ -1,29 +1,29 @@
 """The loop: ask the model, run the tools it asked for, take up what was queued, until there is nothing left to do.
 
 Runs on the run's own thread, which alone emits events. Knows nothing of audio, sessions or any engine. The order of
-events is the contract's, sections 3 to 7.
+events is the contract's, sections 3 to 7 and 10.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from edgeagent import events
-from edgeagent.agent.gates import CallGates
-from edgeagent.agent.result import RunResult, RunState
+from edgeagent.agent.acting import act, refuse
+from edgeagent.agent.ending import Ending
+from edgeagent.agent.ends import fail, last_words, stop, terminate
+from edgeagent.agent.handover import hand_over, handoff_in
+from edgeagent.agent.orchestrator import orchestrate
+from edgeagent.agent.result import RunResult
 from edgeagent.agent.run import Run
-from edgeagent.llm import End, Error, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
-from edgeagent.llm.types import ToolChoice
-from edgeagent.messages import Message, ToolCall, ToolResult, Usage, new_id
-from edgeagent.tools.dispatch import Dispatch, Limits
-from edgeagent.tools.execution import Execution
+from edgeagent.agent.thinking import think
+from edgeagent.hooks import FirePoint, RunStart
+from edgeagent.messages import Message
+from edgeagent.tools import Handoff
 
 logger = logging.getLogger(__name__)
 
-NO_REPLY: Final = "I could not finish that."
 _CONTINUE: Final = "Continue exactly where you stopped."
 
 
@@ -35,11 +35,41 @@ def drive(run: Run) -> RunResult:
         Exception: What a model raised that is not ours; ``close_after_error`` closes the log then.
     """
     run.emit(events.AgentStart)
-    pending = [run.task] if run.task is not None else run.drain("steering", "follow_up")
-    pending += run.drain("steering") if run.task is not None else []
-    if not pending and (not run.history or run.history[-1].role == "assistant"):
-        return run.finish("completed", "")
-    continued: list[str] = []
+    return run.finish(play(run).result)
+
+
+def play(run: Run) -> Ending:
+    """One agent's part: from ON_RUN_START to ON_RUN_END."""
+    part = run.part
+    ending = begin(run)
+    if ending is None:
+        orchestrator = part.options.orchestrator
+        ending = react(run) if orchestrator is None else orchestrate(run, orchestrator, play)
+    result = run.result(part, ending.reason, ending.reply)
+    fired = part.hooks.fire(FirePoint.ON_RUN_END, result)
+    return ending.with_result(result, fired.payload.reply if fired.reply is None else fired.reply)
+
+
+def begin(run: Run) -> Ending | None:
+    """ON_RUN_START may replace the task, or end the run before the model is asked."""
+    part = run.part
+    fired = part.hooks.fire(FirePoint.ON_RUN_START, RunStart(part.task, part.context))
+    part.task = fired.payload.task
+    if fired.reply is None:
+        return None
+    run.open_turn()
+    if part.task is not None:
+        run.inject(part.task)
+    run.ended = fired.reply
+    return stop(run)
+
+
+def react(run: Run) -> Ending:
+    """Reason, act, observe (ReAct), until the model has nothing more to do."""
+    pending = first_messages(run)
+    if not pending and (not run.part.history or run.part.history[-1].role == "assistant"):
+        return Ending("completed", "")
+    said: list[str] = []
     while True:
         # 1. what this request holds for the first time
         run.open_turn()
@@ -47,148 +77,101 @@ def drive(run: Run) -> RunResult:
             run.inject(message)
         if run.stopping():
             run.close_turn()
-            return run.finish("aborted", "")
+            return Ending("aborted", "")
 
-        # 2. the model
-        reply = think(run, "auto")
+        # 2. the model; a hook may have made this call the last
+        last = run.part.context.no_more_tools
+        reply = think(run, "none" if last else "auto")
         if reply.stop_reason in ("error", "aborted"):
             return fail(run, reply)
 
         # 3. its tools
-        results = act(run, reply)
-        if results and all(result.terminate for result in results):
-            return terminate(run, reply, results)
-        run.close_turn(reply, results)
-        ended = end_reason(run, results)
-        if ended is not None:
-            return run.finish(ended, reply.text)
+        if last or run.ended is not None:
+            refuse(run, reply.tool_calls, "no more tool calls are allowed" if last else "the run was ended")
+        else:
+            act(run, reply)
+        ending = end_of_turn(run, reply, last=last)
+        if ending is not None:
+            return ending
 
         # 4. what comes next
-        if reply.tool_calls:
-            pending = run.drain("steering")
-            if not tools_may_go_on(run, results, pending):
-                run.give_back(pending)
-                return out_of_budget(run)
-            continue
-        continued.append(reply.text)
-        if reply.stop_reason == "length" and len(continued) <= run.options.max_continuations and not run.budget.spent:
-            pending = [Message.user(_CONTINUE, origin="continuation")]
-            continue
-        pending = next_messages(run)
-        if not pending:
-            return run.finish("completed", "".join(continued))
-        continued = []
-        if not (run.budget.grant() if pending[0].origin == "follow_up" else run.budget.grant_one()):
-            run.give_back(pending)
-            return out_of_budget(run)
+        handoff = handoff_in(run)
+        if handoff is not None:
+            upcoming = after_handoff(run, handoff)
+        elif reply.tool_calls:
+            upcoming = after_tools(run)
+        else:
+            said.append(reply.text)
+            upcoming = after_words(run, reply, said)
+        if isinstance(upcoming, Ending):
+            return upcoming
+        pending = upcoming
 
 
-def think(run: Run, tool_choice: ToolChoice) -> Message:
-    """One model call, streamed. Returns the committed message, which may be empty, cut, aborted or failed."""
-    run.budget.spend_turn()
-    request = LLMRequest(
-        system=run.system,
-        messages=[message.copy() for message in run.history],
-        tools=list(run.tools),
-        tool_choice=tool_choice,
-        temperature=run.options.temperature,
-        max_tokens=run.options.max_tokens,
-        thinking_level=run.options.thinking_level,
-    )
-    message = Message("assistant", stop_reason=None)
-    run.streaming_message = message
-    run.emit(events.MessageStart, message=message)
-    try:
-        message = _stream(run, request, message)
-    except Exception as error:
-        message = replace(run.streaming_message, stop_reason="error", error=str(error) or type(error).__name__)
-        raise
-    finally:
-        run.streaming_message = None
-        run.usage += message.usage or Usage()
-        if message.stop_reason in ("error", "aborted"):
-            message = replace(message, tool_calls=())
-        if message.text or message.stop_reason not in ("error", "aborted"):
-            run.add(message)
-        run.emit(events.MessageEnd, message=message)
-    return message
+# --- what comes after a turn: the messages of the next one, or the end ----------------------------------------------
 
 
-def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
-    for event in run.llm.stream(request, run.stop):
-        match event:
-            case TextDelta(delta):
-                message = replace(message, text=message.text + delta)
-                run.streaming_message = message
-                run.emit(events.MessageUpdate, channel="text", delta=delta, message=message)
-            case ThinkingDelta(delta):
-                message = replace(message, thinking=message.thinking + delta)
-                run.streaming_message = message
-                run.emit(events.MessageUpdate, channel="thinking", delta=delta, message=message)
-            case ToolCallEnd(call):
-                # a model may use an id twice; results are matched by it, so it is ours
-                message = replace(message, tool_calls=(*message.tool_calls, replace(call, id=new_id("call"))))
-            case Error(why, usage):
-                return replace(message, stop_reason="error", error=why, usage=usage)
-            case End(reason, usage):
-                return replace(message, stop_reason=reason, usage=usage)
-            case TextEnd(text):  # the whole text; a late </think> may have made reasoning of what came before it
-                message = replace(message, text=text)
-            case ThinkingEnd(text):
-                message = replace(message, thinking=text)
-    return replace(message, stop_reason="error", error="the model's stream ended without saying why")
+def end_of_turn(run: Run, reply: Message, *, last: bool) -> Ending | None:
+    """Closes the turn, and ends the part if a hook, a tool, a stop or a callback says so."""
+    if run.ended is not None:
+        return stop(run)
+    if run.turn_results and all(result.terminate for result in run.turn_results):
+        return terminate(run)
+    run.close_turn()
+    reason = end_reason(run) or ("stopped" if last else None)
+    if reason is None:
+        return None
+    return Ending(reason, reply.text or (last_words(run) if last else ""))
 
 
-def act(run: Run, reply: Message) -> list[ToolResult]:
-    """Executes the calls of a reply, or says why not, and commits one result message a call in the order asked."""
-    calls = reply.tool_calls
-    if not calls:
-        return []
-    cut = reply.stop_reason == "length"
-    gates = CallGates(run)
-    reporter = Reporter(run)
-    run.calls += calls
-    if cut or not run.budget.tools_allowed:
-        why = "the reply was cut off before it was complete" if cut else "no more tool calls are allowed"
-        results = [ToolResult(call.id, call.name, "not_run", why) for call in calls]
-        for call, result in zip(calls, results, strict=True):
-            reporter.tool_ended(call, result)
-    else:
-        limits = Limits(
-            mode=run.options.tool_execution_mode.value,
-            max_concurrent=run.options.max_concurrent_tools,
-            grace_s=run.options.abort_grace_s,
-            output_chars=run.options.tool_output_limit,
-        )
-        dispatch = Dispatch(gates, reporter, run.workers, limits, run.stopping, context=run.context)
-        results = dispatch.run(gates.check_batch(calls))
-        run.budget.spend_hop()
-    for result in results:
-        run.inject(Message.tool(result))
-    return results
+def after_handoff(run: Run, handoff: Handoff) -> list[Message] | Ending:
+    """Another agent plays its part; this one goes on only if it is handed back."""
+    if not tools_may_go_on(run, []):
+        return out_of_budget(run)
+    away = hand_over(run, handoff, play)
+    if away.returns_to is not run.part:
+        return away
+    return [*away.messages, *run.drain("steering")]
 
 
-class Reporter:
-    """Turns what the dispatch tells into events and into the run's state."""
+def after_tools(run: Run) -> list[Message] | Ending:
+    """The model sees the results, and what was said meanwhile."""
+    pending = next_steering(run)
+    if tools_may_go_on(run, pending):
+        return pending
+    run.give_back(pending)
+    return out_of_budget(run)
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
 
-    def tool_started(self, execution: Execution) -> None:
-        call = execution.prepared.call
-        self._run.pending_calls.add(call.id)
-        if execution.goal is not None:
-            self._run.goals[call.id] = execution.goal
-        self._run.emit(events.ToolExecutionStart, call=call)
+def after_words(run: Run, reply: Message, said: list[str]) -> list[Message] | Ending:
+    """A cut text goes on; otherwise what was queued is next, and if that is nothing the part has ended."""
+    if reply.stop_reason == "length" and len(said) <= run.part.options.max_continuations and not run.budget.spent:
+        return [Message.user(_CONTINUE, origin="continuation")]
+    pending = next_messages(run)
+    if not pending:
+        return Ending("completed", "".join(said))
+    said.clear()
+    if run.budget.grant() if pending[0].origin == "follow_up" else run.budget.grant_one():
+        return pending
+    run.give_back(pending)
+    return out_of_budget(run)
 
-    def tool_progressed(self, call: ToolCall, update: object) -> None:
-        self._run.emit(events.ToolExecutionUpdate, call=call, update=update)
 
-    def tool_ended(self, call: ToolCall, result: ToolResult) -> None:
-        self._run.pending_calls.discard(call.id)
-        self._run.results[call.id] = result
-        self._run.calls = [call if known.id == call.id else known for known in self._run.calls]
-        self._run.emit(events.ToolExecutionEnd, call=call, result=result)
+# --- what a request holds for the first time ----------------------------------------------------------------------
+
+
+def first_messages(run: Run) -> list[Message]:
+    """The task and what is queued; without a task, what is queued."""
+    task = run.part.task
+    if task is None:
+        return run.drain("steering", "follow_up")
+    return [task, *run.drain("steering")]
+
+
+def next_steering(run: Run) -> list[Message]:
+    """What was said while the tools ran: what skipped the rest of them first."""
+    taken, run.steered = run.steered, []
+    return taken or run.drain("steering")
 
 
 def next_messages(run: Run) -> list[Message]:
@@ -199,105 +182,64 @@ def next_messages(run: Run) -> list[Message]:
             return pending
 
 
-def end_reason(run: Run, results: Sequence[ToolResult]) -> events.EndReason | None:
+# --- ends ---------------------------------------------------------------------------------------------------------
+
+
+def end_reason(run: Run) -> events.EndReason | None:
     """Why the run ends after a turn that is complete, if it does."""
     if run.stopping() or run.stop_after_turn:
         return "aborted"
-    if any(result.status == "denied" for result in results):
+    if any(result.status == "denied" for result in run.turn_results):
         return "denied"
     return "stopped" if asked_to_stop(run) else None
 
 
-def tools_may_go_on(run: Run, results: Sequence[ToolResult], pending: Sequence[Message]) -> bool:
-    """Whether the budget allows the turn that answers these results; it may be extended on the way."""
-    refused = not run.budget.tools_allowed and all(result.status == "not_run" for result in results)
-    if not refused and not run.budget.spent:
-        return True
-    if not refused and pending and run.budget.grant_one():
-        return True
-    return may_go_on(run)
-
-
-def fail(run: Run, reply: Message) -> RunResult:
-    """Ends after a stream that failed or was stopped."""
-    aborted = reply.stop_reason == "aborted"
-    run.error = None if aborted else reply.error
-    run.emit(events.AgentError, error=reply.error or "aborted")
-    run.close_turn(reply)
-    return run.finish("aborted" if aborted else "error", reply.text)
-
-
-def terminate(run: Run, reply: Message, results: Sequence[ToolResult]) -> RunResult:
-    """Every tool of the batch said that its result is the answer: the last one's text is the reply."""
-    closing = Message.assistant(results[-1].text)
-    run.inject(closing)
-    run.close_turn(reply, results)
-    return run.finish("terminated", closing.text)
-
-
-def asked_to_stop(run: Run) -> bool:
-    """should_stop_after_turn, with the state as it is between two turns."""
-    callback = run.options.should_stop_after_turn
-    if callback is None:
-        return False
-    try:
-        return bool(callback(snapshot(run)))
-    except Exception:  # the builder's code
-        logger.exception("should_stop_after_turn raised")
-        return False
-
-
-def may_go_on(run: Run) -> bool:
-    """Asks continue_confirm for as much budget again."""
-    if run.options.continue_confirm is None:
-        return False
-    try:
-        granted = bool(run.options.continue_confirm(run.budget.calls))
-    except Exception:  # the builder's code; no answer is no
-        logger.exception("continue_confirm raised")
-        return False
-    return granted and run.budget.grant()
-
-
-def out_of_budget(run: Run) -> RunResult:
+def out_of_budget(run: Run) -> Ending:
     """Ends with what was said so far, or with one last call without tools."""
-    run.emit(events.Notice, level="warning", text=f"stopped after {run.budget.calls} model calls")
+    run.notice("warning", f"stopped after {run.budget.calls} model calls")
+    run.tell_notices()
     if run.options.on_budget == "final_answer" and not run.stopping():
         run.open_turn()
         reply = think(run, "none")
         if reply.stop_reason in ("error", "aborted"):
             return fail(run, reply)
-        refused = [ToolResult(c.id, c.name, "not_run", "no more tool calls are allowed") for c in reply.tool_calls]
-        for result in refused:
-            run.inject(Message.tool(result))
-        run.close_turn(reply, refused)
-    spoken = [m.text for m in run.new if m.role == "assistant" and m.text]
-    return run.finish("budget", spoken[-1] if spoken else NO_REPLY)
+        refuse(run, reply.tool_calls, "no more tool calls are allowed")
+        if run.ended is not None:
+            return stop(run)
+        run.close_turn()
+    return Ending("budget", last_words(run))
 
 
 def close_after_error(run: Run, error: Exception) -> RunResult:
     """Closes the log of a run that an exception ended."""
     run.error = str(error) or type(error).__name__
     run.emit(events.AgentError, error=run.error)
-    if run.turn_open:
-        run.close_turn()
-    return run.finish("error", "")
+    run.close_turn()
+    for part in reversed(run.parts):
+        part.hooks.fire(FirePoint.ON_RUN_END, run.result(part, "error", ""))
+    return run.finish(run.result(run.parts[0], "error", ""))
 
 
-def snapshot(run: Run) -> RunState:
-    """A frozen copy of the run's state."""
-    return RunState(
-        system_prompt=run.system,
-        messages=tuple(run.history),
-        pending_tool_calls=frozenset(run.pending_calls),
-        is_streaming=True,
-        error_message=run.error,
-        streaming_message=run.streaming_message,
-        thinking_level=run.options.thinking_level,
-        llm=run.llm,
-        tools=tuple(run.tools),
-        follow_up_queue=run.queues.snapshot("follow_up"),
-        steering_queue=run.queues.snapshot("steering"),
-        run_id=run.id,
-        hop=run.budget.hops,
-    )
+# --- questions to the builder's code ------------------------------------------------------------------------------
+
+
+def asked_to_stop(run: Run) -> bool:
+    """should_stop_after_turn, with the state as it is between two turns."""
+    callback = run.part.options.should_stop_after_turn
+    if callback is None:
+        return False
+    try:
+        return bool(callback(run.state()))
+    except Exception:  # the builder's code
+        logger.exception("should_stop_after_turn raised")
+        return False
+
+
+def tools_may_go_on(run: Run, pending: list[Message]) -> bool:
+    """Whether the budget allows the turn that answers these results; it may be extended on the way."""
+    refused = not run.budget.tools_allowed and all(result.status == "not_run" for result in run.turn_results)
+    if not refused and not run.budget.spent:
+        return True
+    if not refused and pending and run.budget.grant_one():
+        return True
+    return run.grant()

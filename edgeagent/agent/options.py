@@ -1,16 +1,29 @@
-"""What a builder may set for a run, with the defaults."""
+"""The settings of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from threading import Event as StopEvent
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from edgeagent.agent.result import RunState
+from edgeagent.errors import ConfigError
 from edgeagent.events import Event
-from edgeagent.messages import ToolCall, ToolResult
+from edgeagent.messages import Message, ToolCall, ToolResult
+from edgeagent.tools.output import OUTPUT_LIMIT
+from edgeagent.tools.workers import MAX_ABANDONED
+
+if TYPE_CHECKING:
+    from edgeagent.agent.orchestrator import Orchestrator
+    from edgeagent.agent.result import RunState
+
+
+class StopEvent(Protocol):
+    """What a body or callback may ask of a stop; ``threading.Event`` is one."""
+
+    def is_set(self) -> bool: ...
+    def wait(self, timeout: float | None = None) -> bool: ...
 
 
 class ToolMode(StrEnum):
@@ -36,11 +49,16 @@ class Options:
     """Settings of a run. None means the default; so does 0, except where 0 is a value.
 
     An inner ``options=`` replaces an outer one whole.
+
+    Raises:
+        ConfigError: A value that can't be, or a callback that is async or can't be called.
     """
 
     tool_execution_mode: ToolMode = ToolMode.BATCH
     steering_mode: QueueMode = QueueMode.ONE_AT_A_TIME
     followup_mode: QueueMode = QueueMode.ONE_AT_A_TIME
+    steering_check: Literal["after_batch", "after_each_tool"] = "after_batch"
+    """"after_each_tool" runs the calls of a reply one by one, and a message that comes meanwhile skips the rest."""
     max_concurrent_tools: int = 8
     tool_timeout_s: float = 30
     """Seconds for a tool's body; skills have no limit unless they declare one."""
@@ -56,27 +74,114 @@ class Options:
     before_tool_call: Callable[[ToolCall, StopEvent], ToolCall | ToolResult | None] | None = None
     after_tool_call: Callable[[ToolCall, ToolResult, StopEvent], ToolResult | None] | None = None
     on_event: Callable[[Event], object] | None = None
+    get_steering_messages: Callable[[], Sequence[Message | str]] | None = None
+    """Asked whenever steering is looked for; what it returns is queued behind what is there."""
+    get_follow_up_messages: Callable[[], Sequence[Message | str]] | None = None
     should_stop_after_turn: Callable[[RunState], bool] | None = None
+    transform_context: Callable[[list[Message]], list[Message]] | None = None
+    """Makes of the history what one request holds."""
+    get_ephemeral_messages: Callable[[], Sequence[Message | str]] | None = None
+    """Added to the end of each request, never stored."""
+    convert_messages: Callable[[list[Message]], list[Message]] | None = None
+    """Makes of an app's own messages what a model can read; those that are left are dropped."""
     policy_check: Callable[[str, dict[str, Any]], str | None] | None = None
     """Name and arguments to a reason for denying the call, or None."""
     confirm: Callable[[str, dict[str, Any]], bool] | None = None
     """Asked before each destructive call; None approves."""
     confirm_timeout_s: float = 30
-    tool_output_limit: int = 8192
+    """Seconds that a person has for an answer: to ``confirm``, ``continue_confirm`` and question tools."""
+    error_intervention: Callable[[str, str], str | None] | None = None
+    """A failed tool's name and error to a hint that is added to it, or None."""
+    max_tool_errors: int = 3
+    """So often may one tool fail in a row."""
+    tool_output_limit: int = OUTPUT_LIMIT
     """Characters of a result that reach the model."""
+    max_abandoned_tools: int = MAX_ABANDONED
+    """With so many bodies that never came back no further tool starts."""
     abort_grace_s: float = 0.5
     """Seconds that a stopped body has to return; 0 is a value."""
     deadline_s: float | None = None
     """Seconds after which the run is aborted with reason deadline."""
+    llm_timeout_s: float | None = None
+    """Seconds for the first token of a model that a Session may replace by a fallback."""
+    orchestrator: Orchestrator | None = None
+    """Another strategy than the ReAct loop."""
     temperature: float | None = None
     max_tokens: int = 256
     thinking_level: str | None = None
 
     def __post_init__(self) -> None:
         for setting in fields(self):
-            value = getattr(self, setting.name)
-            if value is None or (value == 0 and setting.name not in _ZERO_IS_A_VALUE):
-                object.__setattr__(self, setting.name, setting.default)
+            name, value = setting.name, getattr(self, setting.name)
+            if value is None or (value == 0 and name not in _ZERO_IS_A_VALUE):
+                object.__setattr__(self, name, setting.default)
+            elif name in _CALLBACKS:
+                _check_callback(name, value)
+            elif name in _CHOICES:
+                object.__setattr__(self, name, _chosen(name, value))
+            elif name in _NUMBERS and (not isinstance(value, (int, float)) or isinstance(value, bool) or value < 0):
+                raise ConfigError(f"Options({name}={value!r}): it should be a number that is not negative")
+
+    @classmethod
+    def default(cls, name: str) -> Any:
+        """The default of an option."""
+        return next(setting.default for setting in fields(cls) if setting.name == name)
 
 
 _ZERO_IS_A_VALUE: Final = frozenset({"temperature", "max_continuations", "abort_grace_s"})
+_CALLBACKS: Final = frozenset(
+    {
+        "continue_confirm",
+        "before_tool_call",
+        "after_tool_call",
+        "on_event",
+        "get_steering_messages",
+        "get_follow_up_messages",
+        "should_stop_after_turn",
+        "transform_context",
+        "get_ephemeral_messages",
+        "convert_messages",
+        "policy_check",
+        "confirm",
+        "error_intervention",
+    }
+)
+_CHOICES: Final[dict[str, Any]] = {
+    "tool_execution_mode": ToolMode,
+    "steering_mode": QueueMode,
+    "followup_mode": QueueMode,
+    "steering_check": ("after_batch", "after_each_tool"),
+    "on_budget": ("last_content", "final_answer"),
+}
+_NUMBERS: Final = frozenset(
+    {
+        "max_concurrent_tools",
+        "tool_timeout_s",
+        "max_turns",
+        "max_tool_hops",
+        "max_continuations",
+        "confirm_timeout_s",
+        "max_tool_errors",
+        "tool_output_limit",
+        "max_abandoned_tools",
+        "abort_grace_s",
+        "deadline_s",
+        "llm_timeout_s",
+        "temperature",
+        "max_tokens",
+    }
+)
+
+
+def _chosen(name: str, value: Any) -> Any:
+    choices = _CHOICES[name]
+    if value not in list(choices):
+        raise ConfigError(f"Options({name}={value!r}): it should be one of {', '.join(choices)}")
+    return choices(value) if isinstance(choices, type) else value
+
+
+def _check_callback(name: str, value: Any) -> None:
+    if not callable(value):
+        raise ConfigError(f"Options({name}={value!r}): it should be a function")
+    if inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(getattr(value, "__call__", None)):  # noqa: B004
+        raise ConfigError(f"Options({name}=...): it is async; callbacks are plain functions, called on a run's thread")

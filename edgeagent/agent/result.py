@@ -23,7 +23,10 @@ class RunResult:
     reason: EndReason
     abort_reason: str | None
     agent_name: str
+    """The agent that was asked."""
     elapsed_s: float
+    handed_off_to: str | None = None
+    """The agent that answered, if it was another one."""
     error: str | None = None
 
 

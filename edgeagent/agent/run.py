@@ -1,4 +1,4 @@
-"""The mutable state of one run: its history, its stop, its log. Changed by the loop's thread only, except the stop."""
+"""The mutable state of one run: its parts, its stop, its log. Changed by the loop's thread only, except the stop."""
 
 from __future__ import annotations
 
@@ -7,85 +7,107 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 from edgeagent import events
 from edgeagent.agent.budget import Budget
 from edgeagent.agent.log import EventLog
 from edgeagent.agent.options import Options, QueueMode
+from edgeagent.agent.part import Part
+from edgeagent.agent.person import ask_person
 from edgeagent.agent.queues import QueueName, Queues
-from edgeagent.agent.result import RunResult
-from edgeagent.context import AgentContext, StopSignal
-from edgeagent.llm import LLM
-from edgeagent.messages import Message, ToolCall, ToolResult, Usage, new_id
-from edgeagent.tools import GoalHandle, ToolRegistry
+from edgeagent.agent.result import RunResult, RunState
+from edgeagent.context import StopSignal
+from edgeagent.messages import Message, ToolCall, ToolResult, Usage, as_message, new_id
+from edgeagent.tools import GoalHandle
 from edgeagent.tools.workers import Workers
+
+if TYPE_CHECKING:
+    from edgeagent.agent.agent import Agent
 
 logger = logging.getLogger(__name__)
 _inside = threading.local()
+Subscribers = Callable[[], Sequence[Callable[[events.Event], object]]]
+Ask = Callable[[list[str], Callable[[], bool], float], Any]
+"""Puts questions to a person: the questions, whether to give up, and the seconds that there are for an answer."""
 
 
 class Run:
-    """One run of one agent."""
+    """One run, of the agent that was asked and of those that it hands over to.
+
+    Attributes:
+        part: Whose turn it is; ``parts`` has those below it, the agent that was asked first.
+        reply: The assistant message of this turn, ``results`` what its calls came to.
+        ended: The reply with which a hook ended the run.
+    """
 
     def __init__(
         self,
         *,
-        agent_name: str,
-        system: str | None,
-        llm: LLM,
-        tools: ToolRegistry,
         options: Options,
         queues: Queues,
         workers: Workers,
-        task: Message | None,
-        messages: Sequence[Message],
-        context: AgentContext,
-        subscribers: Callable[[], Sequence[Callable[[events.Event], object]]],
-        latched: Callable[[], str | None],
+        subscribers: Subscribers,
+        ask: Ask | None,
         callers_stop: threading.Event | None,
     ) -> None:
         self.id = new_id("run")
-        self.agent_name = agent_name
-        self.system = system
-        self.llm = llm
-        self.tools = tools
         self.options = options
         self.queues = queues
         self.workers = workers
-        self.task = task
-        self.latched = latched
+        self.ask = ask
         self.log = EventLog()
         self.budget = Budget(options)
         self.stop = StopSignal(callers_stop)
         self.stop_after_turn = False
         self.abort_reason: str | None = None
-        self.context = context
-        self.history: list[Message] = [message.copy() for message in messages]
-        self.new: list[Message] = []
+        self.parts: list[Part] = []
+        self.reserved: list[Agent] = []
+        """Agents that are busy with this run, beside the one that was asked."""
+        self.answered_by: str | None = None
         self.calls: list[ToolCall] = []
         self.results: dict[str, ToolResult] = {}
         self.goals: dict[str, GoalHandle] = {}
         self.pending_calls: set[str] = set()
+        self.steered: list[Message] = []
+        """Steering that skipped the rest of a batch, and waits for the next request."""
         self.usage = Usage()
         self.turn = 0
         self.turn_open = False
+        self.turn_reply: Message | None = None
+        self.turn_results: Sequence[ToolResult] = ()
         self.streaming_message: Message | None = None
         self.error: str | None = None
+        self.ended: str | None = None
+        self.subscriber_errors = 0
         self._subscribers = subscribers
+        self._notices: SimpleQueue[tuple[events.Level, str]] = SimpleQueue()
         self._seq = 0
         self._began_s = time.monotonic()
         self._abort_lock = threading.Lock()
-        context.stop_event = self.stop
-        context.deadline = None if options.deadline_s is None else self._began_s + options.deadline_s
-        context.tool_registry, context.llm, context.agent_name = tools, llm, agent_name
+
+    @property
+    def part(self) -> Part:
+        return self.parts[-1]
+
+    def enter(self, part: Part) -> None:
+        """The next turns are this agent's."""
+        context = part.context
+        context.stop_event, context.workers = self.stop, self.workers
+        context.notice = self.notice
+        if context.depth == 0:
+            context.hook_state.clear()
+            deadline_s = self.options.deadline_s
+            context.deadline = None if deadline_s is None else self._began_s + deadline_s
+        self.parts.append(part)
 
     # --- events -----------------------------------------------------------------------------------------------------
 
     def emit(self, event_type: type[events.Event], **fields: Any) -> None:
         """Appends an event to the log and tells the subscribers, in the order in which they registered."""
         event = event_type(
-            seq=self._seq, t=time.monotonic(), run_id=self.id, agent=self.agent_name, turn=self.turn, **fields
+            seq=self._seq, t=time.monotonic(), run_id=self.id, agent=self.part.name, turn=self.turn, **fields
         )
         self._seq += 1
         self.log.append(event)
@@ -93,7 +115,18 @@ class Run:
             try:
                 subscriber(event)
             except Exception:  # the builder's code must not break the loop
+                self.subscriber_errors += 1
                 logger.exception("a subscriber raised at %s", event.kind)
+
+    def notice(self, level: events.Level, text: str) -> None:
+        """Has a notice told with the next event. Any thread."""
+        self._notices.put((level, text))
+
+    def tell_notices(self) -> None:
+        """Emits what other threads and hooks want told."""
+        while not self._notices.empty():
+            level, text = self._notices.get()
+            self.emit(events.Notice, level=level, text=text)
 
     # --- stopping ---------------------------------------------------------------------------------------------------
 
@@ -116,25 +149,35 @@ class Run:
 
     # --- messages ---------------------------------------------------------------------------------------------------
 
-    def add(self, message: Message) -> None:
-        """Commits a message to history."""
-        self.history.append(message)
-        self.new.append(message)
-
     def inject(self, message: Message) -> None:
         """Commits a message that no model wrote, with its two events."""
         self.emit(events.MessageStart, message=message)
-        self.add(message)
+        self.part.add(message)
         self.emit(events.MessageEnd, message=message)
 
     def drain(self, *names: QueueName) -> list[Message]:
         """Messages of the first queue named that has any, as many as its mode takes."""
         modes = {"steering": self.options.steering_mode, "follow_up": self.options.followup_mode}
         for name in names:
+            self._poll(name)
             taken = self.queues.take(name, everything=modes[name] is QueueMode.ALL)
             if taken:
                 return taken
         return []
+
+    def _poll(self, name: QueueName) -> None:
+        """Queues what the builder's callback has, behind what is there."""
+        options = self.options
+        poll = options.get_steering_messages if name == "steering" else options.get_follow_up_messages
+        if poll is None:
+            return
+        try:
+            found = [as_message(message, origin=name) for message in poll() or ()]
+        except Exception:  # the builder's code; the next drain asks again
+            logger.exception("get_%s_messages raised", name)
+            return
+        for message in found:
+            self.queues.put(name, message, wake=None)
 
     def give_back(self, messages: Sequence[Message]) -> None:
         """Returns drained messages that no request will hold."""
@@ -146,35 +189,79 @@ class Run:
     def open_turn(self) -> None:
         self.turn += 1
         self.turn_open = True
+        self.turn_reply, self.turn_results = None, ()
         self.emit(events.TurnStart)
 
-    def close_turn(self, message: Message | None = None, results: Sequence[ToolResult] = ()) -> None:
-        self.turn_open = False
-        self.emit(events.TurnEnd, message=message, results=tuple(results))
+    def close_turn(self) -> None:
+        if self.turn_open:
+            self.tell_notices()
+            self.turn_open = False
+            self.emit(events.TurnEnd, message=self.turn_reply, results=tuple(self.turn_results))
+
+    def grant(self) -> bool:
+        """Asks continue_confirm for as much budget again; no answer is no."""
+        confirm, calls = self.options.continue_confirm, self.budget.calls
+        if confirm is None:
+            return False
+        try:
+            granted = ask_person(
+                lambda: bool(confirm(calls)),
+                stopping=lambda: self.stopping() is not None,
+                timeout_s=self.options.confirm_timeout_s,
+                name="continue_confirm",
+            )
+        except Exception:  # the builder's code
+            logger.exception("continue_confirm raised")
+            return False
+        return bool(granted) and self.budget.grant()
+
+    # --- what others see ----------------------------------------------------------------------------------------
+
+    def state(self) -> RunState:
+        """A frozen copy of the state."""
+        part = self.part
+        return RunState(
+            system_prompt=part.system,
+            messages=tuple(part.history),
+            pending_tool_calls=frozenset(self.pending_calls),
+            is_streaming=True,
+            error_message=self.error,
+            streaming_message=self.streaming_message,
+            thinking_level=part.options.thinking_level,
+            llm=part.llm,
+            tools=tuple(part.tools),
+            follow_up_queue=self.queues.snapshot("follow_up"),
+            steering_queue=self.queues.snapshot("steering"),
+            run_id=self.id,
+            hop=self.budget.hops,
+        )
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
-    def finish(self, reason: events.EndReason, reply: str) -> RunResult:
-        """The result, and agent_end as the last event."""
-        if reason != "aborted":
-            self.abort_reason = None
-        elif self.abort_reason is None:
-            self.abort_reason = "user"
-        result = RunResult(
+    def result(self, part: Part, reason: events.EndReason, reply: str) -> RunResult:
+        """What the run came to, as this agent sees it."""
+        abort_reason = None if reason != "aborted" else self.abort_reason or "user"
+        return RunResult(
             reply=reply,
-            messages=tuple(self.history),
-            new_messages=tuple(self.new),
-            tool_calls=tuple(replace(c, result=self.results.get(c.id), agent=self.agent_name) for c in self.calls),
+            messages=tuple(part.history),
+            new_messages=tuple(part.new),
+            tool_calls=tuple(replace(call, result=self.results.get(call.id)) for call in self.calls),
             usage=self.usage,
             reason=reason,
-            abort_reason=self.abort_reason,
-            agent_name=self.agent_name,
+            abort_reason=abort_reason,
+            agent_name=part.name,
+            handed_off_to=None if self.answered_by == part.name else self.answered_by,
             elapsed_s=time.monotonic() - self._began_s,
             error=self.error,
         )
+
+    def finish(self, result: RunResult) -> RunResult:
+        """agent_end as the last event; notices before it."""
+        self.give_back(self.steered)
+        self.tell_notices()
         self.emit(
             events.AgentEnd,
-            reason=reason,
+            reason=result.reason,
             abort_reason=result.abort_reason,
             messages=result.messages,
             new_messages=result.new_messages,

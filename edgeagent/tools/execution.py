@@ -9,13 +9,15 @@ import inspect
 import logging
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Any, Final, Protocol
 
+from edgeagent.errors import EdgeAgentError
 from edgeagent.messages import ToolCall, ToolResult
 from edgeagent.tools.goal import GoalCancelled, GoalHandle, GoalState
-from edgeagent.tools.output import as_result
+from edgeagent.tools.output import OUTPUT_LIMIT, as_result, capped
 from edgeagent.tools.tool import Tool, ToolContext
 from edgeagent.tools.workers import Workers
 
@@ -47,11 +49,15 @@ class Refused:
 
 
 class Gates(Protocol):
-    """The agent's part in a call. ``before`` and ``after`` run on the worker's thread."""
+    """The agent's part in a call. ``before``, ``ask`` and ``after`` run on the worker's thread."""
 
     def enter_worker(self) -> None: ...
     def before(self, prepared: Prepared, stop_event: threading.Event) -> Prepared | ToolResult: ...
-    def after(self, call: ToolCall, result: ToolResult, stop_event: threading.Event) -> ToolResult:
+    def ask(self, prepared: Prepared, stop_event: threading.Event) -> Any:
+        """The answer of a person to a question tool; raises when there is none."""
+        ...
+
+    def after(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """May patch a result; called for the statuses in ``PATCHABLE`` only."""
         ...
 
@@ -96,21 +102,47 @@ class Execution:
         """Set when the body should end."""
         self._deps = deps
         self._agent = agent
-        if prepared.tool.traits.is_skill:
-            self.goal = GoalHandle(stop=prepared.tool.stop, on_progress=self._progress)
+        self._reason = ""
+        self._lock = threading.Lock()
+        self._finished = False
+        self._late: Callable[[Execution, ToolResult], object] | None = None
+        tool = prepared.tool
+        if tool.traits.is_skill:
+            self.goal = GoalHandle(stop=tool.stop, pause=tool.pause, resume=tool.resume, on_progress=self._progress)
+
+    @property
+    def call_id(self) -> str:
+        return self.prepared.call.id
+
+    @property
+    def name(self) -> str:
+        return self.prepared.call.name
+
+    @property
+    def moves(self) -> bool:
+        return self.prepared.tool.traits.motion
 
     def start(self) -> None:
         name = f"tool-{self.prepared.call.name}"
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
-    def interrupt(self) -> None:
-        """Asks the body to end, its actuator first. Does not wait."""
-        if self.interrupted_s is not None:
-            return
-        self.interrupted_s = time.monotonic()
-        self.stop_event.set()
+    def interrupt(self, reason: str = "") -> None:
+        """Asks the body to end, its actuator first. Does not wait. Any thread; the first reason is told."""
+        with self._lock:
+            if self.interrupted_s is not None:
+                return
+            self.interrupted_s = time.monotonic()
+            self._reason = reason
         if self.goal is not None:
             self.goal.cancel()
+        self.stop_event.set()
+
+    def detach(self, late: Callable[[Execution, ToolResult], object]) -> bool:
+        """Lets the body outlive its run; ``late`` is told of its end, on its thread. False: it has ended already."""
+        with self._lock:
+            if not self._finished:
+                self._late = late
+            return not self._finished
 
     @property
     def deadline_s(self) -> float | None:
@@ -126,7 +158,13 @@ class Execution:
             result = self._result("error", f"{type(error).__name__}: {error}")
         finally:
             self._workers.returned(self.prepared.call.id)
-        self._mailbox.put(Finished(self, result))
+        with self._lock:
+            self._finished = True
+            late = self._late
+        if late is None:
+            self._mailbox.put(Finished(self, result))
+        else:
+            late(self, result)
 
     def _call(self) -> ToolResult:
         self._gates.enter_worker()
@@ -141,29 +179,39 @@ class Execution:
             self._mailbox.put(Started(self))
             result = self._body()
         if result.status in PATCHABLE:
-            result = self._gates.after(self.prepared.call, result, self.stop_event)
+            result = self._gates.after(self.prepared.call, result)
         return result
 
     def _body(self) -> ToolResult:
         call, tool = self.prepared.call, self.prepared.tool
         if self.goal is not None:
             self.goal.begin()
+            self._workers.obey()  # a latch may have closed since the gates
         try:
-            value = tool.function(**self.prepared.values, **self._injected())
+            if tool.traits.question:
+                value = self._gates.ask(self.prepared, self.stop_event)
+            else:
+                value = tool.function(**self.prepared.values, **self._injected())
             if inspect.isawaitable(value):
                 import asyncio  # a quarter of this package's import time, for async tools only
 
                 value = asyncio.run(_awaited(value))
             result = as_result(call, value)
         except GoalCancelled:
-            result = self._result("interrupted", "cancelled")
+            result = self._result("interrupted", "")
         except BaseException as error:  # the builder's code; sys.exit() in it must not leave the run waiting
             logger.info("tool %s raised", call.name, exc_info=True)
             text = str(error)
-            result = self._result("error", f"{type(error).__name__}: {text}" if text else type(error).__name__)
+            named = text and isinstance(error, EdgeAgentError)
+            told = text if named else f"{type(error).__name__}: {text}" if text else type(error).__name__
+            result = self._result("error", told)
         stopped = self.stop_event.is_set() or (self.goal is not None and self.goal.cancelled)
         if stopped and (result.status == "error" or tool.traits.is_skill):
             result = self._result("interrupted", result.text, result.value)
+        if result.status == "interrupted":
+            why = self._reason or ("" if result.text else "cancelled")
+            text = ": ".join(part for part in (why, result.text) if part)
+            result = replace(result, text=capped(text, OUTPUT_LIMIT))
         if self.goal is not None:
             failure = result.text if result.is_error else None
             self.goal.finish(_GOAL_STATES.get(result.status, "failed"), result=result.value, error=failure)

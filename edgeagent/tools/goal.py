@@ -26,17 +26,26 @@ class GoalHandle:
 
     Args:
         stop: Reaches the actuator: called once, on the canceller's thread, before anything else.
+        pause, resume: Hold the actuator and let it go on; a goal that has both can wait.
         on_progress: Told every progress value, on the body's thread.
     """
 
     def __init__(
-        self, *, stop: Callable[[], object] | None = None, on_progress: Callable[[Any], object] | None = None
+        self,
+        *,
+        stop: Callable[[], object] | None = None,
+        pause: Callable[[], object] | None = None,
+        resume: Callable[[], object] | None = None,
+        on_progress: Callable[[Any], object] | None = None,
     ) -> None:
         self._lock = threading.Lock()
         self._cancelled = threading.Event()
         self._finished = threading.Event()
         self._feedback: deque[Any] = deque()
+        self._going = threading.Event()
+        self._going.set()
         self._stop = stop
+        self._pause, self._resume = pause, resume
         self._on_progress = on_progress
         self._state: GoalState = "pending"
         self.progress: Any = None
@@ -71,19 +80,38 @@ class GoalHandle:
             if self._cancelled.is_set() or self._finished.is_set():
                 return False
             self._cancelled.set()
-        if self._stop is not None:
-            try:
-                self._stop()
-            except Exception:  # the robot builder's code; the cancellation itself must not fail
-                logger.exception("the stop function of a goal raised")
+        _call(self._stop, "stop")
+        self._going.set()
         return True
 
+    def pause(self) -> bool:
+        """Holds the actuator and makes the body wait at its next checkpoint. False: this goal cannot wait."""
+        if self._pause is None or self._resume is None:
+            return False
+        with self._lock:
+            changed = self._going.is_set() and not self._cancelled.is_set() and not self._finished.is_set()
+            if changed:
+                self._going.clear()
+        if changed:
+            _call(self._pause, "pause")
+        return True
+
+    def resume(self) -> None:
+        """Lets a goal that waits go on."""
+        with self._lock:
+            changed = not self._going.is_set() and not self._cancelled.is_set()
+            if changed:
+                self._going.set()
+        if changed:
+            _call(self._resume, "resume")
+
     def checkpoint(self) -> None:
-        """For the body's loop.
+        """For the body's loop: waits while the goal is paused.
 
         Raises:
             GoalCancelled: The goal was cancelled; let it pass through.
         """
+        self._going.wait()  # a cancellation ends this wait too
         if self._cancelled.is_set():
             raise GoalCancelled("the goal was cancelled")
 
@@ -115,3 +143,13 @@ class GoalHandle:
                 return
             self._state, self.result, self.error = state, result, error
             self._finished.set()
+
+
+def _call(function: Callable[[], object] | None, name: str) -> None:
+    """The robot builder's code; what it raises must not keep the goal from ending."""
+    if function is None:
+        return
+    try:
+        function()
+    except Exception:
+        logger.exception("the %s function of a goal raised", name)

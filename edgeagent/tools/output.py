@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from edgeagent.messages import ToolCall, ToolResult
+from edgeagent.tools.handoff import Handoff
+
+OUTPUT_LIMIT: Final = 8192
+"""Characters of a result that reach the model (contract, section 1)."""
 
 
 def as_result(call: ToolCall, value: Any) -> ToolResult:
@@ -21,6 +25,8 @@ def as_result(call: ToolCall, value: Any) -> ToolResult:
         if not text and value.status == "ok":
             text = as_result(call, value.value).text
         return replace(value, call_id=call.id, name=call.name, text=text)
+    if isinstance(value, Handoff):
+        return ToolResult(call.id, call.name, "ok", f"handed to {value.target_name}", value)
     if isinstance(value, str):
         return ToolResult(call.id, call.name, "ok", value, value)
     if value is None:

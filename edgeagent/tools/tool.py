@@ -13,7 +13,7 @@ from edgeagent.tools.goal import GoalHandle
 from edgeagent.tools.signature import Signature
 
 Mode = Literal["parallel", "sequential"]
-OnInterrupt = Literal["cancel", "finish"]
+OnInterrupt = Literal["cancel", "finish", "detach"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +50,10 @@ class ToolTraits:
     """Two calls that name a common one never overlap."""
     on_interrupt: OnInterrupt = "finish"
     terminate: bool = False
+    question: bool = False
+    """Its arguments are put to a person, and the answer is its result; the body is not called."""
+    phrases: tuple[str, ...] = ()
+    """What people say when they want it: for the ears, for training and for the docs."""
     is_skill: bool = False
 
 
@@ -61,7 +65,7 @@ class Tool:
         description: For the model, from the docstring unless given.
         parameters: JSON Schema of the arguments, type object.
         traits: How the loop treats it.
-        stop: Reaches the actuator of a skill.
+        stop, pause, resume: Reach the actuator of a skill.
     """
 
     def __init__(
@@ -72,11 +76,13 @@ class Tool:
         name: str | None = None,
         description: str | None = None,
         stop: Callable[[], object] | None = None,
+        pause: Callable[[], object] | None = None,
+        resume: Callable[[], object] | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.traits = traits
-        self.stop = stop
+        self.stop, self.pause, self.resume = stop, pause, resume
         self.signature = Signature(function, injected=(ToolContext, GoalHandle))
         self.name = name or function.__name__
         self.description = self.signature.description if description is None else description
@@ -92,7 +98,15 @@ class Tool:
         if instance is None:
             return self
         method = self.function.__get__(instance, owner)
-        return Tool(method, self.traits, name=self.name, description=self.description, stop=self.stop)
+        return Tool(
+            method,
+            self.traits,
+            name=self.name,
+            description=self.description,
+            stop=self.stop,
+            pause=self.pause,
+            resume=self.resume,
+        )
 
     def __repr__(self) -> str:
         return f"<Tool {self.name}>"
@@ -158,6 +172,8 @@ def tool(
     resources: Sequence[str] = (),
     on_interrupt: OnInterrupt | None = None,
     terminate: bool = False,
+    question: bool = False,
+    phrases: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(
     function: Callable[..., Any] | None = None,
@@ -173,6 +189,8 @@ def tool(
     resources: Sequence[str] = (),
     on_interrupt: OnInterrupt | None = None,
     terminate: bool = False,
+    question: bool = False,
+    phrases: Sequence[str] = (),
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Makes a function a tool; it stays callable. The schema comes from its signature, the texts from its docstring.
 
@@ -182,7 +200,12 @@ def tool(
         motion: It moves something.
         timeout_s: Seconds for the body; default ``Options.tool_timeout_s``.
         resources: What it needs to itself, such as ("base",).
+        on_interrupt: What an abort does to the body: "cancel" asks it to return, "finish" lets the run wait for it,
+            "detach" lets it outlive the run and tells the model of its end later.
         terminate: Its result ends the run and is the reply.
+        question: The arguments are questions to a person (``views.Callbacks.on_question``), and the answer is the
+            result; the body is not called. Questions of a reply come before its other calls.
+        phrases: What people say when they want it.
 
     Raises:
         ToolDefinitionError: A parameter has no annotation or no schema.
@@ -194,8 +217,10 @@ def tool(
         timeout_s=timeout_s,
         mode=mode,
         resources=tuple(resources),
-        on_interrupt=on_interrupt or ("cancel" if read_only else "finish"),
+        on_interrupt=on_interrupt or ("cancel" if read_only or question else "finish"),
         terminate=terminate,
+        question=question,
+        phrases=tuple(phrases),
     )
 
     def decorate(body: Callable[..., Any]) -> Tool:
@@ -211,13 +236,19 @@ def skill(
     *,
     name: str | None = None,
     description: str | None = None,
+    read_only: bool = False,
     destructive: bool = False,
+    question: bool = False,
     motion: bool = True,
     timeout_s: float | None = None,
     mode: Mode = "sequential",
     resources: Sequence[str] = (),
     on_interrupt: OnInterrupt = "cancel",
+    terminate: bool = False,
+    phrases: Sequence[str] = (),
     stop: Callable[[], object] | None = None,
+    pause: Callable[[], object] | None = None,
+    resume: Callable[[], object] | None = None,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def skill(
     function: Callable[..., Any] | None = None,
@@ -225,13 +256,19 @@ def skill(
     *,
     name: str | None = None,
     description: str | None = None,
+    read_only: bool = False,
     destructive: bool = False,
+    question: bool = False,
     motion: bool = True,
     timeout_s: float | None = None,
     mode: Mode = "sequential",
     resources: Sequence[str] = (),
     on_interrupt: OnInterrupt = "cancel",
+    terminate: bool = False,
+    phrases: Sequence[str] = (),
     stop: Callable[[], object] | None = None,
+    pause: Callable[[], object] | None = None,
+    resume: Callable[[], object] | None = None,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Makes a function a skill: a goal that takes its time and can be cancelled.
 
@@ -239,23 +276,30 @@ def skill(
     least every 50 ms. Returning ``ToolResult.error(text)`` says that the goal was not reached.
 
     Args:
+        motion: It moves something; so it does unless you say otherwise. The others are as ``tool`` has them.
         timeout_s: Seconds for the body; None: no limit.
         stop: Stops the actuator; called first, on the thread of whoever cancels.
+        pause, resume: Hold the actuator and let it go on, for a safety latch that holds; without both the skill is
+            stopped then. ``goal.checkpoint()`` waits in between.
 
     Raises:
         ToolDefinitionError: A parameter has no annotation or no schema.
     """
     traits = ToolTraits(
+        read_only=read_only,
         destructive=destructive,
+        question=question,
         motion=motion,
         timeout_s=timeout_s,
         mode=mode,
         resources=tuple(resources),
         on_interrupt=on_interrupt,
+        terminate=terminate,
+        phrases=tuple(phrases),
         is_skill=True,
     )
 
     def decorate(body: Callable[..., Any]) -> Tool:
-        return Tool(body, traits, name=name, description=description, stop=stop)
+        return Tool(body, traits, name=name, description=description, stop=stop, pause=pause, resume=resume)
 
     return decorate if function is None else decorate(function)

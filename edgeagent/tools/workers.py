@@ -1,64 +1,150 @@
-"""Who uses what: the resources that running bodies hold, and the workers that were given up.
+"""Who uses what: the bodies that are at work, the resources that they hold, and those that nobody waits for any more.
 
-Shared by all runs of an agent, because a body that was abandoned outlives its run. Any thread.
+Shared by everything that runs for one agent, handoffs and sub-agents included, because a body that was abandoned or
+detached outlives its run. Any thread.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Literal, Protocol
+
+from edgeagent.tools.goal import GoalHandle
 
 MAX_ABANDONED: Final = 16
 """With this many bodies that never came back, no further call starts (contract, section 4)."""
 
+State = Literal["running", "detached", "abandoned"]
+
+
+class Body(Protocol):
+    """A tool's body at work. ``moves``: it is marked motion."""
+
+    goal: GoalHandle | None
+    interrupted_s: float | None
+
+    @property
+    def call_id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def moves(self) -> bool: ...
+    def interrupt(self, reason: str = "") -> None: ...
+
+
+class Latch(Protocol):
+    """What is asked of a safety latch; ``edgeagent.robot.SafetyLatch`` is one."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    def trip(self, reason: str) -> object: ...
+    def subscribe(self, listener: Callable[[Any, str], object], /) -> object: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """A resource that somebody else holds: the tool's name, and whether that call was given up."""
+    """A resource that another body holds, and what is known of that body."""
 
     resource: str
-    holder: str
-    abandoned: bool
+    body: Body
+    state: State
 
 
 class Workers:
-    """The ledger of resources and of abandoned bodies."""
+    """The ledger of bodies and resources."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: set[str] = set()
-        self._abandoned: set[str] = set()
-        self._holders: dict[str, tuple[str, str]] = {}
+        self._bodies: dict[str, tuple[Body, State]] = {}
+        self._holders: dict[str, str] = {}
+        self._latches: list[Latch] = []
 
-    def acquire(self, call_id: str, name: str, resources: Iterable[str]) -> Busy | None:
-        """Registers a call and takes all its resources, or does nothing and says which is busy."""
+    def acquire(self, body: Body, resources: Iterable[str]) -> Busy | None:
+        """Registers a body and takes all its resources, or does nothing and says which is busy."""
         wanted = tuple(resources)
         with self._lock:
             for resource in wanted:
                 if resource in self._holders:
-                    holder, holder_name = self._holders[resource]
-                    return Busy(resource, holder_name, holder in self._abandoned)
-            self._running.add(call_id)
-            self._holders.update(dict.fromkeys(wanted, (call_id, name)))
+                    return Busy(resource, *self._bodies[self._holders[resource]])
+            self._bodies[body.call_id] = (body, "running")
+            self._holders.update(dict.fromkeys(wanted, body.call_id))
         return None
 
-    def abandon(self, call_id: str) -> None:
-        """The loop waits no longer for this body; it keeps its resources until it returns."""
+    def mark(self, call_id: str, state: State) -> None:
+        """Nobody waits for this body any more; it keeps its resources until it returns."""
         with self._lock:
-            if call_id in self._running:
-                self._abandoned.add(call_id)
+            if call_id in self._bodies:
+                self._bodies[call_id] = (self._bodies[call_id][0], state)
 
     def returned(self, call_id: str) -> None:
         """The body is back: its resources are free."""
         with self._lock:
-            self._running.discard(call_id)
-            self._abandoned.discard(call_id)
-            self._holders = {name: holder for name, holder in self._holders.items() if holder[0] != call_id}
+            self._bodies.pop(call_id, None)
+            self._holders = {name: holder for name, holder in self._holders.items() if holder != call_id}
 
     @property
-    def abandoned(self) -> int:
-        """How many bodies were given up and are still running."""
+    def abandoned(self) -> list[Body]:
+        """The bodies that were given up and are still running."""
+        return self._in("abandoned")
+
+    @property
+    def detached(self) -> list[Body]:
+        """The bodies that outlive the run that started them."""
+        return self._in("detached")
+
+    def halt(self, reason: str, *, everything: bool = False) -> None:
+        """Interrupts every body that moves something, whoever waits for it; then, if asked to, all the others."""
+        bodies = self._in("running", "detached", "abandoned")
+        for body in sorted(bodies, key=lambda body: not body.moves):
+            if body.moves or everything:
+                body.interrupt(reason)
+
+    # --- safety -----------------------------------------------------------------------------------------------------
+
+    def watch(self, latch: Latch) -> None:
+        """What moves obeys this latch from now on."""
         with self._lock:
-            return len(self._abandoned)
+            if latch in self._latches:
+                return
+            self._latches.append(latch)
+        latch.subscribe(lambda *_: self.obey())
+
+    def motion(self) -> tuple[Literal["free", "held", "tripped"], str]:
+        """Whether motion is allowed, and why not: the strictest of the latches."""
+        states = {str(latch.state): latch.reason for latch in self._latches}
+        if "tripped" in states:
+            return "tripped", states["tripped"]
+        return ("held", states["held"]) if "held" in states else ("free", "")
+
+    def trip(self, reason: str) -> None:
+        """Trips every latch."""
+        for latch in self._latches:
+            latch.trip(reason)
+
+    def obey(self) -> None:
+        """Brings what moves in line with the latches: held, it waits or is cancelled; tripped, it is cancelled.
+
+        Called after every change of a latch and when a goal begins. No lock is held while a builder's pause or stop
+        function runs, so the state is read again until it stays the same.
+        """
+        while True:
+            state, _ = self.motion()
+            if state == "tripped":
+                self.halt("stopped for safety")
+            else:
+                for body in self._in("running", "detached", "abandoned"):
+                    if body.moves and body.goal is not None and body.goal.state == "running":
+                        if state == "free":
+                            body.goal.resume()
+                        elif not body.goal.pause():
+                            body.interrupt("stopped for safety: it cannot wait")
+            if self.motion()[0] == state:
+                return
+
+    def _in(self, *states: State) -> list[Body]:
+        with self._lock:
+            return [body for body, state in self._bodies.values() if state in states]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import loop, model, turn
+from benchmarks import model, overhead, turn
 
 
 def main() -> None:
@@ -15,7 +15,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench text", description="Measure text mode.")
     parser.add_argument("--model", default="nano", help="a catalogue name or a .gguf (default: nano)")
     arguments = parser.parse_args()
-    rows = [("measured", "figure", "target"), *model.rows(arguments.model), *turn.rows(arguments.model), *loop.rows()]
+    rows = [
+        ("measured", "figure", "target"),
+        *model.rows(arguments.model),
+        *turn.rows(arguments.model),
+        *overhead.rows(),
+    ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from edgeagent import Agent, BusyError, GoalHandle, Options, ToolContext, skill, tool
+from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
 
 LIMIT_S = 10
@@ -113,7 +114,10 @@ def test_a_safety_stop_interrupts_that_tool_too_and_reaches_the_actuator_on_the_
     assert stopped_on == [threading.current_thread().name]
     result = handle.result(LIMIT_S)
     assert result.abort_reason == "safety_stop"
-    assert (result.tool_calls[0].result.status, result.tool_calls[0].result.text) == ("interrupted", "halted")
+    assert (result.tool_calls[0].result.status, result.tool_calls[0].result.text) == (
+        "interrupted",
+        "stopped for safety: halted",
+    )
     assert not agent.has_pending, "a safety stop empties the queues"
     assert len(stopped_on) == 1
 
@@ -243,17 +247,18 @@ def test_after_a_skill_that_failed_later_motion_of_the_reply_is_not_run():
 
 
 def test_a_tripped_latch_blocks_motion_only():
-    class Latch:
-        state = "tripped"
+    latch = SafetyLatch()
+    latch.trip("test")
 
     @tool
     def look() -> str:
         """Looks."""
         return "seen"
 
-    agent = Agent("a", llm=ScriptedLLM([call("move"), call("look")], "x"), tools=[move, look], latch=Latch())
+    agent = Agent("a", llm=ScriptedLLM([call("move"), call("look")], "x"), tools=[move, look], latch=latch)
     result = agent.run("go")
     assert [c.result.status for c in result.tool_calls] == ["blocked", "ok"]
+    assert "stopped for safety" in result.tool_calls[0].result.text
 
 
 def test_two_agents_on_one_model_do_not_mix_and_aborting_one_does_not_wait_for_the_other():

@@ -40,7 +40,7 @@ def test_the_example_runs_and_can_be_stopped(checkout: Path, at_terminal) -> Non
     terminal.enter("drive forward 20 meters")
     terminal.expect("→ drive 20")
     terminal.enter("stop")
-    terminal.expect("← interrupted: cancelled")
+    terminal.expect("← interrupted: stopped for safety")
     terminal.expect("■ stopped")
     terminal.type("\x04")
     assert terminal.ends() == 0

@@ -67,7 +67,7 @@ def test_a_line_during_a_run_is_steered_in_and_stop_stops(chat) -> None:
     terminal.expect("⋯ drive 2.0 · under way")
     terminal.enter("wait")
     terminal.enter("Stop!")
-    terminal.expect("← interrupted: cancelled")
+    terminal.expect("← interrupted: stopped for safety")
     terminal.expect("■ stopped")
     terminal.enter("stop")
     terminal.expect("toy: heard stop")  # nothing moves: the model's

@@ -1,0 +1,77 @@
+"""The tools by which an agent hands over to others, and an agent as a tool of another one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from edgeagent.errors import EdgeAgentError
+from edgeagent.messages import ToolResult
+from edgeagent.tools import Handoff, Tool, ToolContext, tool
+
+if TYPE_CHECKING:
+    from edgeagent.agent.agent import Agent
+
+
+def handoff_tool(target: Agent) -> Tool:
+    """``handoff_to_<name>``: the target goes on with the request."""
+    name = f"handoff_to_{_identifier(target.name)}"
+    description = f"Hand the request over to {target.name}. {target.description}".strip()
+
+    @tool(name=name, description=description, mode="sequential", on_interrupt="cancel")
+    def hand_over(task: str | None = None, reason: str = "") -> Handoff:
+        """Hands over.
+
+        Args:
+            task: What to do; leave it out to pass on what was asked.
+            reason: Why.
+        """
+        return Handoff(target, task, reason)
+
+    return hand_over
+
+
+def agent_tool(agent: Agent, name: str | None, description: str | None) -> Tool:
+    """A tool that asks an agent and returns its reply; its events are the call's progress."""
+
+    @tool(
+        name=name or _identifier(agent.name),
+        description=description or agent.description or f"Ask {agent.name}.",
+        on_interrupt="cancel",
+    )
+    def ask(task: str, call: ToolContext) -> ToolResult:
+        """Asks.
+
+        Args:
+            task: What to do.
+        """
+        context = call.agent.child()
+        context.llm = call.agent.llm  # for an agent that has none of its own
+        handle = agent.start(task, context=context, stop_event=call.stop_event, observer=call.progress)
+        result = handle.result()
+        if result.reason in ("error", "aborted"):
+            return ToolResult.error(result.error or result.reply or f"{agent.name} was stopped")
+        return ToolResult.ok(result.reply)
+
+    return ask
+
+
+def target_of(handoff: Handoff, known: list[Agent]) -> Agent:
+    """The agent that a handoff names.
+
+    Raises:
+        EdgeAgentError: There is none of that name, or it is no agent.
+    """
+    if isinstance(handoff.target, str):
+        for agent in known:
+            if agent.name == handoff.target:
+                return agent
+        names = ", ".join(agent.name for agent in known) or "none"
+        raise EdgeAgentError(f"there is no agent called {handoff.target} to hand over to; there are: {names}")
+    if not hasattr(handoff.target, "reserve"):
+        raise EdgeAgentError(f"a Handoff needs an Agent or the name of one, not {type(handoff.target).__name__}")
+    return handoff.target  # type: ignore[return-value]
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W+", "_", name).strip("_").lower() or "agent"

@@ -1,0 +1,225 @@
+"""The one seam for another strategy than the ReAct loop: what such a strategy is, and what it may do with a run."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final, Protocol
+
+from edgeagent.agent.acting import commit, execute, refuse
+from edgeagent.agent.ending import Ending
+from edgeagent.agent.ends import fail, last_words, stop
+from edgeagent.agent.handover import hand_over, handoff_in
+from edgeagent.agent.options import Options
+from edgeagent.agent.result import RunState
+from edgeagent.agent.run import Run
+from edgeagent.agent.thinking import think
+from edgeagent.context import AgentContext
+from edgeagent.errors import EdgeAgentError
+from edgeagent.events import Event
+from edgeagent.llm import LLM
+from edgeagent.messages import Message, ToolCall, ToolResult
+from edgeagent.tools import Tool
+
+_STAMPS: Final = frozenset(field.name for field in dataclasses.fields(Event))
+
+
+class Orchestrator(Protocol):
+    """Drives one run; set it with ``Options(orchestrator=...)``."""
+
+    def run(self, run: RunControl, message: Message | None) -> None:
+        """Called on the run's thread; returning ends the run with the last thing that was said.
+
+        Args:
+            message: The task, not yet part of the history; None when a run continues what is there.
+        """
+        ...
+
+
+class RunEnded(EdgeAgentError):
+    """Raised in an orchestrator whose run is over: it was aborted, its budget is spent, or a hook ended it."""
+
+    def __init__(self, ending: Ending) -> None:
+        super().__init__(f"the run is over: {ending.reason}")
+        self.ending = ending
+
+
+class RunControl:
+    """What an orchestrator may do with its run. On the run's thread only.
+
+    Events, history, budget, hooks and gates are the run's own, so that no strategy can get round them.
+    """
+
+    def __init__(self, run: Run, play: Callable[[Run], Ending]) -> None:
+        self._run = run
+        self._play = play
+        self._thread = threading.get_ident()
+        self._open: list[ToolCall] = []
+        self._ending: Ending | None = None
+
+    @property
+    def state(self) -> RunState:
+        """A frozen copy of the state."""
+        return self._run.state()
+
+    @property
+    def options(self) -> Options:
+        return self._run.part.options
+
+    @property
+    def context(self) -> AgentContext:
+        return self._run.part.context
+
+    @property
+    def llm(self) -> LLM:
+        return self._run.part.llm
+
+    def should_stop(self) -> bool:
+        """Whether the run was asked to end."""
+        return self._run.stopping() is not None or self._run.stop_after_turn
+
+    def complete(self, messages: Sequence[Message] | None = None, tools: Sequence[Tool] | None = None) -> Message:
+        """One model call in a turn of its own; the reply is streamed and committed.
+
+        Args:
+            messages: What the request holds; None: the history.
+            tools: Those that may be called; None: all, (): none, and the list stays in the prompt.
+
+        Raises:
+            RunEnded: The run is over; let it pass through.
+        """
+        run = self._check()
+        self._settle()
+        run.close_turn()
+        self._stop_if_asked()
+        if run.budget.spent and not run.grant():
+            run.notice("warning", f"stopped after {run.budget.calls} model calls")
+            self._leave(Ending("budget", last_words(run)))
+        run.open_turn()
+        may_call = tools is None or len(tools) > 0
+        reply = think(run, "auto" if may_call else "none", messages=messages, tools=tools or None)
+        if reply.stop_reason in ("error", "aborted"):
+            self._leave(fail(run, reply))
+        self._open = list(reply.tool_calls)
+        if run.ended is not None:
+            self._settle()
+            self._leave(stop(run))
+        return reply
+
+    def execute(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
+        """Runs calls through all gates and commits their results. Calls that the last reply did not make are committed
+        as an assistant message first.
+
+        Raises:
+            RunEnded: As ``complete``.
+        """
+        run = self._check()
+        wanted = [replace(call) for call in calls]
+        asked = {call.id for call in self._open}
+        if not wanted:
+            return []
+        if not all(call.id in asked for call in wanted):
+            self._settle()
+            self.append(Message.assistant("", wanted))
+        rest = [call for call in self._open if call.id not in {made.id for made in wanted}]
+        self._open = []
+        if run.budget.tools_allowed:
+            results = execute(run, wanted)
+            commit(run, results)
+            run.budget.spend_hop()
+        else:
+            refuse(run, wanted, "no more tool calls are allowed")
+            results = list(run.turn_results)
+        refuse(run, rest, "it was not chosen")
+        run.turn_results = [*results, *run.turn_results] if rest else results
+        if run.ended is not None:
+            self._leave(stop(run))
+        if any(result.status == "denied" for result in results):
+            run.close_turn()
+            self._leave(Ending("denied", ""))
+        self._hand_over()
+        return results
+
+    def append(self, message: Message) -> None:
+        """Commits a message, in the open turn or in a new one."""
+        run = self._check()
+        if not run.turn_open:
+            run.open_turn()
+        run.inject(message)
+
+    def drain_steering(self) -> list[Message]:
+        """What was steered, as many as the queue's mode takes; append them, or they are lost."""
+        return self._check().drain("steering")
+
+    def drain_follow_up(self) -> list[Message]:
+        """As ``drain_steering``, of the follow-ups."""
+        return self._check().drain("follow_up")
+
+    def emit(self, event: Event) -> None:
+        """Adds an event to the log; its seq, time, run, agent and turn are the run's."""
+        own = {f.name: getattr(event, f.name) for f in dataclasses.fields(event) if f.name not in _STAMPS}
+        self._check().emit(type(event), **own)
+
+    def end(self) -> None:
+        """Ends the run with the last thing that was said; so does returning."""
+        self._ending = self._ending or Ending("completed", last_words(self._check()))
+
+    def fail(self, error: str | Exception) -> None:
+        """Ends the run with an error: a text becomes the result's, an exception is raised to whoever waits."""
+        run = self._check()
+        if isinstance(error, Exception):
+            raise error
+        self._settle()
+        self._ending = fail(run, Message("assistant", stop_reason="error", error=error))
+
+    def close(self) -> Ending:
+        """Leaves a history in which every call has a result; called when the orchestrator has returned."""
+        self._settle()
+        self._run.close_turn()
+        if self._ending is None:
+            self._ending = Ending("aborted" if self.should_stop() else "completed", last_words(self._run))
+        return self._ending
+
+    def _check(self) -> Run:
+        if threading.get_ident() != self._thread:
+            raise EdgeAgentError("a RunControl is for the thread of its run")
+        if self._ending is not None:
+            raise RunEnded(self._ending)
+        return self._run
+
+    def _stop_if_asked(self) -> None:
+        if self.should_stop():
+            self._leave(Ending("aborted", ""))
+
+    def _settle(self) -> None:
+        """Calls that nobody executed get a result that says so."""
+        if self._open:
+            calls, self._open = self._open, []
+            refuse(self._run, calls, "it was not chosen")
+
+    def _hand_over(self) -> None:
+        run = self._run
+        handoff = handoff_in(run)
+        if handoff is None:
+            return
+        run.close_turn()
+        away = hand_over(run, handoff, self._play)
+        if away.returns_to is not run.part:
+            self._leave(away)
+        for message in away.messages:
+            self.append(message)
+
+    def _leave(self, ending: Ending) -> None:
+        self._ending = ending
+        raise RunEnded(ending)
+
+
+def orchestrate(run: Run, orchestrator: Orchestrator, play: Callable[[Run], Ending]) -> Ending:
+    """Runs another strategy; however it returns, turn and calls are closed."""
+    control = RunControl(run, play)
+    with contextlib.suppress(RunEnded):
+        orchestrator.run(control, run.part.task)
+    return control.close()

@@ -1,0 +1,58 @@
+"""One agent's part in a run: who plays it, and what was said to and by it. A handoff adds a part to the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from edgeagent.agent.options import Options
+from edgeagent.context import AgentContext
+from edgeagent.hooks.chain import HookChain
+from edgeagent.llm import LLM
+from edgeagent.messages import Message
+from edgeagent.tools import ToolRegistry
+
+if TYPE_CHECKING:
+    from edgeagent.agent.agent import Agent
+
+
+class Part:
+    """What a run keeps for each agent that plays in it. Changed by the loop's thread only.
+
+    Args:
+        messages: History before it; copied.
+        options: As the run's, or the agent's own.
+        hooks: All that are called in this part.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        *,
+        task: Message | None,
+        messages: Sequence[Message],
+        options: Options,
+        context: AgentContext,
+        hooks: HookChain,
+        llm: LLM,
+    ) -> None:
+        self.agent = agent
+        self.name = agent.name
+        self.system = agent.instructions
+        self.llm = llm
+        self.tools: ToolRegistry = agent.tools
+        self.task = task
+        self.options = options
+        self.context = context
+        self.hooks = hooks
+        self.history: list[Message] = [message.copy() for message in messages]
+        self.new: list[Message] = []
+        context.tool_registry, context.llm, context.agent_name = self.tools, llm, self.name
+        context.system, context.options = self.system, options
+        context.history = lambda: tuple(self.history)
+        context.no_more_tools = False
+
+    def add(self, message: Message) -> None:
+        """Commits a message to history."""
+        self.history.append(message)
+        self.new.append(message)

@@ -1,0 +1,162 @@
+"""One model call of a run: what it holds, what streams back, and what is committed. Runs on the loop's thread."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from edgeagent import events
+from edgeagent.agent.run import Run
+from edgeagent.errors import EdgeAgentError
+from edgeagent.hooks import AfterLLM, BeforeLLM, FirePoint
+from edgeagent.llm import End, Error, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
+from edgeagent.llm.types import ToolChoice
+from edgeagent.messages import Message, ToolCall, Usage, as_message, new_id
+from edgeagent.tools import Tool
+
+logger = logging.getLogger(__name__)
+_MODEL_ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
+
+
+def think(
+    run: Run,
+    tool_choice: ToolChoice = "auto",
+    *,
+    messages: Sequence[Message] | None = None,
+    tools: Sequence[Tool] | None = None,
+) -> Message:
+    """One model call, streamed. Returns the committed message, which may be empty, cut, aborted or failed.
+
+    Args:
+        messages: What the request holds instead of the history.
+        tools: What it holds instead of all tools.
+
+    A hook may end the run before the model is asked; then ``run.ended`` is set and the message has no stop reason.
+
+    Raises:
+        ModelError: The model cannot answer at all.
+        Exception: What a model, ``transform_context`` or ``convert_messages`` raised, unchanged.
+    """
+    part = run.part
+    held = _messages(run, part.history if messages is None else messages)
+    payload = BeforeLLM(held, list(part.tools if tools is None else tools), run.budget.hops)
+    fired = part.hooks.fire(FirePoint.BEFORE_LLM, payload)
+    run.tell_notices()
+    message = Message("assistant", stop_reason=None)
+    if fired.reply is not None:
+        run.ended = fired.reply
+        return message
+    request = _request(run, fired.payload.messages, fired.payload.tools, tool_choice)
+    run.budget.spend_turn()
+    run.streaming_message = message
+    run.emit(events.MessageStart, message=message)
+    try:
+        message = _after(run, _stream(run, request, message))
+    except Exception as error:
+        message = replace(run.streaming_message, stop_reason="error", error=str(error) or type(error).__name__)
+        raise
+    finally:
+        run.streaming_message = None
+        run.usage += message.usage or Usage()
+        if message.stop_reason in ("error", "aborted"):
+            message = replace(message, tool_calls=())
+        if message.text or message.stop_reason not in ("error", "aborted"):
+            part.add(message)
+        run.turn_reply = message
+        run.emit(events.MessageEnd, message=message)
+        run.tell_notices()
+    return message
+
+
+def _messages(run: Run, history: Sequence[Message]) -> list[Message]:
+    """Copies of the history, with what belongs to this request only."""
+    options = run.part.options
+    messages = [message.copy() for message in history]
+    if options.get_ephemeral_messages is not None:
+        try:
+            messages += [as_message(m, origin="ephemeral") for m in options.get_ephemeral_messages() or ()]
+        except Exception:  # the builder's code; the request does without (S0)
+            logger.exception("get_ephemeral_messages raised")
+    if options.transform_context is not None:
+        messages = list(options.transform_context(messages))
+    return messages
+
+
+def _request(run: Run, messages: list[Message], tools: Sequence[Tool], tool_choice: ToolChoice) -> LLMRequest:
+    options = run.part.options
+    if options.convert_messages is not None:
+        messages = list(options.convert_messages(messages))
+    for message in messages:
+        if not isinstance(message, Message):
+            raise EdgeAgentError(f"a request can't hold {type(message).__name__}; hooks and callbacks return Messages")
+    return LLMRequest(
+        system=run.part.system,
+        messages=[message for message in messages if message.role in _MODEL_ROLES],
+        tools=list(tools),
+        tool_choice=tool_choice,
+        temperature=options.temperature,
+        max_tokens=options.max_tokens,
+        thinking_level=options.thinking_level,
+        response_schema=run.part.context.response_schema,
+    )
+
+
+def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
+    """What streams back, told as it comes; a hook that wants to see the whole text first has it told later."""
+    hold = run.part.hooks.holds_text
+    for event in run.part.llm.stream(request, run.stop):
+        match event:
+            case TextDelta(delta):
+                message = replace(message, text=message.text + delta)
+                run.streaming_message = message
+                if not hold:
+                    run.emit(events.MessageUpdate, channel="text", delta=delta, message=message)
+            case ThinkingDelta(delta):
+                message = replace(message, thinking=message.thinking + delta)
+                run.streaming_message = message
+                run.emit(events.MessageUpdate, channel="thinking", delta=delta, message=message)
+            case ToolCallEnd(call):
+                # a model may use an id twice; results are matched by it, so it is ours
+                message = replace(message, tool_calls=(*message.tool_calls, replace(call, id=new_id("call"))))
+            case Error(why, usage):
+                return replace(message, stop_reason="error", error=why, usage=usage)
+            case End(reason, usage):
+                return replace(message, stop_reason=reason, usage=usage)
+            case TextEnd(text):  # the whole text; a late </think> may have made reasoning of what came before it
+                message = replace(message, text=text)
+            case ThinkingEnd(text):
+                message = replace(message, thinking=text)
+    return replace(message, stop_reason="error", error="the model's stream ended without saying why")
+
+
+def _after(run: Run, message: Message) -> Message:
+    """AFTER_LLM may replace text and calls; text that was held is told now."""
+    if message.stop_reason not in ("error", "aborted"):
+        fired = run.part.hooks.fire(FirePoint.AFTER_LLM, AfterLLM(message.text, message.tool_calls, run.budget.hops))
+        said: AfterLLM = fired.payload
+        if fired.reply is not None:
+            run.ended = fired.reply
+        calls = _with_ids(message.tool_calls, said.tool_calls)
+        reason = message.stop_reason
+        if reason in ("stop", "tool_calls"):
+            reason = "tool_calls" if calls else "stop"
+        message = replace(message, text=said.text, tool_calls=calls, stop_reason=reason)
+    run.streaming_message = message
+    if run.part.hooks.holds_text and message.text:
+        run.emit(events.MessageUpdate, channel="text", delta=message.text, message=message)
+    return message
+
+
+def _with_ids(known: Sequence[ToolCall], calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    """The calls of a hook, each with an id that no other call has."""
+    free = {call.id for call in known}
+    given = []
+    for call in calls:
+        if call.id in free:
+            free.remove(call.id)
+            given.append(call)
+        else:
+            given.append(replace(call, id=new_id("call")))
+    return tuple(given)

@@ -1,0 +1,271 @@
+"""Reads what ``AuditLogHook`` wrote: runs, their turns, and what each call came to.
+
+Knows nothing of how it is shown. A record that a crash tore is passed over; anything else that is no record is an
+error with its line.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from edgeagent.errors import EdgeAgentError
+from edgeagent.hooks.types import FirePoint
+
+_TORN: Final = b'{"t": '
+"""How every record begins, so also one that was cut."""
+_LATEST_T: Final = 253_402_300_800
+"""Seconds since 1970 at the end of the year 9999."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One call. Without a ``status`` the log ends before it was over; without ``duration_s`` it never began."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] | str
+    status: str | None = None
+    text: str = ""
+    began_s: float | None = None
+    """Since the run began."""
+    duration_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """One model call and what it asked for. Without ``model_s`` the model did not answer."""
+
+    number: int
+    agent: str
+    began_s: float
+    """Since the run began."""
+    model_s: float | None
+    messages: int
+    """How many the model was shown."""
+    text: str
+    calls: tuple[CallRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One run, sub-agents included. Without a ``reason`` the log ends before it was over."""
+
+    id: str
+    agent: str
+    t: float
+    """Seconds since 1970 at which it began."""
+    task: str | None
+    turns: tuple[TurnRecord, ...]
+    reply: str
+    reason: str | None
+    abort_reason: str | None
+    error: str | None
+    input_tokens: int
+    output_tokens: int
+    elapsed_s: float
+    """Until its last record."""
+
+    @property
+    def model_s(self) -> float:
+        """Seconds in which a model worked."""
+        return _covered(_model_spans(self.turns))
+
+    @property
+    def tools_s(self) -> float:
+        """Seconds in which tools worked and no model did; two at once count once."""
+        models = _model_spans(self.turns)
+        return _covered([*models, *_tool_spans(self.turns)]) - _covered(models)
+
+    @property
+    def other_s(self) -> float:
+        """The rest."""
+        return max(self.elapsed_s - self.model_s - self.tools_s, 0.0)
+
+
+def read(path: str | os.PathLike[str]) -> Iterator[RunRecord]:
+    """The runs of a file, each as soon as its last record is read; at the end those that never ended.
+
+    Raises:
+        OSError: The file cannot be read.
+        EdgeAgentError: A line is no record of an audit log; the text has its number.
+    """
+    open_runs: dict[str, _OpenRun] = {}
+    with open(path, "rb") as file:  # noqa: PTH123  a generator reads it line by line
+        for number, line in enumerate(file, start=1):
+            record = _record(line, path, number)
+            if record is None:
+                continue
+            try:
+                run = open_runs.setdefault(record["run"], _OpenRun(record))
+                run.take(record)
+                ended = run.ended
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise _no_record(path, number) from error
+            if ended:
+                yield open_runs.pop(record["run"]).closed()
+    for run in open_runs.values():
+        yield run.closed()
+
+
+def _record(line: bytes, path: str | os.PathLike[str], number: int) -> dict[str, Any] | None:
+    """A line as a record; None for an empty one and a torn one."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        if not line.strip(b" \r\n\0") or line.startswith(_TORN) or _TORN.startswith(line):
+            return None
+        raise _no_record(path, number) from error
+    if not isinstance(record, dict) or not isinstance(record.get("run"), str):
+        raise _no_record(path, number)
+    if record.get("point") not in set(FirePoint) or not _is_time(record.get("t"), _LATEST_T):
+        raise _no_record(path, number)
+    if not isinstance(record.get("agent"), str) or not _is_time(record.get("elapsed_s"), _LATEST_T):
+        raise _no_record(path, number)
+    return record
+
+
+def _is_time(value: object, latest: float) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and 0 <= value < latest
+
+
+def _no_record(path: str | os.PathLike[str], number: int) -> EdgeAgentError:
+    return EdgeAgentError(f"{os.fspath(path)}:{number}: this line is no record of an audit log (AuditLogHook)")
+
+
+@dataclass(slots=True)
+class _OpenCall:
+    name: str
+    arguments: dict[str, Any] | str
+    status: str | None = None
+    text: str = ""
+    began_s: float | None = None
+    duration_s: float | None = None
+
+    def closed(self, call_id: str) -> CallRecord:
+        return CallRecord(call_id, self.name, self.arguments, self.status, self.text, self.began_s, self.duration_s)
+
+
+@dataclass(slots=True)
+class _OpenTurn:
+    number: int
+    agent: str
+    began_s: float
+    messages: int
+    model_s: float | None = None
+    text: str = ""
+    calls: dict[str, _OpenCall] = field(default_factory=dict)
+
+    def closed(self) -> TurnRecord:
+        calls = tuple(call.closed(call_id) for call_id, call in self.calls.items())
+        return TurnRecord(self.number, self.agent, self.began_s, self.model_s, self.messages, self.text, calls)
+
+
+class _OpenRun:
+    """A run as far as its records were read."""
+
+    def __init__(self, first: dict[str, Any]) -> None:
+        self._first = first
+        self._turns: list[_OpenTurn] = []
+        self._of_agent: dict[str, _OpenTurn] = {}
+        """The turn that each agent is in; sub-agents may work side by side."""
+        self._calls: dict[str, _OpenCall] = {}
+        self._last = first
+        self._end: dict[str, Any] = {}
+
+    @property
+    def ended(self) -> bool:
+        """Whether the agent that was asked has ended."""
+        return bool(self._end) and self._end["depth"] == 0
+
+    def take(self, record: dict[str, Any]) -> None:
+        self._last = record
+        agent, elapsed_s = record["agent"], float(record["elapsed_s"])
+        turn = self._of_agent.get(agent)
+        match FirePoint(record["point"]):
+            case FirePoint.BEFORE_LLM:
+                self._read_messages(record["messages"], turn)
+                turn = _OpenTurn(len(self._turns) + 1, agent, elapsed_s, int(record["count"]))
+                self._turns.append(turn)
+                self._of_agent[agent] = turn
+            case FirePoint.AFTER_LLM if turn is not None:
+                turn.model_s = max(elapsed_s - turn.began_s, 0.0)
+                turn.text = str(record["text"])
+                self._add_calls(turn, record["calls"])
+            case FirePoint.BEFORE_TOOL if turn is not None:
+                self._add_calls(turn, [record["call"]])
+                self._calls[record["call"]["id"]].began_s = elapsed_s
+            case FirePoint.AFTER_TOOL if turn is not None:
+                self._add_calls(turn, [record["call"]])
+                call = self._calls[record["call"]["id"]]
+                call.status, call.text = str(record["result"]["status"]), str(record["result"]["text"])
+                call.duration_s = None if record["duration_s"] is None else float(record["duration_s"])
+            case FirePoint.ON_RUN_END:
+                self._read_messages(record["messages"], turn)
+                self._end = record
+
+    def _add_calls(self, turn: _OpenTurn, calls: Iterable[dict[str, Any]]) -> None:
+        """New ones, and the arguments that a known one has now: hooks may have changed them."""
+        for call in calls:
+            known = self._calls.get(call["id"])
+            if known is None:
+                turn.calls[call["id"]] = self._calls[call["id"]] = _OpenCall(call["name"], call["arguments"])
+            else:
+                known.name, known.arguments = call["name"], call["arguments"]
+
+    def _read_messages(self, messages: list[dict[str, Any]], turn: _OpenTurn | None) -> None:
+        """What no point told: replies of a run that a hook ended, results of calls that never ran."""
+        for message in messages:
+            call = self._calls.get(message.get("call_id", ""))
+            if call is not None and call.status is None:
+                call.status, call.text = str(message["status"]), str(message.get("text", ""))
+            if message["role"] == "assistant" and turn is not None and turn.model_s is None and not turn.text:
+                turn.text = str(message.get("text", ""))
+                self._add_calls(turn, message.get("calls", []))
+
+    def closed(self) -> RunRecord:
+        usage = self._end.get("usage", {})
+        elapsed_s = float(self._last["elapsed_s"])
+        return RunRecord(
+            id=self._first["run"],
+            agent=self._first["agent"],
+            t=self._first["t"] - self._first["elapsed_s"],
+            task=self._first.get("task"),
+            turns=tuple(turn.closed() for turn in self._turns),
+            reply=str(self._end.get("reply", "")),
+            reason=self._end.get("reason"),
+            abort_reason=self._end.get("abort_reason"),
+            error=self._end.get("error"),
+            input_tokens=int(usage.get("input_tokens", 0)),
+            output_tokens=int(usage.get("output_tokens", 0)),
+            elapsed_s=elapsed_s,
+        )
+
+
+Span = tuple[float, float]
+
+
+def _model_spans(turns: Iterable[TurnRecord]) -> list[Span]:
+    return [(turn.began_s, turn.began_s + turn.model_s) for turn in turns if turn.model_s is not None]
+
+
+def _tool_spans(turns: Iterable[TurnRecord]) -> list[Span]:
+    return [
+        (call.began_s, call.began_s + call.duration_s)
+        for turn in turns
+        for call in turn.calls
+        if call.began_s is not None and call.duration_s is not None
+    ]
+
+
+def _covered(spans: Iterable[Span]) -> float:
+    """Seconds in at least one of the spans."""
+    covered, end = 0.0, -math.inf
+    for left, right in sorted(spans):
+        covered += max(right - max(left, end), 0.0)
+        end = max(end, right)
+    return covered

@@ -1,0 +1,55 @@
+"""A limit on the tokens of one run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeagent.errors import ConfigError
+from edgeagent.hooks.types import BaseHook, FirePoint, HookResult, Payload
+
+if TYPE_CHECKING:
+    from edgeagent.context import AgentContext
+
+SPENT: Final = "I have used up the tokens for this request."
+"""The reply of a run that reached its limit."""
+_EARLIER: Final = "earlier"
+_SPENT: Final = "spent"
+
+
+class TokenBudgetHook(BaseHook):
+    """BEFORE_LLM: ends the run once its model calls have taken ``max_tokens``, prompts and replies together.
+
+    A call that is under way is never cut: the last one may go beyond. ON_RUN_START notes what history was there before.
+    BEFORE_TOOL only counts, because a handoff leaves the history behind in which its call stands.
+
+    Raises:
+        ConfigError: ``max_tokens`` is below 1.
+    """
+
+    points = frozenset({FirePoint.ON_RUN_START, FirePoint.BEFORE_LLM, FirePoint.BEFORE_TOOL})
+
+    def __init__(self, max_tokens: int) -> None:
+        if max_tokens < 1:
+            raise ConfigError(f"TokenBudgetHook(max_tokens={max_tokens}): it should be a whole number from 1 on")
+        self.max_tokens = max_tokens
+
+    def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
+        state = ctx.state_of(self)
+        if point is FirePoint.ON_RUN_START:
+            if ctx.depth == 0:  # an agent that was handed over to spends from the same budget
+                state[_EARLIER] = {message.id for message in ctx.history()}
+                state[_SPENT] = {}
+            return None
+        if _count(state, ctx) < self.max_tokens or point is not FirePoint.BEFORE_LLM:
+            return None
+        return HookResult.end_turn(SPENT)
+
+
+def _count(state: dict[str, Any], ctx: AgentContext) -> int:
+    """Tokens of this run so far; what was counted once stays counted."""
+    spent: dict[str, int] = state.setdefault(_SPENT, {})
+    earlier: set[str] = state.setdefault(_EARLIER, set())
+    for message in ctx.history():
+        if message.usage is not None and message.id not in earlier:
+            spent[message.id] = message.usage.input_tokens + message.usage.output_tokens
+    return sum(spent.values())

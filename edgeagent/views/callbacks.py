@@ -1,0 +1,99 @@
+"""A run as callbacks: what is said, what is called, what comes back, and questions to the user.
+
+An event subscriber on the loop's thread; ``ask`` runs on a tool's. The loop isolates a callback that raises.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any, Final
+
+from edgeagent import events
+from edgeagent.errors import EdgeAgentError
+from edgeagent.messages import Message, ToolResult
+
+logger = logging.getLogger(__name__)
+_POLL_S: Final = 0.02  # how often a stop is looked for; the contract allows 0.05
+
+
+class Unanswered(EdgeAgentError):
+    """A question got no answer; the text says why."""
+
+
+class Answer(SimpleQueue[Any]):
+    """Where the answer to a question goes: ``put(x)``, from any thread; the first counts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Callbacks:
+    """Functions to call as a run goes on.
+
+    Attributes:
+        on_content: Each piece of what the assistant says, as it comes; a text that is not streamed comes whole.
+        on_reasoning: Each piece of its thinking, as it comes.
+        on_tool_call_start: The calls of a reply, before the first of them starts, each with ``name`` and ``arguments``
+            (as text where nobody has parsed them). A reply that was cut starts none.
+        on_tool_result: The name and the result of each call, in the order in which they end.
+        on_question: The questions of a tool to the user, and where to put the answer; on a thread of its own.
+    """
+
+    on_content: Callable[[str], object] | None = None
+    on_reasoning: Callable[[str], object] | None = None
+    on_tool_call_start: Callable[[list[dict[str, Any]]], object] | None = None
+    on_tool_result: Callable[[str, ToolResult], object] | None = None
+    on_question: Callable[[list[str], Answer], object] | None = None
+    _streamed: dict[str, str] = field(default_factory=dict, init=False, repr=False)  # of the present message, by run
+
+    def __call__(self, event: events.Event) -> None:
+        match event:
+            case events.MessageUpdate(channel="text", delta=delta) if self.on_content is not None:
+                self._streamed[event.run_id] = self._streamed.get(event.run_id, "") + delta
+                self.on_content(delta)
+            case events.MessageUpdate(channel="thinking", delta=delta) if self.on_reasoning is not None:
+                self.on_reasoning(delta)
+            case events.MessageEnd(message=message) if message.role == "assistant":
+                self._ended(message, self._streamed.pop(event.run_id, ""))
+            case events.ToolExecutionEnd(call=call, result=result) if self.on_tool_result is not None:
+                self.on_tool_result(call.name, result)
+
+    def _ended(self, message: Message, streamed: str) -> None:
+        if message.origin != "user":
+            return  # a copy, such as the reply of the agent that was handed over to: it has been told already
+        rest = message.text.removeprefix(streamed)
+        if self.on_content is not None and rest and streamed + rest == message.text:
+            self.on_content(rest)
+        if self.on_tool_call_start is not None and message.tool_calls and message.stop_reason != "length":
+            calls = message.tool_calls
+            self.on_tool_call_start([{"name": c.name, "arguments": c.raw or copy.deepcopy(c.arguments)} for c in calls])
+
+    def ask(self, questions: list[str], stopping: Callable[[], bool], timeout_s: float) -> Any:
+        """Asks the user and waits for the answer. Raises ``Unanswered`` if none can come, or none came in time."""
+        if self.on_question is None:
+            raise Unanswered("nobody can be asked: no on_question callback was given")
+        on_question, answer, limit_s = self.on_question, Answer(), time.monotonic() + timeout_s
+
+        def run() -> None:
+            try:
+                on_question(list(questions), answer)
+            except BaseException as error:  # the builder's code; sys.exit() in it must not leave the tool waiting
+                logger.warning("on_question raised", exc_info=True)
+                answer.put(Unanswered(f"on_question raised {type(error).__name__}: {error}"))
+
+        threading.Thread(target=run, name="question", daemon=True).start()
+        while not stopping():
+            left_s = limit_s - time.monotonic()
+            with contextlib.suppress(Empty):
+                given = answer.get(timeout=max(0.0, min(_POLL_S, left_s)))
+                if isinstance(given, Unanswered):
+                    raise given
+                return given
+            if left_s <= 0:
+                raise Unanswered(f"nobody answered within {timeout_s:g} s")
+        raise Unanswered("the run was stopped before anybody answered")

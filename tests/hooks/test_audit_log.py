@@ -1,0 +1,256 @@
+"""Every point of a run is on disk as a line, without personal data, and nothing that goes wrong there breaks a run."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from edgeagent import Message, ToolCall, ToolResult, Usage, tool
+from edgeagent.context import AgentContext
+from edgeagent.errors import ConfigError
+from edgeagent.hooks import AfterLLM, AfterTool, BeforeLLM, BeforeTool, FirePoint, RunStart
+from edgeagent.hooks.audit_log import AuditLogHook
+from edgeagent.hooks.chain import HookChain
+from edgeagent.pii import PII
+
+
+@tool
+def drive(distance_m: float) -> str:
+    """Drive."""
+    return "drove"
+
+
+MADE = ToolCall("c1", "drive", {"distance_m": 2})
+
+
+def ended(*new: Message, reply: str = "done", reason: str = "completed") -> Any:
+    """What ON_RUN_END is shown of a run."""
+    return SimpleNamespace(
+        reply=reply, reason=reason, abort_reason=None, error=None, usage=Usage(10, 5), new_messages=new
+    )
+
+
+def record_run(chain: HookChain, context: AgentContext, said: str = "go") -> None:
+    """A run with one drive."""
+    task = Message.user(said)
+    asked = Message.assistant("I drive", [MADE])
+    result = ToolResult("c1", "drive", "ok", "drove 2 m")
+    told, reply = Message.tool(result), Message.assistant("done")
+    chain.fire(FirePoint.ON_RUN_START, RunStart(task, context))
+    chain.fire(FirePoint.BEFORE_LLM, BeforeLLM([task], [drive], 1))
+    chain.fire(FirePoint.AFTER_LLM, AfterLLM("I drive", (MADE,), 1))
+    chain.fire(FirePoint.BEFORE_TOOL, BeforeTool(MADE, drive, 1))
+    chain.fire(FirePoint.AFTER_TOOL, AfterTool(MADE, result))
+    chain.fire(FirePoint.BEFORE_LLM, BeforeLLM([task.copy(), asked.copy(), told], [drive], 2))
+    chain.fire(FirePoint.AFTER_LLM, AfterLLM("done", (), 2))
+    chain.fire(FirePoint.ON_RUN_END, ended(task, asked, told, reply))
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "audit.jsonl"
+
+
+def recorded(path: Path, **settings: Any) -> Callable[..., list[dict[str, Any]]]:
+    hook = AuditLogHook(path, **settings)
+
+    def run(said: str = "go") -> list[dict[str, Any]]:
+        context = AgentContext(agent_name="robi")
+        record_run(HookChain([hook], context), context, said)
+        return lines_of(path)
+
+    return run
+
+
+def test_every_point_is_a_line_with_who_when_and_what(path: Path) -> None:
+    records = recorded(path)()
+    points = ["on_run_start", "before_llm", "after_llm", "before_tool", "after_tool", "before_llm", "after_llm"]
+    assert [record["point"] for record in records] == [*points, "on_run_end"]
+    assert {record["agent"] for record in records} == {"robi"}
+    assert len({record["run"] for record in records}) == 1
+    times = [record["elapsed_s"] for record in records]
+    assert times == sorted(times)
+    assert records[0]["t"] > 1.6e9
+    start, shown, said, before, after, again, _, end = records
+    assert start["task"] == "go"
+    assert (shown["count"], shown["tools"]) == (1, ["drive"])
+    assert said["text"] == "I drive"
+    assert said["calls"] == [before["call"]] == [{"id": "c1", "name": "drive", "arguments": {"distance_m": 2}}]
+    assert after["result"] == {"status": "ok", "text": "drove 2 m"}
+    assert after["duration_s"] >= 0
+    assert again["count"] == 3
+    assert (end["reply"], end["reason"], end["usage"]) == (
+        "done",
+        "completed",
+        {"input_tokens": 10, "output_tokens": 5},
+    )
+
+
+def test_each_message_is_written_once(path: Path) -> None:
+    records = recorded(path)()
+    written = [message["id"] for record in records for message in record.get("messages", [])]
+    assert len(written) == len(set(written)) == 4
+    assert [message["role"] for message in records[5]["messages"]] == ["assistant", "tool"]
+    assert [message["text"] for message in records[-1]["messages"]] == ["done"]
+
+
+def test_each_run_has_an_id_also_with_one_context(path: Path) -> None:
+    hook = AuditLogHook(path)
+    context = AgentContext()
+    for _ in range(2):
+        record_run(HookChain([hook], context), context)
+    records = lines_of(path)
+    assert len({record["run"] for record in records}) == 2
+    assert [len(record["messages"]) for record in records if record["point"] == "before_llm"] == [1, 2, 1, 2]
+
+
+def test_a_sub_agent_is_a_part_of_the_run(path: Path) -> None:
+    context = AgentContext(agent_name="robi")
+    hook = AuditLogHook(path)
+    chain = HookChain([hook], context)
+    chain.fire(FirePoint.ON_RUN_START, RunStart(None, context))
+    child = context.child()
+    child.agent_name = "cook"
+    record_run(HookChain([hook], child), child)
+    chain.fire(FirePoint.ON_RUN_END, ended())
+    records = lines_of(path)
+    assert len({record["run"] for record in records}) == 1
+    assert [record["agent"] for record in records] == ["robi", *["cook"] * 8, "robi"]
+    assert [record["depth"] for record in records if "depth" in record] == [0, 1, 1, 0]
+
+
+def test_personal_data_is_replaced_unless_told_otherwise(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    said = "write to ann@example.com"
+    recorded(path)(said)
+    assert "ann@example.com" not in path.read_text()
+    assert "<EMAIL>" in path.read_text()
+    for mode in ("off", "warn"):
+        path.unlink()
+        recorded(path, pii=PII(log=mode))(said)
+        assert "ann@example.com" in path.read_text()
+        assert bool(caplog.records) == (mode == "warn")
+
+
+def test_only_its_owner_may_read_the_file(path: Path) -> None:
+    AuditLogHook(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_file_is_appended_to_and_a_torn_line_in_it_stays_alone(path: Path) -> None:
+    assert len(recorded(path)()) == 8
+    assert len(recorded(path)()) == 16
+    with path.open("a") as file:
+        file.write('{"t": 17')
+    recorded(path)
+    AuditLogHook(path)(FirePoint.AFTER_LLM, AgentContext(), AfterLLM("hi", (), 1))
+    lines = path.read_text().splitlines()
+    assert lines[16] == '{"t": 17'
+    assert json.loads(lines[17])["text"] == "hi"
+
+
+def test_each_line_is_one_write(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[bytes] = []
+    write = os.write
+    run = recorded(path)
+    monkeypatch.setattr(os, "write", lambda file, data: (written.append(data), write(file, data))[1])
+    run()
+    assert len(written) == 8
+    assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in written)
+
+
+def test_a_full_disk_is_told_once_and_keeps_no_gate_shut(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    context = AgentContext()
+    chain = HookChain([AuditLogHook(path)], context)
+
+    def full(file: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        for _ in range(3):
+            assert chain.fire(FirePoint.BEFORE_TOOL, BeforeTool(MADE, drive, 1)).result is None
+    assert len(caplog.records) == 1
+    chain.fire(FirePoint.AFTER_LLM, AfterLLM("room again", (), 1))
+    assert json.loads(path.read_text().splitlines()[-1])["text"] == "room again"
+
+
+def test_a_line_that_was_written_in_part_does_not_spoil_the_next(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hook = AuditLogHook(path)
+    write = os.write
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", lambda file, data: write(file, data[:20]))
+        hook(FirePoint.AFTER_LLM, AgentContext(), AfterLLM("cut", (), 1))
+    hook(FirePoint.AFTER_LLM, AgentContext(), AfterLLM("whole", (), 1))
+    assert json.loads(path.read_text().splitlines()[-1])["text"] == "whole"
+
+
+def test_what_json_can_not_say_is_written_anyway(path: Path) -> None:
+    odd = ToolCall("c", "drive", {"what": object(), "half": "\ud800"})
+    raw = ToolCall("d", "drive", {}, '{"distance_m":')
+    AuditLogHook(path, pii=PII(log="off"))(FirePoint.AFTER_LLM, AgentContext(), AfterLLM("", (odd, raw), 1))
+    calls = lines_of(path)[0]["calls"]
+    assert calls[0]["arguments"]["what"].startswith("<object")
+    assert calls[1]["arguments"] == '{"distance_m":'
+
+
+def test_runs_at_once_write_whole_lines(path: Path) -> None:
+    hook = AuditLogHook(path)
+    together = threading.Barrier(4)
+
+    def work() -> None:
+        context = AgentContext()
+        together.wait(5)
+        for _ in range(10):
+            record_run(HookChain([hook], context), context, "a long request " * 200)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    records = lines_of(path)
+    assert len(records) == 4 * 10 * 8
+    assert len({record["run"] for record in records}) == 40
+
+
+def test_after_close_nothing_is_written(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    hook = AuditLogHook(path)
+    hook.close()
+    hook.close()
+    hook(FirePoint.AFTER_LLM, AgentContext(), AfterLLM("late", (), 1))
+    assert path.read_text() == ""
+    assert "closed" in caplog.text
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"there is no folder {tmp_path / 'logs'}"):
+        AuditLogHook(tmp_path / "logs" / "audit.jsonl")
+
+
+@pytest.mark.parametrize("wrong", ["", 3, None])
+def test_what_is_no_path_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="path"):
+        AuditLogHook(wrong)
+
+
+def test_a_folder_as_a_file_and_a_wrong_pii_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be opened"):
+        AuditLogHook(tmp_path)
+    wrong: Any = "redact"
+    with pytest.raises(ConfigError, match="pii"):
+        AuditLogHook(tmp_path / "a", pii=wrong)

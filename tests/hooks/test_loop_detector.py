@@ -1,0 +1,201 @@
+"""Who asks for the same thing over and over is warned in the third turn and stopped in the fourth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from edgeagent import ToolCall, ToolResult, skill, tool
+from edgeagent.context import AgentContext
+from edgeagent.errors import ConfigError
+from edgeagent.hooks import AfterLLM, AfterTool, BeforeTool, FirePoint
+from edgeagent.hooks.chain import HookChain
+from edgeagent.hooks.loop_detector import LoopDetectorHook
+from edgeagent.testing import call
+from edgeagent.tools import ToolRegistry
+
+
+@tool
+def look(where: str = "") -> str:
+    """Look."""
+    return "nothing"
+
+
+@tool
+def listen(where: str = "") -> str:
+    """Listen."""
+    return "nothing"
+
+
+@skill
+def go_to(room: str) -> str:
+    """Go."""
+    return "arrived"
+
+
+Results = Callable[[ToolCall], ToolResult]
+
+
+def ok(made: ToolCall) -> ToolResult:
+    return ToolResult(made.id, made.name, "ok", "nothing")
+
+
+def status(name: Any) -> Results:
+    return lambda made: ToolResult(made.id, made.name, name, "no")
+
+
+class Run:
+    """A run of turns as the loop would make it."""
+
+    def __init__(self, hook: LoopDetectorHook | None = None, context: AgentContext | None = None) -> None:
+        self.context = context or AgentContext()
+        self.context.tool_registry = ToolRegistry.of([look, listen, go_to])
+        self._chain = HookChain([hook or LoopDetectorHook()], self.context)
+
+    def turn(self, *calls: ToolCall, comes_to: Results = ok) -> list[ToolResult]:
+        self._chain.fire(FirePoint.AFTER_LLM, AfterLLM("", tuple(calls), 1))
+        return [self._result(made, comes_to) for made in calls]
+
+    def _result(self, made: ToolCall, comes_to: Results) -> ToolResult:
+        body = comes_to(made)
+        known = self.context.tool_registry.get(made.name) if self.context.tool_registry else None
+        result = None
+        if known is not None and body.status not in ("unknown", "invalid"):
+            result = self._chain.fire(FirePoint.BEFORE_TOOL, BeforeTool(made, known, 1)).result
+        after = self._chain.fire(FirePoint.AFTER_TOOL, AfterTool(made, result or body)).payload.result
+        assert isinstance(after, ToolResult)
+        return after
+
+
+def shown(results: Sequence[ToolResult]) -> str:
+    """w for a warning, b for blocked, . for neither."""
+    return "".join("b" if r.status == "blocked" else "w" if "Warning" in r.text else "." for r in results)
+
+
+def test_the_same_call_is_warned_of_with_the_third_result_and_blocked_in_the_fourth_turn() -> None:
+    run = Run()
+    ended = []
+    results = []
+    for _ in range(4):
+        results += run.turn(call("look", where="left"))
+        ended.append(run.context.no_more_tools)
+    assert shown(results) == "..wb"
+    assert ended == [False, False, False, True]
+    assert results[2].text.startswith("nothing\nWarning: look was now called with the same arguments in 3 turns")
+    assert "already called with the same arguments in 3 turns" in results[3].text
+
+
+def test_a_cycle_of_two_is_warned_of_with_the_fifth_and_sixth_result_and_ends_with_the_seventh() -> None:
+    run = Run()
+    results = [result for i in range(6) for result in run.turn(call(("look", "listen")[i % 2]))]
+    assert not run.context.no_more_tools
+    results += run.turn(call("look"))
+    assert shown(results) == "....wwb"
+    assert run.context.no_more_tools
+
+
+def test_other_arguments_are_another_call_and_the_order_of_keys_is_none() -> None:
+    run = Run()
+    assert shown([result for i in range(6) for result in run.turn(call("look", where=str(i)))]) == "......"
+    results = [run.turn(call("look", **made))[0] for made in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 2})]
+    assert shown(results) == "..w"
+
+
+def test_arguments_that_nobody_could_read_are_compared_as_they_are() -> None:
+    run = Run(LoopDetectorHook(max_tool_errors=9))
+    invalid = status("invalid")
+    results = [run.turn(call.raw("look", '{"where":'), comes_to=invalid)[0] for _ in range(4)]
+    assert shown(results) == "..w."
+    assert run.context.no_more_tools
+
+
+def test_identical_calls_in_one_reply_count_once() -> None:
+    run = Run()
+    assert shown(run.turn(*(call("look") for _ in range(5)))) == "....."
+    assert shown(run.turn(call("look"), call("look"))) == ".."
+    assert shown(run.turn(call("look"), call("look"))) == "ww"
+
+
+def test_arguments_may_be_coerced_between_the_reply_and_the_call() -> None:
+    context = AgentContext()
+    chain = HookChain([LoopDetectorHook(warn_at=1, block_at=2)], context)
+    answers = []
+    for _ in range(2):
+        made = call("look", where=1)
+        chain.fire(FirePoint.AFTER_LLM, AfterLLM("", (made,), 1))
+        coerced = ToolCall(made.id, made.name, {"where": "1"})
+        answers.append(chain.fire(FirePoint.BEFORE_TOOL, BeforeTool(coerced, look, 1)).result)
+    assert answers[0] is None
+    assert answers[1] is not None
+    assert answers[1].status == "blocked"
+
+
+def test_a_skill_that_succeeded_is_not_counted_and_one_that_failed_is() -> None:
+    run = Run()
+    assert shown([run.turn(call("go_to", room="hall"))[0] for _ in range(6)]) == "......"
+    failing = Run(LoopDetectorHook(max_tool_errors=9))
+    results = [failing.turn(call("go_to", room="hall"), comes_to=status("error"))[0] for _ in range(4)]
+    assert shown(results) == "..wb"
+
+
+@pytest.mark.parametrize("failure", ["error", "invalid", "unknown", "timed_out"])
+def test_failures_in_a_row_are_warned_of_and_the_next_call_ends_the_tools(failure: str) -> None:
+    run = Run()
+    results = [run.turn(call("look", where=str(i)), comes_to=status(failure))[0] for i in range(3)]
+    assert shown(results) == "..w"
+    assert "look failed 3 times in a row" in results[2].text
+    assert not run.context.no_more_tools
+    last = run.turn(call("look", where="up"), comes_to=status(failure))
+    assert run.context.no_more_tools
+    assert shown(last) == ("b" if failure in ("error", "timed_out") else ".")
+
+
+def test_an_unknown_tool_ends_the_tools_without_ever_reaching_the_gate() -> None:
+    run = Run()
+    for i in range(4):
+        run.turn(call("fly", high=i), comes_to=status("unknown"))
+    assert run.context.no_more_tools
+
+
+def test_a_success_of_the_tool_resets_its_failures_and_another_tool_does_not() -> None:
+    run = Run()
+    for i, comes_to in enumerate([status("error"), status("error"), ok, status("error"), status("error")]):
+        assert shown(run.turn(call("look", where=str(i)), comes_to=comes_to)) == "."
+    run.turn(call("listen"))
+    assert shown(run.turn(call("look", where="x"), comes_to=status("error"))) == "w"
+
+
+def test_failures_in_one_reply_count_once_and_a_success_beside_them_settles_it() -> None:
+    run = Run()
+    calls = [call("look", where=str(i)) for i in range(4)]
+    assert shown(run.turn(*calls, comes_to=status("error"))) == "...."
+    assert shown(run.turn(call("look", where="a"), comes_to=status("error"))) == "."
+    good = call("look", where="b")
+    run.turn(good, call("look", where="c"), comes_to=lambda made: (ok if made.id == good.id else status("error"))(made))
+    assert shown(run.turn(call("look", where="d"), comes_to=status("error"))) == "."
+
+
+def test_runs_and_agents_are_counted_apart() -> None:
+    hook = LoopDetectorHook()
+    one, two = Run(hook), Run(hook)
+    for _ in range(2):
+        one.turn(call("look"))
+    assert shown(two.turn(call("look"))) == "."
+    inner = Run(hook, one.context.child())
+    inner.context.agent_name = "inner"
+    assert shown([inner.turn(call("look"))[0] for _ in range(2)]) == ".."
+    assert shown(one.turn(call("look"))) == "w"
+
+
+@pytest.mark.parametrize("wrong", ["warn_at", "block_at", "max_tool_errors"])
+@pytest.mark.parametrize("value", [0, -1, 1.5, True, "3"])
+def test_a_wrong_number_is_named(wrong: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=wrong):
+        LoopDetectorHook(**{wrong: value})
+
+
+def test_a_block_before_its_warning_is_refused() -> None:
+    with pytest.raises(ConfigError, match="block_at=3"):
+        LoopDetectorHook(warn_at=3, block_at=3)

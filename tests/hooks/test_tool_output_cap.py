@@ -1,0 +1,59 @@
+"""A long result is cut before the model sees it."""
+
+from __future__ import annotations
+
+import pytest
+
+from edgeagent import ToolCall, ToolResult
+from edgeagent.context import AgentContext
+from edgeagent.errors import ConfigError
+from edgeagent.hooks import AfterTool, BaseHook, FirePoint, HookResult
+from edgeagent.hooks.chain import HookChain
+from edgeagent.hooks.tool_output_cap import ToolOutputCapHook
+
+
+def after(text: str, *hooks: BaseHook) -> ToolResult:
+    payload = AfterTool(ToolCall("c", "read", {}), ToolResult("c", "read", "ok", text, {"rows": 3}))
+    result: ToolResult = HookChain(hooks, AgentContext()).fire(FirePoint.AFTER_TOOL, payload).payload.result
+    return result
+
+
+def test_the_middle_of_a_long_result_goes_and_the_result_says_so() -> None:
+    result = after("a" * 600 + "b" * 600, ToolOutputCapHook(200))
+    assert len(result.text) == 200
+    assert result.text.startswith("aaa")
+    assert result.text.endswith("bbb")
+    assert "1000 of 1200 characters left out" in result.text
+    assert result.value == {"rows": 3}
+
+
+def test_a_result_within_the_limit_stays() -> None:
+    hook = ToolOutputCapHook(5)
+    assert after("12345", hook).text == "12345"
+    payload = AfterTool(ToolCall("c", "read", {}), ToolResult("c", "read", "ok", "12345"))
+    assert hook(FirePoint.AFTER_TOOL, AgentContext(), payload) is None
+
+
+def test_the_limit_is_8192_characters_unless_given() -> None:
+    assert after("a" * 8192, ToolOutputCapHook()).text == "a" * 8192
+    assert len(after("a" * 8193, ToolOutputCapHook()).text) == 8192
+
+
+def test_what_another_hook_adds_is_capped_too() -> None:
+    class Adds(BaseHook):
+        points = frozenset({FirePoint.AFTER_TOOL})
+
+        def __call__(self, point: FirePoint, ctx: AgentContext, payload: AfterTool) -> HookResult:
+            return HookResult.replace(AfterTool(payload.call, ToolResult("c", "read", "ok", "x" * 500)))
+
+    assert len(after("short", ToolOutputCapHook(100), Adds()).text) == 100
+
+
+def test_it_may_run_on_several_threads() -> None:
+    assert ToolOutputCapHook.concurrent
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_below_one_is_refused(limit: int) -> None:
+    with pytest.raises(ConfigError, match="limit"):
+        ToolOutputCapHook(limit)
