@@ -69,6 +69,10 @@ class AgentContext:
     """The Options of the run."""
     response_schema: dict[str, Any] | None = None
     """The JSON Schema that a reply of the session's agent obeys; a sub-agent's reply does not."""
+    max_context_tokens: int | None = None
+    """Of prompt and reply, where that should be less than the model's window."""
+    spoken: Callable[[str], str] | None = None
+    """Makes of a whole reply what is said of it; the reply is then said when it is whole."""
     history: Callable[[], tuple[Message, ...]] = tuple
     """The messages that the run has committed so far."""
     notice: Callable[[Level, str], object] = _log_notice
@@ -93,6 +97,7 @@ class AgentContext:
             system=None,
             options=None,
             response_schema=None,
+            spoken=None,
             history=tuple,
             no_more_tools=False,
             depth=self.depth + 1,

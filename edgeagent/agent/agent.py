@@ -303,11 +303,12 @@ class Agent:
 
     def detached_ended(self, run: Run, call: ToolCall, result: ToolResult) -> None:
         """A call that outlived its run has come to its end: the model is told, unless somebody stopped it."""
-        if result.status == "interrupted":
-            return
         session = run.parts[0].context.session
-        told = Message.user(f"{call.name} has ended: {result.text}", origin="follow_up")
-        (session or self).follow_up(told, wake=True)
+        if session is not None:
+            session.detached_ended(run.id, call, result)
+        if result.status != "interrupted":
+            told = Message.user(f"{call.name} has ended: {result.text}", origin="follow_up")
+            (session or self).follow_up(told, wake=True)
 
     # --- talking to a run -------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from edgeagent.agent.result import RunResult
 from edgeagent.agent.run import Run
 from edgeagent.errors import BusyError
-from edgeagent.events import Event
+from edgeagent.events import Event, Level
 from edgeagent.messages import Message
 from edgeagent.tools import GoalHandle
 
@@ -90,6 +90,14 @@ class RunHandle:
 
     def follow_up(self, message: str | Message) -> RunHandle | None:
         return self.agent.follow_up(message)
+
+    def heard(self, message_id: str, text: str) -> bool:
+        """Cuts a reply of this run to what was heard of it; True if the run goes on and has it."""
+        return self._run.heard(message_id, text)
+
+    def notice(self, level: Level, text: str) -> None:
+        """Has a notice told with the run's next event."""
+        self._run.notice(level, text)
 
     def begin(self) -> None:
         """Called once, when the run's thread starts."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from edgeagent.agent.ending import Ending
 from edgeagent.agent.run import Run
-from edgeagent.messages import Message, as_message
+from edgeagent.messages import Message, as_message, new_id
 from edgeagent.tools import Handoff
 
 _SAID: Final = ("user", "follow_up", "steering", "handoff")
@@ -29,18 +29,20 @@ def hand_over(run: Run, handoff: Handoff, play: Callable[[Run], Ending]) -> Endi
     """
     router = run.part
     target = router.agent.target_of(handoff)
-    for part in run.parts[:-1]:
-        if part.agent is target:
+    for earlier in run.parts[:-1]:
+        if earlier.agent is target:
             told = handoff.task or f"{router.name} hands back: {handoff.reason or 'go on'}"
-            return Ending("completed", "", returns_to=part, messages=(Message.user(told, origin="handoff"),))
-    run.enter(target.part(run, router, _task(run, handoff)))
+            return Ending("completed", "", returns_to=earlier, messages=(Message.user(told, origin="handoff"),))
+    part = target.part(run, router, _task(run, handoff))
+    run.enter(part)
     ending = play(run)
     run.parts.pop()
     target.release(run)
     if ending.returns_to is None:
         run.answered_by = run.answered_by or target.name
-        if ending.reply:  # told already, by the one who said it
-            router.add(Message("assistant", ending.reply, stop_reason="stop", origin="handoff"))
+        if ending.reply:  # told already, by the one who said it; under the same id, so that it can be cut with it
+            said = next((m.id for m in reversed(part.new) if m.role == "assistant" and m.text), new_id("msg"))
+            router.add(Message("assistant", ending.reply, stop_reason="stop", origin="handoff", id=said))
     return ending
 
 

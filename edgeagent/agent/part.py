@@ -47,6 +47,7 @@ class Part:
         self.hooks = hooks
         self.history: list[Message] = [message.copy() for message in messages]
         self.new: list[Message] = []
+        self._before = frozenset(message.id for message in self.history)
         context.tool_registry, context.llm, context.agent_name = self.tools, llm, self.name
         context.system, context.options = self.system, options
         context.history = lambda: tuple(self.history)
@@ -56,3 +57,9 @@ class Part:
         """Commits a message to history."""
         self.history.append(message)
         self.new.append(message)
+
+    def replace(self, history: list[Message] | None) -> None:
+        """Another history, of which the same is new."""
+        if history is not None:
+            self.history = history
+            self.new = [message for message in history if message.id not in self._before]

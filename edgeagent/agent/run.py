@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeagent import events
 from edgeagent.agent.budget import Budget
+from edgeagent.agent.heard import cut
 from edgeagent.agent.log import EventLog
 from edgeagent.agent.options import Options, QueueMode
 from edgeagent.agent.part import Part
@@ -82,6 +83,7 @@ class Run:
         self.ended: str | None = None
         self.subscriber_errors = 0
         self._subscribers = subscribers
+        self._heard: dict[str, str] = {}
         self._notices: SimpleQueue[tuple[events.Level, str]] = SimpleQueue()
         self._seq = 0
         self._began_s = time.monotonic()
@@ -155,6 +157,22 @@ class Run:
         self.part.add(message)
         self.emit(events.MessageEnd, message=message)
 
+    def heard(self, message_id: str, text: str) -> bool:
+        """Cuts a reply to what was heard of it, from the next request on. Any thread; True if this run has it."""
+        if self.log.closed:
+            return False
+        streaming = self.streaming_message
+        mine = [m.id for part in self.parts for m in part.history]
+        if message_id not in mine and (streaming is None or streaming.id != message_id):
+            return False
+        self._heard[message_id] = text
+        return True
+
+    def _cut_to_heard(self) -> None:
+        for message_id, text in list(self._heard.items()):
+            for part in self.parts:
+                part.replace(cut(part.history, message_id, text))
+
     def drain(self, *names: QueueName) -> list[Message]:
         """Messages of the first queue named that has any, as many as its mode takes."""
         modes = {"steering": self.options.steering_mode, "follow_up": self.options.followup_mode}
@@ -187,6 +205,7 @@ class Run:
     # --- turns ------------------------------------------------------------------------------------------------------
 
     def open_turn(self) -> None:
+        self._cut_to_heard()
         self.turn += 1
         self.turn_open = True
         self.turn_reply, self.turn_results = None, ()
@@ -240,6 +259,7 @@ class Run:
 
     def result(self, part: Part, reason: events.EndReason, reply: str) -> RunResult:
         """What the run came to, as this agent sees it."""
+        self._cut_to_heard()
         abort_reason = None if reason != "aborted" else self.abort_reason or "user"
         return RunResult(
             reply=reply,

@@ -9,7 +9,7 @@ from typing import Final
 
 from edgeagent import events
 from edgeagent.agent.run import Run
-from edgeagent.errors import EdgeAgentError
+from edgeagent.errors import EdgeAgentError, ModelError
 from edgeagent.hooks import AfterLLM, BeforeLLM, FirePoint
 from edgeagent.llm import End, Error, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
 from edgeagent.llm.types import ToolChoice
@@ -49,6 +49,7 @@ def think(
         run.ended = fired.reply
         return message
     request = _request(run, fired.payload.messages, fired.payload.tools, tool_choice)
+    _check_length(run, request)
     run.budget.spend_turn()
     run.streaming_message = message
     run.emit(events.MessageStart, message=message)
@@ -103,9 +104,22 @@ def _request(run: Run, messages: list[Message], tools: Sequence[Tool], tool_choi
     )
 
 
+def _check_length(run: Run, request: LLMRequest) -> None:
+    """The model knows its own window; a smaller limit is the session's."""
+    limit = run.part.context.max_context_tokens
+    if limit is None or limit >= run.part.llm.context_window:
+        return
+    tokens = run.part.llm.count_tokens(request)
+    if tokens + request.max_tokens > limit:
+        raise ModelError(
+            f"the prompt has {tokens} tokens, and with a reply of up to {request.max_tokens} it does not fit into "
+            f"max_context_tokens={limit}: shorten the conversation or the tools, or lower max_tokens"
+        )
+
+
 def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
     """What streams back, told as it comes; a hook that wants to see the whole text first has it told later."""
-    hold = run.part.hooks.holds_text
+    hold = _holds_text(run)
     for event in run.part.llm.stream(request, run.stop):
         match event:
             case TextDelta(delta):
@@ -144,9 +158,16 @@ def _after(run: Run, message: Message) -> Message:
             reason = "tool_calls" if calls else "stop"
         message = replace(message, text=said.text, tool_calls=calls, stop_reason=reason)
     run.streaming_message = message
-    if run.part.hooks.holds_text and message.text:
-        run.emit(events.MessageUpdate, channel="text", delta=message.text, message=message)
+    if message.text and _holds_text(run):
+        said_aloud = run.part.context.spoken
+        delta = message.text if said_aloud is None else said_aloud(message.text)
+        run.emit(events.MessageUpdate, channel="text", delta=delta, message=message)
     return message
+
+
+def _holds_text(run: Run) -> bool:
+    """Whether the text is told only when it is whole."""
+    return run.part.hooks.holds_text or run.part.context.spoken is not None
 
 
 def _with_ids(known: Sequence[ToolCall], calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:

@@ -47,6 +47,7 @@ class Engine:
         self.chunk_tokens = self.chosen.chunk_tokens
         check_memory(header, context_tokens, self.chosen)
         self.evaluated: list[int] = []
+        self.decodes = 0
         """The ids whose keys and values are in sequence 0."""
         self._model: Any = None
         self._context: Any = None
@@ -168,6 +169,7 @@ class Engine:
         count = len(ids)
         self._buffer[:count] = ids
         result = self._llama.llama_decode(self._context, self._llama.llama_batch_get_one(self._buffer, count))
+        self.decodes += 1
         if result == 0:
             self.evaluated.extend(ids)
             return True

@@ -194,6 +194,12 @@ class LlamaLLM:
             if idle:
                 self._free()
 
+    @property
+    def chunks_done(self) -> int | None:
+        """How many chunks of prompts and replies it has evaluated: a sign of life. None until the weights are there."""
+        loaded = self._loaded
+        return None if loaded is None else loaded.engine.decodes
+
     def _check(self, request: LLMRequest) -> None:
         """Refuse what this model can't do, before anybody waits for it."""
         if request.tools and self._format is None:

@@ -101,6 +101,11 @@ class AuditTrail:
             case events.AgentEnd():
                 self._guarded(self._sink.flush)
 
+    def late(self, run_id: str, agent: str, call: ToolCall, result: ToolResult) -> None:
+        """The end of a call that outlived its run. Any thread."""
+        event = events.Event(seq=0, t=time.monotonic(), run_id=run_id, agent=agent, turn=0)
+        self._emit("tool_result", event, call, result, 0.0)
+
     def close(self) -> None:
         """Closes the sink."""
         self._guarded(self._sink.close)

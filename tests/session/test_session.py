@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from edgeagent import Agent, EdgeAgentError, Message, Session, Usage, tool
+from edgeagent.agent.heard import INTERRUPTED
 from edgeagent.testing import ScriptedLLM, call
 
 LIMIT_S = 10
@@ -50,7 +51,7 @@ def test_an_interrupted_step_keeps_what_was_said_and_done():
     assert session.abort()
     said = handle.result(LIMIT_S).reply
     session.step("two")
-    assert [m.text for m in llm.requests[1].messages] == ["one", said, "two"]
+    assert [m.text for m in llm.requests[1].messages] == ["one", said, INTERRUPTED, "two"]
 
 
 def test_a_failed_step_leaves_the_session_usable():
