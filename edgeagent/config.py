@@ -38,6 +38,10 @@ class Config:
     """A run is aborted after so many seconds: simulated ones if there is a simulated robot, else those of the wall."""
     log: Path | None = None
     """Where to append every event as a line of JSON."""
+    session: Path | None = None
+    """A journal that keeps the conversation; what it holds is resumed."""
+    audit: Path | None = None
+    """Where to append what every run did, for ``edgeagent replay``."""
     max_tokens: int | None = None
     """Of one reply of the model; None leaves it to the agent."""
     temperature: float | None = None
@@ -76,6 +80,8 @@ _SETTINGS: Final[dict[str, _Setting]] = {
         what="from 0.001 to 1000000 seconds",
     ),
     "log": _Setting(variable="EDGEAGENT_LOG", flag="--log", kind="path"),
+    "session": _Setting(variable="EDGEAGENT_SESSION", flag="--session", kind="path"),
+    "audit": _Setting(variable="EDGEAGENT_AUDIT", flag="--audit", kind="path"),
     "max_tokens": _Setting(
         variable="EDGEAGENT_MAX_TOKENS", flag=None, kind="integer", low=1, high=1_000_000, what="1 or more"
     ),

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options
+from edgeagent.errors import ConfigError
 
 EPILOG: Final = """\
 [bold]Examples[/]
@@ -40,6 +41,9 @@ def ask(
     app: options.App = None,
     deadline: options.Deadline = None,
     log: options.Log = None,
+    session: options.Session = None,
+    audit: options.Audit = None,
+    yes: options.Yes = False,
     speed: options.Speed = None,
     seed: options.Seed = None,
     config: options.ConfigFile = None,
@@ -51,7 +55,19 @@ def ask(
     with exits.guarded():
         from edgeagent.cli.asking import Asking
 
-        chosen = options.settings(config, model=model, app=app, deadline=deadline, log=log, speed=speed, seed=seed)
-        asking = Asking(chosen, as_json=as_json, verbose=verbose)
+        chosen = options.settings(
+            config,
+            model=model,
+            app=app,
+            deadline=deadline,
+            log=log,
+            session=session,
+            audit=audit,
+            speed=speed,
+            seed=seed,
+        )
+        if stdin and chosen.session is not None:
+            raise ConfigError("--stdin asks every line in a new session, so --session has nothing to keep")
+        asking = Asking(chosen, as_json=as_json, verbose=verbose, always=yes)
         code = asking.many() if stdin else asking.one(" ".join(words or ()))
     raise typer.Exit(code)

@@ -10,6 +10,7 @@ from edgeagent import events
 from edgeagent.app import App, build
 from edgeagent.cli import exits, streams, text
 from edgeagent.cli.activity import Activity
+from edgeagent.cli.approvals import Approvals
 from edgeagent.cli.eventlog import EventLog
 from edgeagent.cli.record import Record, ask
 from edgeagent.config import Config
@@ -19,10 +20,11 @@ from edgeagent.errors import ConfigError
 class Asking:
     """The command once its arguments are known."""
 
-    def __init__(self, config: Config, *, as_json: bool, verbose: bool) -> None:
+    def __init__(self, config: Config, *, as_json: bool, verbose: bool, always: bool = False) -> None:
         self._config = config
         self._as_json = as_json
         self._verbose = verbose
+        self._always = always
 
     def one(self, sent: str) -> int:
         """Asks one thing. Returns the exit code."""
@@ -64,6 +66,7 @@ class Asking:
     def _ready(self) -> Iterator[App]:
         """The app with its model loaded, and whoever looks on."""
         with EventLog(self._config.log) as log, build(self._config) as app:
+            app.person = Approvals(_typed, always=self._always)
             for note in app.notes:
                 streams.warn(note)
             app.load()
@@ -72,6 +75,15 @@ class Asking:
                 activity = Activity()
                 app.subscribe(lambda event: _show(activity, event))
             yield app
+
+
+def _typed(question: str) -> str | None:
+    """What is typed at a terminal. Text from a pipe is what to ask, and no answer."""
+    if not sys.stdin.isatty():
+        return None
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline()
 
 
 def _show(activity: Activity, event: events.Event) -> None:

@@ -19,12 +19,16 @@ EPILOG: Final = """\
 
 [cyan]edgeagent chat --app examples/my_robot.py[/]
 
+[cyan]edgeagent chat --session robi.journal[/]  go on where you stopped, also after a power cut
+
+[cyan]edgeagent chat --audit audit.jsonl[/]  then [cyan]edgeagent replay audit.jsonl[/]
+
 [cyan]edgeagent chat < script.txt[/]  every line to its end; replies on stdout, activity on stderr
 
 [bold]Keys[/]
 
-While the robot works, a line is taken up after the running step; [bold]stop[/] alone stops it at once. Ctrl-C
-interrupts, twice within 2 s leaves; so do Ctrl-D and /quit.
+Before a tool does what can't be undone you are asked; y allows it. While the robot works, a line is taken up after the
+running step; [bold]stop[/] alone stops it at once. Ctrl-C interrupts, twice within 2 s leaves; so do Ctrl-D and /quit.
 """
 
 
@@ -33,6 +37,9 @@ def chat(
     app: options.App = None,
     deadline: options.Deadline = None,
     log: options.Log = None,
+    session: options.Session = None,
+    audit: options.Audit = None,
+    yes: options.Yes = False,
     speed: options.Speed = None,
     seed: options.Seed = None,
     config: options.ConfigFile = None,
@@ -41,8 +48,18 @@ def chat(
     with exits.guarded():
         from edgeagent.cli.chatting import chatting
 
-        chosen = options.settings(config, model=model, app=app, deadline=deadline, log=log, speed=speed, seed=seed)
-        code = chatting(chosen, screen=_has_screen())
+        chosen = options.settings(
+            config,
+            model=model,
+            app=app,
+            deadline=deadline,
+            log=log,
+            session=session,
+            audit=audit,
+            speed=speed,
+            seed=seed,
+        )
+        code = chatting(chosen, screen=_has_screen(), always=yes)
     raise typer.Exit(code)
 
 

@@ -10,11 +10,12 @@ from edgeagent.cli.eventlog import EventLog
 from edgeagent.config import Config
 
 
-def chatting(config: Config, *, screen: bool) -> int:
+def chatting(config: Config, *, screen: bool, always: bool = False) -> int:
     """Talks until somebody leaves.
 
     Args:
         screen: A person sits at a terminal; else stdin is a script.
+        always: Allow what can't be undone without asking.
 
     Returns:
         The exit code.
@@ -34,10 +35,10 @@ def chatting(config: Config, *, screen: bool) -> int:
         if screen:
             from edgeagent.cli.screen import Screen
 
-            return Screen(app).run()
+            return Screen(app, always=always).run()
         from edgeagent.cli.script import Script
 
-        Script(app).play()
+        Script(app, always=always).play()
     return exits.OK
 
 
@@ -45,4 +46,10 @@ def _greeting(app: App, *, colour: bool) -> list[str]:
     """Who is there, on which model, and how to get help."""
     name = streams.toned(app.agent.name, "name", colour=colour)
     rest = streams.toned(f"on {app.llm.name} · /help for help · Ctrl-D leaves", "dim", colour=colour)
-    return [f"{name} {rest}", *([text.printable(app.say_at_start)] if app.say_at_start else [])]
+    known = [message for message in app.session.messages() if message.role == "user" and message.origin == "user"]
+    resumed = f"resumed after: {text.shortened(known[-1].text, 60)}" if known else ""
+    return [
+        f"{name} {rest}",
+        *([streams.toned(resumed, "dim", colour=colour)] if resumed else []),
+        *([text.printable(app.say_at_start)] if app.say_at_start else []),
+    ]

@@ -29,6 +29,15 @@ Deadline = Annotated[
 Log = Annotated[
     Path | None, typer.Option("--log", metavar="FILE", help="Append every event to a file, as lines of JSON.")
 ]
+Session = Annotated[
+    Path | None,
+    typer.Option("--session", metavar="FILE", help="Keep the conversation in a file; resume it if it is there."),
+]
+Audit = Annotated[
+    Path | None,
+    typer.Option("--audit", metavar="FILE", help="Append what every run did, for [cyan]edgeagent replay FILE[/]."),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Allow tools that can't be undone without asking.")]
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
@@ -57,6 +66,8 @@ def settings(
     app: Path | None = None,
     deadline: float | None = None,
     log: Path | None = None,
+    session: Path | None = None,
+    audit: Path | None = None,
     speed: float | None = None,
     seed: int | None = None,
 ) -> Config:
@@ -65,5 +76,14 @@ def settings(
     Raises:
         ConfigError: One of them is wrong.
     """
-    flags = {"model": model, "app": app, "deadline_s": deadline, "log": log, "speed": speed, "seed": seed}
+    flags = {
+        "model": model,
+        "app": app,
+        "deadline_s": deadline,
+        "log": log,
+        "session": session,
+        "audit": audit,
+        "speed": speed,
+        "seed": seed,
+    }
     return load_config(file, flags=flags)

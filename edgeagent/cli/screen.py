@@ -10,7 +10,9 @@ import asyncio
 import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Iterable
+from queue import Empty, SimpleQueue
 from typing import Final
 
 from prompt_toolkit import PromptSession
@@ -27,6 +29,7 @@ from edgeagent import events
 from edgeagent.app import App
 from edgeagent.cli import exits, streams
 from edgeagent.cli.activity import Activity, Line, call_text
+from edgeagent.cli.approvals import Approvals
 from edgeagent.cli.flow import Flow
 from edgeagent.cli.history import open_history
 from edgeagent.cli.replies import Replies
@@ -50,8 +53,9 @@ def is_stop(said: str) -> bool:
 class Screen:
     """One chat. ``run`` once."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, *, always: bool = False) -> None:
         self._app = app
+        self._asked: deque[tuple[str, SimpleQueue[str | None]]] = deque()
         self._colour = streams.coloured(sys.stdout)
         self._activity = Activity()
         self._replies = Replies()
@@ -61,6 +65,7 @@ class Screen:
         self._spoke = False
         self._interrupted_s = -AGAIN_S
         self._code: int | None = None
+        self._always = always
         self._slash = Slash(app, self._print, self._complain, colour=self._colour, width=self._columns)
 
     def run(self) -> int:
@@ -69,6 +74,7 @@ class Screen:
 
     async def _converse(self) -> int:
         loop = asyncio.get_running_loop()
+        self._app.person = Approvals(lambda question: self._ask(loop, question), always=self._always)
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for number in exits.TERMINATION:
             loop.add_signal_handler(number, self._leave, 128 + number)
@@ -113,14 +119,41 @@ class Screen:
     def _accept(self, buffer: Buffer) -> bool:
         """A line was entered. Returns False: the prompt goes on with an empty one."""
         said = utterance(buffer.text)
-        if said:
+        if said or self._asked:
             gap = "" if self._working else "\n"
-            self._print(f"{gap}{toned(MARK, 'bold', colour=self._colour)}{said}")
+            mark = printable(self._asked[0][0]) if self._asked else MARK
+            self._print(f"{gap}{toned(mark, 'bold', colour=self._colour)}{said}")
             self._take(said)
         return False
 
+    def _ask(self, loop: asyncio.AbstractEventLoop, question: str) -> str | None:
+        """On a thread of a run: the next line that is typed is the answer; None when the run ends before it, or the
+        time is over."""
+        answer: SimpleQueue[str | None] = SimpleQueue()
+        loop.call_soon_threadsafe(self._take_question, question, answer)
+        try:
+            return answer.get(timeout=self._app.agent.options.confirm_timeout_s)
+        except Empty:
+            loop.call_soon_threadsafe(self._drop_question, answer)
+            return None
+
+    def _take_question(self, question: str, answer: SimpleQueue[str | None]) -> None:
+        self._asked.append((question, answer))
+        self._prompt.app.invalidate()
+
+    def _drop_question(self, answer: SimpleQueue[str | None]) -> None:
+        self._asked = deque(asked for asked in self._asked if asked[1] is not answer)
+        self._prompt.app.invalidate()
+
+    def _drop_questions(self) -> None:
+        while self._asked:
+            self._asked.popleft()[1].put(None)
+
     def _take(self, said: str) -> None:
         session = self._app.session
+        if self._asked and not is_stop(said) and not is_slash(said):
+            self._asked.popleft()[1].put(said)
+            return
         if is_slash(said):
             if not self._slash.run(said):
                 self._leave(exits.OK)
@@ -150,6 +183,7 @@ class Screen:
     def _leave(self, code: int) -> None:
         if self._code is None:
             self._code = code
+            self._drop_questions()
             if self._prompt.app.is_running:
                 self._prompt.app.exit()
 
@@ -176,6 +210,7 @@ class Screen:
                 self._progress = ""
             case events.AgentEnd():
                 self._working = False
+                self._drop_questions()
                 self._end(event)
         for line in self._activity.lines(event):
             self._show(line)
@@ -212,6 +247,8 @@ class Screen:
             shown.append(("fg:ansibrightblack", f"  ⋯ {shortened(what, max(self._columns() - 6, 10))}\n"))
         else:
             shown.append(("", "\n"))
+        if self._asked:
+            return [*shown, ("fg:ansiyellow", printable(self._asked[0][0]))]
         return [*shown, ("bold", MARK)]
 
     def _name(self) -> str:

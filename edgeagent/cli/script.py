@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Final
@@ -16,6 +17,7 @@ from edgeagent.agent import RunHandle
 from edgeagent.app import App
 from edgeagent.cli import streams, text
 from edgeagent.cli.activity import Activity
+from edgeagent.cli.approvals import Approvals
 from edgeagent.cli.replies import Replies
 from edgeagent.cli.slash import Slash, is_slash
 from edgeagent.errors import BusyError
@@ -24,14 +26,24 @@ _POLL_S: Final = 0.02
 _PROMPT: Final = "> "
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question to whoever wrote the script, and where the answer goes; None: there is none."""
+
+    question: str
+    answer: SimpleQueue[str | None] = field(default_factory=SimpleQueue)
+
+
 class Script:
     """Plays the lines of stdin to an app."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, *, always: bool = False) -> None:
         self._app = app
         self._activity = Activity()
         self._replies = Replies()
-        self._events: SimpleQueue[events.Event] = SimpleQueue()
+        self._events: SimpleQueue[events.Event | _Asked] = SimpleQueue()
+        self._lines = text.lines(sys.stdin.buffer)
+        app.person = Approvals(self._ask, always=always)
         colour = streams.coloured(sys.stdout)
         width = partial(streams.width, sys.stdout)
         self._slash = Slash(app, streams.answer, partial(streams.tell, tone="error"), colour=colour, width=width)
@@ -40,7 +52,7 @@ class Script:
     def play(self) -> None:
         """Until the end of stdin, or /quit."""
         self._prompt()
-        for line in text.lines(sys.stdin.buffer):
+        for line in self._lines:
             said = text.utterance(line)
             if is_slash(said):
                 if not self._slash.run(said):
@@ -55,6 +67,9 @@ class Script:
         ended = False
         while not ended:
             event = self._events.get()
+            if isinstance(event, _Asked):
+                self._answer(event)
+                continue
             self._show(event)
             ended = isinstance(event, events.AgentEnd) and event.run_id == handle.id
         handle.wait()
@@ -68,7 +83,23 @@ class Script:
                 with suppress(Empty):
                     self._show(self._events.get(timeout=_POLL_S))
 
-    def _show(self, event: events.Event) -> None:
+    def _ask(self, question: str) -> str | None:
+        """On a thread of the run: the next line of the script is the answer."""
+        asked = _Asked(question)
+        self._events.put(asked)
+        return asked.answer.get()
+
+    def _answer(self, asked: _Asked) -> None:
+        sys.stderr.write(asked.question)
+        sys.stderr.flush()
+        line = next(self._lines, None)
+        streams.tell("" if line is None else text.printable(line))
+        asked.answer.put(line)
+
+    def _show(self, event: events.Event | _Asked) -> None:
+        if isinstance(event, _Asked):
+            self._answer(event)
+            return
         for line in self._activity.lines(event):
             streams.tell(text.shortened(line.text, streams.width(sys.stderr)), line.tone)
         if reply := self._replies.take(event):

@@ -14,6 +14,7 @@ from edgeagent.app import App
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import printable, shortened
 from edgeagent.errors import BusyError
+from edgeagent.hooks.compaction import exchanges
 from edgeagent.messages import Usage
 from edgeagent.tools import Tool
 
@@ -23,6 +24,8 @@ HELP: Final = {
     "/tools": "what the robot can do",
     "/model": "the model that answers",
     "/stats": "tokens, speed and memory",
+    "/steer": "/steer TEXT: tell it something while it works, for after the running step",
+    "/undo": "forget the last request and its answer; what the robot did stays done",
     "/reset": "forget the conversation",
     "/quit": "leave",
 }
@@ -77,6 +80,10 @@ class Slash:
                 self._rows(self._model())
             case "/stats":
                 self._rows(self._stats())
+            case "/steer":
+                self._steer(line.partition(" ")[2].strip())
+            case "/undo":
+                self._undo()
             case "/reset":
                 self._reset()
             case "/quit" | "/exit":
@@ -128,6 +135,28 @@ class Slash:
                 yield "prefixes", f"{stats.prefix_bytes / 1e6:,.0f} of {chosen.prefix_memory_bytes / 1e6:,.0f} MB"
         yield "memory", f"{_resident_bytes() / 1e6:,.0f} MB"
         yield "turns", f"{self._turns} in {self._runs} run{'' if self._runs == 1 else 's'}"
+
+    def _steer(self, said: str) -> None:
+        if not said:
+            self._complain("/steer needs a text, such as: /steer the bedroom instead")
+            return
+        working = self._app.agent.is_running
+        self._app.session.steer(said, wake=True)
+        if working:
+            self._note("the robot hears it after the running step")
+
+    def _undo(self) -> None:
+        groups = exchanges(self._app.session.messages())
+        begun = [i for i, group in enumerate(groups) if group[0].role == "user" and group[0].origin != "summary"]
+        if not begun:
+            self._complain("there is nothing to undo")
+            return
+        try:
+            self._app.session.restore([message for group in groups[: begun[-1]] for message in group])
+        except BusyError:
+            self._complain("the robot is at work; stop it first (Ctrl-C), then /undo")
+            return
+        self._note(f"forgotten: {shortened(groups[begun[-1]][0].text, 60)}")
 
     def _reset(self) -> None:
         try:

@@ -82,6 +82,8 @@ class Session:
         self.context.response_schema = response_schema
         self.context.max_context_tokens = max_context_tokens
         self.context.spoken = None if response_schema is None else spoken
+        self.callbacks: Callbacks | None = None
+        """For every run that is started without any, also those that a message wakes."""
         self.last_input_tokens = 0
         self.notices: tuple[str, ...] = ()
         """What was repaired in the journal when it was opened."""
@@ -147,7 +149,7 @@ class Session:
             messages=self.messages(),
             options=self.options,
             context=context,
-            callbacks=callbacks,
+            callbacks=callbacks or self.callbacks,
             observer=self._observe,
         )
         self._handle = handle

@@ -1,0 +1,133 @@
+"""A builder's own Python file: imported, asked for its agent, and closed at the end."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import logging
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from edgeagent.agent import Agent
+from edgeagent.errors import ConfigError, EdgeAgentError
+from edgeagent.llm import LLM
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AppFile:
+    """A builder's Python file: an ``agent``, or ``build(llm)`` that returns one."""
+
+    path: Path
+    module: ModuleType
+
+    @classmethod
+    def load(cls, path: Path) -> AppFile:
+        """Imports the file, with its folder on the path.
+
+        Raises:
+            ConfigError: It is not there, it raises, or it defines neither name.
+        """
+        path = path.expanduser()
+        if not path.is_file():
+            what = "is a folder" if path.is_dir() else "is not there"
+            raise ConfigError(f"{path} {what}; --app needs a Python file that defines agent, or build(llm)")
+        folder = str(path.resolve().parent)
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+        name = f"_app_{path.stem}"
+        spec = importlib.util.spec_from_file_location(name, path.resolve())
+        if spec is None or spec.loader is None:
+            raise ConfigError(f"{path} is no Python file; --app needs one whose name ends in .py")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module  # dataclasses of the file look their module up
+        file = cls(path, module)
+        file._guarded(functools.partial(spec.loader.exec_module, module))
+        return file
+
+    def agent(self, llm: Callable[[], LLM]) -> Agent:
+        """The file's agent, with a model.
+
+        Args:
+            llm: Makes the configured model; called if the file needs it.
+
+        Raises:
+            ConfigError: There is no agent, or ``build`` raised.
+            ModelError: The configured model can't be used.
+        """
+        build = getattr(self.module, "build", None)
+        if hasattr(self.module, "agent"):
+            what, agent = "agent", self.module.agent
+        elif callable(build):
+            model = llm()
+            what, agent = "what build(llm) returns", self._guarded(functools.partial(build, model))
+        else:
+            raise ConfigError(f"{self.path} defines neither agent nor build(llm); it needs one of them")
+        if not isinstance(agent, Agent):
+            raise ConfigError(f"{self.path}: {what} should be an edgeagent.Agent, not {type(agent).__name__}")
+        if agent.llm is None:
+            agent.llm = llm()
+        return agent
+
+    @property
+    def say_at_start(self) -> str:
+        text = getattr(self.module, "say_at_start", "")
+        if not isinstance(text, str):
+            raise ConfigError(f"{self.path}: say_at_start should be a text, not {type(text).__name__}")
+        return text
+
+    def close(self) -> None:
+        """Calls the file's ``close()``, if it has one."""
+        close = getattr(self.module, "close", None)
+        if not callable(close):
+            return
+        try:
+            close()
+        except Exception as error:  # noqa: BLE001 - the builder's code; everything else has to be closed too
+            _log.warning("%s: close() raised %s", self._place(error), self._told(error))
+
+    def _guarded(self, call: Callable[[], Any]) -> Any:
+        """Runs the builder's code; whatever it raises becomes an error with the line in this file."""
+        try:
+            return call()
+        except (Exception, SystemExit) as error:  # a script's sys.exit() must not end us silently
+            raise ConfigError(f"{self._place(error)}: {self._told(error)}") from error
+
+    def _place(self, error: BaseException) -> str:
+        line = self._line(error)
+        return str(self.path) if line is None else f"{self.path}:{line}"
+
+    def _line(self, error: BaseException) -> int | None:
+        """The last line of this file on the way to the error."""
+        mine = str(self.path.resolve())
+        if isinstance(error, SyntaxError) and error.filename == mine:
+            return error.lineno
+        line, trace = None, error.__traceback__
+        if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
+            line = self._first_line_of_build()  # it was not even entered: it takes other arguments
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == mine:
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        return line
+
+    def _first_line_of_build(self) -> int | None:
+        code = getattr(getattr(self.module, "build", None), "__code__", None)
+        return None if code is None else int(code.co_firstlineno)
+
+    def _told(self, error: BaseException) -> str:
+        """The error in one line."""
+        if isinstance(error, EdgeAgentError):
+            return str(error)
+        kind, text = type(error).__name__, str(error)
+        if isinstance(error, SyntaxError):
+            elsewhere = error.filename != str(self.path.resolve())
+            text = f"{error.msg} ({error.filename}:{error.lineno})" if elsewhere else error.msg
+        elif isinstance(error, SystemExit):
+            return f"it called sys.exit({error.code!r}), and an app file only defines things"
+        return f"{kind}: {text}" if text else kind

@@ -1,0 +1,51 @@
+"""What a person at the terminal is asked while the robot works: whether a tool may do what can't be undone, and the
+questions of question tools. Called on threads of runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from edgeagent.cli.activity import call_text
+from edgeagent.cli.text import printable, shortened
+from edgeagent.messages import ToolCall
+from edgeagent.views import Answer
+
+YES: Final = frozenset({"y", "yes", "ok", "allow"})
+_QUESTION_CHARS: Final = 200
+
+
+class Approvals:
+    """Asks by a function that shows a text and waits for a line.
+
+    Args:
+        read: Returns the line, or None if nobody can answer.
+        always: Allow everything without asking.
+    """
+
+    def __init__(self, read: Callable[[str], str | None], *, always: bool = False) -> None:
+        self._read = read
+        self._always = always
+
+    def confirm(self, name: str, arguments: dict[str, Any]) -> bool:
+        """Whether a destructive tool may run; anything but a clear yes is a no."""
+        if self._always:
+            return True
+        told = shortened(call_text(ToolCall("", name, arguments)), _QUESTION_CHARS)
+        return is_yes(self._read(f"allow {told}? [y/N] "))
+
+    def question(self, questions: list[str], answer: Answer) -> None:
+        """Asks one after the other; the answers are one text. No answer ends in a time-out."""
+        given = []
+        for question in questions:
+            line = self._read(f"{shortened(printable(question), _QUESTION_CHARS)} ")
+            if line is None:
+                return
+            given.append(line)
+        answer.put("\n".join(given))
+
+
+def is_yes(line: str | None) -> bool:
+    """Whether that is a clear yes."""
+    return line is not None and line.strip().casefold() in YES
