@@ -109,7 +109,7 @@ class Replaying:
             self._line(self._toned(f"■ {printable(f'{run.reason}{why}')}", tone))
         if run.error is not None:
             self._wrapped("  ", f"error: {one_line(run.error)}", "error")
-        if run.reply:
+        if run.reply and (not run.turns or run.turns[-1].text.strip() != run.reply.strip()):
             self._wrapped("  ", printable(run.reply), "bold")
         tokens = f"{run.input_tokens:,} tokens read, {run.output_tokens:,} written"
         self._line(self._toned(f"  {_seconds(run.elapsed_s)} · {tokens}", "dim"))

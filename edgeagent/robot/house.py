@@ -83,6 +83,7 @@ class HouseRobot:
         self._base = threading.Lock()
         self._busy_with = ""
         self._goals: list[Goal] = []
+        self._paused = False
         self._unsubscribe = self.latch.subscribe(self._obey)
 
     @functools.cached_property
@@ -193,6 +194,16 @@ class HouseRobot:
         """Cancels every goal and brakes."""
         self._halt()
         return Report("done", "stopped")
+
+    def pause(self) -> None:
+        """Brakes; what moves goes on where it was with ``resume``."""
+        self._paused = True
+        self._limit_speed()
+
+    def resume(self) -> None:
+        """Lets what was paused go on, as far as the latch allows it."""
+        self._paused = False
+        self._limit_speed()
 
     def cancel_goals(self) -> None:
         """Cancels every running goal; each stops the base first."""
@@ -317,9 +328,12 @@ class HouseRobot:
             self._on_timer(f"[timer] {count} {'is' if count.startswith('1 ') else 'are'} over")
 
     def _obey(self, state: LatchState, reason: str) -> None:
-        self.world.limit_speed(lambda: 1.0 if self.latch.state == LatchState.FREE else 0.0)
+        self._limit_speed()
         if state == LatchState.TRIPPED:
             self._halt()
+
+    def _limit_speed(self) -> None:
+        self.world.limit_speed(lambda: 0.0 if self._paused or self.latch.state != LatchState.FREE else 1.0)
 
     def _halt(self) -> None:
         self._stops += 1

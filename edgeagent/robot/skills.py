@@ -29,27 +29,27 @@ def house_tools(house: HouseRobot) -> list[Tool]:
 
 
 def _driving(house: HouseRobot) -> tuple[Tool, ...]:
-    @skill(resources=_BASE, stop=house.world.halt)
+    @skill(resources=_BASE, stop=house.world.halt, pause=house.pause, resume=house.resume)
     def drive(distance_m: float, goal: GoalHandle) -> ToolResult:
         """Drive straight; negative is backwards."""
         return _result(house.drive(distance_m, goal=goal), goal)
 
-    @skill(resources=_BASE, stop=house.world.halt)
+    @skill(resources=_BASE, stop=house.world.halt, pause=house.pause, resume=house.resume)
     def turn(angle_deg: float, goal: GoalHandle) -> ToolResult:
         """Turn on the spot; positive is left."""
         return _result(house.turn(angle_deg, goal=goal), goal)
 
-    @skill(resources=_BASE, stop=house.world.halt)
+    @skill(resources=_BASE, stop=house.world.halt, pause=house.pause, resume=house.resume)
     def go_to(place: str, goal: GoalHandle) -> ToolResult:
         """Drive to a room or landmark."""
         return _result(house.go_to(place, goal=goal), goal)
 
-    @skill(resources=_BASE, stop=house.world.halt)
+    @skill(resources=_BASE, stop=house.world.halt, pause=house.pause, resume=house.resume)
     def follow(goal: GoalHandle) -> ToolResult:
         """Follow the person."""
         return _result(house.follow(goal=goal), goal)
 
-    @skill(resources=_BASE, stop=house.world.halt)
+    @skill(resources=_BASE, stop=house.world.halt, pause=house.pause, resume=house.resume)
     def dock(goal: GoalHandle) -> ToolResult:
         """Return to the charging dock."""
         return _result(house.dock(goal=goal), goal)
@@ -58,12 +58,12 @@ def _driving(house: HouseRobot) -> tuple[Tool, ...]:
 
 
 def _carrying(house: HouseRobot) -> tuple[Tool, ...]:
-    @skill(resources=_ARM, stop=house.world.halt)
+    @skill(resources=_ARM, stop=house.world.halt, pause=house.pause, resume=house.resume)
     def pick_up(object: str, goal: GoalHandle) -> ToolResult:  # noqa: A002 - the parameter's name is the contract's
         """Fetch an object."""
         return _result(house.pick_up(object, goal=goal), goal)
 
-    @skill(resources=_ARM, stop=house.world.halt)
+    @skill(resources=_ARM, stop=house.world.halt, pause=house.pause, resume=house.resume)
     def put_down(place: str, goal: GoalHandle) -> ToolResult:
         """Bring the held object to a place."""
         return _result(house.put_down(place, goal=goal), goal)

@@ -51,7 +51,7 @@ def test_a_run_is_shown_from_its_task_to_its_end(in_process: Any, log: Path) -> 
     assert re.match(r"robi \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n> go to the kitchen\n", shown)
     assert re.search(r"turn 1 · model 0\.\d\d s · 1 message\n  on my way\n  → drive 2\n  ← drove 2 m \(ok, 0", shown)
     assert re.search(r"← blocked by a \[31mwall \(error, 0\.\d\d s\)", shown)
-    assert re.search(r"■ completed\n  I am stuck\n  0\.\d\d s · 1,200 tokens read, 34 written\n", shown)
+    assert re.search(r"■ completed\n  0\.\d\d s · 1,200 tokens read, 34 written\n", shown)
     assert "\x1b" not in shown
 
 

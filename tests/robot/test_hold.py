@@ -1,0 +1,49 @@
+"""The house robot under its agent's latch: a hold makes it wait, a trip stops it."""
+
+import threading
+from contextlib import closing
+
+from edgeagent import Agent
+from edgeagent.robot import HouseRobot
+from edgeagent.testing import ScriptedLLM, call
+
+LIMIT_S = 20
+
+
+def moving(house: HouseRobot) -> None:
+    """Waits until the base has begun to move."""
+    began, end = house.world.scene.base.odometer_m, threading.Event()
+    for _ in range(2000):
+        if house.world.scene.base.odometer_m > began + 0.05:
+            return
+        end.wait(0.005)
+    raise TimeoutError
+
+
+def test_a_held_drive_waits_and_arrives_once_it_is_released() -> None:
+    with closing(HouseRobot(speed=20)) as house:
+        llm = ScriptedLLM([call("drive", distance_m=2)], "done")
+        handle = Agent("robi", llm=llm, tools=house.tools, latch=house.latch).start("go")
+        moving(house)
+        house.latch.hold("stop word")
+        assert not handle.wait(0.3)
+        assert house.world.scene.base.odometer_m < 1.5
+        house.latch.release()
+        result = handle.result(LIMIT_S)
+        assert (result.tool_calls[0].result.status, result.tool_calls[0].result.text) == ("ok", "drove forward 2 m")
+
+
+def test_a_tripped_drive_is_stopped_for_safety_and_motion_waits_until_it_is_re_armed() -> None:
+    with closing(HouseRobot(speed=20)) as house:
+        turn = [call("turn", angle_deg=90)]
+        llm = ScriptedLLM([call("drive", distance_m=2)], turn, "no", turn, "")
+        agent = Agent("robi", llm=llm, tools=house.tools, latch=house.latch)
+        handle = agent.start("go")
+        moving(house)
+        house.latch.trip("stop word")
+        drove, turned = (made.result for made in handle.result(LIMIT_S).tool_calls)
+        assert (drove.status, turned.status) == ("interrupted", "blocked")
+        assert "stopped for safety" in drove.text
+        assert "stopped for safety" in turned.text
+        house.latch.rearm()
+        assert agent.run("go on").tool_calls[0].result.status == "ok"
