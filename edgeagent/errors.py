@@ -4,6 +4,8 @@ EdgeAgentError              anything that edgeagent itself raises
 ├── ConfigError             a setting, a flag or an app file is wrong (exit code 2)
 ├── ToolDefinitionError     a function cannot become a tool: no annotation, no schema, a name used twice (exit code 2)
 ├── ModelError              a model file does not load, a template fails, a context does not fit (exit code 3)
+├── AudioError              a sound device can't be used (exit code 4)
+│   └── SpeechError         a voice can't speak (exit code 4)
 ├── PolicyViolationError    ``policy_check`` denied a tool call
 └── BusyError               the agent is in the middle of a run
 """
@@ -27,6 +29,14 @@ class ToolDefinitionError(EdgeAgentError):
 
 class ModelError(EdgeAgentError):
     """A model cannot be used: a bad file, a template that fails, or a prompt longer than the window."""
+
+
+class AudioError(EdgeAgentError):
+    """A sound device can't be used: there is none, somebody has it, it refuses a rate; the text says what to do."""
+
+
+class SpeechError(AudioError):
+    """A voice can't speak: its file is none, its data is missing, it has no such language."""
 
 
 class BusyError(EdgeAgentError):

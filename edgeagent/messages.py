@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import uuid
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -34,7 +34,7 @@ _NOT_ERRORS: frozenset[str] = frozenset({"ok", "declined", "detached"})
 
 def new_id(prefix: str) -> str:
     """An id that no other message, call or run of this machine has."""
-    return f"{prefix}_{uuid.uuid4().hex[:12]}"
+    return f"{prefix}_{os.urandom(6).hex()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,10 @@ class ToolCall:
     result: ToolResult | None = None
     agent: str | None = None
 
+    def copy(self) -> ToolCall:
+        """A copy with arguments of its own."""
+        return ToolCall(self.id, self.name, copy.deepcopy(self.arguments), self.raw, self.result, self.agent)
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -137,8 +141,10 @@ class Message:
         return Message("tool", result.text, call_id=result.call_id, name=result.name, status=result.status)
 
     def copy(self) -> Message:
-        """A copy that shares nothing mutable with this one."""
-        calls = tuple(replace(call, arguments=copy.deepcopy(call.arguments)) for call in self.tool_calls)
+        """A copy that shares nothing mutable with this one; itself, if nothing in it is."""
+        if not self.tool_calls and self.data is None:
+            return self
+        calls = tuple(call.copy() for call in self.tool_calls)
         return replace(self, tool_calls=calls, data=copy.deepcopy(self.data))
 
 

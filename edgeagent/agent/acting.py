@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from edgeagent import events
 from edgeagent.agent.gates import CallGates
@@ -38,7 +37,7 @@ def execute(run: Run, calls: Sequence[ToolCall]) -> list[ToolResult]:
         skip_after_each=one_by_one,
     )
     gates = CallGates(run)
-    run.calls += [replace(call, agent=run.part.name) for call in calls]
+    run.note_calls(calls)
     dispatch = Dispatch(
         gates,
         Reporter(run),
@@ -54,7 +53,7 @@ def execute(run: Run, calls: Sequence[ToolCall]) -> list[ToolResult]:
 
 def refuse(run: Run, calls: Sequence[ToolCall], why: str) -> None:
     """Ends calls that must not start."""
-    run.calls += [replace(call, agent=run.part.name) for call in calls]
+    run.note_calls(calls)
     results = [ToolResult(call.id, call.name, "not_run", why) for call in calls]
     for call, result in zip(calls, results, strict=True):
         Reporter(run).tool_ended(call, result)
@@ -94,8 +93,7 @@ class Reporter:
         run = self._run
         run.pending_calls.discard(call.id)
         run.results[call.id] = result
-        named = replace(call, agent=run.part.name)
-        run.calls = [named if known.id == call.id else known for known in run.calls]
+        run.note_calls([call])
         run.emit(events.ToolExecutionEnd, call=call, result=result)
         run.tell_notices()
 

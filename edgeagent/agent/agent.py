@@ -302,12 +302,14 @@ class Agent:
         return Part(self, task=task, messages=messages, options=options, context=context, hooks=hooks, llm=llm)
 
     def detached_ended(self, run: Run, call: ToolCall, result: ToolResult) -> None:
-        """A call that outlived its run has come to its end: the model is told, unless somebody stopped it."""
+        """A call that outlived its run has come to its end: the model is told, and asked unless somebody stopped it."""
         session = run.parts[0].context.session
         if session is not None:
             session.detached_ended(run.id, call, result)
-        if result.status != "interrupted":
-            told = Message.user(f"{call.name} has ended: {result.text}", origin="follow_up")
+        told = f"{call.name} has ended: {result.text}"
+        if result.status == "interrupted":
+            (session or self).steer(told)  # with the next request, whoever makes it
+        else:
             (session or self).follow_up(told, wake=True)
 
     # --- talking to a run -------------------------------------------------------------------------------------------

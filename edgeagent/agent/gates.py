@@ -61,7 +61,7 @@ class CallGates:
             plain, values = tool.signature.validate(arguments)
         except ArgumentError as error:
             return Refused(index, call, tool, _result(call, "invalid", f"invalid arguments: {error}"))
-        call = replace(call, arguments=plain)
+        call = ToolCall(call.id, call.name, plain, call.raw)
         denial = self._denial(call)
         if denial is not None:
             return Refused(index, call, tool, denial)
@@ -92,6 +92,9 @@ class CallGates:
 
     def enter_worker(self) -> None:
         self._run.enter_thread()
+
+    def leave_worker(self) -> None:
+        self._run.leave_thread()
 
     def may_start(self) -> str | None:
         """None, or why no further call of the batch may start."""
@@ -154,7 +157,11 @@ class CallGates:
                 )
             except Exception as error:  # noqa: BLE001 - the builder's code: a gate that fails stays shut
                 return _result(call, "error", f"confirm failed: {error}")
-        return None if answer else _result(call, "declined", "the user did not allow it")
+        if answer:
+            return None
+        if self._run.stopping() is not None:
+            return _result(call, "not_run", "stopped before it began")
+        return _result(call, "declined", "the user did not allow it")
 
     def ask(self, prepared: Prepared, stop_event: threading.Event) -> Any:
         """Puts the arguments of a question tool to a person.
@@ -179,6 +186,8 @@ class CallGates:
         if fired.reply is not None:
             self._end(fired.reply)
         patched: ToolResult = fired.payload.result
+        if (patched.call_id, patched.name) == (call.id, call.name):
+            return patched
         return replace(patched, call_id=call.id, name=call.name)
 
     def _reserve(self, call: ToolCall, result: ToolResult, handoff: Handoff) -> ToolResult:

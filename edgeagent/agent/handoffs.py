@@ -38,6 +38,7 @@ def agent_tool(agent: Agent, name: str | None, description: str | None) -> Tool:
         name=name or _identifier(agent.name),
         description=description or agent.description or f"Ask {agent.name}.",
         on_interrupt="cancel",
+        resources=(f"agent {agent.name}",),  # it plays one run at a time
     )
     def ask(task: str, call: ToolContext) -> ToolResult:
         """Asks.

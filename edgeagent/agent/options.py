@@ -119,8 +119,8 @@ class Options:
                 _check_callback(name, value)
             elif name in _CHOICES:
                 object.__setattr__(self, name, _chosen(name, value))
-            elif name in _NUMBERS and (not isinstance(value, (int, float)) or isinstance(value, bool) or value < 0):
-                raise ConfigError(f"Options({name}={value!r}): it should be a number that is not negative")
+            elif name in _COUNTS | _NUMBERS:
+                _check_number(name, value)
 
     @classmethod
     def default(cls, name: str) -> Any:
@@ -153,24 +153,27 @@ _CHOICES: Final[dict[str, Any]] = {
     "steering_check": ("after_batch", "after_each_tool"),
     "on_budget": ("last_content", "final_answer"),
 }
-_NUMBERS: Final = frozenset(
+_COUNTS: Final = frozenset(
     {
         "max_concurrent_tools",
-        "tool_timeout_s",
         "max_turns",
         "max_tool_hops",
         "max_continuations",
-        "confirm_timeout_s",
         "max_tool_errors",
         "tool_output_limit",
         "max_abandoned_tools",
-        "abort_grace_s",
-        "deadline_s",
-        "llm_timeout_s",
-        "temperature",
         "max_tokens",
     }
 )
+_NUMBERS: Final = frozenset(
+    {"tool_timeout_s", "confirm_timeout_s", "abort_grace_s", "deadline_s", "llm_timeout_s", "temperature"}
+)
+
+
+def _check_number(name: str, value: Any) -> None:
+    kinds, what = ((int,), "a whole number") if name in _COUNTS else ((int, float), "a number")
+    if not isinstance(value, kinds) or isinstance(value, bool) or not value >= 0:
+        raise ConfigError(f"Options({name}={value!r}): it should be {what} that is not negative")
 
 
 def _chosen(name: str, value: Any) -> Any:

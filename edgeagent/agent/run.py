@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from edgeagent import events
 from edgeagent.agent.budget import Budget
+from edgeagent.agent.copies import Copies
 from edgeagent.agent.heard import cut
 from edgeagent.agent.log import EventLog
 from edgeagent.agent.options import Options, QueueMode
@@ -60,6 +61,7 @@ class Run:
         self.ask = ask
         self.log = EventLog()
         self.budget = Budget(options)
+        self.copies = Copies()
         self.stop = StopSignal(callers_stop)
         self.stop_after_turn = False
         self.abort_reason: str | None = None
@@ -67,7 +69,8 @@ class Run:
         self.reserved: list[Agent] = []
         """Agents that are busy with this run, beside the one that was asked."""
         self.answered_by: str | None = None
-        self.calls: list[ToolCall] = []
+        self.calls: dict[str, tuple[ToolCall, str]] = {}
+        """By its id, each call and the agent that made it, in the order asked."""
         self.results: dict[str, ToolResult] = {}
         self.goals: dict[str, GoalHandle] = {}
         self.pending_calls: set[str] = set()
@@ -173,6 +176,11 @@ class Run:
             for part in self.parts:
                 part.replace(cut(part.history, message_id, text))
 
+    def note_calls(self, calls: Iterable[ToolCall]) -> None:
+        """Keeps calls for the result, as they are asked for and again as they were made."""
+        for call in calls:
+            self.calls[call.id] = call, self.part.name
+
     def drain(self, *names: QueueName) -> list[Message]:
         """Messages of the first queue named that has any, as many as its mode takes."""
         modes = {"steering": self.options.steering_mode, "follow_up": self.options.followup_mode}
@@ -265,7 +273,9 @@ class Run:
             reply=reply,
             messages=tuple(part.history),
             new_messages=tuple(part.new),
-            tool_calls=tuple(replace(call, result=self.results.get(call.id)) for call in self.calls),
+            tool_calls=tuple(
+                replace(call, result=self.results.get(call.id), agent=agent) for call, agent in self.calls.values()
+            ),
             usage=self.usage,
             reason=reason,
             abort_reason=abort_reason,

@@ -74,7 +74,7 @@ def think(
 def _messages(run: Run, history: Sequence[Message]) -> list[Message]:
     """Copies of the history, with what belongs to this request only."""
     options = run.part.options
-    messages = [message.copy() for message in history]
+    messages = run.copies.of(history)
     if options.get_ephemeral_messages is not None:
         try:
             messages += [as_message(m, origin="ephemeral") for m in options.get_ephemeral_messages() or ()]
@@ -120,24 +120,25 @@ def _check_length(run: Run, request: LLMRequest) -> None:
 def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
     """What streams back, told as it comes; a hook that wants to see the whole text first has it told later."""
     hold = _holds_text(run)
+    calls: tuple[ToolCall, ...] = ()
     for event in run.part.llm.stream(request, run.stop):
         match event:
             case TextDelta(delta):
-                message = replace(message, text=message.text + delta)
+                message = replace(message, text=message.text + delta, tool_calls=calls)
                 run.streaming_message = message
                 if not hold:
                     run.emit(events.MessageUpdate, channel="text", delta=delta, message=message)
             case ThinkingDelta(delta):
-                message = replace(message, thinking=message.thinking + delta)
+                message = replace(message, thinking=message.thinking + delta, tool_calls=calls)
                 run.streaming_message = message
                 run.emit(events.MessageUpdate, channel="thinking", delta=delta, message=message)
             case ToolCallEnd(call):
                 # a model may use an id twice; results are matched by it, so it is ours
-                message = replace(message, tool_calls=(*message.tool_calls, replace(call, id=new_id("call"))))
+                calls += (ToolCall(new_id("call"), call.name, call.arguments, call.raw),)
             case Error(why, usage):
                 return replace(message, stop_reason="error", error=why, usage=usage)
             case End(reason, usage):
-                return replace(message, stop_reason=reason, usage=usage)
+                return replace(message, tool_calls=calls, stop_reason=reason, usage=usage)
             case TextEnd(text):  # the whole text; a late </think> may have made reasoning of what came before it
                 message = replace(message, text=text)
             case ThinkingEnd(text):
@@ -156,7 +157,8 @@ def _after(run: Run, message: Message) -> Message:
         reason = message.stop_reason
         if reason in ("stop", "tool_calls"):
             reason = "tool_calls" if calls else "stop"
-        message = replace(message, text=said.text, tool_calls=calls, stop_reason=reason)
+        if (said.text, calls, reason) != (message.text, message.tool_calls, message.stop_reason):
+            message = replace(message, text=said.text, tool_calls=calls, stop_reason=reason)
     run.streaming_message = message
     if message.text and _holds_text(run):
         said_aloud = run.part.context.spoken

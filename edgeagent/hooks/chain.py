@@ -6,11 +6,11 @@ thread at a time unless it says that it is ``concurrent``. No lock of ours is he
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import logging
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 UNSAFE: Final = "I can't do that safely."
 """The reply of a run that ends because a hook with ``fail_closed`` raised."""
+_NO_LOCK: Final = nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,9 @@ class HookChain:
         self._at: dict[FirePoint, list[Hook]] = {
             point: [hook for hook in ordered if point in hook.points] for point in FirePoint
         }
-        self._locks = {id(hook): threading.Lock() for hook in ordered if not getattr(hook, "concurrent", False)}
+        self._locks: dict[int, AbstractContextManager[object]] = {
+            id(hook): _NO_LOCK if getattr(hook, "concurrent", False) else threading.Lock() for hook in ordered
+        }
         self.holds_text = any(getattr(hook, "holds_text", False) for hook in self._at[FirePoint.AFTER_LLM])
         """Whether a reply's text waits until AFTER_LLM has seen it."""
 
@@ -72,10 +75,12 @@ class HookChain:
         kind = type(payload)
         for hook in self._at[point]:
             try:
-                with self._locks.get(id(hook), contextlib.nullcontext()):
+                with self._locks[id(hook)]:
                     answer = hook(point, self._context, payload)
+                if answer is None:
+                    continue
                 match answer:
-                    case None | HookResult(action="proceed"):
+                    case HookResult(action="proceed"):
                         continue
                     case HookResult(action="replace", payload=new) if isinstance(new, kind):
                         payload = new

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.compaction import SUMMARY_SHARE, Count, compact, lowest, shortened, summary_of
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_OPTIONS: Final = ("max_tokens", "thinking_level")
+"""What a request takes from the run's options that a template may show."""
 _CUT: Final = "cut"
+_SIZES: Final = "sizes"
 _QUOTED_CHARS: Final = 500
 """Of each message that the model is asked to sum up."""
 _ASK: Final = (
@@ -29,7 +33,7 @@ _ASK: Final = (
 _OF_TEMPLATE: Final = 512
 """Tokens that a chat template may add of its own, such as how to call tools."""
 _OF_MESSAGE: Final = 64
-"""Tokens that it may add to a message."""
+"""Tokens that it may add to a message, and to each call of one."""
 
 
 class ContextCompactionHook(BaseHook):
@@ -74,9 +78,8 @@ class ContextCompactionHook(BaseHook):
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: BeforeLLM) -> HookResult | None:
         if ctx.llm is None or not payload.messages:
             return None
-        plain = LLMRequest(system=ctx.system, tools=payload.tools)
-        if ctx.options is not None:
-            plain = replace(plain, max_tokens=ctx.options.max_tokens, thinking_level=ctx.options.thinking_level)
+        asked = {} if ctx.options is None else {name: getattr(ctx.options, name) for name in _OPTIONS}
+        plain = LLMRequest(system=ctx.system, tools=payload.tools, **asked)
         budget = self.budget(ctx.llm, plain.max_tokens)
         if budget < 1:
             return None
@@ -84,7 +87,8 @@ class ContextCompactionHook(BaseHook):
         state = ctx.state_of(self)
         cut: _Cut | None = state.get(_CUT)
         messages = cut.applied(payload.messages) if cut else payload.messages
-        if _most_tokens(replace(plain, messages=messages)) > budget and count(messages) > budget:
+        sizes: _Sizes = state.setdefault(_SIZES, _Sizes())
+        if sizes.most_tokens(ctx.system, payload.tools, messages) > budget and count(messages) > budget:
             target = budget * self.target // 100
             shorter = compact(messages, count, budget, target_tokens=target)
             if self.use_llm:
@@ -157,17 +161,62 @@ def _counter(llm: LLM, plain: LLMRequest) -> Count:
 
 
 def _most_tokens(request: LLMRequest) -> int:
-    """No fewer tokens than the request has, without a tokeniser: no token of a text stands for less than a byte of it.
+    """No fewer tokens than the request has."""
+    return _Sizes().most_tokens(request.system, request.tools, request.messages)
 
-    Written as indented JSON with escapes, because no template writes it longer.
+
+class _Sizes:
+    """Upper bounds of requests, made without a tokeniser: no token of a text stands for less than a byte of it.
+
+    What was measured once is remembered, so that a turn costs what is new in it.
     """
-    said = [
-        [message.text, message.call_id, message.name, [[c.id, c.name, c.arguments, c.raw] for c in message.tool_calls]]
-        for message in request.messages
-    ]
-    tools = [[tool.name, tool.description, tool.parameters] for tool in request.tools]
-    written = json.dumps([request.system, said, tools], indent=4, default=str)
-    return len(written) + _OF_TEMPLATE + _OF_MESSAGE * len(request.messages)
+
+    def __init__(self) -> None:
+        self._rest: tuple[Any, int] = (None, 0)
+        """The system prompt and the tools, and their size."""
+        self._messages: dict[str, tuple[Message, int]] = {}
+        """By the message's id: the message and its size."""
+        self._arguments: dict[str, list[dict[str, Any]]] = {}
+        """By the message's id: those of its calls, the only thing in it that a hook can change in place."""
+        self._copied_arguments: dict[str, list[dict[str, Any]]] = {}
+
+    def most_tokens(self, system: str | None, tools: Sequence[ToolSpec], messages: Sequence[Message]) -> int:
+        """No fewer tokens than a request of these has."""
+        rest = (system, [(tool.name, tool.description, tool.parameters) for tool in tools])
+        written = self._rest
+        if written[0] != rest:
+            written = self._rest = copy.deepcopy(rest), len(_as_json(rest))
+        size = written[1] + _OF_TEMPLATE
+        if self._arguments != self._copied_arguments:
+            for remembered in (self._messages, self._arguments, self._copied_arguments):
+                remembered.clear()
+        for message in messages:
+            known = self._messages.get(message.id)
+            if known is None or known[0] is not message:
+                known = self._measured(message)
+            size += known[1]
+        return size
+
+    def _measured(self, message: Message) -> tuple[Message, int]:
+        if message.tool_calls:
+            arguments = [call.arguments for call in message.tool_calls]
+            self._arguments[message.id] = arguments
+            self._copied_arguments[message.id] = copy.deepcopy(arguments)
+        known = self._messages[message.id] = message, _size(message)
+        return known
+
+
+def _size(message: Message) -> int:
+    """Characters that a template writes of a message, at most."""
+    texts = [message.text, message.call_id, message.name]
+    for call in message.tool_calls:
+        texts += [call.id, call.name, call.raw, _as_json(call.arguments)]
+    return sum(len(json.dumps(text)) for text in texts if text) + _OF_MESSAGE * (1 + len(message.tool_calls))
+
+
+def _as_json(value: Any) -> str:
+    """Indented, with escapes: no template writes it longer."""
+    return json.dumps(value, indent=4, default=str)
 
 
 def _written(

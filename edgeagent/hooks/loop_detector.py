@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Mark = Literal["warn", "block", "failed"]
 WARNING: Final = "Warning: "
 """How a line begins that this guard adds to a result."""
+_ENCODER: Final = json.JSONEncoder(sort_keys=True, default=repr)
 _FAILED: Final = frozenset({"error", "invalid", "unknown", "timed_out"})
 
 
@@ -74,7 +75,8 @@ class LoopDetectorHook(BaseHook):
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
         # sub-agents share the state of a run, and one that works as a tool has turns within a turn
-        counts: _Counts = ctx.state_of(self).setdefault(ctx.agent_name, _Counts())
+        state = ctx.state_of(self)
+        counts: _Counts = state.get(ctx.agent_name) or state.setdefault(ctx.agent_name, _Counts())
         match payload:
             case AfterLLM(tool_calls=calls):
                 self._settle(counts)
@@ -89,7 +91,8 @@ class LoopDetectorHook(BaseHook):
 
     def _settle(self, counts: _Counts) -> None:
         """Counts the turn before, now that its results are known."""
-        counts.turns.update({key for call_id, key in counts.asked.items() if call_id not in counts.done})
+        for key in {key for call_id, key in counts.asked.items() if call_id not in counts.done}:
+            counts.turns[key] += 1
         counts.done.clear()
         counts.seen.clear()
 
@@ -146,7 +149,7 @@ def _key(call: ToolCall) -> str:
     """Equal for calls that ask for the same."""
     if call.raw is not None:
         return f"{call.name} {call.raw}"
-    return f"{call.name} {json.dumps(call.arguments, sort_keys=True, default=repr)}"
+    return f"{call.name} {_ENCODER.encode(call.arguments)}"
 
 
 def _turns(count: int) -> str:

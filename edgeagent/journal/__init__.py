@@ -1,6 +1,7 @@
 """A conversation's history on disk."""
 
+from edgeagent.journal.backlog import Backlog
 from edgeagent.journal.journal import Durability, Journal
 from edgeagent.journal.recovery import Recovered
 
-__all__ = ["Durability", "Journal", "Recovered"]
+__all__ = ["Backlog", "Durability", "Journal", "Recovered"]

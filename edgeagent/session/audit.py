@@ -46,7 +46,7 @@ class AuditSink(Protocol):
 
     def emit(self, record: dict[str, Any], /) -> None: ...
     def flush(self) -> None:
-        """Called when a run ends."""
+        """Called when a run ends, and after a record that comes later."""
         ...
 
     def close(self) -> None: ...
@@ -65,6 +65,7 @@ class AuditTrail:
     - error: what the model was told of a failure; None if it was none
     - duration_s: of the body, and of the hooks after it; None in a tool_call
 
+    A call that is detached has its ``tool_result`` when it comes to its end, which may be after its run.
     Calls of a sub-agent that runs as a tool are recorded too, under its own run and name.
 
     Args:
@@ -87,12 +88,16 @@ class AuditTrail:
         self._session_id = session_id
         self._log_mode = (pii or PII()).log
         self._began_s: dict[str, float] = {}
+        self._detached: dict[str, events.Event] = {}
+        """Calls that outlive their runs: what their detaching said."""
 
     def __call__(self, event: events.Event) -> None:
         match event:
             case events.ToolExecutionStart(call=call):
                 self._began_s[call.id] = event.t
                 self._emit("tool_call", event, call)
+            case events.ToolExecutionEnd(call=call, result=ToolResult(status="detached")):
+                self._detached[call.id] = event
             case events.ToolExecutionEnd(call=call, result=result):
                 began_s = self._began_s.pop(call.id, event.t)
                 self._emit("tool_result", event, call, result, event.t - began_s)
@@ -102,9 +107,13 @@ class AuditTrail:
                 self._guarded(self._sink.flush)
 
     def late(self, run_id: str, agent: str, call: ToolCall, result: ToolResult) -> None:
-        """The end of a call that outlived its run. Any thread."""
-        event = events.Event(seq=0, t=time.monotonic(), run_id=run_id, agent=agent, turn=0)
-        self._emit("tool_result", event, call, result, 0.0)
+        """The end of a call that outlived its run: only now its result is known. Any thread."""
+        now_s = time.monotonic()
+        event = self._detached.pop(call.id, None)
+        if event is None:
+            event = events.Event(seq=0, t=now_s, run_id=run_id, agent=agent, turn=0)
+        self._emit("tool_result", event, call, result, now_s - self._began_s.pop(call.id, now_s))
+        self._guarded(self._sink.flush)
 
     def close(self) -> None:
         """Closes the sink."""

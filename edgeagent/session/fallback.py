@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Final, TypeVar, cast
 
 from edgeagent.context import StopSignal
 from edgeagent.errors import ConfigError, ModelError
+from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.llm import LLM, End, Error, LLMEvent, LLMRequest
 from edgeagent.llm.types import drain
 from edgeagent.messages import Message
@@ -22,24 +25,34 @@ T = TypeVar("T")
 Resolve = Callable[[str], LLM]
 _STUCK_S: Final = 30.0
 """Without a sign of life for so long, a local model is stuck (contract, section 11)."""
+_SILENT_S: Final = 10.0
+"""Without a first token for so long, a model that tells of no chunks, such as a remote one, is given up (the same)."""
+_POLL_S: Final = 0.02
 
 
 class FallbackLLM:
     """An LLM made of several.
 
     A model is given up when it raises ``ModelError`` (it does not load, memory would not do, the context does not fit)
-    or gives no sign of life in time; what it raises after its first token is not covered up.
+    or ``OSError`` (it is unreachable), when its stream is nothing but an error (it is overloaded), or when it gives no
+    sign of life in time. Once it has said anything, no error is covered up. The last model's error is the answer.
 
     Args:
         models: LLMs, or names for ``resolve``.
-        resolve: Makes a model of a name; called when that name is reached.
+        resolve: Makes a model of a name; called when that name is reached, and needed only then.
         on_switch: Told the name of the model that takes over and why, as a sentence.
-        timeout_s: Seconds for the first event of a reply; None: 30 for each chunk of the prompt, if the model tells of
-            them.
+        timeout_s: Seconds for the first event of a reply; None: 30 for each chunk of the prompt, and 10 where a model
+            does not tell of them.
+        compaction: Makes a request fit that was made for the window of a model that was given up.
+
+    Attributes:
+        instead_of: The agent's own model, in whose place this one was put.
 
     Raises:
-        ConfigError: There is a name and no ``resolve``, or no model at all.
+        ConfigError: There is no model.
     """
+
+    instead_of: LLM | None = None
 
     def __init__(
         self,
@@ -48,17 +61,16 @@ class FallbackLLM:
         resolve: Resolve | None = None,
         on_switch: Callable[[str], object] = logger.warning,
         timeout_s: float | None = None,
+        compaction: ContextCompactionHook | None = None,
     ) -> None:
         if not models:
             raise ConfigError("there is no model to fall back on")
-        for model in models:
-            if isinstance(model, str) and resolve is None:
-                raise ConfigError(
-                    f"fallback_models has the name {model!r}: resolve_model is needed to make a model of it"
-                )
         self.on_switch = on_switch
         self.timeout_s = timeout_s
         self._models = list(models)
+        self._compaction = compaction
+        self._switched = False
+        """The request at hand was made for another model."""
         self._resolve = resolve
         self._lock = threading.Lock()
 
@@ -67,7 +79,7 @@ class FallbackLLM:
         """The model that answers now; a name is resolved when it is reached.
 
         Raises:
-            ModelError: None of the models that are left can be made.
+            ModelError, ConfigError: None of the models that are left can be made.
         """
         while True:
             with self._lock:
@@ -75,9 +87,12 @@ class FallbackLLM:
             if not isinstance(model, str):
                 return model
             try:
-                assert self._resolve is not None  # noqa: S101 - checked when it was made
+                if self._resolve is None:
+                    raise ConfigError(
+                        f"fallback_models has {model!r}: resolve_model is needed to make a model of a name"
+                    )
                 made = self._resolve(model)
-            except ModelError as error:
+            except (ModelError, ConfigError, OSError) as error:
                 self._give_up(model, str(error), error)
                 continue
             with self._lock:
@@ -103,22 +118,40 @@ class FallbackLLM:
             begun = False
             watch = _Watch(model, stop_event, self.timeout_s)
             try:
+                if self._switched:
+                    request = self._fitting(model, request)
                 with closing(cast(Any, model.stream(request, watch.stop))) as stream:
                     for event in stream:
-                        if not begun and isinstance(event, End | Error) and watch.expired:
+                        why = None if begun or stop_event.is_set() else self._failed(event, watch)
+                        if why is not None:
                             break
-                        begun = True
+                        begun, self._switched = True, False
                         watch.end()
                         yield event
-                if begun:
-                    return
-                self._give_up(model, f"it gave no sign of life for {watch.limit_s:g} s")
-            except ModelError as error:
-                if begun:
+                    else:
+                        return
+                self._give_up(model, why)
+            except (ModelError, OSError) as error:
+                if begun or stop_event.is_set():
                     raise
                 self._give_up(model, str(error), error)
             finally:
                 watch.end()
+
+    def _fitting(self, model: LLM, request: LLMRequest) -> LLMRequest:
+        """The request for a model that may have a smaller window."""
+        if self._compaction is None:
+            return request
+        shorter = self._compaction.shrink(
+            request.messages, llm=model, system=request.system, tools=request.tools, max_tokens=request.max_tokens
+        )
+        return request if shorter is None else replace(request, messages=shorter)
+
+    def _failed(self, first: LLMEvent, watch: _Watch) -> str | None:
+        """Why another model should be asked instead of telling this first event, if one should."""
+        if watch.expired and isinstance(first, End | Error):
+            return f"it gave no sign of life for {watch.limit_s:g} s"
+        return first.message if isinstance(first, Error) and len(self._models) > 1 else None
 
     def complete(self, request: LLMRequest, stop_event: threading.Event) -> Message:
         """The message that the stream adds up to."""
@@ -151,10 +184,10 @@ class FallbackLLM:
             model = self.current
             try:
                 return ask(model)
-            except ModelError as error:
+            except (ModelError, OSError) as error:
                 self._give_up(model, str(error), error)
 
-    def _give_up(self, model: LLM | str, why: str, error: ModelError | None = None) -> None:
+    def _give_up(self, model: LLM | str, why: str, error: Exception | None = None) -> None:
         """Goes on with the next model; the last one's error is the answer."""
         with self._lock:
             if self._models[0] is not model:
@@ -162,23 +195,36 @@ class FallbackLLM:
             if len(self._models) == 1:
                 raise error or ModelError(f"{_name(model)}: {why}; there is no further model to fall back on")
             self._models.pop(0)
+            self._switched = True
             following = self._models[0]
         self.on_switch(f"{_name(model)} cannot answer ({why}); {_name(following)} takes over")
+
+
+class _Stop(StopSignal):
+    """Also ends a wait when it is the caller's event that is set."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        end_s = None if timeout is None else time.monotonic() + timeout
+        while not self.is_set():
+            left_s = _POLL_S if end_s is None else min(_POLL_S, end_s - time.monotonic())
+            if left_s <= 0:
+                break
+            super().wait(left_s)
+        return self.is_set()
 
 
 class _Watch:
     """Sets a stop of its own when the first event of a reply does not come in time."""
 
     def __init__(self, model: LLM, callers: threading.Event, timeout_s: float | None) -> None:
-        self.stop = StopSignal(callers)
+        self.stop = _Stop(callers)
         self.expired = False
-        self.limit_s = timeout_s or _STUCK_S
         self._model = model
-        self._chunks = timeout_s is None
+        self._chunks = timeout_s is None and hasattr(model, "chunks_done")
+        self.limit_s = timeout_s or (_STUCK_S if self._chunks else _SILENT_S)
         self._seen = self._progress()
         self._timer: threading.Timer | None = None
-        if timeout_s is not None or hasattr(model, "chunks_done"):
-            self._start()
+        self._start()
 
     def end(self) -> None:
         """The reply has begun, or is over."""

@@ -5,28 +5,28 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self, TextIO
 
 from edgeagent import events
 from edgeagent.agent import Agent, AgentContext, Options, RunHandle, RunResult
 from edgeagent.agent.agent import Callbacks
-from edgeagent.agent.heard import cut, marker
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError
-from edgeagent.hooks import Hook
 from edgeagent.hooks.compaction import truncated
-from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.hooks.persist_session import PersistSessionHook
-from edgeagent.hooks.pii import PIIHook
-from edgeagent.journal import Durability, Journal
+from edgeagent.journal import Durability
 from edgeagent.journal.recovery import with_results
 from edgeagent.llm import LLM
-from edgeagent.messages import Message, ToolCall, ToolResult, Usage
+from edgeagent.messages import Message, ToolCall, ToolResult, Usage, new_id
 from edgeagent.pii import PII
 from edgeagent.session.audit import AuditSink, AuditTrail
 from edgeagent.session.fallback import FallbackLLM
+from edgeagent.session.history import History
+from edgeagent.session.keywords import compaction_hook, pii_hook, refuse_both
 from edgeagent.session.spoken import AnswerHook, spoken
 from edgeagent.views import Writers
 
@@ -45,7 +45,7 @@ class Session:
         fallback_models: Models, or names for ``resolve_model``, that take over when the one before can't answer.
         response_schema: JSON Schema of a reply; its ``answer``, if it has one, is the result's reply and what is said.
         pii: What happens to personal data.
-        audit: A file of JSON lines, or an object with ``emit``, ``flush`` and ``close``.
+        audit: A file of JSON lines, or an object with ``emit``, ``flush`` and ``close``; closed with the session.
         audit_session_id: Stands in every audit record; None: the journal's, or a new one.
         out, status: Text streams: what is said, and what is done.
         options: For every run, instead of the agent's own.
@@ -85,34 +85,32 @@ class Session:
         self.callbacks: Callbacks | None = None
         """For every run that is started without any, also those that a message wakes."""
         self.last_input_tokens = 0
-        self.notices: tuple[str, ...] = ()
-        """What was repaired in the journal when it was opened."""
         self._fallback_models, self._resolve = tuple(fallback_models), resolve_model
-        self._lock = threading.Lock()
-        self._messages: list[Message] = []
-        self._usage = Usage()
-        self._heard: dict[str, str] = {}
+        self._fallback: FallbackLLM | None = None
+        self._starting = threading.RLock()
+        """Held while a run is started and while history is changed between runs, never while one goes on."""
+        self._run_context = self.context
         self._handle: RunHandle | None = None
-        self._closed = False
-        compaction = (compaction_threshold, compaction_target, max_context_tokens)
-        self._compaction = _one(agent, ContextCompactionHook, compaction, (80, 50, None), "compaction_threshold")
-        self._journal = None if path is None else Journal.open(path, durability=durability)
+        self._running = self._closed = False
+        self._audit: AuditTrail | None = None
+        self._compaction = compaction_hook(agent, compaction_threshold, compaction_target, max_context_tokens)
+        if path is not None:
+            refuse_both(agent, PersistSessionHook, "path")
+        self._history = History(path, durability=durability)
+        backlog = self._history.backlog
+        self.notices = self._history.notices
+        """What was repaired in the journal when it was opened."""
         try:
-            self._persist: PersistSessionHook | None = None
-            if self._journal is not None:
-                _refuse_both(agent, PersistSessionHook, "path")
-                self._persist = PersistSessionHook(self._journal)
-                self._recover(self._journal)
-            self._audit, self._owns_audit = None, isinstance(audit, str | os.PathLike)
+            self._persist = None if backlog is None else PersistSessionHook(backlog)
+            hooks = [self._persist, self._compaction, pii_hook(agent, pii), AnswerHook() if response_schema else None]
+            self.context.hooks = [hook for hook in hooks if hook is not None and hook not in agent.hooks]
             if audit is not None:
-                name = audit_session_id or (None if self._journal is None else self._journal.session_id)
+                name = audit_session_id or (new_id("session") if backlog is None else backlog.session_id)
                 self._audit = AuditTrail(audit, name, pii=pii)
             self._writers = None if out is None and status is None else Writers(out, status)
-            self.context.hooks = list(self._hooks(pii or PII()))
-            self._wrap_model()
+            self._install_fallback()
         except BaseException:
-            if self._journal is not None:
-                self._journal.close()
+            self._release()
             raise
 
     @classmethod
@@ -142,18 +140,19 @@ class Session:
         """
         if self._closed:
             raise EdgeAgentError("the session is closed")
-        self._wrap_model()
-        context = replace(self.context, hook_state={}, stop_event=threading.Event(), no_more_tools=False)
-        handle = self.agent.start(
-            task,
-            messages=self.messages(),
-            options=self.options,
-            context=context,
-            callbacks=callbacks or self.callbacks,
-            observer=self._observe,
-        )
-        self._handle = handle
-        return handle
+        with self._between_runs("a step"):
+            self._install_fallback()
+            context = replace(self.context, hook_state={}, stop_event=threading.Event(), no_more_tools=False)
+            self._run_context = context
+            self._handle = self.agent.start(
+                task,
+                messages=self.messages(),
+                options=self.options,
+                context=context,
+                callbacks=callbacks or self.callbacks,
+                observer=partial(self._observe, context),
+            )
+            return self._handle
 
     def run_continue(self) -> RunResult:
         """Resumes without a new prompt; what is queued is injected first.
@@ -162,18 +161,20 @@ class Session:
             EdgeAgentError: The last message is the assistant's and nothing is queued.
             BusyError, ModelError, PolicyViolationError: As ``Agent.run``.
         """
-        messages = self.messages()
-        if not self.agent.has_pending and (not messages or messages[-1].role == "assistant"):
-            raise EdgeAgentError("nothing to continue: the last message is an answer, and nothing is queued")
-        return self._waited(self.start())
+        with self._between_runs("run_continue"):
+            messages = self.messages()
+            if not self.agent.has_pending and (not messages or messages[-1].role == "assistant"):
+                raise EdgeAgentError("nothing to continue: the last message is an answer, and nothing is queued")
+            handle = self.start()
+        return self._waited(handle)
 
     def steer(self, message: str | Message, *, wake: bool = False) -> RunHandle | None:
         """As ``Agent.steer``; a run that it wakes has this session's history."""
-        return self.agent.steer(message, wake=wake, starter=self.start)
+        return None if self._is_too_late(message) else self.agent.steer(message, wake=wake, starter=self.start)
 
     def follow_up(self, message: str | Message, *, wake: bool = False) -> RunHandle | None:
         """As ``Agent.follow_up``; a run that it wakes has this session's history."""
-        return self.agent.follow_up(message, wake=wake, starter=self.start)
+        return None if self._is_too_late(message) else self.agent.follow_up(message, wake=wake, starter=self.start)
 
     def abort(self, reason: str = "user", *, mode: Literal["now", "after_turn"] = "now") -> bool:
         """As ``Agent.abort``."""
@@ -187,8 +188,7 @@ class Session:
 
     def messages(self) -> list[Message]:
         """A copy of the history."""
-        with self._lock:
-            return [message.copy() for message in self._messages]
+        return self._history.copy()
 
     def reset(self) -> None:
         """Forgets history and queues; model, tools, system prompt and usage stay.
@@ -196,8 +196,9 @@ class Session:
         Raises:
             BusyError: A run is going on.
         """
-        self.agent.reset()
-        self._replace([])
+        with self._between_runs("reset"):
+            self.agent.reset()
+            self._history.replace([])
 
     def restore(self, messages: Sequence[Message]) -> None:
         """Another history in the place of this one; a call without a result gets one that says that nobody knows.
@@ -205,8 +206,8 @@ class Session:
         Raises:
             BusyError: A run is going on.
         """
-        self._refuse_if_running("restore")
-        self._replace([message.copy() for message in with_results(messages)])
+        with self._between_runs("restore"):
+            self._history.replace(with_results(messages))
 
     def truncate(self, n: int) -> None:
         """Keeps only the last ``n`` exchanges; a call is never parted from its result. ``n`` ≤ 0 does nothing.
@@ -214,9 +215,9 @@ class Session:
         Raises:
             BusyError: A run is going on.
         """
-        self._refuse_if_running("truncate")
-        if n > 0:
-            self._replace(truncated(self.messages(), n))
+        with self._between_runs("truncate"):
+            if n > 0:
+                self._history.shorten(truncated(self.messages(), n))
 
     def compact(self) -> None:
         """Compacts the history to the target now, whatever the threshold is.
@@ -225,10 +226,10 @@ class Session:
             BusyError: A run is going on.
             ModelError: There is no model, or it can't count.
         """
-        self._refuse_if_running("compact")
-        if self.agent.llm is None:
-            raise ModelError(f"agent {self.agent.name!r} has no model to count tokens with")
-        self._compact(force=True)
+        with self._between_runs("compact"):
+            if self.agent.llm is None:
+                raise ModelError(f"agent {self.agent.name!r} has no model to count tokens with")
+            self._compact(force=True)
 
     def set_heard(self, message_id: str, text: str) -> None:
         """Cuts a reply to what was heard of it, and says so after it. At any time, also in the middle of its run.
@@ -236,19 +237,10 @@ class Session:
         Raises:
             EdgeAgentError: There is no such message of the assistant's, in the history or in the run.
         """
-        handle = self._handle
-        with self._lock:
-            self._heard[message_id] = text
-            known = cut(self._messages, message_id, text)
-            if known is not None:
-                self._messages = known
-        if handle is not None and handle.heard(message_id, text):
-            self._journalled(lambda journal: journal.heard(message_id, text))
-            return
-        self._heard.pop(message_id, None)
-        if known is None:
+        handle = self._newest()
+        in_run = handle is not None and handle.heard(message_id, text)
+        if not self._history.hear(message_id, text, in_run=in_run):
             raise EdgeAgentError(f"there is no reply {message_id!r} in this session")
-        self._replace(known)
 
     # --- the model --------------------------------------------------------------------------------------------------
 
@@ -276,23 +268,24 @@ class Session:
     @property
     def usage(self) -> Usage:
         """Tokens of all runs. Settable, for a session that is restored from elsewhere."""
-        return self._usage
+        return self._history.usage
 
     @usage.setter
     def usage(self, usage: Usage) -> None:
-        self._usage = usage
-        self._journalled(lambda journal: journal.usage(usage))
+        self._history.usage = usage
 
     def close(self) -> None:
-        """Stops a run that is going on, waits for its end, and takes no more. Safe to call again."""
+        """Stops a run that is going on, waits for its end, and takes no more. Safe to call again.
+
+        From inside the run (a tool, a hook, a subscriber) it does not wait: journal and audit are closed at the end.
+        """
         self._closed = True
         self.agent.clear_all_queues()
-        if self._handle is not None and self._handle.abort("user") and not self._handle.on_thread_of_run():
-            self._handle.wait()
-        if self._journal is not None:
-            self._journal.close()
-        if self._audit is not None and self._owns_audit:
-            self._audit.close()
+        handle = self._newest()
+        if handle is not None and handle.abort("user") and not handle.on_thread_of_run():
+            handle.wait()
+        if not self._running:
+            self._release()
 
     def __enter__(self) -> Self:
         return self
@@ -304,37 +297,33 @@ class Session:
 
     def detached_ended(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
         """A call that outlived its run has come to its end. On its worker's thread."""
-        if self._audit is not None:
+        if self._audit is not None and not self._closed:
             self._audit.late(run_id, self.agent.name, call, result)
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def _hooks(self, pii: PII) -> list[Hook]:
-        hooks: list[Hook] = []
-        if self._persist is not None:
-            hooks.append(self._persist)
-        if self._compaction not in self.agent.hooks:
-            hooks.append(self._compaction)
-        if pii.user != "off" or pii.tools != "off":
-            _refuse_both(self.agent, PIIHook, "pii")
-            hooks.append(PIIHook(pii))
-        if self.context.response_schema is not None:
-            hooks.append(AnswerHook())
-        return hooks
-
-    def _wrap_model(self) -> None:
-        """Puts the fallback models behind the agent's own."""
-        llm = self.agent.llm
-        if not self._fallback_models or isinstance(llm, FallbackLLM):
+    def _install_fallback(self) -> None:
+        """Puts the fallback models behind the agent's own; another session of the agent has its own ones."""
+        if not self._fallback_models:
             return
-        models = [*([] if llm is None else [llm]), *self._fallback_models]
-        timeout_s = (self.options or self.agent.options).llm_timeout_s
-        self.agent.llm = FallbackLLM(models, resolve=self._resolve, on_switch=self._switched, timeout_s=timeout_s)
+        llm = self.agent.llm
+        own = llm.instead_of if isinstance(llm, FallbackLLM) else llm
+        if self._fallback is None or self._fallback.instead_of is not own:
+            models = [*([] if own is None else [own]), *self._fallback_models]
+            timeout_s = (self.options or self.agent.options).llm_timeout_s
+            self._fallback = FallbackLLM(
+                models,
+                resolve=self._resolve,
+                on_switch=self._switched,
+                timeout_s=timeout_s,
+                compaction=self._compaction,
+            )
+            self._fallback.instead_of = own
+        self.agent.llm = self._fallback
 
     def _switched(self, text: str) -> None:
         logger.warning("%s", text)
-        if self._handle is not None:
-            self._handle.notice("warning", text)
+        self._run_context.notice("warning", text)
 
     def _waited(self, handle: RunHandle) -> RunResult:
         try:
@@ -343,53 +332,48 @@ class Session:
             handle.abort("user")
             raise
 
-    def _observe(self, event: events.Event) -> None:
+    def _observe(self, context: AgentContext, event: events.Event) -> None:
         """Takes over what a run of this session leaves, on the run's thread, before anybody can start the next."""
         match event:
+            case events.AgentStart():
+                self._running = True
             case events.AgentEnd():
                 self._commit(event)
-            case events.MessageEnd(message=message) if message.usage is not None:
-                self._usage += message.usage
-                self.last_input_tokens = message.usage.input_tokens
+            case events.MessageEnd(message=message):
+                self._committed(context, message)
         if self._audit is not None:
             self._audit(event)
         if self._writers is not None:
             self._writers(event)
+        if isinstance(event, events.AgentEnd):
+            self._running = False
+            if self._closed:
+                self._release()
+
+    def _committed(self, context: AgentContext, message: Message) -> None:
+        """Has a message on disk when its end is told."""
+        if message.usage is not None:
+            self._history.add_usage(message.usage)
+            self.last_input_tokens = message.usage.input_tokens
+        if self._persist is not None:
+            self._persist.keep(context)
+        self._history.committed(message)
 
     def _commit(self, ended: events.AgentEnd) -> None:
         """Keeps the history of a run; compacted, if it has grown too long for the next one."""
-        messages = [message.copy() for message in ended.messages]
-        with self._lock:
-            marked = self._marked(messages, interrupted=ended.reason == "aborted")
-            heard = bool(self._heard)
-            self._heard.clear()
-            self._messages = marked
-        if heard or [m.id for m in marked] != [m.id for m in messages]:
-            self._journalled(lambda journal: journal.replace(marked))
-        if self._persist is not None:
-            self._persist.known({message.id for message in marked})
-        self._journalled(lambda journal: journal.usage(self._usage))
+        self._history.commit(ended.messages, interrupted=ended.reason == "aborted")
+        self._history.keep_usage()
         try:
             self._compact()
         except Exception:  # the model's; it will say the same to the next request
             logger.warning("the history could not be compacted", exc_info=True)
 
-    def _marked(self, messages: list[Message], *, interrupted: bool) -> list[Message]:
-        """With a marker where a reply was cut, by an abort or because less of it was heard."""
-        for message_id, text in self._heard.items():
-            messages = cut(messages, message_id, text) or messages
-        if interrupted and messages and messages[-1].stop_reason == "aborted":
-            messages = [*messages, marker()]
-        return messages
-
     def _compact(self, *, force: bool = False) -> None:
         llm, options = self.agent.llm, self.options or self.agent.options
         if llm is None:
             return
-        with self._lock:
-            messages = list(self._messages)
         shorter = self._compaction.shrink(
-            messages,
+            self.messages(),
             llm=llm,
             system=self.agent.instructions,
             tools=list(self.agent.tools),
@@ -397,47 +381,35 @@ class Session:
             force=force,
         )
         if shorter is not None:
-            self._replace(shorter)
+            self._history.shorten(shorter)
 
-    def _replace(self, messages: list[Message]) -> None:
-        with self._lock:
-            self._messages = messages
-        if self._persist is not None:
-            self._persist.known({message.id for message in messages})
-        self._journalled(lambda journal: journal.replace(messages))
-        self._journalled(lambda journal: journal.compact())
+    def _release(self) -> None:
+        """Gives everything back. Safe to call again."""
+        self._history.close()
+        if self._audit is not None:
+            self._audit.close()
+        if self._fallback is not None and self.agent.llm is self._fallback:
+            self.agent.llm = self._fallback.instead_of
 
-    def _journalled(self, write: Callable[[Journal], object]) -> None:
-        if self._journal is None:
-            return
-        try:
-            write(self._journal)
-        except EdgeAgentError as error:  # a full disk must not stop the robot; PersistSessionHook tells people
-            logger.error("%s", error)
+    def _is_too_late(self, message: str | Message) -> bool:
+        """Whether nobody will take a message up any more; timers and finished goals may still have one."""
+        if self._closed:
+            logger.warning("the session is closed, so nobody is told: %s", message)
+        return self._closed
 
-    def _recover(self, journal: Journal) -> None:
-        found = journal.load()
-        self._messages, self._usage, self.notices = list(found.messages), found.usage, found.notices
-        if self._persist is not None:
-            self._persist.known({message.id for message in found.messages})
+    def _newest(self) -> RunHandle | None:
+        """The newest run, also where it is its own thread that asks, faster than ``start`` returns."""
+        with self._starting:
+            return self._handle
 
-    def _refuse_if_running(self, what: str) -> None:
-        if self.agent.is_running:
-            raise BusyError(f"{what} waits until the run has ended: abort it first")
+    @contextmanager
+    def _between_runs(self, what: str) -> Iterator[None]:
+        """No run is going on, and none is started meanwhile.
 
-
-def _one(
-    agent: Agent, kind: type[ContextCompactionHook], given: tuple[Any, ...], default: tuple[Any, ...], keyword: str
-) -> ContextCompactionHook:
-    """The agent's own hook of that kind, or one of these keywords; both is an error."""
-    own = next((hook for hook in agent.hooks if isinstance(hook, kind)), None)
-    if own is None:
-        return kind(*given)
-    if given != default:
-        raise ConfigError(f"both {kind.__name__} and Session({keyword}=...) are given; use one of them")
-    return own
-
-
-def _refuse_both(agent: Agent, kind: type, keyword: str) -> None:
-    if any(isinstance(hook, kind) for hook in agent.hooks):
-        raise ConfigError(f"both {kind.__name__} and Session({keyword}=...) are given; use one of them")
+        Raises:
+            BusyError: One is.
+        """
+        with self._starting:
+            if self.agent.is_running:
+                raise BusyError(f"{what} waits until the run of agent {self.agent.name!r} has ended: abort it first")
+            yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.agent import RunResult
 from edgeagent.hooks import BaseHook, FirePoint, HookResult
@@ -12,16 +12,24 @@ from edgeagent.hooks import BaseHook, FirePoint, HookResult
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
 
+_NO_JSON: Final = object()
+
 
 def spoken(text: str) -> str:
-    """The ``answer`` of a JSON object, if it has one; otherwise the text as it is."""
-    try:
-        value = json.loads(text)
-    except ValueError:
+    """The ``answer`` of a JSON object, if it has one: a string as it is, anything else as JSON. Otherwise the text."""
+    value = _parsed(text)
+    if not isinstance(value, dict) or value.get("answer") is None:
         return text
-    if isinstance(value, dict) and isinstance(value.get("answer"), str):
-        return str(value["answer"])
-    return text
+    answer = value["answer"]
+    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+
+
+def _parsed(text: str) -> Any:
+    """The value that the text is as JSON; ``_NO_JSON`` if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return _NO_JSON
 
 
 class AnswerHook(BaseHook):
@@ -33,11 +41,10 @@ class AnswerHook(BaseHook):
     points = frozenset({FirePoint.ON_RUN_END})
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: RunResult) -> HookResult | None:
-        if ctx.depth > 0 or payload.reason != "completed" or payload.handed_off_to is not None:
+        if ctx.depth > 0 or payload.handed_off_to is not None:
             return None
-        try:
-            json.loads(payload.reply)
-        except ValueError:
-            ctx.notice("warning", "the reply is not whole: it was cut before its JSON ended")
+        if _parsed(payload.reply) is _NO_JSON:
+            if payload.reason == "completed":
+                ctx.notice("warning", "the reply is not whole: it was cut before its JSON ended")
             return None
         return HookResult.replace(replace(payload, reply=spoken(payload.reply)))

@@ -205,6 +205,10 @@ class Dispatch:
                 result = ToolResult(call.id, call.name, "timed_out", text)
                 self._abandon(execution, self._gates.after(call, result))
                 continue
+            if reason is not None and execution.returned is not None:
+                if now - execution.returned_s >= self._limits.grace_s:  # a hook after the tool does not end
+                    self._let_go(execution, execution.returned)
+                continue
             if reason == "safety_stop" or (reason is not None and traits.on_interrupt == "cancel"):
                 execution.interrupt("stopped for safety" if reason == "safety_stop" else "")
             elif reason is not None and traits.on_interrupt == "detach" and execution.started_s is not None:
@@ -242,12 +246,10 @@ class Dispatch:
 
     def _end(self, item: Prepared | Refused, result: ToolResult) -> None:
         traits = None if item.tool is None else item.tool.traits
-        result = replace(
-            result,
-            call_id=item.call.id,
-            name=item.call.name,
-            terminate=result.terminate or (traits is not None and traits.terminate and result.status == "ok"),
-        )
+        call = item.call
+        terminate = result.terminate or (traits is not None and traits.terminate and result.status == "ok")
+        if (result.call_id, result.name, result.terminate) != (call.id, call.name, terminate):
+            result = replace(result, call_id=call.id, name=call.name, terminate=terminate)
         self._results[item.index] = result
         if traits is not None and traits.is_skill and result.status not in ("ok", "detached"):
             self._failed_skills.add(item.index)
@@ -255,7 +257,7 @@ class Dispatch:
             self._handed_over = (item.index, result.value.target_name)
         if result.status == "denied":
             self._denied = result
-        self._reporter.tool_ended(item.call, result)
+        self._reporter.tool_ended(call, result)
 
 
 def _groups(prepared: Sequence[Prepared], mode: DispatchMode) -> list[list[Prepared]]:

@@ -52,6 +52,7 @@ class Gates(Protocol):
     """The agent's part in a call. ``before``, ``ask`` and ``after`` run on the worker's thread."""
 
     def enter_worker(self) -> None: ...
+    def leave_worker(self) -> None: ...
     def before(self, prepared: Prepared, stop_event: threading.Event) -> Prepared | ToolResult: ...
     def ask(self, prepared: Prepared, stop_event: threading.Event) -> Any:
         """The answer of a person to a question tool; raises when there is none."""
@@ -84,7 +85,7 @@ Mailbox = SimpleQueue[Post]
 
 
 class Execution:
-    """One call being executed. The dispatching thread owns it; ``_work`` runs on a daemon thread of its own."""
+    """One call being executed. The dispatching thread owns it; ``_work`` runs on a worker."""
 
     def __init__(
         self, prepared: Prepared, gates: Gates, mailbox: Mailbox, workers: Workers, *, deps: Any, agent: Any
@@ -94,6 +95,9 @@ class Execution:
         """Monotonic time at which the body began."""
         self.interrupted_s: float | None = None
         """Monotonic time at which it was asked to stop."""
+        self.returned: ToolResult | None = None
+        """What the body came to, once it is over; hooks may still look at it."""
+        self.returned_s = 0.0
         self.goal: GoalHandle | None = None
         self._gates = gates
         self._mailbox = mailbox
@@ -123,13 +127,12 @@ class Execution:
         return self.prepared.tool.traits.motion
 
     def start(self) -> None:
-        name = f"tool-{self.prepared.call.name}"
-        threading.Thread(target=self._work, name=name, daemon=True).start()
+        self._workers.threads.run(self._work, f"tool-{self.prepared.call.name}")
 
     def interrupt(self, reason: str = "") -> None:
         """Asks the body to end, its actuator first. Does not wait. Any thread; the first reason is told."""
         with self._lock:
-            if self.interrupted_s is not None:
+            if self.interrupted_s is not None or self.returned is not None:
                 return
             self.interrupted_s = time.monotonic()
             self._reason = reason
@@ -148,16 +151,29 @@ class Execution:
     def deadline_s(self) -> float | None:
         """Monotonic time at which the body is over its limit."""
         limit = self.prepared.timeout_s
-        return None if limit is None or self.started_s is None else self.started_s + limit
+        if limit is None or self.started_s is None or self.returned is not None:
+            return None
+        return self.started_s + limit
 
     def _work(self) -> None:
+        self._gates.enter_worker()
         try:
-            result = self._call()
-        except BaseException as error:  # a gate raised, be it SystemExit: the top of this thread
+            self._settle(self._guarded())
+        finally:
+            self._gates.leave_worker()
+
+    def _guarded(self) -> ToolResult:
+        """What the call comes to, even if a gate raises."""
+        try:
+            return self._call()
+        except BaseException as error:  # be it SystemExit
             logger.exception("the gates of %s raised", self.prepared.call.name)
-            result = self._result("error", f"{type(error).__name__}: {error}")
+            return self._result("error", f"{type(error).__name__}: {error}")
         finally:
             self._workers.returned(self.prepared.call.id)
+
+    def _settle(self, result: ToolResult) -> None:
+        """Tells whoever waits."""
         with self._lock:
             self._finished = True
             late = self._late
@@ -167,7 +183,6 @@ class Execution:
             late(self, result)
 
     def _call(self) -> ToolResult:
-        self._gates.enter_worker()
         verdict = self._gates.before(self.prepared, self.stop_event)
         if isinstance(verdict, ToolResult):
             result = verdict
@@ -178,6 +193,8 @@ class Execution:
             self.started_s = time.monotonic()
             self._mailbox.put(Started(self))
             result = self._body()
+            with self._lock:
+                self.returned_s, self.returned = time.monotonic(), result
         if result.status in PATCHABLE:
             result = self._gates.after(self.prepared.call, result)
         return result

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
 from edgeagent.tools.goal import GoalHandle
+from edgeagent.tools.threads import Threads
 
 MAX_ABANDONED: Final = 16
 """With this many bodies that never came back, no further call starts (contract, section 4)."""
@@ -55,9 +56,10 @@ class Busy:
 
 
 class Workers:
-    """The ledger of bodies and resources."""
+    """The ledger of bodies and resources, and the threads on which bodies run."""
 
     def __init__(self) -> None:
+        self.threads = Threads()
         self._lock = threading.Lock()
         self._bodies: dict[str, tuple[Body, State]] = {}
         self._holders: dict[str, str] = {}

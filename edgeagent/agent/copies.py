@@ -1,0 +1,52 @@
+"""Copies of a history, for requests to hold. On the loop's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import is_
+from typing import Any
+
+from edgeagent.messages import Message
+
+
+class Copies:
+    """Requests hold copies, so that what a hook or a model changes in one reaches neither history nor a later request.
+
+    Copying all of a long history for every request would take longer than the rest of a turn. So what was copied for
+    the last request serves again, as long as nobody has changed it: then all of it is copied anew.
+    """
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self._messages: list[Message] = []
+        self._copies: list[Message] = []
+        self._arguments: list[dict[str, Any]] = []
+        """Of all calls in the messages: all that can be changed in them, beside their data."""
+        self._copied_arguments: list[dict[str, Any]] = []
+        self._with_data: list[int] = []
+        """Where there are data, which are copied each time: a builder's own need not be comparable."""
+
+    def of(self, messages: Sequence[Message]) -> list[Message]:
+        known = len(self._messages)
+        same = len(messages) >= known and all(map(is_, self._messages, messages))
+        if not same or self._arguments != self._copied_arguments:
+            self._forget()
+            known = 0
+        for message in messages[known:]:
+            self._add(message)
+        copies = list(self._copies)
+        for i in self._with_data:
+            copies[i] = messages[i].copy()
+        return copies
+
+    def _add(self, message: Message) -> None:
+        made = message.copy()
+        if message.data is not None:
+            self._with_data.append(len(self._messages))
+        else:
+            self._arguments += [call.arguments for call in message.tool_calls]
+            self._copied_arguments += [call.arguments for call in made.tool_calls]
+        self._messages.append(message)
+        self._copies.append(made)

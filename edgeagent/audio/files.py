@@ -1,0 +1,131 @@
+"""WAV files and pipes as a device: in real time, or as fast as whoever is behind them can."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import numpy as np
+
+from edgeagent.audio.types import Fill, Take, Xruns
+from edgeagent.audio.wav import WavReader, WavWriter
+from edgeagent.errors import AudioError
+
+BLOCK_S: Final = 0.010
+_JOIN_S: Final = 5.0
+
+
+class FileDevice:
+    """Reads the microphone from a file and writes the loudspeaker to one; "-" is stdin or stdout.
+
+    After the end of the input there is silence. Without ``paced`` the clock is that of the samples, and both ends run
+    as fast as their callbacks return.
+
+    Args:
+        input, output: Paths; None: there is no such end.
+        output_rate_hz: Of the file that is written.
+        paced: Keep the time of the wall.
+        channel: Of the input, from 0; None: the mean of all.
+
+    Attributes:
+        ended: Set when the input has been read to its end.
+
+    Raises:
+        AudioError: A file can't be read or written, or is no WAV.
+    """
+
+    def __init__(
+        self,
+        *,
+        input: Path | str | None = None,  # noqa: A002 - the word for it
+        output: Path | str | None = None,
+        output_rate_hz: int = 48_000,
+        paced: bool = True,
+        channel: int | None = None,
+    ) -> None:
+        self.xruns = Xruns()
+        self.ended = threading.Event()
+        self.name = " and ".join(str(path) for path in (input, output) if path is not None)
+        self._paced = paced
+        self._reader = None if input is None else WavReader(_opened(input), str(input), channel=channel)
+        self._writer: WavWriter | None = None
+        if output is not None:
+            self._writer = WavWriter(_target(output), output_rate_hz)
+        self._blocks = 0
+        self._began_s = 0.0
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failure: Exception | None = None
+
+    @property
+    def input_rate_hz(self) -> int | None:
+        return None if self._reader is None else self._reader.rate_hz
+
+    @property
+    def output_rate_hz(self) -> int | None:
+        return None if self._writer is None else self._writer.rate_hz
+
+    def now(self) -> float:
+        """Seconds of the blocks that have passed."""
+        return self._blocks * BLOCK_S
+
+    def start(self, *, fill: Fill | None = None, take: Take | None = None) -> None:
+        """Begins to read and to write, on a thread of its own."""
+        self._stopping.clear()
+        self._began_s = time.monotonic() - self.now()
+        self._thread = threading.Thread(target=self._run, args=(fill, take), name="audio-files", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the calls and closes the files. Safe to call again.
+
+        Raises:
+            AudioError: The file could not be written.
+        """
+        self._stopping.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(_JOIN_S)
+        if self._writer is not None:
+            self._writer.close()
+        if self._failure is not None:
+            raise AudioError(f"{self.name}: {self._failure}") from self._failure
+
+    def _run(self, fill: Fill | None, take: Take | None) -> None:
+        try:
+            while not self._stopping.is_set():
+                self._block(fill, take)
+                self._blocks += 1
+                if self._paced:
+                    self._stopping.wait(max(self._began_s + self.now() - time.monotonic(), 0.0))
+        except Exception as error:  # noqa: BLE001 - the top of this thread; told by stop()
+            self._failure = error
+            self.ended.set()
+
+    def _block(self, fill: Fill | None, take: Take | None) -> None:
+        if self._writer is not None and fill is not None:
+            out = np.zeros(int(self._writer.rate_hz * BLOCK_S), np.float32)
+            fill(out, self.now())
+            self._writer.write(out)
+        if self._reader is not None and take is not None:
+            count = int(self._reader.rate_hz * BLOCK_S)
+            block = self._reader.read(count)
+            if len(block) < count:
+                self.ended.set()
+                block = np.pad(block, (0, count - len(block)))
+            take(block, self.now())
+
+
+def _opened(path: Path | str) -> BinaryIO:
+    if str(path) == "-":
+        return sys.stdin.buffer
+    try:
+        return Path(path).open("rb")
+    except OSError as error:
+        raise AudioError(f"{path} can't be read: {error.strerror}") from error
+
+
+def _target(path: Path | str) -> Path | BinaryIO:
+    return sys.stdout.buffer if str(path) == "-" else Path(path)

@@ -1,0 +1,82 @@
+"""What sound is in this program, and what a device is: the seam under which PortAudio, files and a simulated room are
+exchanged. Values and protocols only.
+
+Sound is mono float32 in [-1, 1], shape (samples,). Times are seconds of the device's own clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Samples = NDArray[np.float32]
+"""Mono, float32 in [-1, 1], shape (samples,)."""
+
+Fill = Callable[[Samples, float], None]
+"""Writes the next block of the loudspeaker into the array; the time is that at which its first sample leaves it (DAC).
+
+Called by the device, on a thread where nothing may wait.
+"""
+
+Take = Callable[[Samples, float], None]
+"""Is given the next block of the microphone; the time is that at which its first sample entered it (ADC).
+
+Called by the device, on a thread where nothing may wait; the array is its own and may be kept.
+"""
+
+
+@dataclass(slots=True)
+class Xruns:
+    """How often a device was late."""
+
+    under: int = 0
+    """Blocks of the loudspeaker that nobody had filled in time."""
+    over: int = 0
+    """Blocks of the microphone that were lost."""
+
+
+class Device(Protocol):
+    """A loudspeaker, a microphone, or both on one clock.
+
+    ``input_rate_hz`` and ``output_rate_hz`` are the device's own rates, None where it has no such end.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def input_rate_hz(self) -> int | None: ...
+    @property
+    def output_rate_hz(self) -> int | None: ...
+    @property
+    def xruns(self) -> Xruns: ...
+    def start(self, *, fill: Fill | None = None, take: Take | None = None) -> None:
+        """Begins to call. Raises ``AudioError`` if the device can't be opened."""
+        ...
+
+    def now(self) -> float:
+        """The device's clock, in seconds."""
+        ...
+
+    def stop(self) -> None:
+        """Ends the calls; none comes after it has returned. Safe to call again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """One entry of a list of devices."""
+
+    index: int
+    name: str
+    host: str
+    """The sound system, such as ALSA."""
+    inputs: int
+    outputs: int
+    rate_hz: int
+    """Its own rate."""
+    default_input: bool = field(default=False, kw_only=True)
+    default_output: bool = field(default=False, kw_only=True)

@@ -1,0 +1,190 @@
+"""WAV files and pipes: read block by block, written as they grow. Knows nothing of devices.
+
+The standard library's ``wave`` reads no floating point and no pipe without a length, so this reads the few chunks
+itself (RIFF/WAVE: format codes 1 and 3, and 0xFFFE, the extensible one that names one of them).
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from types import TracebackType
+from typing import IO, BinaryIO, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeagent.audio.types import Samples
+from edgeagent.errors import AudioError
+
+_PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
+_UNKNOWN: Final = 0xFFFFFFFF
+_RATES_HZ: Final = (8_000, 192_000)
+_WIDTHS: Final = {_PCM: (8, 16, 24, 32), _FLOAT: (32, 64)}
+
+
+class WavReader:
+    """Reads a WAV stream as mono. A stream that ends early ends there; ``truncated`` says so.
+
+    Args:
+        stream: A file or a pipe.
+        name: For errors.
+        channel: Which one, from 0; None: their mean.
+
+    Raises:
+        AudioError: It is no WAV, or of a kind that this does not read.
+    """
+
+    def __init__(self, stream: BinaryIO | IO[bytes], name: str, *, channel: int | None = None) -> None:
+        self.name = name
+        self.truncated = False
+        self._stream = stream
+        self._channel = channel
+        self._code, self._bits, self.channels, self.rate_hz, self._left = self._header()
+        self._frame_bytes = self.channels * self._bits // 8
+        if channel is not None and not 0 <= channel < self.channels:
+            raise AudioError(f"{name} has {self.channels} channels; channel {channel} is not one of them")
+
+    def read(self, count: int) -> Samples:
+        """The next samples, ``count`` of them unless the stream ends."""
+        wanted = count * self._frame_bytes
+        if self._left is not None:
+            wanted = min(wanted, self._left)
+        data = self._exactly(wanted)
+        if self._left is not None:
+            self._left -= len(data)
+            self.truncated = self.truncated or len(data) < wanted
+        whole = len(data) - len(data) % self._frame_bytes
+        frames = self._decoded(data[:whole]).reshape(-1, self.channels)
+        mono = frames.mean(axis=1) if self._channel is None else frames[:, self._channel]
+        return np.nan_to_num(mono.astype(np.float32), posinf=1.0, neginf=-1.0)
+
+    def _header(self) -> tuple[int, int, int, int, int | None]:
+        """Format code, bits of a sample, channels, rate, and bytes of sound; None: until the stream ends."""
+        if self._exactly(4) != b"RIFF":
+            raise AudioError(f"{self.name} is no WAV file: it does not begin with RIFF")
+        self._exactly(4)
+        if self._exactly(4) != b"WAVE":
+            raise AudioError(f"{self.name} is no WAV file: it is another kind of RIFF")
+        form: tuple[int, int, int, int] | None = None
+        while True:
+            head = self._exactly(8)
+            if len(head) < 8:
+                raise AudioError(f"{self.name} has no sound in it: it ends before its data")
+            kind, size = head[:4], struct.unpack("<I", head[4:])[0]
+            if kind == b"data":
+                if form is None:
+                    raise AudioError(f"{self.name} is broken: its data comes before its format")
+                return (*form, None if size in (0, _UNKNOWN) else size)
+            content = self._exactly(size + size % 2 if size < 1 << 20 else 1 << 20)
+            if kind == b"fmt ":
+                form = self._format(content)
+
+    def _format(self, content: bytes) -> tuple[int, int, int, int]:
+        if len(content) < 16:
+            raise AudioError(f"{self.name} is broken: its format is cut")
+        code, channels, rate_hz, _, _, bits = struct.unpack("<HHIIHH", content[:16])
+        if code == _EXTENSIBLE and len(content) >= 26:
+            code = struct.unpack("<H", content[24:26])[0]
+        if bits not in _WIDTHS.get(code, ()):
+            raise AudioError(f"{self.name} has samples of a kind that is not read here (format {code}, {bits} bits)")
+        if not _RATES_HZ[0] <= rate_hz <= _RATES_HZ[1] or channels == 0:
+            raise AudioError(f"{self.name} has {channels} channels of {rate_hz} Hz; 8,000 to 192,000 Hz are read")
+        return code, bits, channels, rate_hz
+
+    def _decoded(self, data: bytes) -> NDArray[np.float64]:
+        match self._code, self._bits:
+            case (3, 32):
+                return np.frombuffer(data, "<f4").astype(np.float64)
+            case (3, _):
+                return np.frombuffer(data, "<f8").astype(np.float64)
+            case (_, 8):
+                return (np.frombuffer(data, np.uint8).astype(np.float64) - 128) / 128
+            case (_, 16):
+                return np.frombuffer(data, "<i2") / 32768.0
+            case (_, 24):
+                padded = np.zeros((len(data) // 3, 4), np.uint8)
+                padded[:, 1:] = np.frombuffer(data, np.uint8).reshape(-1, 3)
+                return padded.view("<i4").reshape(-1) / 2147483648.0
+        return np.frombuffer(data, "<i4") / 2147483648.0
+
+    def _exactly(self, count: int) -> bytes:
+        """As many bytes as there are: a pipe gives what it has."""
+        pieces: list[bytes] = []
+        while count > 0 and (piece := self._stream.read(count)):
+            pieces.append(piece)
+            count -= len(piece)
+        return b"".join(pieces)
+
+
+class WavWriter:
+    """Writes mono, 16 bits. Its lengths are right whenever ``close`` was reached, and at the end of a pipe unknown.
+
+    Raises:
+        AudioError: The file can't be written.
+    """
+
+    def __init__(self, target: Path | BinaryIO, rate_hz: int) -> None:
+        self.rate_hz = rate_hz
+        self._bytes = 0
+        self._own = isinstance(target, Path)
+        try:
+            self._stream: BinaryIO | IO[bytes] = target.open("wb") if isinstance(target, Path) else target
+        except OSError as error:
+            raise AudioError(f"{target} can't be written: {error.strerror}") from error
+        self._seekable = self._stream.seekable()
+        self._stream.write(self._header(_UNKNOWN - 36))
+
+    def write(self, samples: Samples) -> None:
+        """Appends samples; what is beyond [-1, 1] is clipped."""
+        data = (np.clip(samples, -1.0, 1.0) * 32767.0).astype("<i2").tobytes()
+        self._stream.write(data)
+        self._bytes += len(data)
+
+    def close(self) -> None:
+        """Writes the lengths. Safe to call again."""
+        if self._stream.closed:
+            return
+        if self._seekable:
+            self._stream.seek(0)
+            self._stream.write(self._header(self._bytes))
+            self._stream.seek(0, 2)
+        self._stream.flush()
+        if self._own:
+            self._stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _header(self, size: int) -> bytes:
+        form = struct.pack("<HHIIHH", _PCM, 1, self.rate_hz, self.rate_hz * 2, 2, 16)
+        return (
+            b"RIFF"
+            + struct.pack("<I", size + 36)
+            + b"WAVEfmt "
+            + struct.pack("<I", 16)
+            + form
+            + (b"data" + struct.pack("<I", size))
+        )
+
+
+def read_wav(path: Path) -> tuple[Samples, int]:
+    """A whole file, mono, and its rate.
+
+    Raises:
+        AudioError: It is not there, or no WAV.
+    """
+    try:
+        with path.open("rb") as stream:
+            reader = WavReader(stream, str(path))
+            blocks = []
+            while len(block := reader.read(1 << 16)):
+                blocks.append(block)
+    except OSError as error:
+        raise AudioError(f"{path} can't be read: {error.strerror}") from error
+    return (np.concatenate(blocks) if blocks else np.zeros(0, np.float32)), reader.rate_hz

@@ -1,0 +1,51 @@
+"""The keywords of a session that are hooks in another dress: one mechanism, two doors. A hook and its keyword together,
+set away from its default, are an error.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from edgeagent.agent import Agent
+from edgeagent.errors import ConfigError
+from edgeagent.hooks.context_compaction import ContextCompactionHook
+from edgeagent.hooks.pii import PIIHook
+from edgeagent.pii import PII
+
+_COMPACTION: Final = {"compaction_threshold": 80, "compaction_target": 50, "max_context_tokens": None}
+"""The keywords and their defaults."""
+
+
+def compaction_hook(agent: Agent, threshold: int, target: int, max_context_tokens: int | None) -> ContextCompactionHook:
+    """The agent's own hook, or one of the keywords.
+
+    Raises:
+        ConfigError: Both are given, or a number is out of its range.
+    """
+    own = next((hook for hook in agent.hooks if isinstance(hook, ContextCompactionHook)), None)
+    if own is None:
+        return ContextCompactionHook(threshold, target, max_context_tokens)
+    for (keyword, default), given in zip(_COMPACTION.items(), (threshold, target, max_context_tokens), strict=True):
+        if given != default:
+            refuse_both(agent, ContextCompactionHook, keyword)
+    return own
+
+
+def pii_hook(agent: Agent, pii: PII | None) -> PIIHook | None:
+    """The hook for what people say and tools return, if something happens to that.
+
+    Raises:
+        ConfigError: The agent has one too.
+    """
+    if pii is None or (pii.user == "off" and pii.tools == "off"):
+        return None
+    refuse_both(agent, PIIHook, "pii")
+    return PIIHook(pii)
+
+
+def refuse_both(agent: Agent, kind: type, keyword: str) -> None:
+    """Raises:
+    ConfigError: The agent has a hook of this kind, and the keyword is given.
+    """
+    if any(isinstance(hook, kind) for hook in agent.hooks):
+        raise ConfigError(f"both {kind.__name__} and Session({keyword}=...) are given; use one of them")

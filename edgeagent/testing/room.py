@@ -1,0 +1,307 @@
+"""A simulated room with a robot in it: a loudspeaker, a microphone, and what lies between. A device like any other.
+
+Its clock is virtual: ``run`` advances it on the caller's thread, as fast as it can, with the same samples every time.
+``playing`` advances it on a thread of its own by the wall's clock instead. Knows nothing of what is above a device.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import numpy as np
+
+from edgeagent.audio.resample import Resampler
+from edgeagent.audio.types import Fill, Samples, Take, Xruns
+from edgeagent.errors import AudioError, ConfigError
+from edgeagent.testing.echo_path import EchoPath
+from edgeagent.testing.levels import Signal, from_db
+from edgeagent.testing.noise import Motor, Source, babble, steady_noise
+from edgeagent.testing.pacer import Pacer
+from edgeagent.testing.people import People, Said
+from edgeagent.testing.recorded import Recorded
+from edgeagent.testing.room_settings import NoiseKind, RoomSettings
+from edgeagent.testing.voices import speechlike
+
+_ECHO, _PERSON, _NOISE = range(3)
+"""Each has random numbers of its own, so that one more of the one changes nothing of the other."""
+_VOICES: Final = 6
+_BABBLE_S: Final = 24.0
+
+
+class Room:
+    """A device whose loudspeaker is heard by its microphone, with people and noise around.
+
+    Attributes:
+        recorded: What was heard, each part by itself; empty where the settings say ``record=False``.
+        person_level: RMS of a person's speech at the microphone.
+
+    Args:
+        settings: Default: RT60 0.3 s, 60 ms, 48 kHz, an echo as loud as the person, nobody else.
+    """
+
+    name = "simulated room"
+
+    def __init__(self, settings: RoomSettings | None = None) -> None:
+        self.settings = settings = settings or RoomSettings()
+        self.xruns = Xruns()
+        self.recorded = Recorded()
+        self.person_level = from_db(settings.person_level_db)
+        self._rate_hz = settings.rate_hz
+        self._block = settings.block
+        self._tempo = 1 + settings.drift_ppm * 1e-6
+        self._latency = settings.samples(settings.latency_ms)
+        self._at = 0
+        self._filled = 0
+        self._path = EchoPath(settings, [settings.seed, _ECHO])
+        self._people = People(settings, [settings.seed, _PERSON])
+        self._scene = threading.Lock()
+        self._noises: list[Source] = []
+        self._noises_made = 0
+        self._lost = 0
+        self._calls = threading.RLock()
+        self._fill: Fill | None = None
+        self._take: Take | None = None
+        self._pacer = Pacer(self._step, self._fell_behind, step_s=self._block / self._rate_hz)
+        self._stepped_s = 0.0
+        self._told_s = 0.0
+        self._hear_nothing_yet()
+        if settings.noise_snr_db is not None:
+            self.add_noise(settings.noise_kind, snr_db=settings.noise_snr_db)
+        if settings.babble_snr_db is not None:
+            self.add_babble(snr_db=settings.babble_snr_db)
+
+    # --- a device ---------------------------------------------------------------------------------------------------
+
+    @property
+    def input_rate_hz(self) -> int:
+        return self._rate_hz
+
+    @property
+    def output_rate_hz(self) -> int:
+        return self._rate_hz
+
+    def start(self, *, fill: Fill | None = None, take: Take | None = None) -> None:
+        """Begins to call, as soon as the clock runs.
+
+        Raises:
+            AudioError: Somebody else has that end.
+        """
+        with self._calls:
+            if (fill and self._fill) or (take and self._take):
+                raise AudioError("the simulated room is in use: stop() it first")
+            self._fill = fill or self._fill
+            self._take = take or self._take
+
+    def now(self) -> float:
+        """The room's clock, which is the microphone's: seconds since its first sample."""
+        with self._scene:
+            now_s = self._at / self._rate_hz
+            if self._pacer.running:
+                now_s += min(max(time.monotonic() - self._stepped_s, 0.0), self._block / self._rate_hz)
+            self._told_s = max(self._told_s, now_s)
+            return self._told_s
+
+    def stop(self) -> None:
+        """Ends the calls; the room itself goes on, with a silent loudspeaker. Safe to call again."""
+        with self._calls:
+            self._fill = self._take = None
+
+    def leaves_s(self, sample: int) -> float:
+        """When a sample of the loudspeaker leaves it, by the room's clock; ``delay_ms`` later it is heard."""
+        return sample / (self._rate_hz * self._tempo)
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    def run(self, seconds: float) -> None:
+        """Advances the clock on this thread, to the end of a block. What a callback raises comes out here.
+
+        Raises:
+            AudioError: The room runs in real time.
+        """
+        self._own_the_clock()
+        for _ in range(math.ceil(seconds * self._rate_hz / self._block - 1e-9)):
+            self._step()
+
+    def run_until(self, predicate: Callable[[], bool], limit_s: float) -> bool:
+        """Advances the clock block by block until something is true; False if it is not within that time."""
+        self._own_the_clock()
+        end = self._at + limit_s * self._rate_hz
+        while not predicate():
+            if self._at >= end:
+                return False
+            self._step()
+        return True
+
+    def play(self) -> None:
+        """Advances the clock by the wall's, on a thread of its own, until ``pause``."""
+        self._own_the_clock()
+        self._stepped_s = time.monotonic()
+        self._pacer.start()
+
+    def pause(self) -> None:
+        """Stops the clock, from a callback after its block. Raises what a callback raised. Safe to call again."""
+        self._pacer.stop()
+
+    @contextmanager
+    def playing(self) -> Iterator[None]:
+        """The clock follows the wall's inside of this."""
+        self.play()
+        try:
+            yield
+        finally:
+            self.pause()
+
+    # --- what happens -----------------------------------------------------------------------------------------------
+
+    def say(
+        self, samples: Samples, rate_hz: int, at_s: float | None = None, *, level_db: float = 0, angle_deg: float = 0
+    ) -> Said:
+        """A person speaks to the robot.
+
+        Args:
+            samples: Dry speech at any level.
+            at_s: When its first sample reaches the microphone, to the nearest sample; None: with the next block.
+            level_db: Over ``person_level``.
+            angle_deg: Where the person stands; each direction has reflections of its own.
+
+        Raises:
+            ConfigError: at_s is in the past.
+        """
+        dry = self._at_our_rate(samples, rate_hz)
+        heard = self._people.heard(dry, self.person_level * from_db(level_db), angle_deg)
+        with self._scene:
+            start = self._at if at_s is None else round(at_s * self._rate_hz)
+            if start < self._at:
+                raise ConfigError(f"at_s is {at_s}: it is past, the room's clock says {self._at / self._rate_hz:.3f}")
+            return self._people.place(start, heard, len(dry))
+
+    def turn(self, angle_deg: float) -> None:
+        """The robot turns by that angle, so the way of its echo becomes another within 50 ms.
+
+        Ways that are less than 20 degrees apart are alike; back at the same heading it is the same way.
+        """
+        self._path.turn(angle_deg)
+
+    def calibrate(self, samples: Samples, rate_hz: int) -> None:
+        """Makes ``echo_gain_db`` hold for this speech, played as it is.
+
+        Without it the gain holds for a voice of an average spectrum: flite's slt, most of which is below the
+        loudspeaker's band, is 6 dB quieter.
+        """
+        self._path.calibrate(self._at_our_rate(samples, rate_hz))
+
+    def underrun(self, milliseconds: float) -> None:
+        """The loudspeaker gets nothing for so long: from now on its echo comes that much later than it was told."""
+        with self._scene:
+            self._lost += self.settings.samples(milliseconds)
+            self.xruns.under += 1
+
+    def add_noise(self, kind: NoiseKind = "pink", *, snr_db: float) -> None:
+        """Steady noise, that much quieter than a person."""
+        level, random = self._noise(snr_db)
+        self._add(steady_noise(kind, level, random, self._rate_hz))
+
+    def add_babble(self, voices: Sequence[Samples] | None = None, *, snr_db: float, rate_hz: int | None = None) -> None:
+        """People who talk among themselves, together that much quieter than a person in the mean of a minute.
+
+        Args:
+            voices: Dry speech, each of which is repeated for ever; None: six that are like speech.
+            rate_hz: Of the voices; None: the room's.
+
+        Raises:
+            ConfigError: There is no voice, or an empty one.
+        """
+        if voices is None:
+            heard = [speechlike(self.settings.seed + 1 + i, _BABBLE_S + i, self._rate_hz) for i in range(_VOICES)]
+            spoken = [voice.astype(np.float64) for voice in heard]
+        else:
+            spoken = [self._at_our_rate(voice, rate_hz or self._rate_hz) for voice in voices]
+        if not spoken or not all(np.any(voice) for voice in spoken):
+            raise ConfigError("voices of the babble: there is none, or one of them is silent")
+        level, random = self._noise(snr_db)
+        self._add(*babble(spoken, level, random, self._rate_hz, self.settings.rt60_s))
+
+    def add_motor(self, speed: Callable[[float], float], *, snr_db: float) -> None:
+        """The motors of the wheels.
+
+        Args:
+            speed: Wheel speed in m/s at a time of the room's clock; asked once a block, on its thread.
+            snr_db: At 0.5 m/s; half the speed is 6 dB quieter, at rest there is silence.
+        """
+        level, random = self._noise(snr_db)
+        self._add(Motor(speed, level, random, self._rate_hz))
+
+    # --- a block ----------------------------------------------------------------------------------------------------
+
+    def _step(self) -> None:
+        """One block of the microphone, then the loudspeaker's up to one block ahead of what was promised."""
+        with self._calls:
+            begin, count = self._at, self._block
+            with self._scene:
+                noises = list(self._noises)
+                person = self._people.block(begin, count)
+                if self._lost:
+                    self._path.lose(self._lost)
+                    self._lost = 0
+            echo = self._path.heard(begin)
+            noise = np.zeros(count)
+            for source in noises:
+                noise += source.block(begin, count)
+            microphone = np.clip(echo + person + noise, -1.0, 1.0).astype(np.float32)
+            self._keep(microphone=microphone, echo=echo, person=person, noise=noise)
+            with self._scene:
+                self._at = begin + count
+                self._stepped_s = time.monotonic()
+            self._fill_ahead()
+            if self._take is not None:
+                self._take(microphone, begin / self._rate_hz)
+
+    def _hear_nothing_yet(self) -> None:
+        """Before anybody could fill a block, the loudspeaker is silent."""
+        count = math.ceil((self._block + self._latency) * self._tempo)
+        self._path.lose(count)
+        self._keep(loudspeaker=np.zeros(count))
+        self._filled = count
+
+    def _fill_ahead(self) -> None:
+        """Asks for blocks until the loudspeaker has enough; one more or less than one, now and then, by its clock."""
+        enough = (self._at + self._latency + self._block) * self._tempo
+        while self._filled < enough:
+            block: Samples = np.zeros(self._block, np.float32)
+            if self._fill is not None:
+                self._fill(block, self.leaves_s(self._filled))
+            np.clip(block, -1.0, 1.0, out=block)
+            self._path.play(block.astype(np.float64))
+            self._keep(loudspeaker=block)
+            self._filled += self._block
+
+    def _keep(self, **parts: Signal | Samples) -> None:
+        if self.settings.record:
+            for name, samples in parts.items():
+                self.recorded.tracks[name].append(samples)
+
+    def _noise(self, snr_db: float) -> tuple[float, np.random.Generator]:
+        """The level of one more noise, and its random numbers."""
+        with self._scene:
+            self._noises_made += 1
+            random = np.random.default_rng([self.settings.seed, _NOISE, self._noises_made])
+        return self.person_level * from_db(-snr_db), random
+
+    def _add(self, *sources: Source) -> None:
+        with self._scene:
+            self._noises.extend(sources)
+
+    def _at_our_rate(self, samples: Samples, rate_hz: int) -> Signal:
+        return Resampler(rate_hz, self._rate_hz).process(samples, last=True).astype(np.float64)
+
+    def _own_the_clock(self) -> None:
+        if self._pacer.running:
+            raise AudioError("the simulated room runs in real time: pause() it first")
+
+    def _fell_behind(self) -> None:
+        self.xruns.under += 1

@@ -1,0 +1,101 @@
+"""What kind of room is simulated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, get_args
+
+from edgeagent.errors import ConfigError
+
+NoiseKind = Literal["white", "pink", "hum", "fan"]
+"""Steady noise: white; pink; the mains' hum of 50 Hz; a fan, which is low-pass noise with the tone of its blades."""
+
+_LIMITS: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(
+    {
+        "rate_hz": (8_000, 48_000),
+        "block_ms": (1, 100),
+        "rt60_s": (0, 2),
+        "delay_ms": (5, 2_000),
+        "drift_ppm": (-1_000, 1_000),
+        "latency_ms": (0, 2_000),
+        "echo_gain_db": (-60, 40),
+        "loudspeaker_level_db": (-60, 0),
+        "person_level_db": (-60, 0),
+        "noise_snr_db": (-40, 100),
+        "babble_snr_db": (-40, 100),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RoomSettings:
+    """What is fixed about a room; levels of speech are RMS on the frames with speech.
+
+    Raises:
+        ConfigError: A field is wrong; the text names it.
+    """
+
+    rate_hz: int = 48_000
+    """Of the loudspeaker and of the microphone, in samples a second."""
+    block_ms: float = 10
+    """Length of a block, in milliseconds: a whole number of samples."""
+    rt60_s: float = 0.3
+    """Time in which reverberation loses 60 dB, in seconds; 0 for none."""
+    delay_ms: float = 60
+    """From the time that ``fill`` is told to the arrival of that sample at the microphone, in milliseconds, to the
+    nearest sample: what the device does not know of."""
+    drift_ppm: float = 0
+    """How much faster the loudspeaker's clock is than the microphone's, in millionths."""
+    latency_ms: float = 0
+    """How long before its time a block is asked of ``fill``, in milliseconds: what the device knows of."""
+    echo_gain_db: float = 0
+    """Echo over the person's speech, both at the microphone, while the robot speaks at ``loudspeaker_level_db``."""
+    loudspeaker_level_db: float = -20
+    """Level of the robot's speech for which ``echo_gain_db`` holds, in dBFS of the loudspeaker's samples."""
+    person_level_db: float = -26
+    """Level of a person's speech at the microphone, in dBFS."""
+    clip: float = math.inf
+    """Amplitude at which the loudspeaker clips, softly: x becomes clip * tanh(x / clip); infinity: never."""
+    band_hz: tuple[float, float] = (200, 7_000)
+    """The loudspeaker's band, 24 dB an octave beyond; from 0 and to half the rate there is no slope."""
+    noise_snr_db: float | None = None
+    """Speech over steady noise, at the person's level; None: there is none."""
+    noise_kind: NoiseKind = "pink"
+    """What ``noise_snr_db`` is about."""
+    babble_snr_db: float | None = None
+    """Speech over babble of six, at the person's level; None: there is none."""
+    seed: int = 0
+    """Of everything that is random. Equal settings, equal samples."""
+    record: bool = True
+    """Keep all that was heard in ``Room.recorded``: 20 bytes a sample, 3.5 GB for an hour at 48 kHz."""
+
+    def __post_init__(self) -> None:
+        for field, (low, high) in _LIMITS.items():
+            value = getattr(self, field)
+            if value is not None and not low <= value <= high:
+                raise ConfigError(f"{field} of the room is {value}: it must be between {low} and {high}")
+        if not self.clip > 0:
+            raise ConfigError(f"clip of the room is {self.clip}: it must be more than 0")
+        if not 0 <= self.band_hz[0] < self.band_hz[1]:
+            raise ConfigError(f"band_hz of the room is {self.band_hz}: it must be a lower and a higher frequency")
+        if self.rate_hz != int(self.rate_hz):
+            raise ConfigError(f"rate_hz of the room is {self.rate_hz}: it must be a whole number")
+        if not (self.rate_hz * self.block_ms / 1000).is_integer():
+            raise ConfigError(f"block_ms of the room is {self.block_ms}: at {self.rate_hz} Hz that is no whole block")
+        if self.noise_kind not in get_args(NoiseKind):
+            kinds = ", ".join(get_args(NoiseKind))
+            raise ConfigError(f"noise_kind of the room is {self.noise_kind!r}: it must be one of {kinds}")
+        if self.seed < 0:
+            raise ConfigError(f"seed of the room is {self.seed}: it must not be negative")
+
+    @property
+    def block(self) -> int:
+        """Samples of a block."""
+        return round(self.rate_hz * self.block_ms / 1000)
+
+    def samples(self, milliseconds: float) -> int:
+        """So many milliseconds, to the nearest sample."""
+        return round(self.rate_hz * milliseconds / 1000)

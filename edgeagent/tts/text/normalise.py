@@ -1,0 +1,155 @@
+"""A reply as it is read aloud: numbers, units, times, dates, symbols and names in words; marks taken out.
+
+Reads from left to right; at each place the first rule that fits says its words. Pure functions, on any thread.
+`unicode_rbnf` gives the number words, from rules of the CLDR that come with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from edgeagent.tts.text import abbreviations, dates, names, numbers, symbols, times, units
+from edgeagent.tts.text.characters import CLAUSE, DROP, FRACTIONS, STOP, WORD
+from edgeagent.tts.text.markdown import mask
+from edgeagent.tts.text.rule import Rule
+from edgeagent.tts.text.speakable import Span, Speakable
+
+_SPACES: Final = re.compile(r"\s++")
+_WORD: Final = re.compile(WORD)
+_INTEGER: Final = re.compile(r"(?<![0-9])(?<![0-9][.,:/])[0-9]++(?![.,:/][0-9])")
+_RUN: Final = re.compile(f"[{CLAUSE}{STOP}]|[^\\s{CLAUSE}{STOP}]++")
+_MARKUP: Final = str.maketrans(dict.fromkeys("*_`#~|[]{}<>\\^=•"))
+_SIGNS: Final = "+-−±~≈$€£¥₹.("
+_AT_DIGITS: Final = (
+    *dates.RULES,
+    *times.RULES,
+    *numbers.RULES,
+    *names.DIGIT_RULES,
+    *units.RULES,
+    *names.MIXED_RULES,
+)
+_AT_SIGNS: Final = (*numbers.RULES, *units.RULES, *names.PATH_RULES, *symbols.RULES)
+_AT_LETTERS: Final = (*dates.WORD_RULES, *abbreviations.WORD_RULES, *units.WORD_RULES, *names.WORD_RULES)
+_AT_OTHERS: Final = (*units.WORD_RULES, *names.PATH_RULES, *symbols.RULES)
+_PLAIN: Final = re.compile(r"[A-Za-z][a-z]++(?=[\s,;!?)])")
+"""Most words of most replies; no rule reads them otherwise, but for a few."""
+_NOT_PLAIN: Final = dates.NAMES | set(abbreviations.POINTLESS)
+
+
+class _Spoken:
+    """The words so far, each with the punctuation behind it and its place in what is seen."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.marks: list[str] = []
+        self.places: list[tuple[int, int]] = []
+
+    def say(self, words: str, start: int, end: int) -> None:
+        self.words.append(words)
+        self.marks.append("")
+        self.places.append((start, end))
+
+    def pause(self, mark: str, start: int, end: int) -> None:
+        """Punctuation belongs to the word before it; the stronger stays."""
+        if not self.words:
+            return
+        if symbols.STRENGTH[mark] > symbols.STRENGTH[self.marks[-1]]:
+            self.marks[-1] = mark
+        first, last = self.places[-1]
+        if last == start:
+            self.places[-1] = (first, end)
+
+    def spans(self, offsets: list[int], seen: str) -> Iterator[Span]:
+        """The places in the text and in the source. What closes a word in the source without being said, such as
+        quotes, brackets and emphasis, belongs to its piece."""
+        at = 0
+        for index, (words, mark, (start, end)) in enumerate(zip(self.words, self.marks, self.places, strict=True)):
+            after = at + len(words) + len(mark)
+            limit = offsets[self.places[index + 1][0]] if index + 1 < len(self.places) else len(seen)
+            source_end = offsets[end - 1] + 1
+            while source_end < limit and _closes(seen[source_end]):
+                source_end += 1
+            yield Span(at, after, offsets[start], source_end)
+            at = after + 1
+
+    def text(self) -> str:
+        """The words and their punctuation."""
+        return " ".join(map("".join, zip(self.words, self.marks, strict=True)))
+
+
+def _closes(char: str) -> bool:
+    return char == DROP or not (char.isspace() or char.isalnum() or char in (CLAUSE, STOP))
+
+
+def speakable(source: str, language: str = "en") -> Speakable:
+    """What is read aloud of a reply, or of a piece of one. Takes any text and time in proportion to its length.
+
+    English only has the full rules. In other languages Markdown, code, thinking and emoji are taken out, integers are
+    put in words where `unicode_rbnf` knows the language, and all else is left to the voice.
+    """
+    seen = mask(source)
+    offsets = [at for at, char in enumerate(seen) if char != DROP]
+    text = seen.replace(DROP, "")
+    spoken = _english(text) if re.split("[-_]", language)[0].lower() == "en" else _other(text, language)
+    return Speakable(spoken.text(), tuple(spoken.spans(offsets, seen)))
+
+
+def _english(text: str) -> _Spoken:
+    spoken = _Spoken()
+    at = 0
+    while at < len(text):
+        if spaces := _SPACES.match(text, at):
+            at = spaces.end()
+        elif (plain := _PLAIN.match(text, at)) and plain[0] not in _NOT_PLAIN:
+            spoken.say(plain[0], at, plain.end())
+            at = plain.end()
+        else:
+            at = _piece(text, at, spoken)
+    return spoken
+
+
+def _piece(text: str, at: int, spoken: _Spoken) -> int:
+    """Reads one piece that begins here, and gives where the next one begins."""
+    for rule in _rules(text[at]):
+        found = rule.pattern.match(text, at)
+        if found and found.end() > at and (words := rule.say(found)) is not None:
+            if words:
+                spoken.say(words, at, found.end())
+            return found.end()
+    if word := _WORD.match(text, at):
+        spoken.say(word[0], at, word.end())
+        return word.end()
+    if dots := symbols.DOTS.match(text, at):
+        # In the middle of a sentence they are a short pause.
+        goes_on = text[dots.end() : dots.end() + 2].lstrip()[:1].islower()
+        spoken.pause("," if goes_on else ".", at, dots.end())
+        return dots.end()
+    if words := symbols.word(text, at):
+        spoken.say(words, at, at + 1)
+    elif text[at] == STOP and spoken.marks[-1:] in ([":"], [";"]):
+        pass  # a colon before a list stays a colon
+    elif mark := symbols.pause(text, at):
+        spoken.pause(mark, at, at + 1)
+    return at + 1
+
+
+def _rules(char: str) -> tuple[Rule, ...]:
+    if char.isdigit() or char in FRACTIONS:
+        return _AT_DIGITS
+    if char in _SIGNS:
+        return _AT_SIGNS
+    return _AT_LETTERS if char.isalpha() else _AT_OTHERS
+
+
+def _other(text: str, language: str) -> _Spoken:
+    spoken = _Spoken()
+    for run in _RUN.finditer(text):
+        if all(char in symbols.PAUSES for char in run[0]):
+            spoken.pause(symbols.PAUSES[run[0][0]], run.start(), run.end())
+            continue
+        words = _INTEGER.sub(lambda found: numbers.in_language(found[0], language), run[0]).translate(_MARKUP)
+        if words:
+            spoken.say(words, run.start(), run.end())
+    return spoken

@@ -1,0 +1,147 @@
+"""Numbers in words, by the rules of the CLDR that `unicode_rbnf` carries with it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from unicode_rbnf import FormatPurpose, RbnfEngine
+from unicode_rbnf.engine import RbnfError
+
+from edgeagent.tts.text.characters import FRACTIONS, NARROW
+from edgeagent.tts.text.rule import Rule
+
+NUMBER: Final = rf"(?:[0-9]{{1,3}}(?:[,{NARROW}][0-9]{{3}})++(?![0-9])(?:\.[0-9]++)?|[0-9]++(?:\.[0-9]++)?)"
+"""A number without a sign: 5, 2.5, 1,000, 10 000 with a narrow space."""
+END: Final = r"(?![^\W_])"
+"""No letter or digit follows."""
+
+_LONGEST: Final = 12
+"""Digits of the longest number that is read as one."""
+_SERIAL: Final = 7
+"""Digits from which a number without separators and zeros at its end is read digit by digit."""
+_DIGITS: Final = "zero one two three four five six seven eight nine".split()
+_PARTS: Final = dict(
+    zip(FRACTIONS, "1/2 1/3 2/3 1/4 3/4 1/5 2/5 3/5 4/5 1/6 5/6 1/8 3/8 5/8 7/8".split(), strict=True),
+)
+
+
+@lru_cache(maxsize=8)
+def _engine(language: str) -> RbnfEngine | None:
+    for name in (language.replace("-", "_"), re.split("[-_]", language)[0]):
+        if name in RbnfEngine.get_supported_languages():
+            return RbnfEngine.for_language(name)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _words(number: int, purpose: FormatPurpose, language: str) -> str | None:
+    engine = _engine(language)
+    if engine is None:
+        return None
+    try:
+        return engine.format_number(number, purpose).text
+    except (RbnfError, ValueError):
+        return None
+
+
+def in_language(digits: str, language: str) -> str:
+    """An integer in the words of a language; the digits themselves where the rules have none."""
+    if len(digits) > _LONGEST:
+        return digits
+    return _words(int(digits), FormatPurpose.CARDINAL, language) or digits
+
+
+def spelled(digits: str) -> str:
+    """Digit by digit."""
+    return " ".join(_DIGITS[int(digit)] for digit in digits)
+
+
+def cardinal(digits: str) -> str:
+    """An integer: as one number, or digit by digit where it is a code or is too long."""
+    if len(digits) > _LONGEST or (len(digits) > 1 and digits[0] == "0"):
+        return spelled(digits)
+    return _words(int(digits), FormatPurpose.CARDINAL, "en") or spelled(digits)
+
+
+def ordinal(number: int) -> str:
+    """first, twenty-second."""
+    return _words(number, FormatPurpose.ORDINAL, "en") or cardinal(str(number))
+
+
+def year(digits: str) -> str:
+    """twenty twenty-six, nineteen oh five."""
+    return (_words(int(digits), FormatPurpose.YEAR, "en") or cardinal(digits)).replace("oh-", "oh ")
+
+
+def number(text: str) -> str:
+    """A NUMBER in words."""
+    whole, point, decimals = text.replace(",", "").replace(NARROW, "").partition(".")
+    grouped = len(whole) + len(point) + len(decimals) < len(text)
+    if not grouped and not point and len(whole) >= _SERIAL and not whole.endswith("000"):
+        return spelled(whole)
+    return f"{cardinal(whole)} point {spelled(decimals)}" if point else cardinal(whole)
+
+
+def is_year(digits: str) -> bool:
+    """Whether four digits may be a year of our time."""
+    return len(digits) == 4 and digits[:2] in ("19", "20")
+
+
+def fraction(over: int, under: int) -> str:
+    """one half, three quarters; "seven over three" where it is no part of one."""
+    if not (0 < over < under and (under <= 20 or under in (32, 50, 64, 100, 1000))):
+        return f"{cardinal(str(over))} over {cardinal(str(under))}"
+    part = {2: "half", 4: "quarter"}.get(under) or ordinal(under)
+    return f"{cardinal(str(over))} {part}{'' if over == 1 else 's'}"
+
+
+def mixed(whole: str | None, sign: str) -> tuple[str, bool]:
+    """A number with a fraction sign in words, and whether it counts at most one."""
+    words = fraction(*map(int, _PARTS[sign].split("/")))
+    if not whole:
+        return words, True
+    return f"{cardinal(whole)} and {words.replace('one half', 'a half').replace('one quarter', 'a quarter')}", False
+
+
+def _slashed(found: re.Match[str]) -> str | None:
+    if found[0] == "24/7":
+        return "twenty-four seven"
+    words = fraction(int(found[2]), int(found[3]))
+    if found[1] is None:
+        return words
+    if "over" in words:
+        return None
+    return f"{cardinal(found[1])} and {words.replace('one half', 'a half').replace('one quarter', 'a quarter')}"
+
+
+def _groups(found: re.Match[str]) -> str | None:
+    text = found[0]
+    digits = re.findall("[0-9]+", text)
+    if sum(map(len, digits)) < _SERIAL:
+        return None
+    return ("plus " if text[0] == "+" else "") + ", ".join(map(spelled, digits))
+
+
+def _dotted(found: re.Match[str]) -> str:
+    parts = found[0].split(".")
+    address = len(parts) == 4 and max(map(len, parts)) > 1
+    return (" dot " if address else " point ").join(map(spelled if address else cardinal, parts))
+
+
+def _by(found: re.Match[str]) -> str | None:
+    return None if found[0] == "0x" else f"{number(found[1])} by"
+
+
+RULES: Final = (
+    Rule(re.compile(rf"({NUMBER})(?: x |x)(?=[0-9])"), _by),
+    # Telephone numbers and the like: three groups and more, or two as +49 123 or 555-0199.
+    Rule(re.compile(rf"\+[0-9]{{1,3}}(?:[ .-]?\(?[0-9]{{1,14}}\)?){{1,6}}{END}"), _groups),
+    Rule(re.compile(rf"\(?[0-9]{{3,5}}\)?[ -][0-9]{{3,4}}-[0-9]{{3,4}}{END}"), _groups),
+    Rule(re.compile(rf"[0-9]{{1,5}}(?:-[0-9]{{1,6}}){{2,8}}{END}"), _groups),
+    Rule(re.compile(rf"0[0-9]{{1,4}} [0-9]{{3,8}}(?: [0-9]{{2,4}}){{0,3}}{END}"), _groups),
+    Rule(re.compile(rf"[0-9]{{3}}-[0-9]{{4}}{END}(?! ?[^\W\d_]{{1,3}}\b)"), _groups),
+    Rule(re.compile(rf"[0-9]{{1,9}}(?:\.[0-9]{{1,9}}){{2,9}}{END}"), _dotted),
+    Rule(re.compile(rf"(?:([0-9]{{1,4}}) )?([0-9]{{1,4}})/([0-9]{{1,4}})(?!/){END}"), _slashed),
+)

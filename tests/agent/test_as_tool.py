@@ -1,0 +1,334 @@
+"""An agent as a tool of another one: its own run and log, its caller's context and stop."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+
+import pytest
+
+from edgeagent import (
+    Agent,
+    AgentContext,
+    FirePoint,
+    GoalHandle,
+    Options,
+    PolicyViolationError,
+    ToolContext,
+    skill,
+    tool,
+)
+from edgeagent.events import Event
+from edgeagent.robot import SafetyLatch
+from edgeagent.testing import ScriptedLLM, call
+from edgeagent.views import Callbacks
+
+from .kit import LIMIT_S, At, calls_are_answered, ends, opened, statuses, texts
+
+P = FirePoint
+
+
+def team(boss_replies, helper_replies, *, boss=None, helper=None):
+    """A boss that may ask a helper."""
+    asked = Agent("helper", "you help", llm=ScriptedLLM(*helper_replies), **(helper or {}))
+    keywords = dict(boss or {})
+    tools = [asked.as_tool(), *keywords.pop("tools", ())]
+    return Agent("boss", llm=ScriptedLLM(*boss_replies), tools=tools, **keywords), asked
+
+
+def within(boss, kind):
+    """Set when an event of that kind comes from the helper's run."""
+    seen = threading.Event()
+
+    def look(event):
+        if event.kind == "tool_execution_update" and event.update.kind == kind:
+            seen.set()
+
+    boss.subscribe(look)
+    return seen
+
+
+def test_the_tool_has_one_argument_and_its_result_is_the_reply():
+    boss, helper = team([[call("helper", task="count to two")], "done"], ["one two"], helper={"description": "Counts."})
+    made = boss.tools.get("helper")
+    assert (made.name, made.description, list(made.parameters["properties"])) == ("helper", "Counts.", ["task"])
+    result = boss.run("go")
+    assert (statuses(result), result.tool_calls[0].result.text) == (["ok"], "one two")
+    assert texts(helper.llm.requests[0].messages) == ["count to two"]
+    assert helper.llm.requests[0].system == "you help"
+    assert (result.reply, result.handed_off_to) == ("done", None)
+
+
+def test_name_and_description_may_be_given():
+    made = Agent("the helper", llm=ScriptedLLM()).as_tool("ask", "Asks.")
+    assert (made.name, made.description) == ("ask", "Asks.")
+    assert Agent("The Helper!", llm=ScriptedLLM()).as_tool().name == "the_helper"
+
+
+def test_its_events_are_the_calls_progress_and_not_the_parents_events(shorthand):
+    boss, _ = team([[call("helper", task="x")], "done"], ["one"])
+    handle = boss.start("go")
+    log = list(handle.events())
+    inner = [e.update for e in log if e.kind == "tool_execution_update"]
+    assert all(isinstance(e, Event) for e in inner)
+    assert shorthand(inner) == "AS TS MS(u) ME(u) MS(a) MU+ ME(a) TE AE(completed)"
+    assert {e.agent for e in inner} == {"helper"}
+    assert len({e.run_id for e in inner}) == 1
+    assert inner[0].run_id != handle.id
+    assert {e.agent for e in log} == {"boss"}
+    assert [e.seq for e in inner] == list(range(len(inner)))
+
+
+def test_every_field_of_the_context_is_shared_or_belongs_to_one_agent():
+    seen = {}
+
+    def keep(ctx, payload):
+        seen.setdefault(ctx.agent_name, {f.name: getattr(ctx, f.name) for f in dataclasses.fields(ctx)})
+
+    context = AgentContext(deps=object(), bus=object(), memory=object(), hooks=[At(P.BEFORE_LLM, does=keep)])
+    boss, helper = team([[call("helper", task="x")], "done"], ["one"])
+    boss.run("go", context=context, options=Options(deadline_s=LIMIT_S))
+    ours, theirs = seen["boss"], seen["helper"]
+    its_own = {"tool_registry", "llm", "agent_name", "system", "options", "response_schema", "history", "depth"}
+    its_own |= {"stop_event", "notice"}  # of its own run; the stop follows the caller's
+    for name in set(ours) - its_own:
+        assert theirs[name] is ours[name], name
+    assert theirs["llm"] is helper.llm
+    assert theirs["depth"] == 1
+
+
+def test_a_helper_without_a_model_has_its_callers():
+    helper = Agent("helper", "you help")
+    boss = Agent("boss", llm=ScriptedLLM([call("helper", task="x")], "one", "done"), tools=[helper.as_tool()])
+    assert boss.run("go").tool_calls[0].result.text == "one"
+
+
+def test_a_helper_that_fails_is_an_error_result():
+    boss, _ = team([[call("helper", task="x")], "sorry"], [{"text": "", "error": "boom"}])
+    result = boss.run("go")
+    assert (statuses(result), result.tool_calls[0].result.text, result.reply) == (["error"], "boom", "sorry")
+
+
+def test_what_the_helpers_model_raises_is_an_error_result():
+    boss, helper = team([[call("helper", task="x")], "sorry"], [ValueError("lost")])
+    result = boss.run("go")
+    assert statuses(result) == ["error"]
+    assert "lost" in result.tool_calls[0].result.text
+    assert not helper.is_running
+
+
+def test_a_denial_in_the_helper_is_an_error_result_of_the_call():
+    @tool
+    def dig() -> str:
+        """Digs."""
+        return "dug"
+
+    options = Options(policy_check=lambda name, arguments: "no digging")
+    boss, _ = team([[call("helper", task="x")], "sorry"], [[call("dig")]], helper={"tools": [dig], "options": options})
+    result = boss.run("go")
+    assert (statuses(result), result.reply) == (["error"], "sorry")
+    assert "no digging" in result.tool_calls[0].result.text
+
+
+@pytest.mark.xfail(strict=True, reason="policy and confirm go along in a handoff but not to a helper")
+def test_the_callers_policy_does_not_stop_at_the_helpers_door():
+    """A robot's policy guards what is done, whoever asks for it."""
+
+    @tool
+    def dig() -> str:
+        """Digs."""
+        return "dug"
+
+    options = Options(policy_check=lambda name, arguments: "no digging" if name == "dig" else None)
+    boss, _ = team(
+        [[call("helper", task="x")], "sorry"],
+        [[call("dig")], "dug"],
+        boss={"options": options},
+        helper={"tools": [dig]},
+    )
+    try:
+        result = boss.run("go")
+    except PolicyViolationError:
+        return
+    assert statuses(result) == ["error"]
+
+
+def test_a_helper_that_asks_its_boss_is_told_that_it_is_busy():
+    helper = Agent("helper", llm=ScriptedLLM([call("boss", task="you do it")], "then not"))
+    boss = Agent("boss", llm=ScriptedLLM([call("helper", task="x")], "done"), tools=[helper.as_tool()])
+    helper.tools.add(boss.as_tool())
+    result = ends(boss.start("go"), "completed")
+    assert result.tool_calls[0].result.text == "then not"
+
+
+@pytest.mark.xfail(strict=True, reason="each helper's tool holds the resource that the other one waits for")
+def test_helpers_that_ask_each_other_in_a_circle_do_not_wait_for_ever():
+    one = Agent("one", llm=ScriptedLLM([call("two", task="x")], "one"))
+    two = Agent("two", llm=ScriptedLLM([call("one", task="x")], "two"), tools=[one.as_tool()])
+    one.tools.add(two.as_tool())
+    boss = Agent("boss", llm=ScriptedLLM([call("one", task="x")], "done"), tools=[one.as_tool()])
+    handle = boss.start("go")
+    in_time = handle.wait(1)
+    boss.abort()
+    assert handle.wait(LIMIT_S)
+    assert in_time, "each holds what the other waits for"
+    assert handle.result(LIMIT_S).reply == "done"
+
+
+def test_two_calls_of_one_helper_in_one_reply_are_both_answered():
+    ended = threading.Event()
+
+    def first_reply(request):
+        ended.wait(0.2)  # long enough for the other call to be refused, if it is
+        return "first"
+
+    boss, helper = team([[call("helper", task="1"), call("helper", task="2")], "done"], [first_reply, "second"])
+    boss.subscribe(lambda event: ended.set() if event.kind == "tool_execution_end" else None)
+    result = boss.run("go")
+    assert statuses(result) == ["ok", "ok"]
+    assert len(helper.llm.requests) == 2
+
+
+def test_an_abort_of_the_caller_stops_the_helper_and_its_tools():
+    @tool(read_only=True)
+    def watch(ctx: ToolContext) -> str:
+        """Watches."""
+        ctx.stop_event.wait(LIMIT_S)
+        return "stopped" if ctx.should_stop() else "saw"
+
+    boss, helper = team([[call("helper", task="x")], "never"], [[call("watch")], "never"], helper={"tools": [watch]})
+    working = within(boss, "tool_execution_start")
+    handle = boss.start("go")
+    opened(working)
+    boss.abort()
+    result = ends(handle, "aborted", "user")
+    assert statuses(result) == ["interrupted"]
+    assert calls_are_answered(result.messages)
+    while helper.is_running:  # the caller does not wait for it
+        threading.Event().wait(0.01)
+    assert helper.llm.remaining == 1
+
+
+def test_an_abort_of_the_helper_alone_is_an_error_result_of_the_call():
+    @tool(read_only=True)
+    def watch(ctx: ToolContext) -> str:
+        """Watches."""
+        helper.abort("enough")
+        ctx.stop_event.wait(LIMIT_S)
+        return "stopped"
+
+    boss, helper = team([[call("helper", task="x")], "sorry"], [[call("watch")]], helper={"tools": [watch]})
+    result = ends(boss.start("go"), "completed")
+    assert (statuses(result), result.reply) == (["error"], "sorry")
+
+
+def test_a_safety_stop_of_the_caller_halts_the_helpers_skill():
+    halted = threading.Event()
+
+    @skill(stop=halted.set)
+    def drive(goal: GoalHandle) -> str:
+        """Drives."""
+        goal.cancel_event.wait(LIMIT_S)
+        return "halted"
+
+    boss, _ = team([[call("helper", task="x")], "never"], [[call("drive")], "never"], helper={"tools": [drive]})
+    moving = within(boss, "tool_execution_start")
+    handle = boss.start("go")
+    opened(moving)
+    boss.abort("safety_stop")
+    assert halted.is_set(), "on the caller's thread, at once"
+    ends(handle, "aborted", "safety_stop")
+
+
+def test_the_callers_latch_holds_for_the_helpers_motion():
+    latch = SafetyLatch()
+    latch.trip("test")
+
+    @skill
+    def drive() -> str:
+        """Drives."""
+        return "drove"
+
+    boss, _ = team(
+        [[call("helper", task="x")], "no"],
+        [[call("drive")], "it is blocked"],
+        boss={"latch": latch},
+        helper={"tools": [drive]},
+    )
+    seen = []
+    boss.subscribe(
+        lambda e: (
+            seen.append(e.update.result.status)
+            if e.kind == "tool_execution_update" and e.update.kind == "tool_execution_end"
+            else None
+        )
+    )
+    boss.run("go")
+    assert seen == ["blocked"]
+
+
+def test_the_helper_and_its_caller_share_the_ledger_of_resources():
+    order = []
+
+    @skill(resources=("base",), mode="parallel")
+    def drive(who: str) -> str:
+        """Drives."""
+        order.append(f"+{who}")
+        threading.Event().wait(0.02)
+        order.append(f"-{who}")
+        return who
+
+    boss, _ = team(
+        [[call("helper", task="x"), call("drive", who="boss")], "done"],
+        [[call("drive", who="helper")], "ok"],
+        boss={"tools": [drive]},
+        helper={"tools": [drive]},
+    )
+    assert statuses(boss.run("go")) == ["ok", "ok"]
+    assert [word[0] for word in order] == ["+", "-", "+", "-"], order
+
+
+@pytest.mark.xfail(strict=True, reason="the helper's run is started without the caller's way to ask")
+def test_a_question_of_the_helper_reaches_the_person():
+    @tool(question=True)
+    def ask(question: str) -> str:
+        """Asks."""
+        raise NotImplementedError
+
+    boss, _ = team(
+        [[call("helper", task="x")], "done"], [[call("ask", question="how many?")], "two then"], helper={"tools": [ask]}
+    )
+    answered = []
+
+    def on_question(questions, answer):
+        answered.extend(questions)
+        answer.put("two")
+
+    ends(boss.start("go", callbacks=Callbacks(on_question=on_question)), "completed")
+    assert answered == ["how many?"]
+
+
+def test_a_helper_may_hand_over_in_its_own_run():
+    expert = Agent("expert", llm=ScriptedLLM("expertly"))
+    boss, helper = team(
+        [[call("helper", task="x")], "done"], [[call("handoff_to_expert")]], helper={"handoffs": [expert]}
+    )
+    assert boss.run("go").tool_calls[0].result.text == "expertly"
+    assert not any(agent.is_running for agent in (boss, helper, expert))
+    assert "handoff_to_expert" in helper.tools
+
+
+@pytest.mark.parametrize("reason", ["budget", "stopped"])
+def test_a_helper_that_ended_early_still_gives_its_reply(reason):
+    @tool
+    def step() -> str:
+        """Steps."""
+        return "stepped"
+
+    options = Options(max_turns=1) if reason == "budget" else Options(should_stop_after_turn=lambda state: True)
+    boss, _ = team(
+        [[call("helper", task="x")], "done"],
+        [{"text": "so far", "calls": [call("step")]}],
+        helper={"tools": [step], "options": options},
+    )
+    assert boss.run("go").tool_calls[0].result.text == "so far"

@@ -1,0 +1,112 @@
+"""A sound server of its own for tests: two null sinks, the loudspeaker and the room, and a microphone in the room.
+
+PulseAudio's null sinks have a real clock, and PortAudio reaches them through ALSA as it would a card.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+ASOUND = "pcm.!default { type pulse }\nctl.!default { type pulse }\n"
+LIMIT_S = 20
+SERVER = [
+    "pulseaudio",
+    "-n",
+    "--daemonize=no",
+    "--exit-idle-time=-1",
+    "--realtime=no",
+    "--high-priority=no",
+    "--log-target=stderr",
+    "--log-level=error",
+]
+SINK = "rate=48000 channels=2"
+
+
+def missing() -> str | None:
+    """What has to be installed first."""
+    for program in ("pulseaudio", "pactl", "pacat"):
+        if shutil.which(program) is None:
+            return f"{program} is not installed: see scripts/apt-packages.txt"
+    return None
+
+
+class Pulse:
+    """The server. ``environment`` is for the processes that use it."""
+
+    def __init__(self, *, echo: bool = False) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="pulse-"))
+        self.folder.chmod(0o700)
+        (self.folder / "asound.conf").write_text(ASOUND, encoding="ascii")
+        self.environment = os.environ | {
+            "XDG_RUNTIME_DIR": str(self.folder / "run"),
+            "HOME": str(self.folder),
+            "ALSA_CONFIG_PATH": str(self.folder / "asound.conf"),
+        }
+        self.environment.pop("PULSE_SERVER", None)
+        self._echo = echo
+        self._children: list[subprocess.Popen[bytes]] = []
+        self.start()
+
+    def start(self) -> None:
+        """Starts it; after ``kill`` again."""
+        run = self.folder / "run"
+        shutil.rmtree(run, ignore_errors=True)
+        run.mkdir(mode=0o700)
+        modules = ["module-native-protocol-unix"]
+        modules += [f"module-null-sink sink_name={name} {SINK}" for name in ("speaker", "room")]
+        modules += ["module-remap-source source_name=mic master=room.monitor"]
+        if self._echo:
+            modules += ["module-loopback source=speaker.monitor sink=room latency_msec=20"]
+        self._child(*SERVER, *[part for module in modules for part in ("-L", module)])
+        end_s = time.monotonic() + LIMIT_S
+        while self.control("info").returncode:
+            if time.monotonic() > end_s:
+                raise TimeoutError("pulseaudio does not start")
+            self._children[0].poll()
+        self.control("set-default-sink", "speaker")
+        self.control("set-default-source", "mic")
+        for sink in ("speaker", "room"):  # without a stream that is in a hurry a null sink works two seconds ahead
+            self._child("pacat", "--latency-msec=10", "-d", sink, "/dev/zero")
+
+    def control(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        """``pactl``."""
+        return subprocess.run(["pactl", *arguments], env=self.environment, capture_output=True, check=False)
+
+    def recorder(self, source: str = "speaker.monitor") -> subprocess.Popen[bytes]:
+        """``parec``: mono, 16 bits, 48 kHz on its stdout."""
+        argv = ["parec", "--latency-msec=10", "--rate=48000", "--channels=1", "--format=s16le", "-d", source]
+        return self._child(*argv, stdout=subprocess.PIPE)
+
+    def kill(self) -> None:
+        """As when the server crashes."""
+        for child in reversed(self._children):
+            child.send_signal(signal.SIGKILL)
+            child.wait(LIMIT_S)
+        self._children.clear()
+
+    def close(self) -> None:
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _child(self, *argv: str, stdout: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+        child = subprocess.Popen(
+            argv, env=self.environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.DEVNULL
+        )
+        self._children.append(child)
+        return child

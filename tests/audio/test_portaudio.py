@@ -1,0 +1,132 @@
+"""PortAudio on a sound server, in a process of its own: PortAudio's list of devices is made once for each."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from tests.audio.pulse import Pulse, missing
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+LIMIT_S = 60
+
+
+def play(pulse: Pulse, program: str) -> list[dict[str, object]]:
+    """Runs a program on the server's devices; it prints JSON lines."""
+    begin = "import json, time, threading, numpy as np\nfrom edgeagent.audio.portaudio import *\n"
+    begin += "def tell(**said): print(json.dumps(said), flush=True)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", begin + textwrap.dedent(program)],
+        env=pulse.environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_device_is_listed_opened_and_calls_in_both_directions() -> None:
+    program = """
+    device = PortAudioDevice()
+    calls = {"fill": 0, "take": 0}
+    enough = threading.Event()
+    def fill(block, at):
+        calls["fill"] += 1
+        assert block.dtype == np.float32 and block.shape == (device.output_rate_hz // 100,) and at > 0
+    def take(block, at):
+        calls["take"] += 1
+        assert block.shape == (device.input_rate_hz // 100,)
+        if min(calls.values()) > 50: enough.set()
+    device.start(fill=fill, take=take)
+    came = enough.wait(20)
+    device.stop()
+    after = dict(calls)
+    time.sleep(0.1)
+    tell(came=came, silent=after == calls, name=device.name, devices=[d.name for d in devices()], under=device.xruns.under)
+    """
+    with Pulse() as pulse:
+        (told,) = play(pulse, program)
+    assert told["came"]
+    assert told["silent"], "no call comes after stop"
+    assert told["name"] == "default"
+    assert "default" in told["devices"]  # type: ignore[operator]
+
+
+def test_without_a_device_the_error_says_what_to_do() -> None:
+    program = """
+    for end in ("input", "output"):
+        try: find(None, end)
+        except Exception as error: tell(kind=type(error).__name__, text=str(error))
+    """
+    with Pulse() as pulse:
+        pulse.environment["ALSA_CONFIG_PATH"] = "/dev/null"
+        told = play(pulse, program)
+    assert [line["kind"] for line in told] == ["AudioError", "AudioError"]
+    assert "--input FILE.wav" in str(told[0]["text"])
+
+
+def test_an_unknown_device_is_named_with_those_that_there_are() -> None:
+    program = """
+    try: find("jabra", "input")
+    except AudioError as error: tell(text=str(error))
+    """
+    with Pulse() as pulse:
+        (told,) = play(pulse, program)
+    assert told["text"] == "there is no microphone 'jabra'; there are 0: default"
+
+
+def test_a_server_that_dies_is_noticed_within_a_second_and_its_device_is_back_after_it() -> None:
+    program = """
+    import sys
+    told = []
+    changed = threading.Event()
+    def on_state(state, text):
+        told.append((state, time.monotonic()))
+        changed.set()
+    device = PortAudioDevice(on_state=on_state)
+    calls = []
+    device.start(fill=lambda block, at: calls.append(at), take=lambda block, at: None)
+    while len(calls) < 350: time.sleep(0.05)
+    tell(ready=True)
+    died = float(sys.stdin.readline())
+    changed.wait(20)
+    tell(state=told[0][0], after_s=told[0][1] - died)
+    before = len(calls)
+    while len(told) < 2: time.sleep(0.05)
+    while len(calls) < before + 100: time.sleep(0.05)
+    tell(state=told[1][0])
+    device.stop()
+    """
+    begin = "import json, time, threading, numpy as np\nfrom edgeagent.audio.portaudio import *\n"
+    begin += "def tell(**said): print(json.dumps(said), flush=True)\n"
+    with (
+        Pulse() as pulse,
+        subprocess.Popen(
+            [sys.executable, "-c", begin + textwrap.dedent(program)],
+            env=pulse.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline()) == {"ready": True}
+        import time
+
+        pulse.kill()
+        process.stdin.write(f"{time.monotonic()}\n")
+        process.stdin.flush()
+        lost = json.loads(process.stdout.readline())
+        assert lost["state"] == "lost"
+        assert lost["after_s"] < 1.5, "noticed within a second; half a second more for a busy machine"
+        pulse.start()
+        assert json.loads(process.stdout.readline()) == {"state": "back"}
+        assert process.wait(LIMIT_S) == 0

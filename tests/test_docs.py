@@ -1,0 +1,191 @@
+"""The pages on the loop, hooks, tools, sessions and limits show what is so."""
+
+import ast
+import contextlib
+import dataclasses
+import importlib
+import inspect
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgeagent import Agent, Options, PolicyViolationError, hooks, tool
+from edgeagent.agent.options import _CALLBACKS
+from edgeagent.messages import Status
+from edgeagent.testing import ScriptedLLM, call
+
+WITH_EXAMPLES = ("loop", "hooks", "tools", "sessions", "limits")
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
+ROW = re.compile(
+    r"^\| (?P<names>`.*?) \| (?P<default>.*?) \| (?P<unit>.*?) \|.*\| `(?P<module>[\w.]+)` \|$", re.MULTILINE
+)
+IS_A_LIMIT = re.compile(r"_S$|MAX|MOST|LIMIT|LONGEST|LARGEST|CEILING|TIMEOUT|DEEPEST|KEPT|TIMES$|PATIENCE|LOST")
+NO_LIMITS = {
+    "edgeagent.pii._LONGEST_CARD",  # what a card's number looks like
+    "edgeagent.robot.base.STEP_S",  # of the simulation's clock
+    "edgeagent.robot.person._BEFORE_LEADING_S",  # how the simulated person behaves
+    "edgeagent.robot.person._PATIENCE_STEPS",
+    "edgeagent.tools.coerce._LARGEST",  # of all floats
+}
+ROOMS = "agent app cli config doctor hooks journal llm pii robot session tools views".split()
+"""Where limits are looked for."""
+
+
+def _page(checkout: Path, name: str) -> str:
+    return (checkout / "docs" / f"{name}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_the_examples_run_and_print_what_they_say(
+    name: str, checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = _page(checkout, name)
+    blocks = list(BLOCK.finditer(text))
+    assert blocks, f"docs/{name}.md has no example"
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": f"docs_{name}"}
+    for block in blocks:
+        code, printed = block[1], io.StringIO()
+        above = text.count("\n", 0, block.start(1))  # so that an error names the line of the page
+        with contextlib.redirect_stdout(printed):
+            exec(compile("\n" * above + code, f"docs/{name}.md", "exec"), namespace)  # noqa: S102 - our own page
+        assert printed.getvalue().splitlines() == PRINTED.findall(code)
+
+
+@pytest.mark.parametrize("path", ["README.md", *(f"docs/{name}.md" for name in (*WITH_EXAMPLES, "architecture"))])
+def test_every_link_leads_somewhere(path: str, checkout: Path) -> None:
+    page = checkout / path
+    for target, _, place in re.findall(r"\]\(([^)#:]*)(#([^)]+))?\)", page.read_text(encoding="utf-8")):
+        leads_to = page.parent / target if target else page
+        assert leads_to.exists(), target
+        if place:
+            headings = re.findall(r"^#+ (.*)$", leads_to.read_text(encoding="utf-8"), re.MULTILINE)
+            assert place in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+def test_the_readme_links_every_page(checkout: Path) -> None:
+    readme = (checkout / "README.md").read_text(encoding="utf-8")
+    for page in sorted((checkout / "docs").glob("*.md")):
+        assert f"(docs/{page.name})" in readme, page.name
+
+
+def test_the_hooks_page_has_every_hook_and_callback(checkout: Path) -> None:
+    text = _page(checkout, "hooks")
+    built_in = {name for name in hooks.__all__ if name.endswith("Hook") and name not in ("BaseHook", "Hook")}
+    assert set(re.findall(r"^\| `(\w+Hook)\b", text, re.MULTILINE)) == built_in
+    assert set(re.findall(r"^\| `(\w+)\(.*?\)` \|", text, re.MULTILINE)) >= _CALLBACKS
+
+
+@pytest.mark.parametrize("callback", sorted(_CALLBACKS))
+def test_a_callback_that_raises_does_what_the_hooks_page_says(callback: str, checkout: Path) -> None:
+    row = re.search(rf"^\| `{callback}\(.*\| (.*) \|$", _page(checkout, "hooks"), re.MULTILINE)
+    assert row is not None
+
+    def broken(*_: object) -> None:
+        raise LookupError("it is broken")
+
+    @tool(destructive=True)
+    def fail() -> str:
+        raise OSError("no")
+
+    llm = ScriptedLLM([call("fail")], "Done.")
+    max_turns = 1 if callback == "continue_confirm" else 15
+    options: dict[str, Any] = {callback: broken, "max_turns": max_turns}
+    agent = Agent("robi", llm=llm, tools=[fail], options=Options(**options))
+    try:
+        result = agent.run("go on")
+    except LookupError:
+        assert row[1] == "the run fails"
+    except PolicyViolationError:
+        assert row[1] == "denied"
+    else:
+        (made,) = result.tool_calls
+        assert result.reason == ("completed" if max_turns > 1 else "budget")
+        assert made.result is not None
+        assert (row[1] == "that call is an error") == ("it is broken" in made.result.text)
+        assert row[1] == "that call is an error" or row[1].startswith("logged")
+        assert (row[1] == "logged, counted") == (agent.subscriber_errors > 0)
+
+
+def test_the_tools_page_has_every_status(checkout: Path) -> None:
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|.*\| (?:yes|no) \|", _page(checkout, "tools"), re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(Status.__args__)
+
+
+# --- limits ---------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """A row of the table."""
+
+    name: str
+    default: str
+    module: str
+
+
+def _limits(checkout: Path) -> list[Limit]:
+    """One for each name of each row; a default for every name, or one for all."""
+    limits = []
+    for row in ROW.finditer(_page(checkout, "limits")):
+        names = re.findall(r"`([^`]+)`", row["names"])
+        defaults = row["default"].split("; ")
+        defaults = defaults * len(names) if len(defaults) == 1 else defaults
+        limits += [Limit(n, d, f"edgeagent.{row['module']}") for n, d in zip(names, defaults, strict=True)]
+    return limits
+
+
+def _value_of(limit: Limit) -> Any:
+    """The default in the code: of a constant, ``Class.field``, or ``function(parameter)``."""
+    module = importlib.import_module(limit.module)
+    if call := re.fullmatch(r"([\w.]+)\((\w+)\)", limit.name):
+        function: Any = module
+        for part in call[1].split("."):
+            function = getattr(function, part)
+        return inspect.signature(function).parameters[call[2]].default
+    owner, _, name = limit.name.rpartition(".")
+    if not owner:
+        return getattr(module, name)
+    return next(field.default for field in dataclasses.fields(getattr(module, owner)) if field.name == name)
+
+
+def _read(default: str) -> Any:
+    return None if default == "none" else ast.literal_eval(default.replace(",", "").replace(" to ", ", "))
+
+
+def test_every_default_in_the_table_is_the_code_s(checkout: Path) -> None:
+    limits = _limits(checkout)
+    assert len(limits) > 90
+    told = {f"{limit.module}.{limit.name}": _read(limit.default) for limit in limits}
+    assert told == {f"{limit.module}.{limit.name}": _value_of(limit) for limit in limits}
+
+
+def test_every_number_of_the_options_is_in_the_table(checkout: Path) -> None:
+    told = {limit.name for limit in _limits(checkout)}
+    fields = [field for field in dataclasses.fields(Options) if field.name not in _CALLBACKS]
+    numbers = {field.name for field in fields if re.search(r"\b(int|float)\b", str(field.type))}
+    assert {f"Options.{name}" for name in numbers - {"temperature"}} <= told
+
+
+def _constants(checkout: Path) -> Iterator[str]:
+    """Every constant of the package that is a number and is called like a limit."""
+    for path in sorted((checkout / "edgeagent").rglob("*.py")):
+        module = ".".join(path.relative_to(checkout).with_suffix("").parts)
+        if module.split(".")[1] not in ROOMS:
+            continue
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+            match statement:
+                case ast.AnnAssign(target=ast.Name(id=name)) if name.isupper() and IS_A_LIMIT.search(name):
+                    value = getattr(importlib.import_module(module), name)
+                    if isinstance(value, int | float) and not isinstance(value, bool):
+                        yield f"{module}.{name}"
+
+
+def test_every_constant_that_is_a_limit_is_in_the_table(checkout: Path) -> None:
+    told = {f"{limit.module}.{limit.name}" for limit in _limits(checkout)}
+    assert sorted(set(_constants(checkout)) - NO_LIMITS - told) == []
