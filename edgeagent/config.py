@@ -48,6 +48,10 @@ class Config:
     """0 always takes the likeliest token; None leaves it to the agent."""
     engine: Mapping[str, Any] = field(default_factory=dict)
     """How the engine uses the machine: what was set of the table [engine], by the names of its settings."""
+    audio: Mapping[str, Any] = field(default_factory=dict)
+    """Which devices, and how: what was set of the table [audio]."""
+    speech: Mapping[str, Any] = field(default_factory=dict)
+    """The voice: what was set of the table [speech]."""
     given: frozenset[str] = frozenset()
     """Names of the settings that somebody set."""
 
@@ -111,8 +115,27 @@ _SETTINGS: Final[dict[str, _Setting]] = {
         variable="EDGEAGENT_PREFIX_MEMORY_MB", flag=None, kind="integer", low=0, high=1_000_000, what="0 or more"
     ),
     "engine.prefix_file": _Setting(variable="EDGEAGENT_PREFIX_FILE", flag=None, kind="boolean"),
+    "audio.input": _Setting(variable="EDGEAGENT_INPUT", flag="--input", kind="text"),
+    "audio.output": _Setting(variable="EDGEAGENT_OUTPUT", flag="--output", kind="text"),
+    "audio.channel": _Setting(
+        variable="EDGEAGENT_CHANNEL", flag=None, kind="integer", low=0, high=63, what="0 or more"
+    ),
+    "audio.latency_ms": _Setting(
+        variable="EDGEAGENT_LATENCY_MS", flag=None, kind="integer", low=5, high=2000, what="from 5 to 2000"
+    ),
+    "audio.echo": _Setting(variable="EDGEAGENT_ECHO", flag=None, kind="text"),
+    "speech.voice": _Setting(variable="EDGEAGENT_VOICE", flag="--voice", kind="text"),
+    "speech.rate_wpm": _Setting(
+        variable="EDGEAGENT_RATE_WPM", flag="--rate", kind="integer", low=80, high=450, what="from 80 to 450"
+    ),
+    "speech.pitch": _Setting(
+        variable="EDGEAGENT_PITCH", flag="--pitch", kind="integer", low=0, high=100, what="from 0 to 100"
+    ),
+    "speech.volume": _Setting(
+        variable="EDGEAGENT_VOLUME", flag="--volume", kind="integer", low=0, high=200, what="from 0 to 200"
+    ),
 }
-_TABLES: Final = ("engine",)
+_TABLES: Final = ("engine", "audio", "speech")
 _WORDS: Final = {"true": True, "false": False, "1": True, "0": False}
 _KINDS: Final = {
     "boolean": "true or false",
@@ -146,9 +169,12 @@ def load_config(
         flag = (flags or {}).get(name)
         if flag is not None:
             values[name] = _checked(setting, flag, setting.flag or name, Path())
-    engine = {name.partition(".")[2]: value for name, value in values.items() if name.startswith("engine.")}
+    tables: dict[str, Any] = {
+        table: {name.partition(".")[2]: value for name, value in values.items() if name.startswith(f"{table}.")}
+        for table in _TABLES
+    }
     top = {name: value for name, value in values.items() if "." not in name}
-    return Config(**top, engine=engine, given=frozenset(values))
+    return Config(**top, **tables, given=frozenset(values))
 
 
 def _users_file() -> Path | None:

@@ -19,8 +19,7 @@ class SpokenWord:
 class HeardText:
     """The words of one utterance, in the order in which they are spoken. Any thread."""
 
-    def __init__(self, source: str = "") -> None:
-        self.source = source
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._words: list[SpokenWord] = []
 
@@ -29,14 +28,12 @@ class HeardText:
         with self._lock:
             self._words.extend(words)
 
-    def until(self, heard_s: float) -> str:
-        """The source as far as it was heard: a word counts when more than half of it has sounded.
+    def end(self, heard_s: float) -> int:
+        """The offset in the source up to which it was heard: a word counts when more than half of it has sounded.
 
         Args:
             heard_s: Seconds of the utterance that have left the loudspeaker.
         """
         with self._lock:
-            halves = [(word.at_s + word.until_s) / 2 for word in self._words]
-            count = bisect.bisect_left(halves, heard_s)
-            end = self._words[count - 1].end if count else 0
-        return self.source[:end].rstrip()
+            count = bisect.bisect_left(self._words, heard_s, key=lambda word: (word.at_s + word.until_s) / 2)
+            return self._words[count - 1].end if count else 0

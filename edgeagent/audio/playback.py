@@ -194,7 +194,7 @@ class Playback:
 
     def _starve(self, at: int) -> None:
         """The queue is empty: either all is said, or the mouth is too slow."""
-        if self._marks and not self._silent:
+        if self._marks:
             utterance = self._marks[-1][1]
             if utterance is not None and not utterance.complete and not utterance.dropped:
                 utterance.starved += 1

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent import __version__
-from edgeagent.cli import ask, chat, doctor, replay
+from edgeagent.cli import ask, chat, doctor, replay, say
 
 _EPILOG: Final = """\
 [bold]Examples[/]
@@ -19,6 +19,8 @@ _EPILOG: Final = """\
 [cyan]edgeagent chat --app examples/my_robot.py[/]  your own robot
 
 [cyan]edgeagent doctor[/]  what this machine has, and how fast the model is on it
+
+[cyan]edgeagent say "I am back at the dock"[/]  aloud
 
 [cyan]edgeagent replay audit.jsonl[/]  what a robot did, turn by turn
 """
@@ -36,6 +38,7 @@ commands = typer.Typer(
 commands.command("chat", epilog=chat.EPILOG)(chat.chat)
 commands.command("ask", epilog=ask.EPILOG)(ask.ask)
 commands.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
+commands.command("say", epilog=say.EPILOG)(say.say)
 commands.command("replay", epilog=replay.EPILOG)(replay.replay)
 
 

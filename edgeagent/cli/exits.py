@@ -11,12 +11,13 @@ from typing import Final
 import typer
 
 from edgeagent.cli import streams
-from edgeagent.errors import ConfigError, EdgeAgentError, ModelError, ToolDefinitionError
+from edgeagent.errors import AudioError, ConfigError, EdgeAgentError, ModelError, ToolDefinitionError
 
 OK: Final = 0
 FAILED: Final = 1
 USAGE: Final = 2
 MODEL: Final = 3
+AUDIO: Final = 4
 BROKEN_PIPE: Final = 128 + signal.SIGPIPE
 TERMINATION: Final = (signal.SIGTERM, signal.SIGHUP)
 
@@ -28,6 +29,8 @@ def code_of(error: BaseException) -> int:
             return USAGE
         case ModelError():
             return MODEL
+        case AudioError():
+            return AUDIO
         case EdgeAgentError():
             return FAILED
         case _:

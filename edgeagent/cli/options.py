@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -70,8 +71,12 @@ def settings(
     audit: Path | None = None,
     speed: float | None = None,
     seed: int | None = None,
+    also: Mapping[str, object] | None = None,
 ) -> Config:
     """The settings of a command: its options over the environment over the file.
+
+    Args:
+        also: Settings of tables, such as ``{"speech.voice": "en"}``.
 
     Raises:
         ConfigError: One of them is wrong.
@@ -85,5 +90,6 @@ def settings(
         "audit": audit,
         "speed": speed,
         "seed": seed,
+        **(also or {}),
     }
     return load_config(file, flags=flags)

@@ -53,13 +53,17 @@ class Pulse:
         self.environment.pop("PULSE_SERVER", None)
         self._echo = echo
         self._children: list[subprocess.Popen[bytes]] = []
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def start(self) -> None:
         """Starts it; after ``kill`` again."""
         run = self.folder / "run"
         shutil.rmtree(run, ignore_errors=True)
-        run.mkdir(mode=0o700)
+        run.mkdir(mode=0o700, exist_ok=True)
         modules = ["module-native-protocol-unix"]
         modules += [f"module-null-sink sink_name={name} {SINK}" for name in ("speaker", "room")]
         modules += ["module-remap-source source_name=mic master=room.monitor"]
@@ -68,9 +72,8 @@ class Pulse:
         self._child(*SERVER, *[part for module in modules for part in ("-L", module)])
         end_s = time.monotonic() + LIMIT_S
         while self.control("info").returncode:
-            if time.monotonic() > end_s:
-                raise TimeoutError("pulseaudio does not start")
-            self._children[0].poll()
+            if time.monotonic() > end_s or self._children[0].poll() is not None:
+                raise TimeoutError(f"pulseaudio does not start: {(self.folder / 'log').read_text()}")
         self.control("set-default-sink", "speaker")
         self.control("set-default-source", "mic")
         for sink in ("speaker", "room"):  # without a stream that is in a hurry a null sink works two seconds ahead
@@ -105,8 +108,7 @@ class Pulse:
         self.close()
 
     def _child(self, *argv: str, stdout: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-        child = subprocess.Popen(
-            argv, env=self.environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.DEVNULL
-        )
+        with (self.folder / "log").open("ab") as log:
+            child = subprocess.Popen(argv, env=self.environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=log)
         self._children.append(child)
         return child

@@ -1,5 +1,7 @@
 """Where a streaming reply is cut, as tables of examples, and what holds for any text and any deltas."""
 
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
 import re
 import time
 

@@ -1,5 +1,7 @@
 """What a reply sounds like, as tables of examples, and what holds for any text."""
 
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
 import time
 import unicodedata
 
@@ -205,6 +207,7 @@ ABBREVIATIONS = [
     ("the U.S. army", "the US army"),
     ("J. Smith", "J Smith"),
     ("St. Mary", "Saint Mary"),
+    ("a Pi w/ 8 GB, w/o fan", "a Pi with eight gigabytes, without fan"),
 ]
 NAMES = [
     ("USB and LED", "USB and LED"),
@@ -379,10 +382,10 @@ def test_any_text_can_be_spoken_in_another_language(source: str) -> None:
     "unit",
     [
         "It is 21 °C, and **2.5 m** away. ", "7", "7,", "1.", "a", "A", "a.", "-", "_", "*", "**a", "`", "``` ",
-        "```\n",
-        "[", "](", "](a", "][", "<", "<a ", "&a", "#", "# ", "|", "|\n", "- ", "1. ", "\n", " ", ">", "\\", "/a", "/",
-        ".",        "@", "a@", "www.", "http://", "$1", "½", "²", "<think>", "</think>", "a-", "1-", "1/", "1:", ":)", "\u0300",
-        "😀",        "a\u0300", "->", "1x", "\0", "(", "é-1", "A.", "e.g.", "~", "~/", "+1 ", "0 ", "12 34 ",
+        "```\n", "[", "](", "](a", "][", "<", "<a ", "&a", "#", "# ", "|", "|\n", "- ", "1. ", "\n", " ", ">", "\\",
+        "/a", "/", ".", "@", "a@", "www.", "http://", "$1", "½", "²", "<think>", "</think>", "a-", "1-", "1/", "1:",
+        ":)", "\u0300", "😀", "a\u0300", "->", "1x", "\0", "(", "é-1", "A.", "e.g.", "~", "~/", "+1 ", "0 ", "12 34 ",
+        "<!--", "``````", "a/", "1,234", "Nov 1", "a_", "aB", "a(", '"', "'", "$", "1 m/s", "x ", "  ", "0-", "1st",
     ],
 )  # fmt: skip
 def test_time_grows_with_the_length_only(unit: str) -> None:

@@ -1,5 +1,7 @@
 """Abbreviations written with points: what they stand for, and whether a sentence can end at one."""
 
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
 from __future__ import annotations
 
 import re
@@ -128,6 +130,7 @@ _GOES_ON: Final = r"(?:\.(?=\s+[a-z0-9]|[,;:)?!])|(?=\.))"
 """The point is taken in where it can't end the sentence too."""
 
 WORD_RULES: Final = (
+    Rule(re.compile(r"w/o?(?= )"), lambda found: "without" if found[0][-1] == "o" else "with"),
     Rule(re.compile(rf"({_names(NUMBERED)})\.(?= ?[0-9])", re.IGNORECASE), _numbered),
     Rule(re.compile(rf"({_names(INSIDE)})\.(?![^\W_])", re.IGNORECASE), _inside),
     Rule(re.compile(r"(St)\.(?= [A-Z])"), _either),

@@ -1,5 +1,7 @@
 """What each character is to a voice: a letter, a digit, a symbol with a name, or nothing. One character for one."""
 
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
 from __future__ import annotations
 
 import re
@@ -17,9 +19,12 @@ SUPERSCRIPTS: Final = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 FRACTIONS: Final = "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 NARROW: Final = "\u00a0"
 """Any space that joins the groups of a number."""
-_JOINING: Final = "\u00a0\u2007\u2009\u202f"
-_BULLETS: Final = "●○▪▫■□◦‣⁃∙•"
-_ALIKE: Final = dict(zip("’‘ʼ‐‑∗∼∕⁄", "'''--*~//", strict=True))
+_ALIKE: Final = (
+    dict.fromkeys("\u00a0\u2007\u2009\u202f", NARROW)
+    | dict.fromkeys("●○▪▫■□◦‣⁃∙•", "•")
+    | dict(zip("’‘ʼ‐‑∗∼∕⁄ℹ", "'''--*~// ", strict=True))
+)
+"""Characters that are read as another one."""
 _SYMBOLS: Final = "°№℃℉+<=>^`|~±×÷¬−√∞≈≠≡≤≥→←↔⇒$€£¥₹¢"
 _SELECTORS: Final = "\u20e3" + "".join(map(chr, range(0xFE00, 0xFE10)))
 
@@ -50,10 +55,6 @@ class _Table(dict[int, str]):
 
 
 def _said(char: str) -> str:
-    if char in _JOINING:
-        return NARROW
-    if char in _BULLETS:
-        return "•"
     if char in _ALIKE:
         return _ALIKE[char]
     category = unicodedata.category(char)
@@ -79,7 +80,7 @@ def _said(char: str) -> str:
         case "Nl":
             return " "
         case "Lu" | "Ll" | "Lt" | "Lm" | "Lo":
-            return " " if char == "ℹ" else char
+            return char
         case _ if category[0] == "P":
             return char
         case _:
@@ -94,8 +95,8 @@ _CRLF: Final = re.compile("\r(?=\n)")
 def plain(text: str) -> str:
     """The text with every character replaced by what it is to a voice, of the same length.
 
-    Digits become ASCII, apostrophes, hyphens, spaces and line ends one kind each; emoji, and symbols without a name, become spaces; what is
-    not seen, and half surrogates, become DROP.
+    Digits become ASCII; apostrophes, hyphens, spaces and line ends become one kind each; emoji, and symbols without a
+    name, become spaces; what is not seen, and half surrogates, become DROP.
     """
     text = _KEYCAP.sub(lambda found: DROP * len(found[0]), text)
     return _CRLF.sub(DROP, text).translate(_TABLE)

@@ -1,5 +1,7 @@
 """Dates, years and decades in words."""
 
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
 from __future__ import annotations
 
 import datetime as dt

@@ -34,7 +34,7 @@ def _stop(found: Match) -> str:
 
 
 def _stop_last(found: Match) -> str:
-    return found[0][:-1] + STOP
+    return found[0][:-1] + STOP if found[0][-1] == "\n" else found[0]
 
 
 def _keep_group(found: Match) -> str:
@@ -85,7 +85,7 @@ _STEPS: Final[tuple[tuple[re.Pattern[str], Callable[[Match], str]], ...]] = tupl
         # Their beginnings, then their ends: of headings and list items that do not go on, of rows and paragraphs.
         (rf"^(?:[ \t]*+(?:>(?![0-9=])|{_ATX}|{_ITEM}))++[ \t]*+(?:\[[ xX]\](?=[ \t]))?", _prefix),
         (rf"^{STOP}[^\n]*+\n(?![ \t])", _stop_last),
-        (r"\|[^\n]*+\n", _stop_last),
+        (r"\|[^\n]*+\n?", _stop_last),
         (r"\n(?=[ \t\0]*+\n)", _stop),
         (r"(?<=[ \t])#++[ \t]*+$", _drop),
         # In the line.

@@ -4,6 +4,8 @@ Reads from left to right; at each place the first rule that fits says its words.
 `unicode_rbnf` gives the number words, from rules of the CLDR that come with it.
 """
 
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
 from __future__ import annotations
 
 import re

@@ -5,6 +5,8 @@ for what follows. `sentence-stream` is not used, because it drops white space an
 and because it waits for a whole sentence. Not thread-safe; one object a reply.
 """
 
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
 from __future__ import annotations
 
 import re
@@ -60,7 +62,7 @@ class SentenceStream:
     """
 
     def __init__(self, *, first_clause_chars: int | None = FIRST_CLAUSE_CHARS) -> None:
-        """``first_clause_chars`` is the least length of a first clause that leaves early; None: whole sentences only."""
+        """``first_clause_chars`` is the least length of a first clause that leaves early; None: sentences only."""
         self._first_clause_chars = first_clause_chars
         self._text = ""  # what has not left
         self._start = 0  # its offset in the reply

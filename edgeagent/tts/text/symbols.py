@@ -1,5 +1,7 @@
 """Symbols and punctuation: which are words, which are pauses, which are nothing."""
 
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
 from __future__ import annotations
 
 import re

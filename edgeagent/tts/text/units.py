@@ -1,5 +1,7 @@
 """Amounts: numbers with a sign, a currency, a scale or a unit, and ranges of them."""
 
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
 from __future__ import annotations
 
 import re
@@ -18,8 +20,9 @@ _PREFIXED: Final = """
     µA microamp, mA milliamp, A amp, Ah amp hour, mAh milliamp hour, mW milliwatt, W watt, kW kilowatt, MW megawatt,
     Wh watt hour, mWh milliwatt hour, kWh kilowatt hour, MWh megawatt hour, Ω ohm, Ω ohm, kΩ kiloohm, MΩ megaohm,
     µF microfarad, nF nanofarad, pF picofarad, J joule, kJ kilojoule, cal calorie, kcal kilocalorie, B byte,
-    kB kilobyte, KB kilobyte, MB megabyte, GB gigabyte, TB terabyte, KiB kibibyte, MiB mebibyte, GiB gibibyte, kbit kilobit,
-    Mbit megabit, Gbit gigabit, Pa pascal, hPa hectopascal, kPa kilopascal, bar bar, mbar millibar, N newton,
+    kB kilobyte, KB kilobyte, MB megabyte, GB gigabyte, TB terabyte, KiB kibibyte, MiB mebibyte, GiB gibibyte,
+    kbit kilobit, Mbit megabit, Gbit gigabit, Pa pascal, hPa hectopascal, kPa kilopascal, bar bar, mbar millibar,
+    N newton,
     kN kilonewton, Nm newton meter, l liter, L liter, ml milliliter, mL milliliter, cl centiliter, dl deciliter,
     dB decibel, rad radian, deg degree, px pixel, ° degree, º degree
 """

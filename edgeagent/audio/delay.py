@@ -1,0 +1,247 @@
+"""How late the loudspeaker's sound is in the microphone: from the robot's own speech, or from a sweep.
+
+Generalised cross-correlation with phase transform (Knapp and Carter, 1976): only the phases count, so that the sharp
+peak of a delay stands out of speech, whose ordinary correlation is broad. Knows nothing of devices or of the canceller;
+one thread at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeagent.audio.types import Samples
+
+EARLIEST_S: Final = -0.25
+"""A sound system may think that its latency is longer than it is."""
+LATEST_S: Final = 1.5
+SEGMENT_S: Final = 1.0
+"""Of the microphone, for one look."""
+SURE: Final = 9.0
+"""Standard deviations of the correlation by which a peak must stand out; of 14,000 lags of noise, the highest is at 4.5."""
+
+_BAND_HZ: Final = (250, 3_800)
+"""What small loudspeakers play and voices have."""
+_KEEP_HZ: Final = 4_000
+_FLOOR: Final = 1e-6
+"""Of the strongest bin's power: what is weaker than -60 dB is noise of the computation and doesn't count as a phase."""
+_SIDE_S: Final = 0.020
+"""Around a peak, reverberation belongs to it."""
+_SAME_S: Final = 0.003
+"""Two looks that differ by less saw the same delay."""
+_FADE: Final = 0.7
+"""Weight of the sum of the looks so far beside a new one."""
+_AUDIBLE: Final = 1e-4
+"""RMS, -80 dBFS, under which there is nothing to look for."""
+
+SWEEP_S: Final = 0.6
+_SWEEP_HZ: Final = (350.0, 5_000.0)
+_SWEEP_AMPLITUDE: Final = 0.1
+_SWEEP_FADE_S: Final = 0.06
+_RESPONSE_S: Final = 0.35
+"""Of the room, as far as it is told from noise."""
+_BEFORE_S: Final = 0.005
+
+Signal = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """A delay that was looked for."""
+
+    delay_s: float
+    confidence: float
+    """Standard deviations by which the peak stands out; from ``SURE`` on it is one."""
+
+    @property
+    def sure(self) -> bool:
+        return self.confidence >= SURE
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """What a sweep found."""
+
+    delay_s: float
+    """From the first sample that was played to its arrival in the recording."""
+    gain_db: float
+    """Echo over what was played, as samples; minus infinity if there is none."""
+    confidence: float
+    """As ``Delay.confidence``."""
+
+    @property
+    def found(self) -> bool:
+        return self.confidence >= SURE
+
+
+class DelayEstimator:
+    """Looks at a second of the microphone at a time, and believes what several looks say.
+
+    Args:
+        rate_hz: Of both ends.
+        earliest_s, latest_s: Which delays are looked for.
+
+    Attributes:
+        near_samples: Length of the microphone's part of a look.
+        before, after: How much more of the far end it takes, in samples.
+    """
+
+    def __init__(self, rate_hz: int, *, earliest_s: float = EARLIEST_S, latest_s: float = LATEST_S) -> None:
+        self.near_samples = round(SEGMENT_S * rate_hz)
+        self.before = round(latest_s * rate_hz)
+        self.after = round(-earliest_s * rate_hz)
+        self._correlation = _Correlation(self.near_samples + self.before + self.after, rate_hz)
+        self._rate_hz = rate_hz
+        self._sum: Signal | None = None
+        self._last: tuple[Delay, Signal] | None = None
+
+    def forget(self) -> None:
+        """The delay may be another from now on."""
+        self._sum = self._last = None
+
+    def look(self, near: Samples, far: Samples) -> Delay | None:
+        """One more look.
+
+        Args:
+            near: ``near_samples`` of the microphone.
+            far: Of the loudspeaker, from ``before`` samples before the first of ``near`` to ``after`` samples after
+                its last.
+
+        Returns:
+            What all looks say together; None if there was nothing to hear.
+        """
+        if min(_mean_square(far), _mean_square(near)) < _AUDIBLE**2:
+            return None
+        made = self._correlation.of(near, far, self.before + self.after)
+        now = self._delay(made)
+        last, self._last = self._last, (now, made)
+        summed = made if self._sum is None else _FADE * self._sum + made
+        best = self._delay(summed)
+        # it has changed twice to the same, and the sum still remembers what was before
+        if last is not None and now.sure and last[0].sure and abs(now.delay_s - last[0].delay_s) <= _SAME_S:
+            if abs(now.delay_s - best.delay_s) > _SAME_S:
+                summed = _FADE * last[1] + made
+                best = self._delay(summed)
+        self._sum = summed
+        return best
+
+    def _delay(self, correlation: Signal) -> Delay:
+        at, confidence = self._correlation.peak(correlation)
+        return Delay((self.before - at) / self._rate_hz, confidence)
+
+
+class _Correlation:
+    """Of two signals that are together at most so long, in the band where there is speech."""
+
+    def __init__(self, samples: int, rate_hz: int) -> None:
+        self._size, self._keep = _sizes(samples, rate_hz)
+        self._step = self._size / (2 * self._keep)
+        self._side = math.ceil(_SIDE_S * rate_hz / self._step)
+        bins = np.arange(self._keep + 1) * rate_hz / self._size
+        self._band = (bins >= _BAND_HZ[0]) & (bins <= _BAND_HZ[1])
+
+    def of(self, later: Samples, earlier: Samples, lags: int) -> Signal:
+        """How well ``later[i]`` fits ``earlier[i + lag]``, for lags from 0 on, in steps of a few samples."""
+        cross = np.conj(self._spectrum(later)) * self._spectrum(earlier)
+        size = np.abs(cross)
+        cross /= np.maximum(size, size.max(initial=0.0) * _FLOOR + np.finfo(np.float64).tiny)
+        made = np.fft.irfft(cross, 2 * self._keep)
+        return np.asarray(made[: math.floor(lags / self._step) + 1])
+
+    def peak(self, correlation: Signal) -> tuple[float, float]:
+        """Lag of the highest point, in samples, and by how many standard deviations of the rest it stands out.
+
+        Negative ones count, as from a loudspeaker whose wires are exchanged.
+        """
+        heights = np.abs(correlation)
+        at = int(np.argmax(heights))
+        rest = np.concatenate((correlation[: max(at - self._side, 0)], correlation[at + self._side + 1 :]))
+        noise = math.sqrt(_mean_square(rest)) if len(rest) else 0.0
+        confidence = float(heights[at]) / noise if noise > 0 else 0.0
+        return (at + _vertex(heights, at)) * self._step, confidence
+
+    def _spectrum(self, samples: Samples) -> Any:
+        spectrum = np.fft.rfft(samples.astype(np.float64), self._size)[: self._keep + 1]
+        return spectrum * self._band
+
+
+def sweep(rate_hz: int) -> Samples:
+    """A short rising tone, by which a person hears that it is measured.
+
+    Its frequency grows exponentially (Farina, 2000), so that each octave has the same time.
+
+    Returns:
+        0.6 s at -23 dBFS with soft ends.
+    """
+    low, high = _SWEEP_HZ[0], min(_SWEEP_HZ[1], 0.4 * rate_hz)
+    at_s = np.arange(round(SWEEP_S * rate_hz)) / rate_hz
+    growth = math.log(high / low) / SWEEP_S
+    made = _SWEEP_AMPLITUDE * np.sin(2 * math.pi * low / growth * np.expm1(growth * at_s))
+    ramp = np.sin(np.linspace(0, math.pi / 2, round(_SWEEP_FADE_S * rate_hz))) ** 2
+    made[: len(ramp)] *= ramp
+    made[-len(ramp) :] *= ramp[::-1]
+    return made.astype(np.float32)
+
+
+def measure(recording: Samples, played: Samples, rate_hz: int) -> Echo:
+    """Finds in a recording what was played.
+
+    Args:
+        recording: Of the microphone, from the time on at which the first sample was to leave the loudspeaker; as long
+            as what was played and the longest delay.
+        played: Such as ``sweep``.
+        rate_hz: Of both.
+    """
+    nothing = Echo(0.0, -math.inf, 0.0)
+    lags = len(recording) - len(played)
+    if lags <= 0 or not np.any(recording) or not np.any(played):
+        return nothing
+    correlation = _Correlation(len(recording) + len(played), rate_hz)
+    lag, confidence = correlation.peak(correlation.of(played, recording, lags))
+    return Echo(lag / rate_hz, _gain_db(recording, played, lag, rate_hz), confidence)
+
+
+def _gain_db(recording: Samples, played: Samples, lag: float, rate_hz: int) -> float:
+    """Level of the echo over what was played: of that part of the recording which a room's response explains."""
+    size = len(recording) + len(played)
+    spectrum = np.fft.rfft(played.astype(np.float64), size)
+    power = np.square(np.abs(spectrum))
+    divided = np.fft.rfft(recording.astype(np.float64), size) * np.conj(spectrum) / (power + power.max() * _FLOOR)
+    response = np.fft.irfft(divided, size)
+    first = max(round(lag - _BEFORE_S * rate_hz), 0)
+    response[:first] = 0.0
+    response[first + round(_RESPONSE_S * rate_hz) :] = 0.0
+    echo = np.fft.irfft(np.fft.rfft(response) * spectrum, size)
+    energy = float(np.sum(np.square(echo)))
+    whole = float(np.sum(np.square(played, dtype=np.float64)))
+    return 10 * math.log10(energy / whole) if energy > 0 else -math.inf
+
+
+def _vertex(heights: Signal, at: int) -> float:
+    """Where the top is between the points beside the highest one: of a parabola through three."""
+    if not 0 < at < len(heights) - 1:
+        return 0.0
+    left, top, right = heights[at - 1 : at + 2]
+    curve = left - 2 * top + right
+    return float(0.5 * (left - right) / curve) if curve < 0 else 0.0
+
+
+def _sizes(samples: int, rate_hz: int) -> tuple[int, int]:
+    """A length for the transform without large factors, and how many of its bins hold up to 4 kHz."""
+    keep_hz = min(_KEEP_HZ, rate_hz // 2)
+    unit = rate_hz // math.gcd(rate_hz, 2 * keep_hz) * 2  # so that the band is a whole number of bins
+    best = size = 1 << math.ceil(math.log2(samples / unit)) if samples > unit else 1
+    for threes in (1, 3, 9, 5, 15, 45, 25, 75):
+        size = threes
+        while size * unit < samples:
+            size *= 2
+        best = min(best, size)
+    return best * unit, best * unit * keep_hz // rate_hz
+
+
+def _mean_square(samples: NDArray[Any]) -> float:
+    return float(np.mean(np.square(samples, dtype=np.float64)))

@@ -1,0 +1,133 @@
+"""Speaks what was typed, or what comes through a pipe as it comes. Runs on the main thread."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from edgeagent.audio.playback import Playback
+from edgeagent.audio.portaudio import LATENCY_S, PortAudioDevice
+from edgeagent.audio.wav import WavWriter
+from edgeagent.cli import streams, text
+from edgeagent.config import Config
+from edgeagent.errors import AudioError, ConfigError
+from edgeagent.tts.mouth import Mouth, Speech
+from edgeagent.tts.text.normalise import speakable
+from edgeagent.tts.text.sentences import SentenceStream
+from edgeagent.tts.types import Speaker
+from edgeagent.tts.voices import speaker
+
+_READ_BYTES: Final = 4096
+_TOLD_EVERY_S: Final = 1.0
+
+
+def say(config: Config, said: str | None, *, verbose: bool) -> None:
+    """Says a text, or all of stdin.
+
+    Raises:
+        AudioError: The loudspeaker or the voice can't be used, or the file can't be written.
+        ConfigError: There is nothing to say.
+    """
+    if said is not None and not said.strip():
+        raise ConfigError('the text is empty; say something, such as: edgeagent say "hello"')
+    pieces = _stdin() if said is None else iter([text.whole(said)])
+    output = config.audio.get("output")
+    voice = speaker(**config.speech)
+    try:
+        if output is not None and (output == "-" or str(output).endswith(".wav")):
+            _into_file(voice, pieces, str(output), verbose=verbose)
+        else:
+            _aloud(voice, pieces, config, verbose=verbose)
+    finally:
+        voice.close()
+
+
+def list_voices(language: str) -> None:
+    """A line for each voice of espeak-ng.
+
+    Raises:
+        AudioError: There is none of that language.
+    """
+    from edgeagent.tts.espeak import voices
+
+    found = voices(None if language == "all" else language)
+    if not found:
+        raise AudioError(f"espeak-ng has no voice for {language!r}; --voices all lists them")
+    for voice in found:
+        streams.answer(f"{voice.languages[0] if voice.languages else voice.identifier:<20} {voice.name}")
+
+
+def _aloud(voice: Speaker, pieces: Iterator[str], config: Config, *, verbose: bool) -> None:
+    device = PortAudioDevice(
+        output=config.audio.get("output"),
+        ends=("output",),
+        latency_s=config.audio.get("latency_ms", LATENCY_S * 1000) / 1000,
+        on_state=lambda state, told: streams.warn(told),
+    )
+    playback = Playback(device.output_rate_hz or 48_000)
+    device.start(fill=playback.fill)
+    began_s = time.monotonic()
+    try:
+        with Mouth(voice, playback) as mouth:
+            speech = mouth.begin()
+            for piece in pieces:
+                speech.feed(piece)
+            speech.end()
+            _wait(speech, device.latency_s)
+            if speech.error is not None:
+                raise speech.error
+    finally:
+        device.stop()
+    if verbose and speech.first_sound_s is not None:
+        under = device.xruns.under + speech.utterance.starved
+        first_ms = (speech.first_sound_s - began_s) * 1000
+        streams.tell(f"{device.name}: first sound made after {first_ms:.0f} ms, {under} under-runs", "dim")
+
+
+def _wait(speech: Speech, latency_s: float) -> None:
+    """Until the last sample has left the loudspeaker."""
+    pause = threading.Event()
+    while not speech.utterance.ended and speech.error is None:
+        pause.wait(max(min(speech.utterance.queued_s, 0.2), 0.02))
+    pause.wait(latency_s)
+
+
+def _into_file(voice: Speaker, pieces: Iterator[str], output: str, *, verbose: bool) -> None:
+    target = sys.stdout.buffer if output == "-" else Path(output)
+    began_s = told_s = time.monotonic()
+    seconds = 0.0
+    with WavWriter(target, voice.rate_hz) as writer:
+        for sentence in _sentences(pieces):
+            for chunk in voice.speak(sentence, threading.Event()):
+                writer.write(chunk.samples)
+                seconds += len(chunk.samples) / chunk.rate_hz
+            if sys.stderr.isatty() and time.monotonic() - told_s > _TOLD_EVERY_S:
+                told_s = time.monotonic()
+                streams.tell(f"{seconds:,.0f} s of speech so far", "dim")
+    if verbose:
+        streams.tell(f"{output}: {seconds:.1f} s of speech in {time.monotonic() - began_s:.2f} s", "dim")
+
+
+def _sentences(pieces: Iterator[str]) -> Iterator[str]:
+    stream = SentenceStream(first_clause_chars=None)
+    for piece in pieces:
+        for sentence in stream.feed(piece):
+            yield speakable(sentence.text).text
+    for sentence in stream.end():
+        yield speakable(sentence.text).text
+
+
+def _stdin() -> Iterator[str]:
+    """Text from a pipe as it comes; what is not UTF-8 is replaced."""
+    if sys.stdin.isatty():
+        raise ConfigError('there is nothing to say: edgeagent say "hello", or a pipe into it')
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    while data := os.read(sys.stdin.fileno(), _READ_BYTES):
+        yield decoder.decode(data)
+    yield decoder.decode(b"", final=True)

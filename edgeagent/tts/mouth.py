@@ -1,0 +1,215 @@
+"""The mouth: text that streams in becomes sound that is ahead of the playback by a bounded time, and it is known which
+words of it were heard.
+
+One thread of its own synthesises; ``feed`` and ``stop`` may be called from any. Knows nothing of agents.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Final, Self
+
+import numpy as np
+
+from edgeagent.audio.heard import HeardText, SpokenWord
+from edgeagent.audio.playback import Playback, Utterance
+from edgeagent.audio.resample import Resampler
+from edgeagent.errors import AudioError, SpeechError
+from edgeagent.tts.text.normalise import speakable
+from edgeagent.tts.text.sentences import Piece, SentenceStream
+from edgeagent.tts.types import Speaker, WordTime
+
+logger = logging.getLogger(__name__)
+
+AHEAD_S: Final = 2.0
+"""Synthesised before it is played; more would only be thrown away when somebody interrupts."""
+_POLL_S: Final = 0.02
+_JOIN_S: Final = 5.0
+
+
+class Speech:
+    """One reply as it is spoken, fed with text until ``end``. Made by ``Mouth.begin``."""
+
+    def __init__(self, mouth: Mouth, utterance: Utterance) -> None:
+        self.utterance = utterance
+        self.error: AudioError | None = None
+        """Why it was not spoken to its end, if the voice failed."""
+        self.stopped = threading.Event()
+        self.first_sound_s: float | None = None
+        """Monotonic time at which its first samples were queued."""
+        self._mouth = mouth
+        self._lock = threading.Lock()
+        self._sentences = SentenceStream()
+        self._source: list[str] = []
+        self._words = HeardText()
+        self._spoken_s = 0.0
+        self._pending: SpokenWord | None = None
+        self._resampler = Resampler(mouth.speaker.rate_hz, utterance.rate_hz)
+
+    def feed(self, delta: str) -> None:
+        """The next piece of the text, however it was split."""
+        with self._lock:
+            self._source.append(delta)
+            pieces = self._sentences.feed(delta)
+        self._mouth.queue(self, pieces)
+
+    def end(self) -> None:
+        """Nothing more will be fed."""
+        with self._lock:
+            pieces = self._sentences.end()
+        self._mouth.queue(self, pieces)
+        self._mouth.queue(self, [None])
+
+    def stop(self) -> None:
+        """Ends its synthesis, in the middle of a word if need be; ``Mouth.flush`` also what waits to be played."""
+        self.stopped.set()
+
+    @property
+    def text(self) -> str:
+        """All that was fed."""
+        with self._lock:
+            return "".join(self._source)
+
+    def heard(self, now_s: float) -> str:
+        """The text as far as it was heard, to the word.
+
+        Args:
+            now_s: The clock of the device that plays it.
+        """
+        if self.utterance.complete and not self.utterance.dropped and self.utterance.ended:
+            played_s = self._mouth.playback.heard_s(self.utterance, now_s)
+            if played_s >= self.utterance.handed_s:
+                return self.text
+        return self.heard_until(self._mouth.playback.heard_s(self.utterance, now_s))
+
+    def heard_until(self, position_s: float) -> str:
+        """The text that was spoken in its first seconds."""
+        return self.text[: self._words.end(position_s)].rstrip()
+
+    # --- the mouth's thread -----------------------------------------------------------------------------------------
+
+    def say(self, piece: Piece) -> None:
+        """Synthesises one piece."""
+        made = speakable(piece.text)
+        speaker, playback = self._mouth.speaker, self._mouth.playback
+        before_s, samples = self._spoken_s, 0
+        if not made.text.strip():
+            return
+        for chunk in speaker.speak(made.text, self.stopped):
+            for word in chunk.words:
+                self._add(word, piece.start + made.heard(word.end), before_s)
+            playback.write(self.utterance, self._resampler.process(chunk.samples))
+            self.first_sound_s = self.first_sound_s or time.monotonic()
+            samples += len(chunk.samples)
+            self._spoken_s = before_s + samples / chunk.rate_hz
+            if not self._wait_for_room():
+                return
+        self._settle(piece.end)
+
+    def finish(self) -> None:
+        """All pieces were said, or it was stopped."""
+        if self.stopped.is_set():
+            self._settle(self._pending.end if self._pending is not None else 0)
+        else:
+            rest = self._resampler.process(np.zeros(0, np.float32), last=True)
+            self._mouth.playback.write(self.utterance, rest)
+        self._mouth.playback.finish(self.utterance)
+
+    def _wait_for_room(self) -> bool:
+        """Until little enough waits to be played; False when it was stopped."""
+        while (surplus_s := self.utterance.queued_s - AHEAD_S) > 0 or self._mouth.playback.held:
+            if self.stopped.wait(max(min(surplus_s, 0.5), _POLL_S)):
+                return False
+        return not self.stopped.is_set()
+
+    def _add(self, word: WordTime, source_end: int, before_s: float) -> None:
+        at_s = before_s + word.at_s
+        if self._pending is not None:
+            self._words.add(SpokenWord(self._pending.end, self._pending.at_s, at_s))
+        self._pending = SpokenWord(source_end, at_s, at_s)
+
+    def _settle(self, piece_end: int) -> None:
+        """The last word of a piece ends with it, punctuation and what follows included."""
+        if self._pending is not None:
+            self._words.add(SpokenWord(piece_end, self._pending.at_s, self._spoken_s))
+            self._pending = None
+
+
+class Mouth:
+    """A voice and a loudspeaker. A context manager.
+
+    Args:
+        speaker: The voice.
+        playback: What it writes to; the voice's rate need not be that of the loudspeaker.
+    """
+
+    def __init__(self, speaker: Speaker, playback: Playback) -> None:
+        self.speaker = speaker
+        self.playback = playback
+        self._queue: SimpleQueue[tuple[Speech, Piece | None] | None] = SimpleQueue()
+        self._speeches: list[Speech] = []
+        self._thread = threading.Thread(target=self._run, name="mouth", daemon=True)
+        self._thread.start()
+
+    def begin(self) -> Speech:
+        """A new reply, spoken after those before it."""
+        speech = Speech(self, self.playback.begin())
+        self._speeches = [*(known for known in self._speeches if not known.utterance.complete), speech]
+        return speech
+
+    def say(self, text: str) -> Speech:
+        """A whole reply."""
+        speech = self.begin()
+        speech.feed(text)
+        speech.end()
+        return speech
+
+    def flush(self) -> None:
+        """Silence within a block of the device, and nothing of what was queued is said."""
+        for speech in self._speeches:
+            speech.stop()
+        self.playback.flush()
+
+    def close(self) -> None:
+        """Ends what is said. Safe to call again; the voice stays open."""
+        self.flush()
+        self._queue.put(None)
+        if self._thread is not threading.current_thread():
+            self._thread.join(_JOIN_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def queue(self, speech: Speech, pieces: Sequence[Piece | None]) -> None:
+        """Has pieces synthesised; None ends a speech."""
+        for piece in pieces:
+            self._queue.put((speech, piece))
+
+    def _run(self) -> None:
+        while (item := self._queue.get()) is not None:
+            speech, piece = item
+            if piece is None:
+                speech.finish()
+                continue
+            if speech.stopped.is_set():
+                continue
+            try:
+                speech.say(piece)
+            except AudioError as error:
+                logger.error("%s", error)
+                speech.error = error
+                speech.stop()
+            except Exception as error:  # a voice's; the mouth goes on with the next speech
+                logger.exception("the voice failed")
+                speech.error = SpeechError(f"the voice {self.speaker.name} failed: {error}")
+                speech.stop()

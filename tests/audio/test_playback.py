@@ -1,0 +1,167 @@
+"""What leaves the loudspeaker, and what is known of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeagent.audio.playback import Playback, Utterance
+from edgeagent.audio.types import Samples
+
+RATE_HZ = 16_000
+BLOCK = 160
+
+
+class Loudspeaker:
+    """Asks for blocks, each the next 10 ms of its clock, and keeps them."""
+
+    def __init__(self, playback: Playback) -> None:
+        self.playback = playback
+        self.blocks: list[Samples] = []
+
+    @property
+    def now_s(self) -> float:
+        return len(self.blocks) * BLOCK / RATE_HZ
+
+    def play(self, count: int) -> Samples:
+        first = len(self.blocks)
+        for _ in range(count):
+            block = np.full(BLOCK, 7.0, np.float32)
+            self.playback.fill(block, self.now_s)
+            self.blocks.append(block)
+        return np.concatenate(self.blocks[first:])
+
+
+def tone(seconds: float, level: float = 0.5) -> Samples:
+    return np.full(int(seconds * RATE_HZ), level, np.float32)
+
+
+def spoken(playback: Playback, *pieces: Samples) -> Utterance:
+    utterance = playback.begin()
+    for piece in pieces:
+        playback.write(utterance, piece)
+    playback.finish(utterance)
+    return utterance
+
+
+@pytest.fixture
+def playback() -> Playback:
+    return Playback(RATE_HZ)
+
+
+@pytest.fixture
+def loudspeaker(playback: Playback) -> Loudspeaker:
+    return Loudspeaker(playback)
+
+
+def test_without_anything_to_say_there_is_silence(loudspeaker: Loudspeaker) -> None:
+    assert not loudspeaker.play(3).any()
+
+
+def test_sentences_follow_without_a_gap(playback: Playback, loudspeaker: Loudspeaker) -> None:
+    utterance = spoken(playback, tone(0.033), tone(0.0471), tone(0.05))
+    out = loudspeaker.play(20)
+    sounding = np.flatnonzero(out)
+    assert (sounding[0], sounding[-1]) == (1, utterance.written - 1)  # the ramp begins at 0
+    assert np.all(out[80 : utterance.written] == 0.5)
+    assert utterance.ended
+
+
+def test_a_hold_is_silent_within_a_block_and_resumes_where_it_was(playback: Playback, loudspeaker: Loudspeaker) -> None:
+    utterance = spoken(playback, np.linspace(0.1, 0.9, RATE_HZ, dtype=np.float32))
+    loudspeaker.play(30)
+    before = utterance.handed
+    playback.hold()
+    fading = loudspeaker.play(1)
+    assert np.abs(np.diff(fading)).max() < 0.05, "no click"
+    assert not fading[100:].any()
+    assert not loudspeaker.play(10).any()
+    assert utterance.handed == before, "what fades is played again"
+    assert playback.heard_s(utterance, loudspeaker.now_s) == pytest.approx(before / RATE_HZ)
+    playback.resume()
+    resumed = loudspeaker.play(2)
+    assert np.abs(np.diff(resumed)).max() < 0.05
+    assert resumed[150] == pytest.approx(0.1 + 0.8 * (before + 150) / RATE_HZ, abs=1e-3)
+
+
+def test_a_flush_is_silent_within_a_block_and_what_follows_is_spoken(
+    playback: Playback, loudspeaker: Loudspeaker
+) -> None:
+    first, second = spoken(playback, tone(1)), spoken(playback, tone(1))
+    loudspeaker.play(10)
+    assert playback.flush() == [first, second]
+    third = spoken(playback, tone(0.05, 0.25))
+    out = loudspeaker.play(8)
+    assert np.abs(np.diff(out[:600])).max() < 0.05
+    assert out[-1] == 0
+    assert out[400] == 0.25
+    assert (first.dropped, second.dropped, third.dropped) == (True, True, False)
+    assert (first.handed_s, second.handed_s) == (pytest.approx(0.105), 0)
+    assert third.ended
+    playback.write(first, tone(1))
+    assert not loudspeaker.play(5).any(), "a flushed utterance takes no more"
+
+
+def test_what_was_heard_follows_the_clock_of_the_device(playback: Playback, loudspeaker: Loudspeaker) -> None:
+    loudspeaker.play(5)
+    utterance = spoken(playback, tone(0.2))
+    loudspeaker.play(30)
+    began_s = 5 * BLOCK / RATE_HZ
+    for at_s in (0.0, 0.013, 0.1, 0.199):
+        assert playback.heard_s(utterance, began_s + at_s) == pytest.approx(at_s, abs=1e-6)
+    assert playback.heard_s(utterance, began_s + 5) == pytest.approx(0.2)
+    assert playback.heard_s(utterance, 0.0) == 0
+    assert playback.heard_s(playback.begin(), began_s) == 0
+
+
+def test_a_slow_mouth_is_counted(playback: Playback, loudspeaker: Loudspeaker) -> None:
+    utterance = playback.begin()
+    playback.write(utterance, tone(0.015))
+    loudspeaker.play(4)
+    assert utterance.starved == 3
+    playback.write(utterance, tone(0.02))
+    playback.finish(utterance)
+    loudspeaker.play(4)
+    assert utterance.starved == 3
+
+
+def test_volume_and_ducking_change_without_a_click(playback: Playback, loudspeaker: Loudspeaker) -> None:
+    spoken(playback, tone(2, 1.0))
+    loudspeaker.play(2)
+    playback.duck(0.25)
+    out = loudspeaker.play(10)
+    assert np.abs(np.diff(out)).max() < 0.005
+    assert out[-1] == 0.25
+    playback.duck(1.0)
+    playback.volume = 0.5
+    assert loudspeaker.play(10)[-1] == 0.5
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["write", "hold", "resume", "flush", "play"]), st.integers(1, 700)), max_size=40)
+)
+def test_whatever_is_done_nothing_is_lost_or_said_twice(steps: list[tuple[str, int]]) -> None:
+    playback = Playback(RATE_HZ)
+    loudspeaker = Loudspeaker(playback)
+    utterance, written, out = playback.begin(), 0, []
+    for step, size in steps:
+        match step:
+            case "write":
+                playback.write(utterance, np.arange(written + 1, written + size + 1, dtype=np.float32))
+                written += size
+            case "hold":
+                playback.hold()
+            case "resume":
+                playback.resume()
+            case "flush":
+                playback.flush()
+                utterance, written = playback.begin(), 0
+            case "play":
+                out.append(loudspeaker.play(1))
+        assert 0 <= utterance.handed <= utterance.written == written
+    playback.resume()
+    loudspeaker.play(written // BLOCK + 3)
+    assert utterance.handed == written
+    assert all(np.isfinite(block).all() for block in loudspeaker.blocks)

@@ -1,0 +1,121 @@
+"""``edgeagent say``: on a real sound server, and into files."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgeagent.audio.wav import read_wav
+from tests.audio.pulse import ASOUND, Pulse, missing
+
+sound = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+SILENCE = 10 ** (-50 / 20)
+
+
+def wav(edgeagent, *arguments: object, **options) -> np.ndarray:
+    done = edgeagent("say", "--output", "out.wav", *arguments, **options)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    samples, rate_hz = read_wav(edgeagent.cwd / "out.wav")
+    assert rate_hz == 22_050
+    return samples
+
+
+def test_a_text_becomes_a_file(edgeagent) -> None:
+    short, long = wav(edgeagent, "hello"), wav(edgeagent, "hello", "there,", "how", "are", "you")
+    assert 0.2 < len(short) / 22_050 < 1.5
+    assert len(long) > len(short)
+    assert np.abs(long).max() > 0.1
+
+
+def test_numbers_are_spoken_as_words_and_markdown_is_not_spoken(edgeagent) -> None:
+    assert np.array_equal(wav(edgeagent, "It is 21 °C."), wav(edgeagent, "It is twenty-one degrees Celsius."))
+    assert np.array_equal(wav(edgeagent, "**Yes**, `sir`."), wav(edgeagent, "Yes, sir."))
+
+
+def test_a_pipe_is_spoken(edgeagent) -> None:
+    assert np.array_equal(
+        wav(edgeagent, stdin=b"One sentence. And one more.\n"), wav(edgeagent, "One sentence. And one more.")
+    )
+
+
+def test_settings_are_heard(edgeagent) -> None:
+    usual = wav(edgeagent, "this is a test")
+    assert len(wav(edgeagent, "--rate", 300, "this is a test")) < len(usual)
+    quiet = wav(edgeagent, "--volume", 20, "this is a test")
+    assert np.abs(quiet).max() < np.abs(usual).max() / 2
+    (edgeagent.home / "s.toml").write_text("[speech]\nrate_wpm = 300\n")
+    assert len(wav(edgeagent, "--config", edgeagent.home / "s.toml", "this is a test")) < len(usual)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--voice", "klingon-x", "hi"], 4, "klingon-x"),
+        (["--voice", "no.onnx", "hi"], 4, "no.onnx"),
+        (["--rate", "5000", "hi"], 2, "from 80 to 450"),
+        (["   "], 2, "the text is empty"),
+        (["--output", "no/such/folder/x.wav", "hi"], 4, "can't be written"),
+        (["--voices", "xx"], 4, "no voice for 'xx'"),
+        (["--voices", "en", "hi"], 2, "leave TEXT out"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_line(edgeagent, arguments: list[str], code: int, told: str) -> None:
+    done = edgeagent("say", *arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_voices_are_listed(edgeagent) -> None:
+    lines = edgeagent("say", "--voices", "en").stdout.splitlines()
+    assert any(line.startswith("en-us ") for line in lines)
+    assert all(line.startswith("en") for line in lines)
+
+
+def test_text_without_a_word_is_silence(edgeagent) -> None:
+    assert len(wav(edgeagent, "🎉 ```\ncode\n```")) == 0
+
+
+@sound
+def test_it_is_heard_from_the_loudspeaker(edgeagent) -> None:
+    with Pulse() as pulse:
+        recorder = pulse.recorder()
+        assert recorder.stdout is not None
+        recorder.stdout.read(4800)
+        done = edgeagent("say", "-v", "I am back at the dock", env=pulse.environment | {"HOME": str(edgeagent.home)})
+        assert done.returncode == 0, done.stderr
+        assert "0 under-runs" in done.stderr
+        recorder.terminate()
+        heard = np.frombuffer(recorder.stdout.read(), "<i2") / 32768
+        recorder.stdout.close()
+    loud = np.flatnonzero(np.abs(heard) > SILENCE)
+    assert 1.0 < (loud[-1] - loud[0]) / 48_000 < 3.0
+
+
+@sound
+def test_ctrl_c_ends_it_in_the_middle(edgeagent) -> None:
+    with Pulse() as pulse:
+        recorder = pulse.recorder()
+        assert recorder.stdout is not None
+        argv = ["say", "one two three four five six seven eight nine ten " * 5]
+        with edgeagent.start(*argv, env=pulse.environment | {"HOME": str(edgeagent.home)}) as process:
+            while np.abs(np.frombuffer(recorder.stdout.read(4800), "<i2")).max() < 1000:
+                assert process.poll() is None
+            os.killpg(process.pid, signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+        recorder.terminate()
+        recorder.stdout.close()
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in err
+
+
+def test_without_a_loudspeaker_the_error_says_what_to_do(edgeagent, tmp_path: Path) -> None:
+    (tmp_path / "asound.conf").write_text(ASOUND)  # of a sound server that does not run
+    environment = {"ALSA_CONFIG_PATH": str(tmp_path / "asound.conf"), "XDG_RUNTIME_DIR": str(tmp_path)}
+    done = edgeagent("say", "hi", env=environment)
+    assert done.returncode == 4
+    assert "--output FILE.wav" in done.stderr
