@@ -50,10 +50,17 @@ class FileDevice:
         self.ended = threading.Event()
         self.name = " and ".join(str(path) for path in (input, output) if path is not None)
         self._paced = paced
-        self._reader = None if input is None else WavReader(_opened(input), str(input), channel=channel)
+        self._input = None if input is None else _opened(input)
+        self._reader: WavReader | None = None
         self._writer: WavWriter | None = None
-        if output is not None:
-            self._writer = WavWriter(_target(output), output_rate_hz)
+        try:
+            if self._input is not None:
+                self._reader = WavReader(self._input, str(input), channel=channel)
+            if output is not None:
+                self._writer = WavWriter(_target(output), output_rate_hz)
+        except BaseException:
+            self._close()
+            raise
         self._blocks = 0
         self._began_s = 0.0
         self._stopping = threading.Event()
@@ -88,10 +95,15 @@ class FileDevice:
         self._stopping.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_JOIN_S)
-        if self._writer is not None:
-            self._writer.close()
+        self._close()
         if self._failure is not None:
             raise AudioError(f"{self.name}: {self._failure}") from self._failure
+
+    def _close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        if self._input is not None and self._input is not sys.stdin.buffer:
+            self._input.close()
 
     def _run(self, fill: Fill | None, take: Take | None) -> None:
         try:

@@ -1,0 +1,125 @@
+"""Files as a device: the same calls as a sound card makes, in real time or as fast as it goes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgeagent.audio.cards import holder_of_cards
+from edgeagent.audio.files import FileDevice
+from edgeagent.audio.resample import Resampler
+from edgeagent.audio.wav import WavWriter, read_wav
+from edgeagent.errors import AudioError
+
+LIMIT_S = 20
+
+
+@pytest.fixture
+def spoken(tmp_path: Path) -> Path:
+    path = tmp_path / "in.wav"
+    with WavWriter(path, 16_000) as writer:
+        writer.write(np.linspace(-0.5, 0.5, 4_000, dtype=np.float32))
+    return path
+
+
+def test_a_file_is_read_block_by_block_and_silence_follows(spoken: Path) -> None:
+    device = FileDevice(input=spoken, paced=False)
+    taken: list[tuple[np.ndarray, float]] = []
+    enough = threading.Event()
+
+    def take(block: np.ndarray, at_s: float) -> None:
+        taken.append((block, at_s))
+        if len(taken) == 30:
+            enough.set()
+
+    device.start(take=take)
+    assert enough.wait(LIMIT_S)
+    device.stop()
+    assert device.ended.is_set()
+    assert (device.input_rate_hz, device.output_rate_hz) == (16_000, None)
+    assert {block.shape for block, _ in taken} == {(160,)}
+    assert [at for _, at in taken[:3]] == [0.0, 0.01, 0.02]
+    sound = np.concatenate([block for block, _ in taken])
+    assert np.allclose(sound[:4000], np.linspace(-0.5, 0.5, 4000), atol=0.001)
+    assert not sound[4000:].any()
+
+
+def test_what_is_played_is_written(tmp_path: Path) -> None:
+    device = FileDevice(output=tmp_path / "out.wav", output_rate_hz=8_000, paced=False)
+    done = threading.Event()
+
+    def fill(block: np.ndarray, at_s: float) -> None:
+        block[:] = at_s
+        if at_s >= 0.5:
+            done.set()
+
+    device.start(fill=fill)
+    assert done.wait(LIMIT_S)
+    device.stop()
+    device.stop()
+    samples, rate_hz = read_wav(tmp_path / "out.wav")
+    assert rate_hz == 8_000
+    assert len(samples) >= 51 * 80
+    assert samples[50 * 80] == pytest.approx(0.5, abs=0.001)
+
+
+def test_a_paced_file_takes_its_time(spoken: Path) -> None:
+    device = FileDevice(input=spoken)
+    began_s = time.monotonic()
+    device.start(take=lambda block, at_s: None)
+    assert device.ended.wait(LIMIT_S)
+    device.stop()
+    assert time.monotonic() - began_s >= 0.24
+
+
+def test_a_callback_that_raises_ends_it_and_is_told(spoken: Path) -> None:
+    device = FileDevice(input=spoken, paced=False)
+
+    def take(block: np.ndarray, at_s: float) -> None:
+        raise ValueError("no room")
+
+    device.start(take=take)
+    assert device.ended.wait(LIMIT_S)
+    with pytest.raises(AudioError, match="no room"):
+        device.stop()
+
+
+def test_files_that_can_t_be_used_are_named(tmp_path: Path) -> None:
+    with pytest.raises(AudioError, match=r"none\.wav can't be read"):
+        FileDevice(input=tmp_path / "none.wav")
+    with pytest.raises(AudioError, match="can't be written"):
+        FileDevice(output=tmp_path / "no" / "out.wav")
+
+
+@pytest.mark.parametrize(("from_hz", "to_hz"), [(44_100, 16_000), (48_000, 16_000), (16_000, 44_100), (22_050, 48_000)])
+def test_a_stream_resampled_in_pieces_is_the_tone_that_it_was(from_hz: int, to_hz: int) -> None:
+    tone = np.sin(2 * np.pi * 440 * np.arange(from_hz) / from_hz).astype(np.float32)
+    resampler = Resampler(from_hz, to_hz)
+    out = [resampler.process(part) for part in np.array_split(tone, 97)] + [resampler.process(tone[:0], last=True)]
+    made = np.concatenate(out)
+    assert abs(len(made) - to_hz) <= 2
+    expected = np.sin(2 * np.pi * 440 * np.arange(len(made)) / to_hz)
+    assert np.abs(made - expected)[500:-500].max() < 0.001
+
+
+def test_equal_rates_pass_through() -> None:
+    samples = np.ones(7, np.float32)
+    assert Resampler(16_000, 16_000).process(samples) is samples
+
+
+def test_who_has_a_sound_card_is_named(tmp_path: Path) -> None:
+    cards, processes = tmp_path / "asound", tmp_path / "proc"
+    status = cards / "card0" / "pcm0p" / "sub0" / "status"
+    status.parent.mkdir(parents=True)
+    status.write_text("closed\n")
+    assert holder_of_cards(cards, processes) is None
+    status.write_text("state: RUNNING\nowner_pid   : 4242\n")
+    assert holder_of_cards(cards, processes) == "a program (process 4242)"
+    (processes / "4242").mkdir(parents=True)
+    (processes / "4242" / "comm").write_text("aplay\n")
+    assert holder_of_cards(cards, processes) == "aplay (process 4242)"
+    assert holder_of_cards(tmp_path / "none", processes) is None
