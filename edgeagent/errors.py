@@ -5,7 +5,8 @@ EdgeAgentError              anything that edgeagent itself raises
 ├── ToolDefinitionError     a function cannot become a tool: no annotation, no schema, a name used twice (exit code 2)
 ├── ModelError              a model file does not load, a template fails, a context does not fit (exit code 3)
 ├── AudioError              a sound device can't be used (exit code 4)
-│   └── SpeechError         a voice can't speak (exit code 4)
+│   ├── SpeechError         a voice can't speak (exit code 4)
+│   └── RecognitionError    a recogniser failed, or can't be started (exit code 4)
 ├── PolicyViolationError    ``policy_check`` denied a tool call
 └── BusyError               the agent is in the middle of a run
 """
@@ -37,6 +38,10 @@ class AudioError(EdgeAgentError):
 
 class SpeechError(AudioError):
     """A voice can't speak: its file is none, its data is missing, it has no such language."""
+
+
+class RecognitionError(AudioError):
+    """A recogniser failed, or can't be started: its model is missing, its process died."""
 
 
 class BusyError(EdgeAgentError):

@@ -31,6 +31,7 @@ LAYERS = (
     "session",
     "audio",
     "tts",
+    "stt",
     "robot",
     "testing",
     "config",
@@ -52,6 +53,7 @@ ONLY = {
     "hooks": {"errors", "messages", "pii", "journal", "events", "tools", "llm", "context"},
     "audio": {"errors"},
     "tts": {"errors", "resources", "audio"},
+    "stt": {"errors", "resources", "audio", "tts"},
     "config": {"errors"},
     "doctor": {"errors", "messages", "llm"},
 }
