@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from edgeagent.events import Level
 from edgeagent.llm import LLM
@@ -15,17 +16,37 @@ from edgeagent.tools import ToolRegistry
 from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
+Ask = Callable[[list[str], Callable[[], bool], float], Any]
+"""Puts questions to a person: the questions, whether to give up, and the seconds that there are for an answer."""
+_POLL_S: Final = 0.02
+"""How often a caller's event is looked at; the contract allows 0.05 s."""
 
 
 class StopSignal(threading.Event):
-    """The stop of one run: set by ``abort``, or by the event that the caller of the run passed in."""
+    """The stop of one run: set by ``abort``, or by an event that the caller of the run passed in."""
 
     def __init__(self, callers: threading.Event | None = None) -> None:
         super().__init__()
-        self._callers = callers
+        self._callers: tuple[threading.Event, ...] = () if callers is None else (callers,)
+
+    def follow(self, event: threading.Event) -> None:
+        """Counts as set from now on when this event is."""
+        self._callers += (event,)
 
     def is_set(self) -> bool:
-        return super().is_set() or (self._callers is not None and self._callers.is_set())
+        return super().is_set() or any(event.is_set() for event in self._callers)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """As ``Event.wait``; a caller's event ends it too, within 20 ms."""
+        if not self._callers:
+            return super().wait(timeout)
+        end_s = None if timeout is None else time.monotonic() + timeout
+        while not self.is_set():
+            left_s = _POLL_S if end_s is None else min(_POLL_S, end_s - time.monotonic())
+            if left_s <= 0:
+                break
+            super().wait(left_s)
+        return self.is_set()
 
 
 def _log_notice(level: Level, text: str) -> None:
@@ -56,8 +77,9 @@ class AgentContext:
     hook_state: dict[int, dict[str, Any]] = field(default_factory=dict)
     """What each hook keeps during a run, by ``id(hook)``; see ``state_of``."""
     stop_event: threading.Event = field(default_factory=StopSignal)
+    """During a run the run's own; one that is given aborts the run when it is set, and is back when the run ends."""
     deadline: float | None = None
-    """Monotonic time at which the run is aborted."""
+    """Monotonic time at which the run is aborted; a given one counts if it is earlier than the options'."""
     session: Any = None
     """The Session that this run belongs to."""
     tool_registry: ToolRegistry | None = None
@@ -77,8 +99,12 @@ class AgentContext:
     """The messages that the run has committed so far."""
     notice: Callable[[Level, str], object] = _log_notice
     """Tells the person at the terminal something, as a notice event. Any thread."""
+    ask: Ask | None = None
+    """Puts questions to a person; None: nobody can be asked. Set by the run, for its sub-agents."""
     workers: Workers | None = None
     """The bodies at work and the resources that they hold: one ledger for the agent and all its sub-agents."""
+    within: tuple[str, ...] = ()
+    """Ids of the calls that wait for this agent, the outermost first; an agent that is asked as a tool adds its own."""
     depth: int = 0
     """0 in the agent that was asked, 1 in one that it handed over to, and so on."""
     no_more_tools: bool = False

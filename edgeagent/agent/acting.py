@@ -53,11 +53,16 @@ def execute(run: Run, calls: Sequence[ToolCall]) -> list[ToolResult]:
 
 def refuse(run: Run, calls: Sequence[ToolCall], why: str) -> None:
     """Ends calls that must not start."""
+    commit(run, refused(run, calls, why))
+
+
+def refused(run: Run, calls: Sequence[ToolCall], why: str) -> list[ToolResult]:
+    """The results of calls that must not start, told but not yet committed."""
     run.note_calls(calls)
     results = [ToolResult(call.id, call.name, "not_run", why) for call in calls]
     for call, result in zip(calls, results, strict=True):
         Reporter(run).tool_ended(call, result)
-    commit(run, results)
+    return results
 
 
 def commit(run: Run, results: Sequence[ToolResult]) -> None:

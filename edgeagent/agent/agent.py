@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from itertools import chain
 from typing import Any, Literal, Protocol
 
 from edgeagent.agent import loop
 from edgeagent.agent.defaults import hooks_of
 from edgeagent.agent.handle import RunHandle
-from edgeagent.agent.handoffs import agent_tool, handoff_tool, target_of
+from edgeagent.agent.handoffs import agent_tool, guarded, handoff_tool, target_of
 from edgeagent.agent.options import Options
 from edgeagent.agent.part import Part
 from edgeagent.agent.queues import QueueName, Queues
@@ -98,7 +98,8 @@ class Agent:
         self._current: tuple[Run, RunHandle] | None = None
         self._queues = Queues()
         self._workers = Workers()
-        self._subscribers: list[Callable[[Event], object]] = []
+        self._subscribers: tuple[Callable[[Event], object], ...] = ()
+        """Replaced, never changed, so that the loop may go through them without a lock."""
         self._last_messages: tuple[Message, ...] = ()
         self._last_error: str | None = None
         HookChain(hooks_of(self.hooks, (), self.options), AgentContext())
@@ -127,7 +128,7 @@ class Agent:
             BusyError: The agent is in the middle of another run.
             ModelError: There is no model, it does not load, or the context does not fit.
             PolicyViolationError: ``policy_check`` denied a call.
-            Exception: Whatever else a model raised, unchanged.
+            BaseException: Whatever else a model raised, unchanged.
         """
         handle = self.start(task, messages=messages, context=context, options=options, stop_event=stop_event)
         try:
@@ -161,6 +162,8 @@ class Agent:
         if llm is None:
             raise ModelError(f"agent {self.name!r} has no model; pass llm=LlamaLLM('nano') or set agent.llm")
         chosen = options or self.options
+        observers = [one for one in (chosen.on_event, observer, callbacks) if one is not None]
+        ask = context.ask if context.depth else None  # a sub-agent's questions are its caller's
         workers = context.workers if context.depth and context.workers is not None else self._workers
         if self.latch is not None:
             workers.watch(self.latch)
@@ -168,8 +171,8 @@ class Agent:
             options=chosen,
             queues=self._queues,
             workers=workers,
-            subscribers=lambda: self._observers(chosen.on_event, observer, callbacks),
-            ask=None if callbacks is None else callbacks.ask,
+            subscribers=lambda: chain(observers, self._subscribers),
+            ask=ask if callbacks is None else callbacks.ask,
             callers_stop=stop_event,
         )
         told = None if task is None else as_message(task)
@@ -178,10 +181,14 @@ class Agent:
         with self._lock:
             if self._current is not None:
                 raise BusyError(f"agent {self.name!r} is in the middle of a run; steer it, abort it, or wait")
+            run.enter(part)  # before anybody sees the run, and not if it is refused
             self._current = (run, handle)
             self._queues.open()
-        run.enter(part)
-        threading.Thread(target=self._drive, args=(run, handle), name=f"agent-{self.name}", daemon=True).start()
+        try:
+            threading.Thread(target=self._drive, args=(run, handle), name=f"agent-{self.name}", daemon=True).start()
+        except RuntimeError as error:  # there is no thread to be had
+            self._leave(run, handle, None, error)
+            raise
         return handle
 
     def run_continue(self) -> RunResult:
@@ -200,41 +207,45 @@ class Agent:
         """The run's thread: the loop, and whatever way it ends, an idle agent and a closed log."""
         run.enter_thread()
         handle.begin()
-        timer = None
-        if run.options.deadline_s is not None:
-            timer = threading.Timer(run.options.deadline_s, run.abort, ["deadline"])
-            timer.daemon = True
-            timer.start()
+        timer: threading.Timer | None = None
         result: RunResult | None = None
-        error: Exception | None = None
+        error: BaseException | None = None
         try:
+            timer = _timer(run)
             result = loop.drive(run)
-            if result.reason == "denied":
-                error = _violation(result)
-        except Exception as raised:  # the model's; told to whoever waits, after the log is closed
+        except BaseException as raised:  # the model's; told to whoever waits, after the log is closed
             logger.debug("run %s failed", run.id, exc_info=True)
             error = raised
             result = loop.close_after_error(run, raised)
+        else:
+            error = _violation(result)
         finally:
             if timer is not None:
                 timer.cancel()
             run.leave_thread()
+            self._leave(run, handle, result, error)
+
+    def _leave(self, run: Run, handle: RunHandle, result: RunResult | None, error: BaseException | None) -> None:
+        """The agent is idle again, and starts a run if a message that nobody has taken up asks for one."""
         for other in list(run.reserved):
             other.release(run)
+        run.give_context_back()
         self.subscriber_errors += run.subscriber_errors
         self._queues.close()
-        self._last_messages, self._last_error = result.messages, result.error
+        if result is not None:
+            self._last_messages, self._last_error = result.messages, result.error
         with self._lock:
             self._current = None
         handle.finish(result, error)
         run.log.close()
         wake = self._queues.take_wake()
-        if wake is not None:
-            with contextlib.suppress(BusyError):  # somebody was faster; that run takes the message up
+        try:
+            if wake is not None:
                 wake()
-
-    def _observers(self, *first: Callable[[Event], object] | None) -> list[Callable[[Event], object]]:
-        return [*(observer for observer in first if observer is not None), *self._subscribers]
+        except BusyError:  # somebody was faster; that run takes the message up
+            pass
+        except Exception:  # what starting raises is for a caller, and there is none; the message stays queued
+            logger.exception("no run could be started for a message that asked for one")
 
     # --- playing a part in a run ------------------------------------------------------------------------------------
 
@@ -250,24 +261,37 @@ class Agent:
         """The agent that a handoff names. Raises EdgeAgentError if there is none."""
         return target_of(handoff, self.handoffs)
 
-    def reserve(self, run: Run, handoff: Handoff) -> tuple[Status, str] | None:
-        """Makes a handoff's target busy with a run. Returns the status and the text of a refusal, or None."""
+    def reserve(self, run: Run, call: ToolCall, handoff: Handoff) -> tuple[Status, str] | None:
+        """Makes a handoff's target the next to play a part in a run, and busy with it; ``unreserve`` takes it back.
+
+        Returns:
+            The status and the text of a refusal, or None.
+        """
         try:
             target = self.target_of(handoff)
         except EdgeAgentError as error:
             return "error", str(error)
         if target is self:
             return "error", f"{self.name} has the request already"
-        if len(run.reserved) > len(run.parts) - 1:
-            return "not_run", f"the request was handed to {run.reserved[-1].name}"
-        if any(part.agent is target for part in run.parts):
-            return None
-        with target._lock:
-            if target._current is not None:
-                return "error", f"{target.name} is busy with another request"
-            target._current = self._current
-        run.reserved.append(target)
+        if run.handoff is not None:
+            return "not_run", f"the request was handed to {run.handoff[1].name}"
+        if not run.has_part(target):
+            with target._lock:
+                if target._current is not None:
+                    return "error", f"{target.name} is busy with another request"
+                target._current = self._current
+            run.reserved.append(target)
+        run.handoff = call.id, target
         return None
+
+    def unreserve(self, run: Run, call: ToolCall) -> None:
+        """A call's handoff does not stand: its target, if it has one, is free again."""
+        if run.handoff is None or run.handoff[0] != call.id:
+            return
+        target = run.handoff[1]
+        run.handoff = None
+        if not run.has_part(target):
+            target.release(run)
 
     def release(self, run: Run) -> None:
         """This agent's part in a run of another one is over."""
@@ -286,13 +310,7 @@ class Agent:
             context.deps = self.deps
         if self.latch is not None:
             run.workers.watch(self.latch)
-        options = router.options
-        if self.options != Options():
-            options = replace(
-                self.options,
-                policy_check=self.options.policy_check or router.options.policy_check,
-                confirm=self.options.confirm or router.options.confirm,
-            )
+        options = router.options if self.options == Options() else guarded(self.options, router.options)
         return self._part(task, (), options, context, self.llm or router.llm)
 
     def _part(
@@ -337,11 +355,12 @@ class Agent:
     def _post(
         self, queue: QueueName, message: str | Message, wake: bool, starter: Callable[[], RunHandle] | None
     ) -> RunHandle | None:
-        start = (starter or self.start) if wake else None
         with self._lock:
             current = self._current
-        queues = self._queues if current is None else current[0].queues  # of the agent that handed over to this one
-        taken = queues.put(queue, as_message(message, origin=queue), wake=start)
+        if current is not None and current[0].asked is not self:  # it is the run of the agent that handed over
+            return current[0].asked._post(queue, message, wake, current[0].starter)
+        start = (starter or self.start) if wake else None
+        taken = self._queues.put(queue, as_message(message, origin=queue), wake=start)
         with self._lock:
             idle = self._current is None
         if taken or start is None or not idle:
@@ -355,18 +374,28 @@ class Agent:
             return None  # a run began meanwhile; it takes the message up
 
     def clear_steering(self) -> None:
-        self._queues.clear("steering")
+        self._clear("steering")
 
     def clear_follow_up(self) -> None:
-        self._queues.clear("follow_up")
+        self._clear("follow_up")
 
     def clear_all_queues(self) -> None:
-        self._queues.clear("steering", "follow_up")
+        self._clear("steering", "follow_up")
+
+    def _clear(self, *names: QueueName) -> None:
+        for queues in self._reached():
+            queues.clear(*names)
 
     @property
     def has_pending(self) -> bool:
         """True if a message is queued."""
-        return bool(self._queues)
+        return any(self._reached())
+
+    def _reached(self) -> tuple[Queues, ...]:
+        """Its own queues, and during a run those of the run, which are the ones of the agent that was asked."""
+        with self._lock:
+            current = self._current
+        return (self._queues,) if current is None else (self._queues, current[0].queues)
 
     def abort(self, reason: str = "user", *, mode: AbortMode = "now") -> bool:
         """Stops the run, if there is one, and returns at once. Any thread.
@@ -375,29 +404,30 @@ class Agent:
         The reason "safety_stop" cancels all of them, actuators first, and empties both queues.
 
         Args:
-            mode: "after_turn" lets the current turn end.
+            mode: "after_turn" lets the current turn end; a safety stop does not.
 
         Returns:
             True if there was a run.
         """
         with self._lock:
             current = self._current
-        if reason != "safety_stop":
-            return current is not None and current[1].abort(reason, mode=mode)
-        queues, workers = (self._queues, self._workers) if current is None else (current[0].queues, current[0].workers)
-        queues.clear("steering", "follow_up")
-        if current is not None:
-            current[0].abort(reason)
-        workers.halt("stopped for safety", everything=True)
-        return current is not None
+        stopped = current is not None and current[1].abort(reason, mode=mode)
+        if reason == "safety_stop":  # also what is queued, and what earlier runs left at work
+            self._queues.clear("steering", "follow_up")
+            self._workers.halt("stopped for safety", everything=True)
+        return stopped
 
     def subscribe(self, subscriber: Callable[[Event], object]) -> Callable[[], None]:
         """Calls it with every event of every run, on the run's thread. Returns what ends that."""
-        self._subscribers.append(subscriber)
+        with self._lock:
+            self._subscribers += (subscriber,)
 
         def unsubscribe() -> None:
-            if subscriber in self._subscribers:
-                self._subscribers.remove(subscriber)
+            with self._lock:
+                left = list(self._subscribers)
+                if subscriber in left:
+                    left.remove(subscriber)
+                self._subscribers = tuple(left)
 
         return unsubscribe
 
@@ -440,7 +470,24 @@ class Agent:
         )
 
 
-def _violation(result: RunResult) -> PolicyViolationError:
+def _timer(run: Run) -> threading.Timer | None:
+    """Aborts the run at its deadline, at once if that is over."""
+    if run.deadline is None:
+        return None
+    left_s = run.deadline - time.monotonic()
+    if left_s <= 0:
+        run.abort("deadline")
+        return None
+    timer = threading.Timer(left_s, run.abort, ["deadline"])
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def _violation(result: RunResult) -> PolicyViolationError | None:
+    """What is raised of a run in which a call was denied."""
+    if result.reason != "denied":
+        return None
     reasons = {
         call.name: call.result.text for call in result.tool_calls if call.result and call.result.status == "denied"
     }

@@ -38,15 +38,20 @@ class Budget:
         return self._hops_left is None or self._hops_left > 0
 
     @property
+    def exhausted(self) -> bool:
+        """At the ceiling: not one more call."""
+        return self.calls >= CEILING
+
+    @property
     def spent(self) -> bool:
-        return self._turns_left <= 0 or self.calls >= CEILING
+        return self._turns_left <= 0 or self.exhausted
 
     def grant(self) -> bool:
         """Allows as much again; False at the ceiling."""
         self._turns_left, self._hops_left = self._max_turns, self._max_hops
-        return self.calls < CEILING
+        return not self.exhausted
 
     def grant_one(self) -> bool:
         """Allows one more turn; False at the ceiling."""
         self._turns_left = max(self._turns_left, 1)
-        return self.calls < CEILING
+        return not self.exhausted

@@ -19,7 +19,7 @@ from edgeagent.errors import EdgeAgentError
 from edgeagent.hooks import AfterTool, BeforeTool, FirePoint
 from edgeagent.hooks.chain import HookError
 from edgeagent.messages import Status, ToolCall, ToolResult
-from edgeagent.tools import Handoff, Tool
+from edgeagent.tools import GoalCancelled, Handoff, Tool
 from edgeagent.tools.coerce import ArgumentError
 from edgeagent.tools.execution import Prepared, Refused
 from edgeagent.tools.output import as_result
@@ -37,12 +37,16 @@ class CallGates:
         self._options = run.part.options
         self._confirming = threading.Lock()
         self._ending = threading.Lock()
+        self._over: set[str] = set()
+        """Ids of calls whose results are no longer their workers' to bring."""
 
     # --- the batch, on the loop's thread ----------------------------------------------------------------------------
 
     def check_batch(self, calls: Sequence[ToolCall]) -> list[Prepared | Refused]:
         """Finds, parses, validates and policy-checks every call. One denial, and none is prepared."""
-        checked = [self._check(index, call) for index, call in enumerate(calls)]
+        reply = self._run.turn_reply
+        asked = frozenset() if reply is None else {call.id for call in reply.tool_calls}
+        checked = [self._check(index, call, seen_only=call.id in asked) for index, call in enumerate(calls)]
         denied = next((item for item in checked if isinstance(item, Refused) and item.result.status == "denied"), None)
         if denied is None:
             return checked
@@ -52,10 +56,13 @@ class CallGates:
             for item in checked
         ]
 
-    def _check(self, index: int, call: ToolCall) -> Prepared | Refused:
+    def _check(self, index: int, call: ToolCall, *, seen_only: bool = False) -> Prepared | Refused:
+        """``seen_only``: the model asked for it, so it may call what its request offered; hooks may call all."""
+        offered = self._run.offered if seen_only else None
         tool = self._part.tools.get(call.name)
-        if tool is None:
-            return Refused(index, call, None, _result(call, "unknown", self._unknown(call.name)))
+        if tool is None or (offered is not None and call.name not in offered):
+            known = [name for name in self._part.tools.names() if offered is None or name in offered]
+            return Refused(index, call, None, _result(call, "unknown", _unknown(call.name, known)))
         try:
             arguments = call.arguments if call.raw is None else _parse(call.raw)
             plain, values = tool.signature.validate(arguments)
@@ -67,24 +74,19 @@ class CallGates:
             return Refused(index, call, tool, denial)
         return Prepared(index, call, tool, values, self._timeout_s(tool))
 
-    def _unknown(self, name: str) -> str:
-        names = self._part.tools.names()
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        return f"there is no tool called {name}.{hint} Tools: {', '.join(names) or 'none'}"
-
     def _denial(self, call: ToolCall) -> ToolResult | None:
         if self._options.policy_check is None:
             return None
         try:
             reason = self._options.policy_check(call.name, dict(call.arguments))
-        except Exception as error:  # a check that fails denies
+        except BaseException as error:  # a check that fails denies
             logger.exception("policy_check raised")
             reason = f"the policy check failed: {error}"
         return _result(call, "denied", reason) if reason else None
 
     def _timeout_s(self, tool: Tool) -> float | None:
-        if tool.traits.timeout_s is not None or tool.traits.is_skill:
+        """For the body; a person who is asked has ``confirm_timeout_s``, unless the tool says otherwise."""
+        if tool.traits.timeout_s is not None or tool.traits.is_skill or tool.traits.question:
             return tool.traits.timeout_s
         return self._options.tool_timeout_s
 
@@ -100,17 +102,8 @@ class CallGates:
         """None, or why no further call of the batch may start."""
         return None if self._run.ended is None else "the run was ended before it began"
 
-    def before(self, prepared: Prepared, stop_event: threading.Event) -> Prepared | ToolResult:
-        """Hooks, the latch and confirm. Returns the call to execute, or the result to use instead."""
-        verdict = self._fire_before(prepared)
-        if isinstance(verdict, ToolResult):
-            return verdict
-        refusal = self._wait_for_motion(verdict, stop_event) or self._confirm(verdict)
-        if refusal is None and self._run.stopping() is not None:
-            refusal = _result(verdict.call, "not_run", "stopped before it began")
-        return verdict if refusal is None else refusal
-
-    def _fire_before(self, prepared: Prepared) -> Prepared | ToolResult:
+    def before(self, prepared: Prepared) -> Prepared | ToolResult:
+        """Hooks may refuse a call, supply its result, or make it another one, which is checked again."""
         call = prepared.call
         try:
             payload = BeforeTool(call, prepared.tool, self._run.budget.hops)
@@ -128,6 +121,14 @@ class CallGates:
         checked = self._check(prepared.index, replace(rewritten, id=call.id))
         return checked.result if isinstance(checked, Refused) else checked
 
+    def admit(self, prepared: Prepared, stop_event: threading.Event) -> ToolResult | None:
+        """The latch, confirm, and the latch again, which may have closed while a person was asked."""
+        refusal = self._wait_for_motion(prepared, stop_event) or self._confirm(prepared, stop_event)
+        refusal = refusal or self._wait_for_motion(prepared, stop_event)
+        if refusal is None and self._run.stopping() is not None:
+            return self._stopped(prepared)
+        return refusal
+
     def _wait_for_motion(self, prepared: Prepared, stop_event: threading.Event) -> ToolResult | None:
         """Motion waits while a latch is held, and is refused while one is tripped."""
         if not prepared.tool.traits.motion:
@@ -135,23 +136,26 @@ class CallGates:
         while True:
             state, reason = self._run.workers.motion()
             if state == "tripped":
-                text = f"stopped for safety ({reason}); motion waits until it is re-armed"
-                return _result(prepared.call, "blocked", text)
+                return _blocked_motion(prepared.call, reason)
             if state == "free":
                 return None
             if stop_event.wait(_POLL_S) or self._run.stopping() is not None:
-                return _result(prepared.call, "not_run", "stopped before it began")
+                return self._stopped(prepared)
 
-    def _confirm(self, prepared: Prepared) -> ToolResult | None:
+    def _confirm(self, prepared: Prepared, stop_event: threading.Event) -> ToolResult | None:
         confirm = self._options.confirm
         if confirm is None or not prepared.tool.traits.destructive:
             return None
         call = prepared.call
+
+        def stopped() -> bool:
+            return stop_event.is_set() or self._run.stopping() is not None
+
         with self._confirming:
             try:
                 answer = ask_person(
                     lambda: bool(confirm(call.name, dict(call.arguments))),
-                    stopping=lambda: self._run.stopping() is not None,
+                    stopping=stopped,
                     timeout_s=self._options.confirm_timeout_s,
                     name="confirm",
                 )
@@ -159,40 +163,67 @@ class CallGates:
                 return _result(call, "error", f"confirm failed: {error}")
         if answer:
             return None
-        if self._run.stopping() is not None:
-            return _result(call, "not_run", "stopped before it began")
-        return _result(call, "declined", "the user did not allow it")
+        return self._stopped(prepared) if stopped() else _result(call, "declined", "the user did not allow it")
+
+    def _stopped(self, prepared: Prepared) -> ToolResult:
+        """The result of a call that was stopped at its gates: by the latch, or with its run."""
+        state, reason = self._run.workers.motion()
+        if prepared.tool.traits.motion and state == "tripped" and self._run.stopping() is None:
+            return _blocked_motion(prepared.call, reason)
+        return _result(prepared.call, "not_run", "stopped before it began")
 
     def ask(self, prepared: Prepared, stop_event: threading.Event) -> Any:
         """Puts the arguments of a question tool to a person.
 
         Raises:
             EdgeAgentError: There is nobody to ask, or no answer came.
+            GoalCancelled: The call or its run was stopped first.
         """
         if self._run.ask is None:
             raise EdgeAgentError("nobody can be asked: start the run with callbacks=views.Callbacks(on_question=...)")
         questions = [text for value in prepared.call.arguments.values() for text in _texts(value)]
-        return self._run.ask(
-            questions or [prepared.tool.description],
-            lambda: stop_event.is_set() or self._run.stopping() is not None,
-            self._options.confirm_timeout_s,
-        )
+
+        def stopped() -> bool:
+            return stop_event.is_set() or self._run.stopping() is not None
+
+        try:
+            return self._run.ask(questions or [prepared.tool.description], stopped, self._options.confirm_timeout_s)
+        except Exception as error:
+            if stopped():
+                raise GoalCancelled("stopped before anybody answered") from error
+            raise
 
     def after(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """Hooks may patch the result or end the run; a handoff finds out whether its target is free."""
-        if isinstance(result.value, Handoff):
-            result = self._reserve(call, result, result.value)
+        result = self._reserve(call, result)
         fired = self._part.hooks.fire(FirePoint.AFTER_TOOL, AfterTool(call, result))
         if fired.reply is not None:
             self._end(fired.reply)
         patched: ToolResult = fired.payload.result
-        if (patched.call_id, patched.name) == (call.id, call.name):
-            return patched
-        return replace(patched, call_id=call.id, name=call.name)
+        if patched is result:
+            return result
+        status = "error" if patched.status == "denied" else patched.status  # that is for the policy to say
+        patched = replace(patched, call_id=call.id, name=call.name, status=status)
+        if patched.value is not result.value or status != result.status:
+            with self._ending:
+                self._part.agent.unreserve(self._run, call)
+            patched = self._reserve(call, patched)
+        return patched
 
-    def _reserve(self, call: ToolCall, result: ToolResult, handoff: Handoff) -> ToolResult:
+    def let_go(self, call: ToolCall) -> None:
+        """A call that is over hands nothing over any more."""
         with self._ending:
-            refusal = self._part.agent.reserve(self._run, handoff)
+            self._over.add(call.id)
+            self._part.agent.unreserve(self._run, call)
+
+    def _reserve(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """Keeps the target of a handoff for this run; the result says so if it can't be had."""
+        if not isinstance(result.value, Handoff) or result.status != "ok":
+            return result
+        with self._ending:
+            if call.id in self._over:
+                return _result(call, "not_run", "the request went on before it was handed over")
+            refusal = self._part.agent.reserve(self._run, call, result.value)
         return result if refusal is None else _result(call, *refusal)
 
     def _end(self, reply: str) -> None:
@@ -200,6 +231,16 @@ class CallGates:
         with self._ending:
             if self._run.ended is None:
                 self._run.ended = reply
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return f"there is no tool called {name}.{hint} Tools: {', '.join(known) or 'none'}"
+
+
+def _blocked_motion(call: ToolCall, reason: str) -> ToolResult:
+    return _result(call, "blocked", f"stopped for safety ({reason}); motion waits until it is re-armed")
 
 
 def _texts(value: Any) -> list[str]:

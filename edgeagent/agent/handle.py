@@ -75,7 +75,7 @@ class RunHandle:
         return self._run.log.wait(timeout)
 
     def abort(self, reason: str = "user", *, mode: Literal["now", "after_turn"] = "now") -> bool:
-        """As ``Agent.abort``, for this run only."""
+        """As ``Agent.abort``, a safety stop included, for this run only."""
         if self._run.log.closed:
             return False
         self._run.abort(reason, after_turn=mode == "after_turn")
@@ -103,13 +103,13 @@ class RunHandle:
         """Called once, when the run's thread starts."""
         self._state = "running"
 
-    def finish(self, result: RunResult, error: BaseException | None) -> None:
-        """Called once, when the agent is idle again; the log is closed after it."""
+    def finish(self, result: RunResult | None, error: BaseException | None) -> None:
+        """Called once, when the agent is idle again; the log is closed after it. Without a result there is an error."""
         self._result, self._error = result, error
-        if result.reason == "aborted":
-            self._state = "cancelled"
+        if error is not None or result is None or result.reason == "error":
+            self._state = "failed"
         else:
-            self._state = "failed" if error is not None or result.reason == "error" else "completed"
+            self._state = "cancelled" if result.reason == "aborted" else "completed"
 
     def on_thread_of_run(self) -> bool:
         """True on the loop's and the tools' threads of this run."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from edgeagent.agent.options import Options
 from edgeagent.errors import EdgeAgentError
 from edgeagent.messages import ToolResult
 from edgeagent.tools import Handoff, Tool, ToolContext, tool
@@ -47,14 +49,26 @@ def agent_tool(agent: Agent, name: str | None, description: str | None) -> Tool:
             task: What to do.
         """
         context = call.agent.child()
+        context.within = (*context.within, call.call_id)
         context.llm = call.agent.llm  # for an agent that has none of its own
-        handle = agent.start(task, context=context, stop_event=call.stop_event, observer=call.progress)
+        handle = agent.start(
+            task,
+            context=context,
+            options=guarded(agent.options, call.agent.options),
+            stop_event=call.stop_event,
+            observer=call.progress,
+        )
         result = handle.result()
         if result.reason in ("error", "aborted"):
             return ToolResult.error(result.error or result.reply or f"{agent.name} was stopped")
         return ToolResult.ok(result.reply)
 
     return ask
+
+
+def guarded(own: Options, callers: Options) -> Options:
+    """An agent's own options; what guards its caller's tools guards its tools too, unless it has a guard of its own."""
+    return replace(own, policy_check=own.policy_check or callers.policy_check, confirm=own.confirm or callers.confirm)
 
 
 def target_of(handoff: Handoff, known: list[Agent]) -> Agent:

@@ -29,6 +29,7 @@ def hand_over(run: Run, handoff: Handoff, play: Callable[[Run], Ending]) -> Endi
     """
     router = run.part
     target = router.agent.target_of(handoff)
+    run.handoff = None
     for earlier in run.parts[:-1]:
         if earlier.agent is target:
             told = handoff.task or f"{router.name} hands back: {handoff.reason or 'go on'}"

@@ -19,7 +19,7 @@ from edgeagent.agent.result import RunResult
 from edgeagent.agent.run import Run
 from edgeagent.agent.thinking import think
 from edgeagent.hooks import FirePoint, RunStart
-from edgeagent.messages import Message
+from edgeagent.messages import Message, as_message
 from edgeagent.tools import Handoff
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ def drive(run: Run) -> RunResult:
 
     Raises:
         ModelError: The model cannot answer at all.
-        Exception: What a model raised that is not ours; ``close_after_error`` closes the log then.
+        BaseException: What a model raised that is not ours; ``close_after_error`` closes the log then.
     """
     run.emit(events.AgentStart)
     return run.finish(play(run).result)
@@ -54,7 +54,8 @@ def begin(run: Run) -> Ending | None:
     """ON_RUN_START may replace the task, or end the run before the model is asked."""
     part = run.part
     fired = part.hooks.fire(FirePoint.ON_RUN_START, RunStart(part.task, part.context))
-    part.task = fired.payload.task
+    task = fired.payload.task
+    part.task = as_message(task) if isinstance(task, str) else task
     if fired.reply is None:
         return None
     run.open_turn()
@@ -131,7 +132,7 @@ def after_handoff(run: Run, handoff: Handoff) -> list[Message] | Ending:
     away = hand_over(run, handoff, play)
     if away.returns_to is not run.part:
         return away
-    return [*away.messages, *run.drain("steering")]
+    return [*away.messages, *next_steering(run)]
 
 
 def after_tools(run: Run) -> list[Message] | Ending:
@@ -145,7 +146,7 @@ def after_tools(run: Run) -> list[Message] | Ending:
 
 def after_words(run: Run, reply: Message, said: list[str]) -> list[Message] | Ending:
     """A cut text goes on; otherwise what was queued is next, and if that is nothing the part has ended."""
-    if reply.stop_reason == "length" and len(said) <= run.part.options.max_continuations and not run.budget.spent:
+    if may_continue(run, reply, len(said)):
         return [Message.user(_CONTINUE, origin="continuation")]
     pending = next_messages(run)
     if not pending:
@@ -165,7 +166,7 @@ def first_messages(run: Run) -> list[Message]:
     task = run.part.task
     if task is None:
         return run.drain("steering", "follow_up")
-    return [task, *run.drain("steering")]
+    return [task, *next_steering(run)]
 
 
 def next_steering(run: Run) -> list[Message]:
@@ -195,10 +196,12 @@ def end_reason(run: Run) -> events.EndReason | None:
 
 
 def out_of_budget(run: Run) -> Ending:
-    """Ends with what was said so far, or with one last call without tools."""
+    """Ends with what was said so far, or with one last call without tools, if the ceiling leaves room for it."""
+    if run.stopping():  # while somebody was asked for more
+        return Ending("aborted", "")
     run.notice("warning", f"stopped after {run.budget.calls} model calls")
     run.tell_notices()
-    if run.options.on_budget == "final_answer" and not run.stopping():
+    if run.options.on_budget == "final_answer" and not run.budget.exhausted:
         run.open_turn()
         reply = think(run, "none")
         if reply.stop_reason in ("error", "aborted"):
@@ -210,13 +213,14 @@ def out_of_budget(run: Run) -> Ending:
     return Ending("budget", last_words(run))
 
 
-def close_after_error(run: Run, error: Exception) -> RunResult:
-    """Closes the log of a run that an exception ended."""
+def close_after_error(run: Run, error: BaseException) -> RunResult:
+    """Closes the log of a run that an exception ended, in the name of the agent that was asked."""
     run.error = str(error) or type(error).__name__
     run.emit(events.AgentError, error=run.error)
     run.close_turn()
     for part in reversed(run.parts):
         part.hooks.fire(FirePoint.ON_RUN_END, run.result(part, "error", ""))
+    del run.parts[1:]
     return run.finish(run.result(run.parts[0], "error", ""))
 
 
@@ -230,7 +234,7 @@ def asked_to_stop(run: Run) -> bool:
         return False
     try:
         return bool(callback(run.state()))
-    except Exception:  # the builder's code
+    except BaseException:  # the builder's code
         logger.exception("should_stop_after_turn raised")
         return False
 
@@ -240,6 +244,14 @@ def tools_may_go_on(run: Run, pending: list[Message]) -> bool:
     refused = not run.budget.tools_allowed and all(result.status == "not_run" for result in run.turn_results)
     if not refused and not run.budget.spent:
         return True
-    if not refused and pending and run.budget.grant_one():
+    if pending and run.budget.grant_one():
         return True
     return run.grant()
+
+
+def may_continue(run: Run, reply: Message, times: int) -> bool:
+    """Whether a reply that was cut goes on; one that obeys a schema can't: the model could only begin another one."""
+    part = run.part
+    if reply.stop_reason != "length" or part.context.response_schema is not None:
+        return False
+    return times <= part.options.max_continuations and not run.budget.spent

@@ -61,7 +61,7 @@ class Options:
     """"after_each_tool" runs the calls of a reply one by one, and a message that comes meanwhile skips the rest."""
     max_concurrent_tools: int = 8
     tool_timeout_s: float = 30
-    """Seconds for a tool's body; skills have no limit unless they declare one."""
+    """Seconds for a tool's body; skills and questions have no limit unless they declare one."""
     max_turns: int = 15
     """Model calls of a run."""
     max_tool_hops: int | None = None
@@ -99,7 +99,7 @@ class Options:
     max_abandoned_tools: int = MAX_ABANDONED
     """With so many bodies that never came back no further tool starts."""
     abort_grace_s: float = 0.5
-    """Seconds that a stopped body has to return; 0 is a value."""
+    """Seconds that a stopped body has to return, and hooks to look at a call that timed out; 0 is a value."""
     deadline_s: float | None = None
     """Seconds after which the run is aborted with reason deadline."""
     llm_timeout_s: float | None = None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
-from edgeagent.agent.acting import commit, execute, refuse
+from edgeagent.agent.acting import commit, execute, refuse, refused
 from edgeagent.agent.ending import Ending
 from edgeagent.agent.ends import fail, last_words, stop
 from edgeagent.agent.handover import hand_over, handoff_in
@@ -21,7 +21,7 @@ from edgeagent.context import AgentContext
 from edgeagent.errors import EdgeAgentError
 from edgeagent.events import Event
 from edgeagent.llm import LLM
-from edgeagent.messages import Message, ToolCall, ToolResult
+from edgeagent.messages import Message, ToolCall, ToolResult, new_id
 from edgeagent.tools import Tool
 
 _STAMPS: Final = frozenset(field.name for field in dataclasses.fields(Event))
@@ -82,7 +82,7 @@ class RunControl:
         return self._run.stopping() is not None or self._run.stop_after_turn
 
     def complete(self, messages: Sequence[Message] | None = None, tools: Sequence[Tool] | None = None) -> Message:
-        """One model call in a turn of its own; the reply is streamed and committed.
+        """One model call, in the turn of what was appended for it or in a new one; the reply is streamed and committed.
 
         Args:
             messages: What the request holds; None: the history.
@@ -92,49 +92,54 @@ class RunControl:
             RunEnded: The run is over; let it pass through.
         """
         run = self._check()
-        self._settle()
-        run.close_turn()
+        self._close_answered_turn()
         self._stop_if_asked()
         if run.budget.spent and not run.grant():
+            self._stop_if_asked()
             run.notice("warning", f"stopped after {run.budget.calls} model calls")
             self._leave(Ending("budget", last_words(run)))
-        run.open_turn()
+        if not run.turn_open:
+            run.open_turn()
         may_call = tools is None or len(tools) > 0
         reply = think(run, "auto" if may_call else "none", messages=messages, tools=tools or None)
         if reply.stop_reason in ("error", "aborted"):
             self._leave(fail(run, reply))
         self._open = list(reply.tool_calls)
         if run.ended is not None:
-            self._settle()
+            self.settle()
             self._leave(stop(run))
         return reply
 
     def execute(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
-        """Runs calls through all gates and commits their results. Calls that the last reply did not make are committed
-        as an assistant message first.
+        """Runs calls through all gates and commits the results, in the order in which they were asked for.
+
+        Calls of the last reply that are not among them are not run. If the last reply did not make them all, they are
+        committed as an assistant message first, with ids of their own.
+
+        Returns:
+            One result a call, in the order given.
 
         Raises:
             RunEnded: As ``complete``.
         """
         run = self._check()
-        wanted = [replace(call) for call in calls]
-        asked = {call.id for call in self._open}
-        if not wanted:
+        if not calls:
             return []
-        if not all(call.id in asked for call in wanted):
-            self._settle()
-            self.append(Message.assistant("", wanted))
-        rest = [call for call in self._open if call.id not in {made.id for made in wanted}]
-        self._open = []
+        wanted = list(calls)
+        ids = {call.id for call in wanted}
+        if len(ids) < len(wanted) or not ids <= {call.id for call in self._open}:
+            wanted = self._ask_for(wanted)
+            ids = {call.id for call in wanted}
+        asked, self._open = self._open, []
+        run.note_calls(asked)
         if run.budget.tools_allowed:
             results = execute(run, wanted)
-            commit(run, results)
             run.budget.spend_hop()
         else:
-            refuse(run, wanted, "no more tool calls are allowed")
-            results = list(run.turn_results)
-        refuse(run, rest, "it was not chosen")
-        run.turn_results = [*results, *run.turn_results] if rest else results
+            results = refused(run, wanted, "no more tool calls are allowed")
+        left = refused(run, [call for call in asked if call.id not in ids], "it was not chosen")
+        by_id = {result.call_id: result for result in (*results, *left)}
+        commit(run, [by_id[call.id] for call in asked])
         if run.ended is not None:
             self._leave(stop(run))
         if any(result.status == "denied" for result in results):
@@ -144,8 +149,9 @@ class RunControl:
         return results
 
     def append(self, message: Message) -> None:
-        """Commits a message, in the open turn or in a new one."""
+        """Commits a message, in the turn of the next model call. Calls that nobody executed are not run."""
         run = self._check()
+        self._close_answered_turn()
         if not run.turn_open:
             run.open_turn()
         run.inject(message)
@@ -172,12 +178,12 @@ class RunControl:
         run = self._check()
         if isinstance(error, Exception):
             raise error
-        self._settle()
+        self.settle()
         self._ending = fail(run, Message("assistant", stop_reason="error", error=error))
 
     def close(self) -> Ending:
         """Leaves a history in which every call has a result; called when the orchestrator has returned."""
-        self._settle()
+        self.settle()
         self._run.close_turn()
         if self._ending is None:
             self._ending = Ending("aborted" if self.should_stop() else "completed", last_words(self._run))
@@ -194,11 +200,24 @@ class RunControl:
         if self.should_stop():
             self._leave(Ending("aborted", ""))
 
-    def _settle(self) -> None:
-        """Calls that nobody executed get a result that says so."""
+    def settle(self) -> None:
+        """Gives calls that nobody executed a result that says so."""
         if self._open:
             calls, self._open = self._open, []
             refuse(self._run, calls, "it was not chosen")
+
+    def _close_answered_turn(self) -> None:
+        """A turn has one model call, or calls of the strategy's own: what comes after belongs to the next."""
+        self.settle()
+        if self._run.turn_reply is not None or self._run.turn_results:
+            self._run.close_turn()
+
+    def _ask_for(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
+        """Commits an assistant message with calls that no reply made."""
+        made = [replace(call.copy(), id=new_id("call")) for call in calls]
+        self.append(Message.assistant("", made))
+        self._open = list(made)
+        return made
 
     def _hand_over(self) -> None:
         run = self._run
@@ -218,8 +237,11 @@ class RunControl:
 
 
 def orchestrate(run: Run, orchestrator: Orchestrator, play: Callable[[Run], Ending]) -> Ending:
-    """Runs another strategy; however it returns, turn and calls are closed."""
+    """Runs another strategy; however it returns, turn and calls are closed, and whatever it raises, the calls are."""
     control = RunControl(run, play)
-    with contextlib.suppress(RunEnded):
-        orchestrator.run(control, run.part.task)
+    try:
+        with contextlib.suppress(RunEnded):
+            orchestrator.run(control, run.part.task)
+    finally:
+        control.settle()
     return control.close()

@@ -48,8 +48,12 @@ class Part:
         self.history: list[Message] = [message.copy() for message in messages]
         self.new: list[Message] = []
         self._before = frozenset(message.id for message in self.history)
-        context.tool_registry, context.llm, context.agent_name = self.tools, llm, self.name
-        context.system, context.options = self.system, options
+
+    def introduce(self) -> None:
+        """Has the context tell whose part it is."""
+        context = self.context
+        context.tool_registry, context.llm, context.agent_name = self.tools, self.llm, self.name
+        context.system, context.options = self.system, self.options
         context.history = lambda: tuple(self.history)
         context.no_more_tools = False
 

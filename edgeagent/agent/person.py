@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from edgeagent.errors import EdgeAgentError
+
 logger = logging.getLogger(__name__)
 _POLL_S: Final = 0.02
 T = TypeVar("T")
@@ -20,18 +22,20 @@ def ask_person(question: Callable[[], T], *, stopping: Callable[[], bool], timeo
         What it returned; None when the time was over or the run was stopped first.
 
     Raises:
-        Exception: Whatever it raised.
+        EdgeAgentError: It raised what would end a thread, such as SystemExit.
+        Exception: Whatever else it raised.
     """
     answers: list[T] = []
-    errors: list[Exception] = []
+    errors: list[BaseException] = []
     done = threading.Event()
 
     def ask() -> None:
         try:
             answers.append(question())
-        except Exception as error:  # the builder's code; raised again where the answer is waited for
+        except BaseException as error:  # the builder's code; raised again where the answer is waited for
             logger.info("%s raised", name, exc_info=True)
-            errors.append(error)
+            is_plain = isinstance(error, Exception)
+            errors.append(error if is_plain else EdgeAgentError(f"{name} raised {type(error).__name__}: {error}"))
         done.set()
 
     threading.Thread(target=ask, name=name, daemon=True).start()

@@ -22,13 +22,14 @@ class Queues:
         self._lock = threading.Lock()
         self._queues: dict[QueueName, deque[Message]] = {"steering": deque(), "follow_up": deque()}
         self._open = False
-        self._wake: Callable[[], object] | None = None
+        self._wakes: dict[str, Callable[[], object]] = {}
+        """By the id of a message that came since the last run began: what starts a run for it."""
 
     def put(self, name: QueueName, message: Message, *, wake: Callable[[], object] | None) -> bool:
         """Queues a message.
 
         Args:
-            wake: Starts a run; kept until the agent is idle, if no open run takes the message.
+            wake: Starts a run for it; kept until the agent is idle, and forgotten if a run takes the message first.
 
         Returns:
             True if an open run will see it.
@@ -36,7 +37,7 @@ class Queues:
         with self._lock:
             self._queues[name].append(message)
             if wake is not None:
-                self._wake = wake
+                self._wakes[message.id] = wake
             return self._open
 
     def take(self, name: QueueName, *, everything: bool) -> list[Message]:
@@ -54,7 +55,7 @@ class Queues:
         """A run begins and takes up what is queued."""
         with self._lock:
             self._open = True
-            self._wake = None
+            self._wakes.clear()
 
     def close_if_empty(self) -> bool:
         """Marks the run as closing if nothing is queued; a message that comes later is the next run's."""
@@ -70,10 +71,12 @@ class Queues:
             self._open = False
 
     def take_wake(self) -> Callable[[], object] | None:
-        """What to start now that the agent is idle, if a message asked for it and is still waiting."""
+        """What to start now that the agent is idle, if a message that asked for it is still waiting."""
         with self._lock:
-            wake, self._wake = self._wake, None
-            return wake if any(self._queues.values()) else None
+            waiting = [message.id for queue in self._queues.values() for message in queue]
+            wake = next((self._wakes[message_id] for message_id in waiting if message_id in self._wakes), None)
+            self._wakes.clear()
+            return wake
 
     def clear(self, *names: QueueName) -> None:
         with self._lock:

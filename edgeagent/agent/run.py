@@ -20,27 +20,31 @@ from edgeagent.agent.part import Part
 from edgeagent.agent.person import ask_person
 from edgeagent.agent.queues import QueueName, Queues
 from edgeagent.agent.result import RunResult, RunState
-from edgeagent.context import StopSignal
+from edgeagent.context import Ask, StopSignal
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage, as_message, new_id
 from edgeagent.tools import GoalHandle
 from edgeagent.tools.workers import Workers
 
 if TYPE_CHECKING:
     from edgeagent.agent.agent import Agent
+    from edgeagent.agent.handle import RunHandle
+    from edgeagent.context import AgentContext
 
 logger = logging.getLogger(__name__)
 _inside = threading.local()
-Subscribers = Callable[[], Sequence[Callable[[events.Event], object]]]
-Ask = Callable[[list[str], Callable[[], bool], float], Any]
-"""Puts questions to a person: the questions, whether to give up, and the seconds that there are for an answer."""
+Subscribers = Callable[[], Iterable[Callable[[events.Event], object]]]
 
 
 class Run:
     """One run, of the agent that was asked and of those that it hands over to.
 
+    Args:
+        subscribers: Who is told of an event; asked at each.
+        callers_stop: Aborts the run when it is set; so does the event of the context that the run is given.
+
     Attributes:
         part: Whose turn it is; ``parts`` has those below it, the agent that was asked first.
-        reply: The assistant message of this turn, ``results`` what its calls came to.
+        deadline: Monotonic time at which the run is aborted, or None.
         ended: The reply with which a hook ended the run.
     """
 
@@ -64,10 +68,15 @@ class Run:
         self.copies = Copies()
         self.stop = StopSignal(callers_stop)
         self.stop_after_turn = False
+        self.deadline: float | None = None
         self.abort_reason: str | None = None
         self.parts: list[Part] = []
         self.reserved: list[Agent] = []
         """Agents that are busy with this run, beside the one that was asked."""
+        self.handoff: tuple[str, Agent] | None = None
+        """The call by which this turn hands over, and to whom, until it is done; there is one at most."""
+        self.offered: frozenset[str] | None = None
+        """Names of the tools that the last request held, which are all that its reply may call."""
         self.answered_by: str | None = None
         self.calls: dict[str, tuple[ToolCall, str]] = {}
         """By its id, each call and the agent that made it, in the order asked."""
@@ -90,22 +99,52 @@ class Run:
         self._notices: SimpleQueue[tuple[events.Level, str]] = SimpleQueue()
         self._seq = 0
         self._began_s = time.monotonic()
+        self._given: tuple[threading.Event, float | None] | None = None
         self._abort_lock = threading.Lock()
 
     @property
     def part(self) -> Part:
         return self.parts[-1]
 
+    @property
+    def asked(self) -> Agent:
+        """The agent that was asked; others play a part if it hands over to them."""
+        return self.parts[0].agent
+
+    @property
+    def starter(self) -> Callable[[], RunHandle] | None:
+        """How to start the next run for a message that this one did not take up; None: ``Agent.start``."""
+        context = self.parts[0].context
+        return context.session.start if context.session is not None and context.depth == 0 else None
+
     def enter(self, part: Part) -> None:
         """The next turns are this agent's."""
         context = part.context
-        context.stop_event, context.workers = self.stop, self.workers
-        context.notice = self.notice
+        if not self.parts:
+            self._take_over(context)
+        context.stop_event, context.deadline = self.stop, self.deadline
+        context.workers, context.ask, context.notice = self.workers, self.ask, self.notice
+        part.introduce()
+        self.parts.append(part)
+
+    def _take_over(self, context: AgentContext) -> None:
+        """What the context's owner wants of this run; he has it back when the run ends, for the next one."""
+        self._given = context.stop_event, context.deadline
+        self.stop.follow(context.stop_event)
+        own = None if self.options.deadline_s is None else self._began_s + self.options.deadline_s
+        self.deadline = min((at for at in (own, context.deadline) if at is not None), default=None)
         if context.depth == 0:
             context.hook_state.clear()
-            deadline_s = self.options.deadline_s
-            context.deadline = None if deadline_s is None else self._began_s + deadline_s
-        self.parts.append(part)
+
+    def give_context_back(self) -> None:
+        """The run is over: the context is as its owner made it."""
+        context = self.parts[0].context
+        if self._given is not None and context.stop_event is self.stop:
+            context.stop_event, context.deadline = self._given
+
+    def has_part(self, agent: Agent) -> bool:
+        """Whether an agent plays a part already, so that a handoff to it hands back."""
+        return any(part.agent is agent for part in self.parts)
 
     # --- events -----------------------------------------------------------------------------------------------------
 
@@ -119,7 +158,7 @@ class Run:
         for subscriber in self._subscribers():
             try:
                 subscriber(event)
-            except Exception:  # the builder's code must not break the loop
+            except BaseException:  # the builder's code; sys.exit() in it must not end the run's thread
                 self.subscriber_errors += 1
                 logger.exception("a subscriber raised at %s", event.kind)
 
@@ -137,14 +176,18 @@ class Run:
 
     def abort(self, reason: str, *, after_turn: bool = False) -> None:
         """Ends the run now, or when the turn is over. Any thread; returns at once; the first reason counts, except
-        that a safety stop overrides."""
+        that a safety stop overrides: it empties the queues and halts all bodies, actuators first."""
+        is_safety_stop = reason == "safety_stop"
         with self._abort_lock:
-            if self.abort_reason is None or reason == "safety_stop":
+            if self.abort_reason is None or is_safety_stop:
                 self.abort_reason = reason
-        if after_turn:
+        if after_turn and not is_safety_stop:
             self.stop_after_turn = True
-        else:
-            self.stop.set()
+            return
+        self.stop.set()
+        if is_safety_stop:
+            self.queues.clear("steering", "follow_up")
+            self.workers.halt("stopped for safety", everything=True)
 
     def stopping(self) -> str | None:
         """The reason why the run must stop now, or None."""
@@ -199,16 +242,18 @@ class Run:
             return
         try:
             found = [as_message(message, origin=name) for message in poll() or ()]
-        except Exception:  # the builder's code; the next drain asks again
+        except BaseException:  # the builder's code; the next drain asks again
             logger.exception("get_%s_messages raised", name)
             return
         for message in found:
             self.queues.put(name, message, wake=None)
 
     def give_back(self, messages: Sequence[Message]) -> None:
-        """Returns drained messages that no request will hold."""
-        self.queues.put_back("steering", [m for m in messages if m.origin == "steering"])
-        self.queues.put_back("follow_up", [m for m in messages if m.origin == "follow_up"])
+        """Returns drained messages that no request will hold; a safety stop has emptied the queues for good."""
+        with self._abort_lock:
+            if self.abort_reason != "safety_stop":
+                self.queues.put_back("steering", [m for m in messages if m.origin == "steering"])
+                self.queues.put_back("follow_up", [m for m in messages if m.origin == "follow_up"])
 
     # --- turns ------------------------------------------------------------------------------------------------------
 
@@ -237,7 +282,7 @@ class Run:
                 timeout_s=self.options.confirm_timeout_s,
                 name="continue_confirm",
             )
-        except Exception:  # the builder's code
+        except BaseException:  # the builder's code
             logger.exception("continue_confirm raised")
             return False
         return bool(granted) and self.budget.grant()

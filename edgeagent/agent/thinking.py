@@ -37,7 +37,7 @@ def think(
 
     Raises:
         ModelError: The model cannot answer at all.
-        Exception: What a model, ``transform_context`` or ``convert_messages`` raised, unchanged.
+        BaseException: What a model, ``transform_context`` or ``convert_messages`` raised, unchanged.
     """
     part = run.part
     held = _messages(run, part.history if messages is None else messages)
@@ -49,13 +49,14 @@ def think(
         run.ended = fired.reply
         return message
     request = _request(run, fired.payload.messages, fired.payload.tools, tool_choice)
+    run.offered = frozenset(tool.name for tool in request.tools)
     _check_length(run, request)
     run.budget.spend_turn()
     run.streaming_message = message
     run.emit(events.MessageStart, message=message)
     try:
         message = _after(run, _stream(run, request, message))
-    except Exception as error:
+    except BaseException as error:
         message = replace(run.streaming_message, stop_reason="error", error=str(error) or type(error).__name__)
         raise
     finally:
@@ -78,7 +79,7 @@ def _messages(run: Run, history: Sequence[Message]) -> list[Message]:
     if options.get_ephemeral_messages is not None:
         try:
             messages += [as_message(m, origin="ephemeral") for m in options.get_ephemeral_messages() or ()]
-        except Exception:  # the builder's code; the request does without (S0)
+        except BaseException:  # the builder's code; the request does without (S0)
             logger.exception("get_ephemeral_messages raised")
     if options.transform_context is not None:
         messages = list(options.transform_context(messages))
@@ -118,15 +119,18 @@ def _check_length(run: Run, request: LLMRequest) -> None:
 
 
 def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
-    """What streams back, told as it comes; a hook that wants to see the whole text first has it told later."""
+    """What streams back, told as it comes. Text that is held is in the message only if the reply has come to its end:
+    what was not told of one that fails is not kept."""
     hold = _holds_text(run)
+    text = ""
     calls: tuple[ToolCall, ...] = ()
     for event in run.part.llm.stream(request, run.stop):
         match event:
             case TextDelta(delta):
-                message = replace(message, text=message.text + delta, tool_calls=calls)
-                run.streaming_message = message
+                text += delta
                 if not hold:
+                    message = replace(message, text=text, tool_calls=calls)
+                    run.streaming_message = message
                     run.emit(events.MessageUpdate, channel="text", delta=delta, message=message)
             case ThinkingDelta(delta):
                 message = replace(message, thinking=message.thinking + delta, tool_calls=calls)
@@ -137,28 +141,34 @@ def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
                 calls += (ToolCall(new_id("call"), call.name, call.arguments, call.raw),)
             case Error(why, usage):
                 return replace(message, stop_reason="error", error=why, usage=usage)
+            case End("error" | "aborted" as reason, usage):
+                return replace(message, stop_reason=reason, usage=usage)
             case End(reason, usage):
-                return replace(message, tool_calls=calls, stop_reason=reason, usage=usage)
+                return replace(message, text=text, tool_calls=calls, stop_reason=reason, usage=usage)
             case TextEnd(text):  # the whole text; a late </think> may have made reasoning of what came before it
-                message = replace(message, text=text)
-            case ThinkingEnd(text):
-                message = replace(message, thinking=text)
+                if not hold:
+                    message = replace(message, text=text)
+            case ThinkingEnd(thinking):
+                message = replace(message, thinking=thinking)
     return replace(message, stop_reason="error", error="the model's stream ended without saying why")
 
 
 def _after(run: Run, message: Message) -> Message:
-    """AFTER_LLM may replace text and calls; text that was held is told now."""
-    if message.stop_reason not in ("error", "aborted"):
-        fired = run.part.hooks.fire(FirePoint.AFTER_LLM, AfterLLM(message.text, message.tool_calls, run.budget.hops))
-        said: AfterLLM = fired.payload
-        if fired.reply is not None:
-            run.ended = fired.reply
-        calls = _with_ids(message.tool_calls, said.tool_calls)
-        reason = message.stop_reason
-        if reason in ("stop", "tool_calls"):
-            reason = "tool_calls" if calls else "stop"
-        if (said.text, calls, reason) != (message.text, message.tool_calls, message.stop_reason):
-            message = replace(message, text=said.text, tool_calls=calls, stop_reason=reason)
+    """AFTER_LLM may replace text and calls; text that was held is told now, unless nobody has vouched for it."""
+    if message.stop_reason in ("error", "aborted"):
+        return message
+    copies = tuple(call.copy() for call in message.tool_calls)
+    fired = run.part.hooks.fire(FirePoint.AFTER_LLM, AfterLLM(message.text, copies, run.budget.hops))
+    said: AfterLLM = fired.payload
+    if fired.reply is not None:
+        run.ended = fired.reply
+    calls = message.tool_calls if said.tool_calls is copies else _with_ids(message.tool_calls, said.tool_calls)
+    reason = message.stop_reason
+    if reason in ("stop", "tool_calls"):
+        reason = "tool_calls" if calls else "stop"
+    text = "" if fired.unjudged and _holds_text(run) else said.text
+    if (text, calls, reason) != (message.text, message.tool_calls, message.stop_reason):
+        message = replace(message, text=text, tool_calls=calls, stop_reason=reason)
     run.streaming_message = message
     if message.text and _holds_text(run):
         said_aloud = run.part.context.spoken
@@ -173,13 +183,13 @@ def _holds_text(run: Run) -> bool:
 
 
 def _with_ids(known: Sequence[ToolCall], calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    """The calls of a hook, each with an id that no other call has."""
+    """Copies of a hook's calls, each with an id that no other call has."""
     free = {call.id for call in known}
     given = []
     for call in calls:
         if call.id in free:
             free.remove(call.id)
-            given.append(call)
+            given.append(call.copy())
         else:
-            given.append(replace(call, id=new_id("call")))
+            given.append(replace(call.copy(), id=new_id("call")))
     return tuple(given)

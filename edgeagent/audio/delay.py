@@ -19,7 +19,7 @@ from edgeagent.audio.types import Samples
 EARLIEST_S: Final = -0.25
 """A sound system may think that its latency is longer than it is."""
 LATEST_S: Final = 1.5
-SEGMENT_S: Final = 1.0
+SEGMENT_S: Final = 0.5
 """Of the microphone, for one look."""
 SURE: Final = 9.0
 """Standard deviations of the correlation by which a peak must stand out; of 14,000 lags of noise, the highest is at 4.5."""
@@ -29,11 +29,13 @@ _BAND_HZ: Final = (250, 3_800)
 _KEEP_HZ: Final = 4_000
 _FLOOR: Final = 1e-6
 """Of the strongest bin's power: what is weaker than -60 dB is noise of the computation and doesn't count as a phase."""
+_WEAK: Final = 1e-3
+"""Of the sweep's strongest bin: the room's response is not told from noise where the sweep is 30 dB weaker."""
 _SIDE_S: Final = 0.020
 """Around a peak, reverberation belongs to it."""
 _SAME_S: Final = 0.003
 """Two looks that differ by less saw the same delay."""
-_FADE: Final = 0.7
+_FADE: Final = 0.85
 """Weight of the sum of the looks so far beside a new one."""
 _AUDIBLE: Final = 1e-4
 """RMS, -80 dBFS, under which there is nothing to look for."""
@@ -210,15 +212,20 @@ def _gain_db(recording: Samples, played: Samples, lag: float, rate_hz: int) -> f
     size = len(recording) + len(played)
     spectrum = np.fft.rfft(played.astype(np.float64), size)
     power = np.square(np.abs(spectrum))
-    divided = np.fft.rfft(recording.astype(np.float64), size) * np.conj(spectrum) / (power + power.max() * _FLOOR)
+    divided = np.fft.rfft(recording.astype(np.float64), size) * np.conj(spectrum) / (power + power.max() * _WEAK)
     response = np.fft.irfft(divided, size)
     first = max(round(lag - _BEFORE_S * rate_hz), 0)
-    response[:first] = 0.0
-    response[first + round(_RESPONSE_S * rate_hz) :] = 0.0
-    echo = np.fft.irfft(np.fft.rfft(response) * spectrum, size)
-    energy = float(np.sum(np.square(echo)))
+    count = round(_RESPONSE_S * rate_hz)
+    energy = _energy(response, first, count, spectrum) - _energy(response, first + count, count, spectrum)  # of noise
     whole = float(np.sum(np.square(played, dtype=np.float64)))
     return 10 * math.log10(energy / whole) if energy > 0 else -math.inf
+
+
+def _energy(response: Signal, first: int, count: int, spectrum: Any) -> float:
+    """Of what so much of a response makes of a signal."""
+    part = np.zeros(len(response))
+    part[:count] = np.take(response, np.arange(first, first + count), mode="wrap")
+    return float(np.sum(np.square(np.fft.irfft(np.fft.rfft(part) * spectrum, len(response)))))
 
 
 def _vertex(heights: Signal, at: int) -> float:

@@ -9,14 +9,25 @@ from __future__ import annotations
 import inspect
 import logging
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from edgeagent.errors import EdgeAgentError
-from edgeagent.hooks.types import FirePoint, Hook, HookResult, Payload
-from edgeagent.messages import ToolResult
+from edgeagent.hooks.types import (
+    AfterLLM,
+    AfterTool,
+    BeforeLLM,
+    BeforeTool,
+    FirePoint,
+    Hook,
+    HookResult,
+    Payload,
+    RunStart,
+)
+from edgeagent.messages import Message, ToolCall, ToolResult
+from edgeagent.tools import Tool
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
@@ -37,6 +48,8 @@ class Fired:
     """Set when a hook ended the run."""
     result: ToolResult | None = None
     """At BEFORE_TOOL: used instead of running the call."""
+    unjudged: bool = False
+    """A hook that fails closed raised, or the end came before a hook that holds text: nobody vouches for the text."""
 
 
 class HookChain:
@@ -59,7 +72,7 @@ class HookChain:
         self._locks: dict[int, AbstractContextManager[object]] = {
             id(hook): _NO_LOCK if getattr(hook, "concurrent", False) else threading.Lock() for hook in ordered
         }
-        self.holds_text = any(getattr(hook, "holds_text", False) for hook in self._at[FirePoint.AFTER_LLM])
+        self.holds_text = any(map(_holds_text, self._at[FirePoint.AFTER_LLM]))
         """Whether a reply's text waits until AFTER_LLM has seen it."""
 
     def __getitem__(self, point: FirePoint) -> Sequence[Hook]:
@@ -73,7 +86,8 @@ class HookChain:
             HookError: One raised at BEFORE_TOOL, where a hook that fails keeps the gate shut.
         """
         kind = type(payload)
-        for hook in self._at[point]:
+        hooks = self._at[point]
+        for i, hook in enumerate(hooks):
             try:
                 with self._locks[id(hook)]:
                     answer = hook(point, self._context, payload)
@@ -82,22 +96,22 @@ class HookChain:
                 match answer:
                     case HookResult(action="proceed"):
                         continue
-                    case HookResult(action="replace", payload=new) if isinstance(new, kind):
+                    case HookResult(action="replace", payload=new) if isinstance(new, kind) and _is_usable(new):
                         payload = new
                         continue
-                    case HookResult(action="end_turn", reply=reply):
-                        return Fired(payload, reply=reply)
-                    case HookResult(action="block", reason=reason) if point is FirePoint.BEFORE_TOOL:
+                    case HookResult(action="end_turn", reply=str() as reply):
+                        return Fired(payload, reply=reply, unjudged=any(map(_holds_text, hooks[i + 1 :])))
+                    case HookResult(action="block", reason=str() as reason) if point is FirePoint.BEFORE_TOOL:
                         return Fired(payload, result=ToolResult.blocked(reason))
                     case HookResult(action="supply", result=ToolResult() as result) if point is FirePoint.BEFORE_TOOL:
                         return Fired(payload, result=result)
                 raise EdgeAgentError(f"{answer!r} is no answer at {point}")
-            except Exception as error:  # the builder's code
+            except BaseException as error:  # the builder's code; sys.exit() in it must not end the run's thread
                 logger.exception("the hook %s raised at %s", _name(hook), point)
                 if point is FirePoint.BEFORE_TOOL:
                     raise HookError(f"{_name(hook)} failed: {error}") from error
                 if getattr(hook, "fail_closed", False):
-                    return Fired(payload, reply=UNSAFE)
+                    return Fired(payload, reply=UNSAFE, unjudged=True)
         return Fired(payload)
 
 
@@ -117,6 +131,30 @@ def _checked(hooks: Iterable[Hook]) -> list[Hook]:
         if not points or not all(isinstance(point, FirePoint) for point in points):
             raise EdgeAgentError(f"{_name(hook)} is no hook: its `points` should be a frozenset of FirePoint")
     return found
+
+
+def _is_usable(payload: Payload) -> bool:
+    """Whether there is in a replaced payload what the loop will take out of it."""
+    match payload:
+        case RunStart(task=task):
+            return task is None or isinstance(task, Message | str)
+        case BeforeLLM(messages=messages, tools=tools):
+            return _are(Message, messages) and _are(Tool, tools)
+        case AfterLLM(text=text, tool_calls=calls):
+            return _are(str, [text]) and _are(ToolCall, calls)
+        case BeforeTool(call=call):
+            return isinstance(call, ToolCall)
+        case AfterTool(result=result):
+            return isinstance(result, ToolResult)
+    return isinstance(payload.reply, str)  # a RunResult
+
+
+def _are(kind: type, values: object) -> bool:
+    return isinstance(values, Collection) and all(isinstance(value, kind) for value in values)
+
+
+def _holds_text(hook: object) -> bool:
+    return bool(getattr(hook, "holds_text", False))
 
 
 def _name(hook: object) -> str:

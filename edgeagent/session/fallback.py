@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -27,7 +26,6 @@ _STUCK_S: Final = 30.0
 """Without a sign of life for so long, a local model is stuck (contract, section 11)."""
 _SILENT_S: Final = 10.0
 """Without a first token for so long, a model that tells of no chunks, such as a remote one, is given up (the same)."""
-_POLL_S: Final = 0.02
 
 
 class FallbackLLM:
@@ -200,24 +198,11 @@ class FallbackLLM:
         self.on_switch(f"{_name(model)} cannot answer ({why}); {_name(following)} takes over")
 
 
-class _Stop(StopSignal):
-    """Also ends a wait when it is the caller's event that is set."""
-
-    def wait(self, timeout: float | None = None) -> bool:
-        end_s = None if timeout is None else time.monotonic() + timeout
-        while not self.is_set():
-            left_s = _POLL_S if end_s is None else min(_POLL_S, end_s - time.monotonic())
-            if left_s <= 0:
-                break
-            super().wait(left_s)
-        return self.is_set()
-
-
 class _Watch:
     """Sets a stop of its own when the first event of a reply does not come in time."""
 
     def __init__(self, model: LLM, callers: threading.Event, timeout_s: float | None) -> None:
-        self.stop = _Stop(callers)
+        self.stop = StopSignal(callers)
         self.expired = False
         self._model = model
         self._chunks = timeout_s is None and hasattr(model, "chunks_done")

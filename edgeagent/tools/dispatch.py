@@ -5,27 +5,34 @@ Runs on the loop's thread, which alone emits; bodies run on workers. Knows nothi
 
 from __future__ import annotations
 
+import logging
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Literal, Protocol
 
-from edgeagent.messages import ToolCall, ToolResult
+from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.tools.execution import (
     PATCHABLE,
     Execution,
     Finished,
     Gates,
     Mailbox,
+    Patched,
+    Post,
     Prepared,
     Progressed,
     Refused,
+    Rewritten,
     Started,
+    patched,
 )
 from edgeagent.tools.handoff import Handoff
 from edgeagent.tools.workers import MAX_ABANDONED, Busy, Workers
 
+logger = logging.getLogger(__name__)
 _POLL_S: Final = 0.02
 """How often a stop is looked for while tools run; the contract allows 0.05."""
 
@@ -39,7 +46,7 @@ class Reporter(Protocol):
     def tool_progressed(self, call: ToolCall, update: Any) -> None: ...
     def tool_ended(self, call: ToolCall, result: ToolResult) -> None: ...
     def detached_ended(self, call: ToolCall, result: ToolResult) -> None:
-        """The end of a call that outlived its batch; called on its worker."""
+        """The end of a call that outlived its batch; called on its worker, or on a timer's thread."""
         ...
 
 
@@ -86,7 +93,12 @@ class Dispatch:
         self._context = context
         self._mailbox: Mailbox = SimpleQueue()
         self._results: dict[int, ToolResult] = {}
+        self._groups: deque[list[Prepared]] = deque()
+        self._waiting: list[Prepared] = []
+        """What is left of the present group."""
         self._running: dict[str, Execution] = {}
+        self._patching: dict[int, tuple[Prepared, ToolResult, float]] = {}
+        """By a call's index: the result that hooks look at on a worker, and until when that is waited for."""
         self._failed_skills: set[int] = set()
         self._handed_over: tuple[int, str] | None = None
         self._denied: ToolResult | None = None
@@ -99,17 +111,18 @@ class Dispatch:
         prepared = [item for item in batch if isinstance(item, Prepared)]
         questions = [item for item in prepared if item.tool.traits.question]
         others = [item for item in prepared if not item.tool.traits.question]
-        for group in [[item] for item in questions] + _groups(others, self._limits.mode):
-            waiting = list(group)
-            while waiting or self._running:
-                waiting = self._start_what_may(waiting)
-                self._read_mailbox(idle=not (waiting or self._running))
+        self._groups.extend([[item] for item in questions] + _groups(others, self._limits.mode))
+        while self._groups:
+            self._waiting = self._groups.popleft()
+            while self._waiting or self._running or self._patching:
+                self._start_what_may()
+                self._read_mailbox()
                 self._enforce_limits()
         return [self._results[i] for i in range(len(batch))]
 
-    def _start_what_may(self, waiting: Sequence[Prepared]) -> list[Prepared]:
-        """Starts or refuses the calls whose time has come; returns those that still have to wait."""
-        still_waiting = []
+    def _start_what_may(self) -> None:
+        """Starts or refuses the calls whose time has come; the others wait on."""
+        waiting, self._waiting = self._waiting, []
         for prepared in waiting:
             refusal = self._refusal(prepared)
             if refusal is None and len(self._running) < self._limits.max_concurrent:
@@ -120,11 +133,11 @@ class Dispatch:
                     execution.start()
                     continue
                 refusal = self._pre_empt(prepared.call, busy)
-            if refusal is not None:
-                self._refuse(prepared, refusal)
+            if refusal is None:
+                self._waiting.append(prepared)
             else:
-                still_waiting.append(prepared)
-        return still_waiting
+                self._workers.returned(prepared.call.id)
+                self._refuse(prepared, refusal)
 
     def _execution(self, prepared: Prepared) -> Execution:
         deps = getattr(self._context, "deps", None)
@@ -132,14 +145,14 @@ class Dispatch:
 
     def _pre_empt(self, call: ToolCall, busy: Busy) -> ToolResult | None:
         """Makes a detached body give a resource up. A result if it is to be had no more, None while it may be."""
-        if busy.state == "abandoned":
+        if busy.state == "abandoned" or busy.in_circle:
             return _blocked(call, f"{busy.resource} is still busy with {busy.body.name}")
         if busy.state == "detached":
             told = ", ".join(str(value) for value in call.arguments.values())
             busy.body.interrupt(f"replaced by {call.name}({told})")
             since_s = busy.body.interrupted_s
             if since_s is not None and time.monotonic() - since_s >= self._limits.grace_s:
-                self._workers.mark(busy.body.call_id, "abandoned")
+                self._mark_abandoned(busy.body.call_id)
         return None
 
     def _refusal(self, prepared: Prepared) -> ToolResult | None:
@@ -163,84 +176,173 @@ class Dispatch:
             return _blocked(call, f"{self._limits.max_abandoned} tools never came back; restart the program")
         return None
 
-    def _read_mailbox(self, *, idle: bool) -> None:
-        """Waits for news, at most one poll interval, and handles all there is."""
-        if idle:
+    def _read_mailbox(self) -> None:
+        """Waits for news and handles it, for about one poll interval: what floods keeps no stop from being seen."""
+        if not (self._waiting or self._running or self._patching):
             return
+        end_s = time.monotonic() + _POLL_S
         try:
-            post = self._mailbox.get(timeout=_POLL_S)
+            self._handle(self._mailbox.get(timeout=_POLL_S))
+            while time.monotonic() < end_s:
+                self._handle(self._mailbox.get_nowait())
         except Empty:
             return
-        while True:
-            self._handle(post)
-            try:
-                post = self._mailbox.get_nowait()
-            except Empty:
-                return
 
-    def _handle(self, post: Started | Progressed | Finished) -> None:
+    def _handle(self, post: Post) -> None:
+        if isinstance(post, Patched):
+            if self._patching.pop(post.item.index, None) is not None:
+                self._end(post.item, post.result)
+            return
         execution = post.execution
-        if self._running.get(execution.prepared.call.id) is not execution:
-            return  # abandoned: what it says now comes too late
+        if self._running.get(execution.call_id) is not execution:
+            return  # it was let go: what it says now comes too late
         match post:
             case Started():
-                self._reporter.tool_started(execution)
+                self._announce(execution)
             case Progressed(update=update):
                 self._reporter.tool_progressed(execution.prepared.call, update)
             case Finished(result=result):
-                del self._running[execution.prepared.call.id]
-                if execution.interrupted_s is not None and result.status == "ok":
-                    result = replace(result, status="interrupted")
-                self._end(execution.prepared, result)
+                self._finish(execution, result)
+            case Rewritten(prepared=prepared):
+                del self._running[execution.call_id]
+                self._put_back(prepared)
+
+    def _announce(self, execution: Execution) -> None:
+        """Tells once that a body began, before anything else is told of it."""
+        if execution.started_s is not None and not execution.announced:
+            execution.announced = True
+            self._reporter.tool_started(execution)
+
+    def _put_back(self, prepared: Prepared) -> None:
+        """Has a call wait that became another tool's: with what is running if that may be, else alone and next."""
+        if prepared.tool.traits.mode == "parallel" and not prepared.tool.traits.question:
+            self._waiting.append(prepared)
+        else:
+            self._groups.appendleft([prepared])
+
+    # --- limits -----------------------------------------------------------------------------------------------------
 
     def _enforce_limits(self) -> None:
         now = time.monotonic()
         reason = self._should_stop()
         for execution in list(self._running.values()):
-            call, traits = execution.prepared.call, execution.prepared.tool.traits
-            deadline = execution.deadline_s
-            if deadline is not None and now >= deadline:
-                execution.interrupt()
-                text = f"{call.name} took longer than {execution.prepared.timeout_s:g} s"
-                result = ToolResult(call.id, call.name, "timed_out", text)
-                self._abandon(execution, self._gates.after(call, result))
+            deadline_s = execution.deadline_s
+            if deadline_s is not None and now >= deadline_s:
+                self._time_out(execution)
                 continue
-            if reason is not None and execution.returned is not None:
-                if now - execution.returned_s >= self._limits.grace_s:  # a hook after the tool does not end
-                    self._let_go(execution, execution.returned)
-                continue
-            if reason == "safety_stop" or (reason is not None and traits.on_interrupt == "cancel"):
-                execution.interrupt("stopped for safety" if reason == "safety_stop" else "")
-            elif reason is not None and traits.on_interrupt == "detach" and execution.started_s is not None:
-                self._detach(execution)
+            if reason is not None and self._stop(execution, reason):
                 continue
             if execution.goal is not None and execution.goal.cancelled:
                 execution.interrupt()
-            if execution.interrupted_s is not None and now - execution.interrupted_s >= self._limits.grace_s:
-                text = f"{call.name} was told to stop and has not returned; nobody knows how far it got"
-                self._abandon(execution, ToolResult(call.id, call.name, "outcome_unknown", text))
+            self._give_up(execution, now, stopping=reason is not None)
+        for item, result, end_s in list(self._patching.values()):
+            if now >= end_s:
+                logger.warning("the hooks after %s take too long; its result is told without them", item.call.name)
+                del self._patching[item.index]
+                self._end(item, result)
 
-    def _detach(self, execution: Execution) -> None:
-        """Lets a body go on without the run; what it comes to is told later."""
+    def _time_out(self, execution: Execution) -> None:
+        """Ends a body that took too long."""
+        execution.interrupt()
+        self._mark_abandoned(execution.call_id)
+        self._forget(execution)
+        del self._running[execution.call_id]
+        self._patch(execution.prepared, execution.timed_out())
+
+    def _stop(self, execution: Execution, reason: str) -> bool:
+        """Does to a call what an abort should. True: it was detached, so the run is done with it."""
+        on_interrupt = execution.prepared.tool.traits.on_interrupt
+        if reason == "safety_stop":
+            execution.interrupt("stopped for safety")
+        elif on_interrupt == "cancel":
+            execution.interrupt()
+        else:
+            execution.call_off()
+            if on_interrupt == "detach" and execution.started_s is not None and execution.returned is None:
+                return self._detach(execution)
+        return False
+
+    def _give_up(self, execution: Execution, now: float, *, stopping: bool) -> None:
+        """Ends a call whose worker does not come back within the grace.
+
+        Without a stop, one that waits at a gate is waited for, and so is one whose hooks look at its result.
+        """
+        came_to = execution.result or execution.returned
+        since_s = execution.interrupted_s if execution.returned is None else execution.returned_s
+        if since_s is None or now - since_s < self._limits.grace_s:
+            return
+        if came_to is not None:
+            if stopping:  # a hook after the tool does not end, or so much progress is told before it
+                self._forget(execution)
+                self._finish(execution, came_to)
+        elif execution.started_s is not None:
+            self._mark_abandoned(execution.call_id)
+            self._forget(execution)
+            text = f"{execution.name} was told to stop and has not returned; nobody knows how far it got"
+            self._finish(execution, _result(execution.prepared.call, "outcome_unknown", text))
+        elif stopping:  # at a gate, and its body will never begin
+            self._workers.returned(execution.call_id)
+            self._forget(execution)
+            self._finish(execution, _not_run(execution.prepared.call, "stopped before it began"))
+
+    def _detach(self, execution: Execution) -> bool:
+        """Lets a body go on without the run; what it comes to is told later. False: it has ended already."""
         call = execution.prepared.call
         self._workers.mark(call.id, "detached")
-        if execution.detach(lambda done, result: self._reporter.detached_ended(done.prepared.call, result)):
-            self._let_go(execution, ToolResult(call.id, call.name, "detached", f"{call.name} goes on"))
+        if not execution.detach(self._end_detached):
+            return False
+        self._gates.let_go(call)
+        self._announce(execution)
+        self._finish(execution, _result(call, "detached", f"{call.name} goes on"))
+        return True
 
-    def _abandon(self, execution: Execution, result: ToolResult) -> None:
-        self._workers.mark(execution.call_id, "abandoned")
+    def _end_detached(self, execution: Execution, result: ToolResult) -> None:
+        """On its worker, or on a timer's thread when it took too long."""
+        if result.status == "timed_out":
+            self._mark_abandoned(execution.call_id)
+        self._reporter.detached_ended(execution.prepared.call, result)
+
+    def _mark_abandoned(self, call_id: str) -> None:
+        """Nobody waits for this body any more, should it still be running; too many of them, and nothing may move."""
+        self._workers.mark(call_id, "abandoned")
         abandoned = self._workers.abandoned
         if len(abandoned) >= self._limits.max_abandoned and any(body.moves for body in abandoned):
             self._workers.trip(f"{len(abandoned)} tools never came back")
-        self._let_go(execution, result)
 
-    def _let_go(self, execution: Execution, result: ToolResult) -> None:
+    def _forget(self, execution: Execution) -> None:
+        """Takes nothing from this worker any more; news of it may be waiting behind much other news."""
+        execution.drop()
+        self._announce(execution)
+        self._gates.let_go(execution.prepared.call)
+
+    # --- results ----------------------------------------------------------------------------------------------------
+
+    def _finish(self, execution: Execution, result: ToolResult) -> None:
+        """Ends a call that a worker was given."""
         del self._running[execution.call_id]
+        if execution.interrupted_s is not None and execution.started_s is not None and result.status == "ok":
+            result = replace(result, status="interrupted")
+            self._gates.let_go(execution.prepared.call)
         self._end(execution.prepared, result)
+
+    def _patch(self, item: Prepared, result: ToolResult) -> None:
+        """Has the hooks after the tool look at a result that its worker does not bring.
+
+        On a worker and no longer than the grace: a sibling's worker may be inside the same hook.
+        """
+        self._patching[item.index] = item, result, time.monotonic() + self._limits.grace_s
+
+        def work() -> None:
+            self._mailbox.put(Patched(item, patched(self._gates, item.call, result)))
+
+        self._workers.threads.run(work, f"tool-{item.call.name}")
 
     def _refuse(self, item: Prepared | Refused, result: ToolResult) -> None:
         """Ends a call that no worker saw."""
         if result.status in PATCHABLE:
+            if self._running and isinstance(item, Prepared):
+                self._patch(item, result)
+                return
             result = self._gates.after(item.call, result)
         self._end(item, result)
 
@@ -276,9 +378,13 @@ def _groups(prepared: Sequence[Prepared], mode: DispatchMode) -> list[list[Prepa
     return groups
 
 
+def _result(call: ToolCall, status: Status, text: str) -> ToolResult:
+    return ToolResult(call.id, call.name, status, text)
+
+
 def _not_run(call: ToolCall, text: str) -> ToolResult:
-    return ToolResult(call.id, call.name, "not_run", text)
+    return _result(call, "not_run", text)
 
 
 def _blocked(call: ToolCall, text: str) -> ToolResult:
-    return ToolResult(call.id, call.name, "blocked", text)
+    return _result(call, "blocked", text)

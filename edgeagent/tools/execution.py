@@ -1,6 +1,7 @@
-"""One tool call on a worker thread, from its before-gate to its result.
+"""One tool call on a worker thread, from its gates to its result.
 
-The worker posts what happens to a mailbox that the dispatching thread reads; it never emits an event itself.
+The worker posts what happens to a mailbox that the dispatching thread reads; it never emits an event itself, and takes
+no resource: a call that a hook made another tool's goes back to the dispatch.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class Prepared:
     values: dict[str, Any]
     timeout_s: float | None
     """Seconds for the body; None: no limit."""
+    rewritten: bool = False
+    """A hook made it from a call of another tool; the hooks before the tool are not called again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +52,31 @@ class Refused:
 
 
 class Gates(Protocol):
-    """The agent's part in a call. ``before``, ``ask`` and ``after`` run on the worker's thread."""
+    """The agent's part in a call. All but ``let_go`` run on a worker's thread, between ``enter_`` and ``leave_worker``.
+
+    ``after`` runs on the dispatching thread too, where no body ran.
+    """
 
     def enter_worker(self) -> None: ...
     def leave_worker(self) -> None: ...
-    def before(self, prepared: Prepared, stop_event: threading.Event) -> Prepared | ToolResult: ...
+    def before(self, prepared: Prepared) -> Prepared | ToolResult:
+        """The hooks before the tool. Returns the call to execute, or the result to use instead."""
+        ...
+
+    def admit(self, prepared: Prepared, stop_event: threading.Event) -> ToolResult | None:
+        """Whether the call may start now, once it may; a result if it may not."""
+        ...
+
     def ask(self, prepared: Prepared, stop_event: threading.Event) -> Any:
-        """The answer of a person to a question tool; raises when there is none."""
+        """The answer of a person to a question tool; raises when there is none, GoalCancelled when stopped first."""
         ...
 
     def after(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """May patch a result; called for the statuses in ``PATCHABLE`` only."""
+        ...
+
+    def let_go(self, call: ToolCall) -> None:
+        """The call gets its result without its worker; what the worker still brings changes nothing any more."""
         ...
 
 
@@ -80,7 +97,23 @@ class Finished:
     result: ToolResult
 
 
-Post = Started | Progressed | Finished
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A hook made the call one of another tool, with other traits and resources; this worker has left it."""
+
+    execution: Execution
+    prepared: Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """What hooks made of a result that no worker brought."""
+
+    item: Prepared
+    result: ToolResult
+
+
+Post = Started | Progressed | Finished | Rewritten | Patched
 Mailbox = SimpleQueue[Post]
 
 
@@ -94,10 +127,14 @@ class Execution:
         self.started_s: float | None = None
         """Monotonic time at which the body began."""
         self.interrupted_s: float | None = None
-        """Monotonic time at which it was asked to stop."""
+        """Monotonic time at which it was asked to stop; a body that has not begun by then never begins."""
         self.returned: ToolResult | None = None
         """What the body came to, once it is over; hooks may still look at it."""
         self.returned_s = 0.0
+        self.result: ToolResult | None = None
+        """What the call came to, once its worker has left it; the mailbox has it too."""
+        self.announced = False
+        """Whether the dispatching thread has told of its start."""
         self.goal: GoalHandle | None = None
         self._gates = gates
         self._mailbox = mailbox
@@ -108,8 +145,10 @@ class Execution:
         self._agent = agent
         self._reason = ""
         self._lock = threading.Lock()
-        self._finished = False
+        self._told = False
+        """Whoever waits has a result, or will not take one from this worker any more."""
         self._late: Callable[[Execution, ToolResult], object] | None = None
+        self._timer: threading.Timer | None = None
         tool = prepared.tool
         if tool.traits.is_skill:
             self.goal = GoalHandle(stop=tool.stop, pause=tool.pause, resume=tool.resume, on_progress=self._progress)
@@ -126,26 +165,56 @@ class Execution:
     def moves(self) -> bool:
         return self.prepared.tool.traits.motion
 
+    @property
+    def within(self) -> tuple[str, ...]:
+        """The calls that wait for the agent which made this one, the outermost first."""
+        return getattr(self._agent, "within", ())
+
     def start(self) -> None:
         self._workers.threads.run(self._work, f"tool-{self.prepared.call.name}")
 
     def interrupt(self, reason: str = "") -> None:
-        """Asks the body to end, its actuator first. Does not wait. Any thread; the first reason is told."""
+        """Asks the body to end, its actuator first; one that has not begun never begins. Does not wait. Any thread; the
+        first reason is told."""
         with self._lock:
             if self.interrupted_s is not None or self.returned is not None:
                 return
             self.interrupted_s = time.monotonic()
             self._reason = reason
-        if self.goal is not None:
+            began = self.started_s is not None
+        if began and self.goal is not None:
             self.goal.cancel()
         self.stop_event.set()
 
-    def detach(self, late: Callable[[Execution, ToolResult], object]) -> bool:
-        """Lets the body outlive its run; ``late`` is told of its end, on its thread. False: it has ended already."""
+    def call_off(self) -> None:
+        """As ``interrupt``, but a body that has begun is left alone."""
         with self._lock:
-            if not self._finished:
-                self._late = late
-            return not self._finished
+            if self.started_s is not None or self.interrupted_s is not None:
+                return
+            self.interrupted_s = time.monotonic()
+        self.stop_event.set()
+
+    def drop(self) -> None:
+        """Nobody takes a result from this worker any more, so no hook is shown one either."""
+        with self._lock:
+            self._told = True
+
+    def detach(self, late: Callable[[Execution, ToolResult], object]) -> bool:
+        """Lets the body outlive its run, within its limit. False: it has ended already.
+
+        Args:
+            late: Told of its end, on its thread, or on a timer's when it took too long.
+        """
+        with self._lock:
+            if self._told:
+                return False
+            self._late = late
+            deadline_s = self.deadline_s
+            if deadline_s is not None:
+                self._timer = threading.Timer(max(0.0, deadline_s - time.monotonic()), self._time_out_late)
+                self._timer.daemon = True
+                self._timer.start()
+            return True
 
     @property
     def deadline_s(self) -> float | None:
@@ -155,15 +224,33 @@ class Execution:
             return None
         return self.started_s + limit
 
+    def timed_out(self) -> ToolResult:
+        """The result of a body that took too long."""
+        return self._result("timed_out", f"{self.name} took longer than {self.prepared.timeout_s:g} s")
+
+    def _time_out_late(self) -> None:
+        """Ends a detached body that took too long."""
+        with self._lock:
+            if self._told or self.returned is not None or self._late is None:
+                return
+            self._told = True
+            late = self._late
+        self.interrupt()
+        late(self, patched(self._gates, self.prepared.call, self.timed_out()))
+
     def _work(self) -> None:
         self._gates.enter_worker()
         try:
-            self._settle(self._guarded())
+            outcome = self._guarded()
+            if isinstance(outcome, Prepared):
+                self._mailbox.put(Rewritten(self, outcome))
+            else:
+                self._settle(outcome)
         finally:
             self._gates.leave_worker()
 
-    def _guarded(self) -> ToolResult:
-        """What the call comes to, even if a gate raises."""
+    def _guarded(self) -> ToolResult | Prepared:
+        """As ``_call``, even if a gate raises; the resources are free then."""
         try:
             return self._call()
         except BaseException as error:  # be it SystemExit
@@ -175,28 +262,44 @@ class Execution:
     def _settle(self, result: ToolResult) -> None:
         """Tells whoever waits."""
         with self._lock:
-            self._finished = True
-            late = self._late
+            if self._told:
+                return
+            self._told = True
+            self.result = result
+            late, timer = self._late, self._timer
+        if timer is not None:
+            timer.cancel()
         if late is None:
             self._mailbox.put(Finished(self, result))
         else:
             late(self, result)
 
-    def _call(self) -> ToolResult:
-        verdict = self._gates.before(self.prepared, self.stop_event)
-        if isinstance(verdict, ToolResult):
-            result = verdict
-        elif self.stop_event.is_set():
-            result = self._result("not_run", "stopped before it began")
+    def _call(self) -> ToolResult | Prepared:
+        """What the call comes to; or the call of another tool that a hook made of it."""
+        prepared: Prepared | ToolResult = self.prepared
+        if not self.prepared.rewritten:
+            prepared = self._gates.before(self.prepared)
+        if isinstance(prepared, ToolResult):
+            result = prepared
+        elif prepared.tool is not self.prepared.tool:
+            return replace(prepared, rewritten=True)
         else:
-            self.prepared = verdict
-            self.started_s = time.monotonic()
-            self._mailbox.put(Started(self))
-            result = self._body()
-            with self._lock:
-                self.returned_s, self.returned = time.monotonic(), result
-        if result.status in PATCHABLE:
+            self.prepared = prepared
+            result = self._gates.admit(prepared, self.stop_event) or self._run_body()
+        if result.status in PATCHABLE and not self._told:
             result = self._gates.after(self.prepared.call, result)
+        return result
+
+    def _run_body(self) -> ToolResult:
+        """The body from its start to its end, unless it was called off first."""
+        with self._lock:
+            if self.interrupted_s is not None:
+                return self._result("not_run", "stopped before it began")
+            self.started_s = time.monotonic()
+        self._mailbox.put(Started(self))
+        result = self._body()
+        with self._lock:
+            self.returned_s, self.returned = time.monotonic(), result
         return result
 
     def _body(self) -> ToolResult:
@@ -257,6 +360,18 @@ class Execution:
     def _result(self, status: Any, text: str, value: Any = None) -> ToolResult:
         call = self.prepared.call
         return ToolResult(call.id, call.name, status, text, value)
+
+
+def patched(gates: Gates, call: ToolCall, result: ToolResult) -> ToolResult:
+    """What the hooks after the tool make of a result that its worker does not bring. Any thread that may block."""
+    gates.enter_worker()
+    try:
+        return gates.after(call, result)
+    except BaseException:  # the builder's code
+        logger.exception("the gates of %s raised", call.name)
+        return result
+    finally:
+        gates.leave_worker()
 
 
 async def _awaited(value: Any) -> Any:

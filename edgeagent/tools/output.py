@@ -18,13 +18,15 @@ OUTPUT_LIMIT: Final = 8192
 def as_result(call: ToolCall, value: Any) -> ToolResult:
     """A result from a returned value: a string as it is, None as "done", anything else as JSON.
 
-    A value that JSON cannot hold is an error that says that the tool did run.
+    A value that JSON cannot hold is an error that says that the tool did run. Only the policy may deny a call, so
+    a ``ToolResult`` that says "denied" is an error.
     """
     if isinstance(value, ToolResult):
         text = value.text
         if not text and value.status == "ok":
             text = as_result(call, value.value).text
-        return replace(value, call_id=call.id, name=call.name, text=text)
+        status = "error" if value.status == "denied" else value.status
+        return replace(value, call_id=call.id, name=call.name, status=status, text=text)
     if isinstance(value, Handoff):
         return ToolResult(call.id, call.name, "ok", f"handed to {value.target_name}", value)
     if isinstance(value, str):

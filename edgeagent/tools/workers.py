@@ -21,7 +21,8 @@ State = Literal["running", "detached", "abandoned"]
 
 
 class Body(Protocol):
-    """A tool's body at work. ``moves``: it is marked motion."""
+    """A tool's body at work. ``moves``: it is marked motion. ``within``: the calls that wait for the agent that made
+    its call, the outermost first."""
 
     goal: GoalHandle | None
     interrupted_s: float | None
@@ -32,6 +33,8 @@ class Body(Protocol):
     def name(self) -> str: ...
     @property
     def moves(self) -> bool: ...
+    @property
+    def within(self) -> tuple[str, ...]: ...
     def interrupt(self, reason: str = "") -> None: ...
 
 
@@ -53,6 +56,8 @@ class Busy:
     resource: str
     body: Body
     state: State
+    in_circle: bool = False
+    """That body waits, itself or through the agents that it asks, for the agent that wants the resource."""
 
 
 class Workers:
@@ -63,18 +68,36 @@ class Workers:
         self._lock = threading.Lock()
         self._bodies: dict[str, tuple[Body, State]] = {}
         self._holders: dict[str, str] = {}
+        self._waiting: dict[str, tuple[tuple[str, ...], str]] = {}
+        """By a waiting call's id: the calls within which it was made, and the call that holds what it waits for."""
         self._latches: list[Latch] = []
 
     def acquire(self, body: Body, resources: Iterable[str]) -> Busy | None:
-        """Registers a body and takes all its resources, or does nothing and says which is busy."""
+        """Registers a body and takes all its resources, or does neither and says which is busy.
+
+        Who is told of a busy one and waits asks again, or calls ``returned`` when it waits no more.
+        """
         wanted = tuple(resources)
         with self._lock:
             for resource in wanted:
                 if resource in self._holders:
-                    return Busy(resource, *self._bodies[self._holders[resource]])
+                    holder = self._holders[resource]
+                    self._waiting[body.call_id] = body.within, holder
+                    return Busy(resource, *self._bodies[holder], self._waits_for(holder, body.within))
+            self._waiting.pop(body.call_id, None)
             self._bodies[body.call_id] = (body, "running")
             self._holders.update(dict.fromkeys(wanted, body.call_id))
         return None
+
+    def _waits_for(self, call_id: str, others: tuple[str, ...]) -> bool:
+        """Whether a call can't end before one of the others: it is one, or a call made within it waits for one."""
+        found, unseen = {call_id}, [call_id]
+        while unseen:
+            outer = unseen.pop()
+            holders = {holder for within, holder in self._waiting.values() if outer in within} - found
+            found |= holders
+            unseen += holders
+        return not found.isdisjoint(others)
 
     def mark(self, call_id: str, state: State) -> None:
         """Nobody waits for this body any more; it keeps its resources until it returns."""
@@ -83,8 +106,9 @@ class Workers:
                 self._bodies[call_id] = (self._bodies[call_id][0], state)
 
     def returned(self, call_id: str) -> None:
-        """The body is back: its resources are free."""
+        """The body is back, or will never begin: its resources are free, and it waits for none."""
         with self._lock:
+            self._waiting.pop(call_id, None)
             self._bodies.pop(call_id, None)
             self._holders = {name: holder for name, holder in self._holders.items() if holder != call_id}
 

@@ -55,20 +55,22 @@ class Callbacks:
         match event:
             case events.MessageUpdate(channel="text", delta=delta) if self.on_content is not None:
                 self._streamed[event.run_id] = self._streamed.get(event.run_id, "") + delta
-                self.on_content(delta)
+                if delta:
+                    self.on_content(delta)
             case events.MessageUpdate(channel="thinking", delta=delta) if self.on_reasoning is not None:
                 self.on_reasoning(delta)
             case events.MessageEnd(message=message) if message.role == "assistant":
-                self._ended(message, self._streamed.pop(event.run_id, ""))
+                self._ended(message, self._streamed.pop(event.run_id, None))
             case events.ToolExecutionEnd(call=call, result=result) if self.on_tool_result is not None:
                 self.on_tool_result(call.name, result)
 
-    def _ended(self, message: Message, streamed: str) -> None:
+    def _ended(self, message: Message, streamed: str | None) -> None:
         if message.origin != "user":
             return  # a copy, such as the reply of the agent that was handed over to: it has been told already
-        rest = message.text.removeprefix(streamed)
-        if self.on_content is not None and rest and streamed + rest == message.text:
-            self.on_content(rest)
+        if self.on_content is not None:
+            rest = _not_yet_said(message.text, streamed)
+            if rest:
+                self.on_content(rest)
         if self.on_tool_call_start is not None and message.tool_calls and message.stop_reason != "length":
             calls = message.tool_calls
             self.on_tool_call_start([{"name": c.name, "arguments": c.raw or copy.deepcopy(c.arguments)} for c in calls])
@@ -97,3 +99,10 @@ class Callbacks:
             if left_s <= 0:
                 raise Unanswered(f"nobody answered within {timeout_s:g} s")
         raise Unanswered("the run was stopped before anybody answered")
+
+
+def _not_yet_said(text: str, streamed: str | None) -> str:
+    """What is left to say of a text: all of one that was not streamed, and the end that a hook has added to one."""
+    if streamed is None:
+        return text
+    return text.removeprefix(streamed) if streamed and text.startswith(streamed) else ""

@@ -30,6 +30,7 @@ _ENTRANCES: Final = (
     ("copying of history", "edgeagent.messages", "Message.copy"),
     ("gates and validation", "edgeagent.agent.gates", "CallGates.check_batch"),
     ("gates and validation", "edgeagent.agent.gates", "CallGates.before"),
+    ("gates and validation", "edgeagent.agent.gates", "CallGates.admit"),
     ("gates and validation", "edgeagent.agent.gates", "CallGates.after"),
     ("hooks", "edgeagent.hooks.chain", "HookChain.fire"),
     ("hooks: context compaction", "edgeagent.hooks.context_compaction", "ContextCompactionHook.__call__"),

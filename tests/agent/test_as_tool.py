@@ -90,7 +90,7 @@ def test_every_field_of_the_context_is_shared_or_belongs_to_one_agent():
     boss.run("go", context=context, options=Options(deadline_s=LIMIT_S))
     ours, theirs = seen["boss"], seen["helper"]
     its_own = {"tool_registry", "llm", "agent_name", "system", "options", "response_schema", "history", "depth"}
-    its_own |= {"stop_event", "notice"}  # of its own run; the stop follows the caller's
+    its_own |= {"stop_event", "notice", "within"}  # of its own run; the stop follows the caller's
     for name in set(ours) - its_own:
         assert theirs[name] is ours[name], name
     assert theirs["llm"] is helper.llm
@@ -130,7 +130,6 @@ def test_a_denial_in_the_helper_is_an_error_result_of_the_call():
     assert "no digging" in result.tool_calls[0].result.text
 
 
-@pytest.mark.xfail(strict=True, reason="policy and confirm go along in a handoff but not to a helper")
 def test_the_callers_policy_does_not_stop_at_the_helpers_door():
     """A robot's policy guards what is done, whoever asks for it."""
 
@@ -153,6 +152,46 @@ def test_the_callers_policy_does_not_stop_at_the_helpers_door():
     assert statuses(result) == ["error"]
 
 
+@pytest.mark.parametrize("own", [None, lambda name, arguments: True])
+def test_the_callers_confirm_guards_the_helpers_tools_unless_it_has_its_own(own):
+    wiped = []
+
+    @tool(destructive=True)
+    def wipe() -> str:
+        """Wipes."""
+        wiped.append(1)
+        return "wiped"
+
+    boss, _ = team(
+        [[call("helper", task="x")], "done"],
+        [[call("wipe")], "ok"],
+        boss={"options": Options(confirm=lambda name, arguments: name != "wipe")},
+        helper={"tools": [wipe], "options": Options(confirm=own)},
+    )
+    ends(boss.start("go"), "completed")
+    assert bool(wiped) == (own is not None)
+
+
+def test_a_question_of_a_helpers_helper_reaches_the_person_too():
+    @tool(question=True)
+    def ask(question: str) -> str:
+        """Asks."""
+        raise NotImplementedError
+
+    inner = Agent("inner", llm=ScriptedLLM([call("ask", question="how many?")], "two"), tools=[ask])
+    boss, _ = team(
+        [[call("helper", task="x")], "done"], [[call("inner", task="y")], "ok"], helper={"tools": [inner.as_tool()]}
+    )
+    answered = []
+
+    def on_question(questions, answer):
+        answered.extend(questions)
+        answer.put("two")
+
+    ends(boss.start("go", callbacks=Callbacks(on_question=on_question)), "completed")
+    assert answered == ["how many?"]
+
+
 def test_a_helper_that_asks_its_boss_is_told_that_it_is_busy():
     helper = Agent("helper", llm=ScriptedLLM([call("boss", task="you do it")], "then not"))
     boss = Agent("boss", llm=ScriptedLLM([call("helper", task="x")], "done"), tools=[helper.as_tool()])
@@ -161,7 +200,6 @@ def test_a_helper_that_asks_its_boss_is_told_that_it_is_busy():
     assert result.tool_calls[0].result.text == "then not"
 
 
-@pytest.mark.xfail(strict=True, reason="each helper's tool holds the resource that the other one waits for")
 def test_helpers_that_ask_each_other_in_a_circle_do_not_wait_for_ever():
     one = Agent("one", llm=ScriptedLLM([call("two", task="x")], "one"))
     two = Agent("two", llm=ScriptedLLM([call("one", task="x")], "two"), tools=[one.as_tool()])
@@ -173,6 +211,31 @@ def test_helpers_that_ask_each_other_in_a_circle_do_not_wait_for_ever():
     assert handle.wait(LIMIT_S)
     assert in_time, "each holds what the other waits for"
     assert handle.result(LIMIT_S).reply == "done"
+
+
+def test_helpers_that_ask_each_other_side_by_side_do_not_wait_for_ever():
+    """Each was asked by the boss, and each asks the other: one of them is told that the other is busy."""
+    both = threading.Barrier(2)
+
+    def asks(other):
+        def reply(request):
+            both.wait(LIMIT_S)
+            return [call(other, task="x")]
+
+        return reply
+
+    one = Agent("one", llm=ScriptedLLM(asks("two"), "one", "one again"))
+    two = Agent("two", llm=ScriptedLLM(asks("one"), "two", "two again"), tools=[one.as_tool()])
+    one.tools.add(two.as_tool())
+    llm = ScriptedLLM([call("one", task="x"), call("two", task="x")], "done")
+    boss = Agent("boss", llm=llm, tools=[one.as_tool(), two.as_tool()])
+    handle = boss.start("go")
+    in_time = handle.wait(2)
+    boss.abort()
+    assert handle.wait(LIMIT_S)
+    assert in_time, "each waits for what the other holds"
+    assert statuses(ends(handle, "completed")) == ["ok", "ok"]
+    assert len(one.llm.requests) + len(two.llm.requests) == 5, "one was refused, the other one answered"
 
 
 def test_two_calls_of_one_helper_in_one_reply_are_both_answered():
@@ -288,7 +351,6 @@ def test_the_helper_and_its_caller_share_the_ledger_of_resources():
     assert [word[0] for word in order] == ["+", "-", "+", "-"], order
 
 
-@pytest.mark.xfail(strict=True, reason="the helper's run is started without the caller's way to ask")
 def test_a_question_of_the_helper_reaches_the_person():
     @tool(question=True)
     def ask(question: str) -> str:

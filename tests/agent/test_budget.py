@@ -108,10 +108,7 @@ def test_an_answer_that_does_not_come_is_no():
     "limit",
     [
         {"max_turns": 1},
-        pytest.param(
-            {"max_tool_hops": 1},
-            marks=pytest.mark.xfail(strict=True, reason="steering at the turn after the last hop is given back"),
-        ),
+        {"max_tool_hops": 1},
     ],
 )
 def test_steering_at_the_last_turn_is_granted_one_more(limit):
@@ -156,10 +153,7 @@ def test_a_follow_up_starts_both_counts_again():
         {"max_turns": 200},
         {"max_turns": 100},
         {"max_turns": 7, "continue_confirm": lambda turns: True},
-        pytest.param(
-            {"max_turns": 100, "on_budget": "final_answer"},
-            marks=pytest.mark.xfail(strict=True, reason="the final answer is the hundred and first call"),
-        ),
+        {"max_turns": 100, "on_budget": "final_answer"},
     ],
 )
 def test_no_run_makes_more_than_a_hundred_model_calls_whatever_was_granted(options):

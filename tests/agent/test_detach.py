@@ -197,7 +197,6 @@ def test_a_goal_is_cancelled_by_its_handle():
     assert base.halted.is_set()
 
 
-@pytest.mark.xfail(strict=True, reason="a detached body's limit is enforced by nobody")
 def test_its_time_limit_still_holds():
     base = Base(timeout_s=0.2)
     agent = Agent("a", llm=ScriptedLLM([call("go_to", place="kitchen")], "too slow"), tools=[base.go_to])
@@ -207,6 +206,29 @@ def test_its_time_limit_still_holds():
     finally:
         base.gate.set()
         assert goal.wait(LIMIT_S)
+
+
+def test_one_that_takes_too_long_is_told_of_once_and_gives_its_resource_up_when_it_returns():
+    base = Base(stops=False, timeout_s=0.1)
+    llm = ScriptedLLM([call("go_to", place="kitchen")], "too slow", [call("go_to", place="bedroom")], "busy")
+    agent = Agent("a", llm=llm, tools=[base.go_to])
+    ended = idle(agent)
+    goal, _ = interrupted(agent)
+    try:
+        assert ended.acquire(timeout=LIMIT_S)
+        assert ended.acquire(timeout=LIMIT_S), "it is told before it returns"
+        assert agent.llm.requests[1].messages[-1].text == "go_to has ended: go_to took longer than 0.1 s"
+        while agent.is_running:
+            threading.Event().wait(0.005)
+        result = agent.run("to the bedroom then")
+        assert result.tool_calls[0].result.text == "base is still busy with go_to"
+    finally:
+        base.gate.set()
+    assert goal.wait(LIMIT_S)
+    for thread in threading.enumerate():
+        if thread.name == "tool-go_to":
+            thread.join(LIMIT_S)
+    assert (agent.has_pending, len(agent.llm.requests)) == (False, 4)
 
 
 def test_a_detached_tool_tells_of_its_failure_too():

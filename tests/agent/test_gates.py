@@ -1,10 +1,12 @@
 """The gates of a call: policy, before and after, and a person's yes."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
-from edgeagent import Agent, Options, PolicyViolationError, tool
+from edgeagent import Agent, FirePoint, HookResult, Options, PolicyViolationError, tool
+from edgeagent.hooks import BaseHook
 from edgeagent.messages import ToolResult
 from edgeagent.testing import ScriptedLLM, call
 
@@ -119,3 +121,59 @@ def test_no_answer_in_time_declines():
     result = Agent("x", llm=ScriptedLLM([call("wipe")], "ok"), tools=[wipe], options=options).run("go")
     never.set()
     assert result.tool_calls[0].result.status == "declined"
+
+
+@pytest.mark.parametrize("who", ["body", "supplied", "after"])
+def test_only_the_policy_denies(who):
+    denied = ToolResult("", "", "denied", "no")
+
+    @tool
+    def refuse() -> ToolResult:
+        """Refuses."""
+        return denied if who == "body" else ToolResult.ok("fine")
+
+    options = {
+        "body": {},
+        "supplied": {"before_tool_call": lambda made, stop_event: denied},
+        "after": {"after_tool_call": lambda made, result, stop_event: denied},
+    }[who]
+    agent = Agent("x", llm=ScriptedLLM([call("refuse")], "ok"), tools=[refuse], options=Options(**options))
+    result = agent.run("go")
+    assert (result.reason, result.reply) == ("completed", "ok")
+    assert (result.tool_calls[0].result.status, result.tool_calls[0].result.text) == ("error", "no")
+
+
+class Hidden(BaseHook):
+    """Shows the model no tool of a name; and makes a call of it of another one, if asked to."""
+
+    points = frozenset({FirePoint.BEFORE_LLM, FirePoint.BEFORE_TOOL})
+
+    def __init__(self, name, instead_of=""):
+        self.name, self.instead_of = name, instead_of
+
+    def __call__(self, point, ctx, payload):
+        if point is FirePoint.BEFORE_LLM:
+            shown = [made for made in payload.tools if made.name != self.name]
+            return HookResult.replace(replace(payload, tools=shown))
+        if payload.call.name == self.instead_of:
+            return HookResult.replace(replace(payload, call=replace(payload.call, name=self.name)))
+        return None
+
+
+def test_a_tool_that_the_model_was_not_shown_is_unknown():
+    llm = ScriptedLLM([call("fail"), call("add", a=1, b=2)], "ok")
+    made = Agent("x", llm=llm, tools=[add, fail], hooks=[Hidden("fail")]).run("go").tool_calls
+    assert [c.result.status for c in made] == ["unknown", "ok"]
+    assert made[0].result.text == "there is no tool called fail. Tools: add"
+
+
+def test_a_hook_may_use_what_it_hides():
+    llm = ScriptedLLM([call("add", a=1, b=2)], "ok")
+
+    @tool
+    def add_well(a: int, b: int) -> str:
+        """Adds well."""
+        return f"well: {a + b}"
+
+    agent = Agent("x", llm=llm, tools=[add, add_well], hooks=[Hidden("add_well", instead_of="add")])
+    assert agent.run("go").tool_calls[0].result.text == "well: 3"

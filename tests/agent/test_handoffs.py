@@ -10,7 +10,7 @@ import pytest
 from edgeagent import Agent, AgentContext, FirePoint, Handoff, HookResult, Message, Options, PolicyViolationError, tool
 from edgeagent.testing import ScriptedLLM, call
 
-from .kit import At, calls_are_answered, ends, opened, raises, statuses, texts
+from .kit import LIMIT_S, At, calls_are_answered, ends, opened, raises, statuses, texts
 from .kitchen import TO_COOK, pair, router_tool
 
 P = FirePoint
@@ -159,10 +159,7 @@ def test_after_a_hand_back_the_router_may_hand_over_again():
     "earlier",
     [
         "waiter",
-        pytest.param(
-            "router",
-            marks=pytest.mark.xfail(strict=True, reason="a hand back takes nobody, so a second handoff is ok too"),
-        ),
+        "router",
     ],
 )
 def test_of_two_handoffs_side_by_side_one_is_taken_and_the_other_not_run(earlier):
@@ -270,7 +267,6 @@ def test_a_handoff_tool_passes_policy_hooks_and_confirm_like_any_tool():
         router.run("make soup")
 
 
-@pytest.mark.xfail(strict=True, reason="the reservation outlives the result: later handoffs are not_run")
 def test_a_handoff_whose_result_a_hook_made_an_error_leaves_its_target_free():
     refused = []
 
@@ -284,6 +280,47 @@ def test_a_handoff_whose_result_a_hook_made_an_error_leaves_its_target_free():
     router.hooks.append(At(P.AFTER_TOOL, does=refuse_once))
     result = ends(router.start("make soup"), "completed")
     assert (statuses(result), result.reply) == (["error", "ok"], "soup")
+
+
+def test_a_handoff_that_comes_too_late_takes_nobody():
+    gate = threading.Event()
+    router, cook = pair([[call("to_cook")], [TO_COOK]], ["soup"])
+
+    @tool(timeout_s=0.02)
+    def to_cook() -> Handoff:
+        """Hands over, late."""
+        opened(gate)
+        return Handoff(cook)
+
+    def late(ctx, p):
+        if p.call.name != "to_cook":
+            gate.set()
+            for thread in threading.enumerate():
+                if thread.name == "tool-to_cook":
+                    thread.join(LIMIT_S)
+
+    router.tools.add(to_cook)
+    router.hooks.append(At(P.BEFORE_TOOL, does=late, concurrent=True))
+    result = ends(router.start("make soup"), "completed")
+    assert (statuses(result), result.reply) == (["timed_out", "ok"], "soup")
+
+
+def test_a_handoff_that_a_hook_made_of_a_result_finds_out_whether_its_target_is_free():
+    router, cook = pair([[call("look")], "the cook is busy"], [])
+    gate = threading.Event()
+    cook.llm = ScriptedLLM(lambda request: opened(gate) and "mine")
+    own = cook.start("something else")
+
+    def hand_over(ctx, p):
+        return HookResult.replace(replace(p, result=replace(p.result, value=Handoff(cook))))
+
+    router.hooks.append(At(P.AFTER_TOOL, does=hand_over))
+    try:
+        result = ends(router.start("make soup"), "completed")
+    finally:
+        gate.set()
+    assert (statuses(result), result.reply) == (["error"], "the cook is busy")
+    assert ends(own, "completed").reply == "mine"
 
 
 def test_a_hook_that_raises_in_the_target_does_not_break_the_run():

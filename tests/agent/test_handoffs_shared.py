@@ -7,7 +7,17 @@ import threading
 
 import pytest
 
-from edgeagent import Agent, AgentContext, BusyError, FirePoint, Options, PolicyViolationError, ToolContext, tool
+from edgeagent import (
+    Agent,
+    AgentContext,
+    BusyError,
+    FirePoint,
+    Options,
+    PolicyViolationError,
+    Session,
+    ToolContext,
+    tool,
+)
 from edgeagent.testing import ScriptedLLM, call
 
 from .kit import LIMIT_S, At, calls_are_answered, ends, first, opened, statuses, texts
@@ -172,7 +182,6 @@ def test_the_state_during_the_targets_part_is_the_targets(cooking):
         assert [t.name for t in state.tools] == ["stir"]
 
 
-@pytest.mark.xfail(strict=True, reason="agent_end of a failed run says the target")
 def test_a_model_that_fails_in_the_target_closes_the_whole_run(shorthand):
     router, cook = pair([[TO_COOK]], [ValueError("lost")])
     ended = []
@@ -194,7 +203,6 @@ def test_a_denial_in_the_target_fails_the_run():
     assert not cook.is_running
 
 
-@pytest.mark.xfail(strict=True, reason="the wake starts the target, but the message waits in the router's queue")
 def test_a_message_that_wakes_and_comes_as_the_target_ends_is_taken_up():
     router, cook = pair([[TO_COOK], "noted"], ["soup", "noted"])
 
@@ -211,3 +219,33 @@ def test_a_message_that_wakes_and_comes_as_the_target_ends_is_taken_up():
     handle = router.start("make soup", context=AgentContext(hooks=[At(P.ON_RUN_END, does=late)]))
     ends(handle, "completed")
     assert told.wait(1)
+
+
+def test_a_message_that_wakes_as_the_target_ends_has_the_session_of_the_one_who_was_asked():
+    router, cook = pair([[TO_COOK], "noted"], ["soup"])
+    said = threading.Event()
+
+    def late(ctx, payload):
+        if ctx.agent_name == "cook":
+            cook.follow_up("one more thing", wake=True)
+
+    router.subscribe(lambda e: said.set() if e.kind == "agent_end" and e.messages[-1].text == "noted" else None)
+    cook.hooks.append(At(P.ON_RUN_END, does=late))
+    with Session(router) as session:
+        session.step("make soup")
+        opened(said)
+    assert texts(router.llm.requests[-1].messages)[0] == "make soup"
+    assert texts(router.llm.requests[-1].messages)[-1] == "one more thing"
+
+
+@pytest.mark.parametrize("name", ["clear_steering", "clear_follow_up", "clear_all_queues"])
+def test_clearing_the_target_clears_what_waits_for_the_run(cooking, name):
+    router, cook, _handle, _gate = cooking
+    cook.steer("left")
+    cook.follow_up("later")
+    assert router.has_pending
+    assert cook.has_pending
+    getattr(cook, name)()
+    left = {"clear_steering": ["later"], "clear_follow_up": ["left"], "clear_all_queues": []}[name]
+    state = router.state
+    assert texts([*state.steering_queue, *state.follow_up_queue]) == left

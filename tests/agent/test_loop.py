@@ -234,6 +234,38 @@ def test_a_subscriber_that_raises_is_isolated(shorthand):
     assert seen[-1] == "agent_end"
 
 
+def test_a_subscriber_that_comes_or_goes_during_a_run_is_told_of_the_next_events():
+    told = []
+    agent = Agent("a", llm=ScriptedLLM("one"))
+
+    def joins(event):
+        if event.kind == "turn_start":
+            leave.append(agent.subscribe(lambda e: told.append(e.kind)))
+        elif event.kind == "turn_end":
+            leave[0]()
+
+    leave = []
+    agent.subscribe(joins)
+    agent.run("go")
+    assert told == ["message_start", "message_end", "message_start", "message_update", "message_end"]
+
+
+def test_a_subscriber_that_comes_or_goes_during_a_run_is_told_of_the_next_events():
+    told = []
+    agent = Agent("a", llm=ScriptedLLM("one"))
+
+    def joins(event):
+        if event.kind == "turn_start":
+            leave.append(agent.subscribe(lambda e: told.append(e.kind)))
+        elif event.kind == "turn_end":
+            leave[0]()
+
+    leave = []
+    agent.subscribe(joins)
+    agent.run("go")
+    assert told == ["message_start", "message_end", "message_start", "message_update", "message_end"]
+
+
 def test_on_event_comes_before_other_subscribers():
     order = []
     agent = Agent("a", llm=ScriptedLLM("hi"), options=Options(on_event=lambda event: order.append("option")))

@@ -53,7 +53,6 @@ def once(run, message):
     run.complete()
 
 
-@pytest.mark.xfail(strict=True, reason="append opens a turn of its own, so a turn is not one model call")
 def test_a_strategy_of_one_model_call(shorthand):
     handle, agent = start(once, "hello")
     assert ends(handle, "completed").reply == "hello"
@@ -201,7 +200,6 @@ def test_calls_that_it_forgets_get_a_result():
     assert calls_are_answered(result.messages)
 
 
-@pytest.mark.xfail(strict=True, reason="results are committed in the order chosen, the rest after them")
 @pytest.mark.parametrize("chosen", [[1], [1, 0]])
 def test_calls_may_be_chosen_and_their_results_keep_the_order_asked(chosen):
     def strategy(run, message):
@@ -214,7 +212,6 @@ def test_calls_may_be_chosen_and_their_results_keep_the_order_asked(chosen):
     assert calls_are_answered(result.messages)
 
 
-@pytest.mark.xfail(strict=True, reason="execute takes the id that it is given")
 def test_a_call_that_is_made_twice_has_two_ids():
     def strategy(run, message):
         run.append(message)
@@ -226,6 +223,105 @@ def test_a_call_that_is_made_twice_has_two_ids():
     result = ends(handle, "completed")
     asked = [made.id for message in result.messages for made in message.tool_calls]
     assert len(asked) == len(set(asked)) == 2
+
+
+def test_a_turn_has_one_model_call_and_begins_with_what_is_new_to_it(shorthand):
+    def strategy(run, message):
+        run.append(message)
+        run.execute(run.complete().tool_calls)
+        run.append(Message.user("and then?"))
+        run.append(Message.user("well?"))
+        run.complete()
+        run.complete()
+
+    handle, _ = start(strategy, [call("look")], "one", "two")
+    ends(handle, "completed")
+    assert shorthand(handle.events()) == (
+        "AS TS MS(u) ME(u) MS(a) ME(a) XS XE MS(t) ME(t) TE "
+        "TS MS(u) ME(u) MS(u) ME(u) MS(a) MU+ ME(a) TE TS MS(a) MU+ ME(a) TE AE(completed)"
+    )
+
+
+def test_a_message_between_a_call_and_its_result_leaves_the_call_not_run():
+    def strategy(run, message):
+        run.append(message)
+        reply = run.complete()
+        run.append(Message.user("wait"))
+        assert [made.status for made in run.execute(reply.tool_calls)] == ["ok"]
+
+    handle, _ = start(strategy, [call("look")])
+    result = ends(handle, "completed")
+    assert calls_are_answered(result.messages)
+    assert statuses(result) == ["not_run", "ok"]
+
+
+def test_results_come_back_as_given_and_calls_are_told_as_asked():
+    got = []
+
+    def strategy(run, message):
+        run.append(message)
+        reply = run.complete()
+        got.extend(run.execute([reply.tool_calls[2], reply.tool_calls[0]]))
+
+    handle, _ = start(strategy, [call("look", n=0), call("look", n=1), call("look", n=2)])
+    result = ends(handle, "completed")
+    assert [made.text for made in got] == ["saw 2", "saw 0"]
+    assert statuses(result) == ["ok", "not_run", "ok"]
+    assert texts(result.messages, "tool") == ["saw 0", "it was not chosen", "saw 2"]
+
+
+def test_one_call_given_twice_is_two_calls():
+    def strategy(run, message):
+        run.append(message)
+        (made,) = run.complete().tool_calls
+        assert len({result.call_id for result in run.execute([made, made])}) == 2
+
+    handle, _ = start(strategy, [call("look")])
+    result = ends(handle, "completed")
+    assert calls_are_answered(result.messages)
+    assert statuses(result) == ["not_run", "ok", "ok"]
+
+
+def test_a_call_of_its_own_does_not_change_in_history_when_it_changes():
+    def strategy(run, message):
+        run.append(message)
+        own = call("look", n=1)
+        run.execute([own])
+        own.arguments["n"] = 9
+
+    handle, _ = start(strategy)
+    assert ends(handle, "completed").messages[1].tool_calls[0].arguments == {"n": 1}
+
+
+@pytest.mark.parametrize("raised", [KeyError("no plan"), SystemExit(3)])
+def test_one_that_raises_leaves_no_call_without_a_result(raised):
+    def strategy(run, message):
+        once(run, message)
+        raise raised
+
+    handle, agent = start(strategy, [call("look")])
+    with pytest.raises(type(raised)):
+        handle.result(LIMIT_S)
+    assert calls_are_answered(agent.state.messages)
+    assert not agent.is_running
+
+
+def test_an_abort_while_it_asks_for_more_budget_is_an_abort():
+    def confirm(turns):
+        agents[0].abort()
+        return False
+
+    gate, agents = threading.Event(), []
+
+    def strategy(run, message):
+        opened(gate)
+        once(run, message)
+        run.complete()
+
+    handle, agent = start(strategy, "one", "never", max_turns=1, continue_confirm=confirm)
+    agents.append(agent)
+    gate.set()
+    ends(handle, "aborted", "user")
 
 
 def test_an_abort_ends_it_at_its_next_step():

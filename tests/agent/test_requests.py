@@ -240,7 +240,6 @@ def test_the_state_has_the_elevens_fields_and_shows_the_run():
         after.is_streaming = True
 
 
-@pytest.mark.xfail(strict=True, reason="the run is seen before its first part has entered it: IndexError")
 def test_the_state_may_be_read_while_a_run_begins():
     class Peeks(dict):
         """Reads the state in the moment in which the run takes the context over."""

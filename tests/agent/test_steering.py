@@ -123,7 +123,6 @@ def test_after_an_abort_what_skipped_the_rest_is_back_at_the_head():
     assert agent.llm.remaining == 1
 
 
-@pytest.mark.xfail(strict=True, reason="finish gives it back to the queue that was emptied")
 def test_a_safety_stop_empties_what_skipped_the_rest_too():
     agent = steering_agent(THREE, "never", steering_check="after_each_tool")
 
@@ -144,10 +143,7 @@ def test_a_safety_stop_empties_what_skipped_the_rest_too():
     [
         "agent",
         "session",
-        pytest.param(
-            "handle",
-            marks=pytest.mark.xfail(strict=True, reason="RunHandle.abort knows no safety stop: queues and bodies stay"),
-        ),
+        "handle",
     ],
 )
 def test_a_safety_stop_empties_both_queues(who):
@@ -231,7 +227,6 @@ def test_a_callback_that_raises_or_returns_nothing_is_as_if_there_were_none(name
 # --- wake ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="the wake outlives its message and starts a run for another")
 def test_wake_of_a_message_that_its_run_took_up_wakes_nobody_later():
     """A message that asked for no wake must not start a run because an earlier one did."""
     turns = []
@@ -308,7 +303,6 @@ def test_two_threads_that_start_a_run_get_one_run_and_one_refusal():
         next(made for made in results if not isinstance(made, BusyError)).result(LIMIT_S)
 
 
-@pytest.mark.xfail(strict=True, reason="start makes the part before it finds the agent busy")
 def test_a_start_that_is_refused_leaves_the_context_of_the_running_one_alone():
     gate = threading.Event()
     agent = Agent("a", llm=ScriptedLLM(lambda request: opened(gate) and "x"))

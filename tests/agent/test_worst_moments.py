@@ -7,7 +7,18 @@ import threading
 
 import pytest
 
-from edgeagent import Agent, BusyError, FirePoint, GoalHandle, Options, ToolContext, skill, tool
+from edgeagent import (
+    Agent,
+    BusyError,
+    FirePoint,
+    GoalHandle,
+    Options,
+    PolicyViolationError,
+    Session,
+    ToolContext,
+    skill,
+    tool,
+)
 from edgeagent.testing import ScriptedLLM, call
 
 from .kit import LIMIT_S, At, calls_are_answered, ends, first, opened, statuses, texts
@@ -170,7 +181,6 @@ def test_a_run_is_refused_inside_every_hook_and_starting_another_agents_is_not()
 # --- who wants out ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="_drive misses BaseException: the agent stays busy, the log open")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("raised", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
 def test_a_model_that_raises_what_is_no_exception_does_not_leave_the_run_open(raised):
@@ -178,7 +188,6 @@ def test_a_model_that_raises_what_is_no_exception_does_not_leave_the_run_open(ra
     assert handle.wait(1)
 
 
-@pytest.mark.xfail(strict=True, reason="emit isolates Exception only: sys.exit() in a subscriber hangs the agent")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_subscriber_that_exits_is_isolated_like_any_other():
     agent = Agent("a", llm=ScriptedLLM("words"))
@@ -186,7 +195,6 @@ def test_a_subscriber_that_exits_is_isolated_like_any_other():
     assert agent.start("go").wait(1)
 
 
-@pytest.mark.xfail(strict=True, reason="SystemExit in a callback leaves the run open for ever")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("name", ["should_stop_after_turn", "get_steering_messages", "get_ephemeral_messages"])
 def test_a_callback_that_exits_does_not_leave_the_run_open(name):
@@ -194,10 +202,6 @@ def test_a_callback_that_exits_does_not_leave_the_run_open(name):
     assert agent.start("go").wait(1)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="ask_person misses BaseException: a traceback, and no answer until the time is over"
-)
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("raised", [SystemExit(3), KeyboardInterrupt()])
 def test_confirm_and_questions_that_exit_are_that_calls_error(raised):
     def leave(*arguments):
@@ -214,6 +218,75 @@ def test_confirm_and_questions_that_exit_are_that_calls_error(raised):
     handle = agent.start("go")
     assert handle.wait(1), "not only when the time for an answer is over"
     assert statuses(ends(handle, "completed")) == ["error"]
+
+
+@pytest.mark.parametrize("raised", [SystemExit(3), KeyboardInterrupt()])
+def test_what_a_model_raises_reaches_whoever_waits_and_leaves_an_idle_agent(raised, shorthand):
+    agent = Agent("a", llm=ScriptedLLM(raised, "words"))
+    handle = agent.start("go")
+    with pytest.raises(type(raised)):
+        handle.result(LIMIT_S)
+    assert (handle.state, handle.error) == ("failed", raised)
+    assert shorthand(handle.events()).endswith("AX TE AE(error)")
+    assert agent.run("go").reply == "words"
+
+
+def test_a_run_that_cannot_even_be_closed_leaves_an_idle_agent(monkeypatch):
+    class Mute(Exception):
+        def __str__(self):
+            raise TypeError("no words")
+
+    monkeypatch.setattr(threading, "excepthook", lambda args: None)
+    agent = Agent("a", llm=ScriptedLLM(Mute(), "words"))
+    handle = agent.start("go")
+    with pytest.raises((Mute, TypeError)):
+        handle.result(LIMIT_S)
+    assert agent.run("go").reply == "words"
+
+
+def test_a_subscriber_that_exits_is_counted_and_the_others_are_told():
+    told = []
+    agent = Agent("a", llm=ScriptedLLM("words"))
+    agent.subscribe(lambda event: sys.exit(3))
+    agent.subscribe(lambda event: told.append(event.kind))
+    handle = agent.start("go")
+    assert ends(handle, "completed").reply == "words"
+    assert told == [event.kind for event in handle.events()]
+    assert agent.subscriber_errors == len(told)
+
+
+def test_a_policy_check_that_exits_denies():
+    options = Options(policy_check=lambda name, arguments: sys.exit(3))
+    handle = Agent("a", llm=ScriptedLLM([call("work")], "never"), tools=[work], options=options).start("go")
+    with pytest.raises(PolicyViolationError):
+        handle.result(LIMIT_S)
+
+
+def test_a_continue_confirm_that_exits_is_a_no():
+    options = Options(max_turns=1, continue_confirm=lambda turns: sys.exit(3))
+    ends(Agent("a", llm=ScriptedLLM([call("work")], "never"), tools=[work], options=options).start("go"), "budget")
+
+
+@pytest.mark.parametrize("who", ["agent", "handle", "session"])
+def test_a_safety_stop_halts_what_moves_on_the_thread_that_asks_for_it(who):
+    halted_on, moving = [], threading.Event()
+
+    @skill(stop=lambda: halted_on.append(threading.current_thread()))
+    def drive(goal: GoalHandle) -> str:
+        """Drives."""
+        moving.set()
+        goal.cancel_event.wait(LIMIT_S)
+        return ""
+
+    agent = Agent("a", llm=ScriptedLLM([call("drive")], "never"), tools=[drive])
+    with Session(agent) as session:
+        handle = session.start("go")
+        opened(moving)
+        stopper = {"agent": agent, "handle": handle, "session": session}[who]
+        assert stopper.abort("safety_stop", mode="after_turn"), "it does not wait for the turn"
+        assert halted_on[0] is threading.current_thread()
+        ends(handle, "aborted", "safety_stop")
+    assert handle.abort("safety_stop") is False
 
 
 # --- on_interrupt -------------------------------------------------------------------------------------------------

@@ -57,11 +57,6 @@ def test_callbacks_get_the_answer_once():
     assert content == ["I am fine."]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="views.Callbacks._ended takes a text of which it was told nothing but an empty piece for one that was not "
-    "streamed, so the whole JSON is said. It should ask whether the run is in _streamed, not whether that is empty.",
-)
 def test_of_an_empty_answer_nothing_is_said():
     out = io.StringIO()
     session_of('{"answer": "", "mood": "good"}', out=out).step("hi")
@@ -111,11 +106,6 @@ def test_json_that_was_cut_is_kept_as_it_is_with_a_notice():
     assert session.messages()[-1].text == cut
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="loop.after_words asks a model that is held to a schema to continue: it can only begin a new object, and "
-    "the joined text is no JSON. No continuation where part.context.response_schema is set.",
-)
 def test_json_that_was_cut_is_not_continued():
     session = session_of({"text": '{"answer": "I am', "stop": "length"}, REPLY, max_continuations=1)
     result = session.step("go")
@@ -123,11 +113,6 @@ def test_json_that_was_cut_is_not_continued():
     assert len(session.agent.llm.requests) == 1
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="thinking._after tells the text that it held of a stream that was aborted: half a JSON object is spoken "
-    "after the stop. It should tell nothing of what was aborted or failed when context.spoken is set.",
-)
 def test_nothing_is_said_of_json_that_was_interrupted():
     out = io.StringIO()
     session = session_of('{"answer": "' + "word " * 200 + '"}', token_delay_s=0.01, out=out)

@@ -35,7 +35,6 @@ def flood(**traits):
     return report, began
 
 
-@pytest.mark.xfail(strict=True, reason="_read_mailbox reads until it is empty, so stops and limits are never looked at")
 def test_an_abort_reaches_a_tool_that_floods_its_progress():
     report, began = flood(read_only=True)
     agent = agent_with(report, replies=[[call("report")], "never"])
@@ -48,7 +47,6 @@ def test_an_abort_reaches_a_tool_that_floods_its_progress():
     assert handle.result(LIMIT_S).tool_calls[0].result.status == "interrupted"
 
 
-@pytest.mark.xfail(strict=True, reason="_read_mailbox reads until it is empty, so stops and limits are never looked at")
 def test_the_time_limit_holds_for_a_tool_that_floods_its_progress():
     report, _ = flood(timeout_s=0.1)
     handle = agent_with(report, replies=[[call("report")], "ok"]).start("go")
@@ -56,6 +54,33 @@ def test_the_time_limit_holds_for_a_tool_that_floods_its_progress():
     assert handle.wait(60)
     assert in_time
     assert handle.result(LIMIT_S).tool_calls[0].result.status == "timed_out"
+
+
+def test_what_a_tool_flooded_before_an_abort_does_not_make_its_end_unknown():
+    flooded, gate = threading.Event(), threading.Event()
+
+    @tool(read_only=True)
+    def report(ctx: ToolContext) -> str:
+        """Reports a lot, then waits."""
+        for n in range(3000):
+            ctx.progress(n)
+        flooded.set()
+        ctx.stop_event.wait(LIMIT_S)
+        return "stopped"
+
+    agent = agent_with(report, replies=[[call("report")], "never"], abort_grace_s=0.05)
+
+    def read_slowly(event):
+        if event.kind == "tool_execution_update":
+            flooded.wait(LIMIT_S)
+            gate.wait(0.001)
+
+    agent.subscribe(read_slowly)
+    handle = agent.start("go")
+    assert flooded.wait(LIMIT_S)
+    agent.abort()
+    assert handle.wait(1.5), "not all of it has to be told first"
+    assert handle.result(LIMIT_S).tool_calls[0].result.status == "interrupted"
 
 
 def test_a_stuck_tool_delays_neither_its_run_nor_the_next():
