@@ -55,7 +55,7 @@ ONLY = {
     "tts": {"errors", "resources", "audio"},
     "stt": {"errors", "resources", "audio", "tts"},
     "config": {"errors"},
-    "doctor": {"errors", "messages", "llm"},
+    "doctor": {"errors", "messages", "llm", "audio", "tts"},
 }
 # What takes long to load or needs a device; `import edgeagent` and text without a model do without.
 HEAVY = {"llama_cpp", "numpy", "torch", "gguf", "tokenizers", "sounddevice", "soxr", "pocketsphinx", "webrtcvad"}

@@ -21,7 +21,6 @@ _DONT_EXIT: Final = 0x8000  # or it ends the process when its data is missing
 _UTF8: Final = 1
 _END_PAUSE: Final = 0x1000
 _POS_CHARACTER: Final = 1
-_NOT_FOUND: Final = 2
 _RATE, _VOLUME, _PITCH = 1, 2, 3
 _EVENT_END, _EVENT_WORD = 0, 1
 _DATA_FILES: Final = ("phontab", "phonindex", "phondata", "intonations")

@@ -23,13 +23,17 @@ _ENDS: Final = (
 # characters, pictures and their marks, signs of mathematics: espeak-ng 1.52 crashes on some of them ("\u2225-Y" in da).
 _NOT_SPOKEN: Final = frozenset({"Cc", "Cs", "Co", "Cn", "So", "Me", "Sm", "Sk", "No"})
 
+# A hyphen between a punctuation mark and a letter is a segmentation fault of espeak-ng 1.52 in Danish (",-do"), and in
+# most languages if the letter is one of Hindi's; before such a letter it is one after letters too (nl).
+_CRASHES: Final = re.compile(r"(?<=[_\W])(?<!\s)-(?=[^\s\d])|-(?=[\u0590-\U0010ffff])")
+
 
 def plain(text: str) -> str:
     """Put a space for every character that is not to be spoken; offsets stay as they are.
 
     ``[[`` goes too: Piper reads what stands between double brackets as phonemes.
     """
-    return "".join(sign if _spoken(sign) else " " for sign in text).replace("[[", "  ")
+    return _CRASHES.sub(" ", "".join(sign if _spoken(sign) else " " for sign in text).replace("[[", "  "))
 
 
 def _spoken(sign: str) -> bool:

@@ -209,7 +209,7 @@ def test_markup_and_commands_are_only_text(markup: str, same: str | None) -> Non
         assert len(sound(chunks)) == pytest.approx(len(sound(spoken(same))), rel=0.03)
 
 
-def test_fifty_kilobytes_are_spoken_to_the_end_in_little_memory() -> None:
+def test_fifty_kilobytes_are_spoken_to_the_end() -> None:
     text = ("The quick brown fox jumps over the lazy dog near the river. " * 1000)[:50_000]
     samples = count = 0
     for chunk in EspeakSpeaker(rate_wpm=450).speak(text, NEVER):
@@ -226,6 +226,24 @@ def test_fifty_kilobytes_without_a_space_are_spoken_and_stopped() -> None:
         next(stream)
     stop.set()
     assert len(list(stream)) <= 1
+
+
+@pytest.mark.parametrize("voice", ["da", "en", "hi", "nl"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "well,-do it",
+        "(-\u0907\u0938",
+        "_-do",
+        "--do",
+        "well \u2225-Y",
+        "'-\u4e2d",
+        "Q\u092d\u091a-\u0908\u0934\u0923\u091f \u0938\u0908\u0943\u0923\u092e. EJN, \u093f\u0921\u0914'",
+        "\u00a1-\u0907",
+    ],
+)
+def test_what_crashes_espeak_ng_does_not_reach_it(voice: str, text: str) -> None:
+    assert spoken(text, EspeakSpeaker(voice))  # the whole process would be gone
 
 
 @settings(max_examples=60, deadline=None)
