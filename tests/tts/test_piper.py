@@ -363,7 +363,7 @@ except SpeechError as error:
 def test_without_piper_it_says_how_to_install_it(plain_voice: Path, module: str) -> None:
     program = [sys.executable, "-c", WITHOUT, str(plain_voice), module]
     done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=30)
-    assert "pip install 'edgeagent[piper]'" in done.stdout
+    assert "pip install piper-tts onnx" in done.stdout
 
 
 def test_without_its_data_the_process_lives(plain_voice: Path, tmp_path: Path) -> None:
