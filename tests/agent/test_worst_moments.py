@@ -9,6 +9,7 @@ import pytest
 
 from edgeagent import (
     Agent,
+    AgentContext,
     BusyError,
     FirePoint,
     GoalHandle,
@@ -339,13 +340,15 @@ def test_what_an_interruption_does_to_each_kind(kind, status, how):
     made, gate, inside = waiting_tool(kind)
     stop = threading.Event()
     agent = Agent("a", llm=ScriptedLLM([call("body")], "never"), tools=[made])
-    options = Options(deadline_s=0.1) if how == "deadline" else None
-    handle = agent.start("go", stop_event=stop, options=options)
+    options, context = Options(deadline_s=0.3) if how == "deadline" else None, AgentContext()
+    handle = agent.start("go", stop_event=stop, options=options, context=context)
+    stopping = context.stop_event
     opened(inside)
     if how == "abort":
         agent.abort()
     elif how == "stop_event":
         stop.set()
+    opened(stopping)
     try:
         if status == "ok":
             assert not handle.wait(0.2), "it is waited for"

@@ -141,27 +141,6 @@ def test_what_a_hook_adds_to_a_text_that_was_streamed_is_told_and_what_it_makes_
         assert told == expected
 
 
-def test_an_empty_piece_is_not_told_and_is_no_reason_to_tell_the_whole():
-    """Of JSON whose answer is empty nothing is said; the message that ends has all of it."""
-    told = []
-    view = Callbacks(on_content=told.append)
-    whole = Message.assistant('{"answer": ""}')
-    view(events.MessageUpdate(**STAMP, channel="text", delta="", message=whole))
-    view(events.MessageEnd(**STAMP, message=whole))
-    assert told == []
-    view(events.MessageEnd(**STAMP, message=Message.assistant("words")))
-    assert told == ["words"], "of the next one nothing was streamed"
-
-
-def test_what_a_hook_adds_to_a_text_that_was_streamed_is_told_and_what_it_makes_of_it_is_not():
-    for final, expected in (("one two", ["one", " two"]), ("other", ["one"])):
-        told = []
-        view = Callbacks(on_content=told.append)
-        view(events.MessageUpdate(**STAMP, channel="text", delta="one", message=Message.assistant("one")))
-        view(events.MessageEnd(**STAMP, message=Message.assistant(final)))
-        assert told == expected
-
-
 def test_a_reply_copied_from_another_agent_is_not_told_again():
     said = []
     copied = Message("assistant", "I am there", origin="handoff")
