@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -32,6 +33,7 @@ _SETTLE_S: Final = 3.0
 """A sound server may take so long for its first calls; PulseAudio plays out up to 2 s of silence first."""
 _RETRY_S: Final = 0.5
 _CLOSE_S: Final = 2.0
+_SWITCH_S: Final = 0.001
 
 End = Literal["input", "output"]
 Wanted = str | int | None
@@ -163,6 +165,8 @@ class PortAudioDevice:
         """
         self._fill, self._take = fill, take
         self._stopping.clear()
+        # a callback must not wait long for the interpreter's lock, whatever the other threads do
+        sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_S))
         self._open()
         self._watcher = threading.Thread(target=self._watch, name="audio-watch", daemon=True)
         self._watcher.start()

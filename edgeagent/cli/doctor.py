@@ -16,6 +16,7 @@ from edgeagent.cli.text import printable
 
 if TYPE_CHECKING:
     from edgeagent.doctor import Section, Status
+    from edgeagent.doctor.report import Examination
 
 EPILOG: Final = """\
 [bold]Examples[/]
@@ -24,11 +25,13 @@ EPILOG: Final = """\
 
 [cyan]edgeagent doctor --model qwen3-0.6b[/]  another model
 
+[cyan]edgeagent doctor --sound[/]  plays a tone and a sentence, and tells the echo, its delay, and under-runs
+
 [cyan]edgeagent doctor --json > report.json[/]  for a bug report
 
 [bold]Exit code[/]
 
-0 all is well · 2 wrong settings · 3 something does not work
+0 all is well · 2 wrong settings · 3 something does not work · 130 Ctrl-C
 """
 _MARKS: Final[dict[Status, tuple[str, Tone]]] = {
     "ok": ("ok", "dim"),
@@ -42,19 +45,31 @@ _LEAST_WIDTH: Final = 30
 
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    sound: Annotated[
+        bool, typer.Option("--sound", help="Also play a tone and a sentence, and measure the echo: 15 seconds.")
+    ] = False,
     model: options.Model = None,
     config: options.ConfigFile = None,
 ) -> None:
-    """Look at the machine and the engine: what is there, what was chosen, how fast it is."""
+    """Look at the machine, the engine and the sound: what is there, what was chosen, how fast it is."""
     with exits.guarded():
         from edgeagent.app import configured_llm
         from edgeagent.doctor import Report, examine
+        from edgeagent.doctor.audio import audio
         from edgeagent.doctor.engine import engine
         from edgeagent.doctor.machine import machine
+        from edgeagent.doctor.sound import sound as heard
 
         settings = options.settings(config, model=model)
         sections: list[Section] = []
-        for section in examine([("machine", machine), ("engine", lambda: engine(lambda: configured_llm(settings)))]):
+        rooms: list[tuple[str, Examination]] = [
+            ("machine", machine),
+            ("engine", lambda: engine(lambda: configured_llm(settings))),
+            ("audio", lambda: audio(settings.audio, settings.speech)),
+        ]
+        if sound:
+            rooms.append(("sound", lambda: heard(settings.audio, settings.speech)))
+        for section in examine(rooms):
             sections.append(section)
             if not as_json:
                 _show(section)

@@ -13,8 +13,12 @@ from edgeagent.cli import exits
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_breaks_a_lock_on_the_way_out_still_ends_quietly(number: signal.Signals) -> None:
-    with pytest.raises(typer.Exit) as left, exits.guarded():
-        _left_inside_a_condition(number)
+    before = signal.signal(number, signal.default_int_handler)  # in the background of a script SIGINT is ignored
+    try:
+        with pytest.raises(typer.Exit) as left, exits.guarded():
+            _left_inside_a_condition(number)
+    finally:
+        signal.signal(number, before)
     assert left.value.exit_code == 128 + number
 
 
