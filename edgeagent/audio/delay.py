@@ -8,6 +8,7 @@ one thread at a time.
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,8 +22,12 @@ EARLIEST_S: Final = -0.25
 LATEST_S: Final = 1.5
 SEGMENT_S: Final = 0.5
 """Of the microphone, for one look."""
-SURE: Final = 9.0
-"""Standard deviations of the correlation by which a peak must stand out; of 14,000 lags of noise, the highest is at 4.5."""
+FOUND: Final = 9.0
+"""Standard deviations of the correlation by which the peak of a sweep must stand out; noise reaches 5."""
+_CLEAR: Final = 20.0
+"""The same for a voice, which fits another voice by chance up to 14 in two looks."""
+_FAIR: Final = 6.0
+_CHANGED: Final = 9.0
 
 _BAND_HZ: Final = (250, 3_800)
 """What small loudspeakers play and voices have."""
@@ -35,6 +40,8 @@ _SIDE_S: Final = 0.020
 """Around a peak, reverberation belongs to it."""
 _SAME_S: Final = 0.003
 """Two looks that differ by less saw the same delay."""
+_LOOKS: Final = 3
+"""The first and the last of so many share no sound."""
 _FADE: Final = 0.85
 """Weight of the sum of the looks so far beside a new one."""
 _AUDIBLE: Final = 1e-4
@@ -57,11 +64,9 @@ class Delay:
 
     delay_s: float
     confidence: float
-    """Standard deviations by which the peak stands out; from ``SURE`` on it is one."""
-
-    @property
-    def sure(self) -> bool:
-        return self.confidence >= SURE
+    """Standard deviations by which the peak stands out. Pieces of two voices may fit so well by chance, for a look."""
+    sure: bool
+    """Looks that share no sound have found the same, or two that share half have found it clearly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +78,11 @@ class Echo:
     gain_db: float
     """Echo over what was played, as samples; minus infinity if there is none."""
     confidence: float
-    """As ``Delay.confidence``."""
+    """Standard deviations by which the peak of the correlation stands out."""
 
     @property
     def found(self) -> bool:
-        return self.confidence >= SURE
+        return self.confidence >= FOUND
 
 
 class DelayEstimator:
@@ -99,14 +104,15 @@ class DelayEstimator:
         self._correlation = _Correlation(self.near_samples + self.before + self.after, rate_hz)
         self._rate_hz = rate_hz
         self._sum: Signal | None = None
-        self._last: tuple[Delay, Signal] | None = None
+        self._looks: deque[tuple[float, float, Signal]] = deque(maxlen=_LOOKS)
 
     def forget(self) -> None:
         """The delay may be another from now on."""
-        self._sum = self._last = None
+        self._sum = None
+        self._looks.clear()
 
     def look(self, near: Samples, far: Samples) -> Delay | None:
-        """One more look.
+        """One more look, a quarter of a second after the one before.
 
         Args:
             near: ``near_samples`` of the microphone.
@@ -117,23 +123,29 @@ class DelayEstimator:
             What all looks say together; None if there was nothing to hear.
         """
         if min(_mean_square(far), _mean_square(near)) < _AUDIBLE**2:
-            return None
+            return None  # what was seen before the pause holds on
         made = self._correlation.of(near, far, self.before + self.after)
-        now = self._delay(made)
-        last, self._last = self._last, (now, made)
-        summed = made if self._sum is None else _FADE * self._sum + made
-        best = self._delay(summed)
-        # it has changed twice to the same, and the sum still remembers what was before
-        if last is not None and now.sure and last[0].sure and abs(now.delay_s - last[0].delay_s) <= _SAME_S:
-            if abs(now.delay_s - best.delay_s) > _SAME_S:
-                summed = _FADE * last[1] + made
-                best = self._delay(summed)
-        self._sum = summed
-        return best
+        now_s, clear = self._found(made)
+        self._looks.append((now_s, clear, made))
+        self._sum = made if self._sum is None else _FADE * self._sum + made
+        best_s, confidence = self._found(self._sum)
+        if not _same(now_s, best_s) and self._agree(2, now_s, _CHANGED):
+            self._sum = _FADE * self._looks[-2][2] + made  # without what it remembers of the delay before
+            best_s, confidence = self._found(self._sum)
+        return Delay(best_s, confidence, self._agree(2, best_s, _CLEAR) or self._agree(_LOOKS, best_s, _FAIR))
 
-    def _delay(self, correlation: Signal) -> Delay:
+    def _found(self, correlation: Signal) -> tuple[float, float]:
         at, confidence = self._correlation.peak(correlation)
-        return Delay((self.before - at) / self._rate_hz, confidence)
+        return (self.before - at) / self._rate_hz, confidence
+
+    def _agree(self, count: int, delay_s: float, least: float) -> bool:
+        """Whether each of the last looks has found that, with that confidence."""
+        looks = list(self._looks)[-count:]
+        return len(looks) == count and all(_same(found, delay_s) and clear >= least for found, clear, _ in looks)
+
+
+def _same(one_s: float, other_s: float) -> bool:
+    return abs(one_s - other_s) <= _SAME_S
 
 
 class _Correlation:

@@ -1,0 +1,237 @@
+"""An app's own language model and dictionary for PocketSphinx, built in seconds and kept in the user's cache folder.
+
+Knows no sound. Any thread, any number of processes: a model is written beside its place and moved there when whole;
+what does not check out is built again with a notice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from io import StringIO
+from pathlib import Path
+from typing import Final
+
+from edgeagent.errors import RecognitionError
+from edgeagent.stt.pronounce import PHONES, pronunciations
+
+log: Final = logging.getLogger("edgeagent.stt")
+
+KEPT: Final = 8
+"""Models that stay in the cache; the least recently used go first."""
+
+_FORMAT: Final = 1
+_SUMS: Final = "sums.json"
+_LM: Final = "app.lm.bin"
+_DICTIONARY: Final = "app.dict"
+_VARIANT: Final = re.compile(r"\(\d+\)$")
+_INSTALL: Final = "pip install pocketsphinx"
+
+
+@dataclass(frozen=True, slots=True)
+class GeneralModel:
+    """What PocketSphinx's wheel carries for American English."""
+
+    acoustic: Path
+    language: Path
+    dictionary: Path
+
+
+@dataclass(frozen=True, slots=True)
+class AppModel:
+    """The files of one app's model."""
+
+    language: Path
+    dictionary: Path
+    words: int
+    """Words that the app uses."""
+    guessed: tuple[str, ...]
+    """Words that the dictionary lacks; espeak-ng was asked how they sound."""
+
+
+@lru_cache(maxsize=1)
+def general_model() -> GeneralModel:
+    """Find the English model of the wheel.
+
+    Raises:
+        RecognitionError: PocketSphinx is not installed, or without its model.
+    """
+    try:
+        import pocketsphinx  # type: ignore[import-untyped, unused-ignore]
+    except ImportError as error:
+        raise RecognitionError(f"pocketsphinx is not installed ({error}): {_INSTALL}") from error
+    folder = Path(pocketsphinx.get_model_path()) / "en-us"
+    model = GeneralModel(folder / "en-us", folder / "en-us.lm.bin", folder / "cmudict-en-us.dict")
+    for path in (model.acoustic / "mdef", model.language, model.dictionary):
+        if not path.is_file():
+            raise RecognitionError(f"pocketsphinx has no {path}: install it again with {_INSTALL} --force-reinstall")
+    return model
+
+
+@lru_cache(maxsize=1)
+def known_words() -> Mapping[str, tuple[str, ...]]:
+    """The dictionary of the wheel: about 130,000 words, each with its pronunciations.
+
+    Raises:
+        RecognitionError: As ``general_model``.
+    """
+    known: dict[str, tuple[str, ...]] = {}
+    with general_model().dictionary.open(encoding="utf-8") as lines:
+        for line in lines:
+            word, _, phones = line.strip().partition(" ")
+            word = _VARIANT.sub("", word)
+            known[word] = (*known.get(word, ()), phones)
+    return known
+
+
+def pronounced(
+    words: Iterable[str], said: Mapping[str, str] | None = None
+) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """The pronunciations of words, and which of the words the dictionary lacks.
+
+    Args:
+        said: Pronunciations that go before all others, such as {"robi": "R OW B IY"}.
+
+    Raises:
+        RecognitionError: A pronunciation has a phone that there is none of, or a word has no sound.
+    """
+    known, said = known_words(), said or {}
+    for word, phones in said.items():
+        if wrong := set(phones.split()) - PHONES:
+            raise RecognitionError(f"{word!r} can't sound like {phones!r}: there is no phone {sorted(wrong)[0]}")
+    words = sorted(set(words))
+    lacking = tuple(word for word in words if word not in known and word not in said)
+    guessed = pronunciations(lacking) if lacking else {}
+    return {word: (said[word],) if word in said else known.get(word) or tuple(guessed[word]) for word in words}, lacking
+
+
+def build(sentences: Sequence[str], *, said: Mapping[str, str] | None = None, cache: Path | None = None) -> AppModel:
+    """Build the model of these sentences, or take it from the cache.
+
+    Args:
+        sentences: As ``phrases.sentences`` makes them.
+        said: Pronunciations that the builder knows better.
+        cache: The folder of all models; in the user's cache folder unless told.
+
+    Raises:
+        RecognitionError: There are no sentences, PocketSphinx is missing, or the folder can't be written to.
+    """
+    if not sentences:
+        raise RecognitionError("a language model needs phrases, and there are none")
+    folder = cache or _cache_folder()
+    home = folder / _key(sentences, said or {})
+    if (kept := _read(home)) is not None:
+        return kept
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
+    except OSError as error:
+        raise RecognitionError(f"the ears' cache {folder} can't be written to: {error}") from error
+    try:
+        _write(beside, sentences, said)
+        _move(beside, home)
+    except OSError as error:
+        raise RecognitionError(f"the ears' model can't be kept in {folder}: {error}") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    _forget_old(folder, home)
+    made = _read(home)
+    if made is None:
+        raise RecognitionError(f"the ears' model in {home} was damaged while it was written")
+    return made
+
+
+def _cache_folder() -> Path:
+    import platformdirs
+
+    return platformdirs.user_cache_path("edgeagent") / "ears"
+
+
+def _key(sentences: Sequence[str], said: Mapping[str, str]) -> str:
+    """A name made of everything that the files depend on."""
+    try:
+        engine = version("pocketsphinx")
+    except PackageNotFoundError:
+        engine = ""
+    inputs = [_FORMAT, engine, general_model().dictionary.stat().st_size, list(sentences), sorted(said.items())]
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:32]
+
+
+def _write(folder: Path, sentences: Sequence[str], said: Mapping[str, str] | None) -> None:
+    from pocketsphinx import Config, LogMath, NGramModel
+    from pocketsphinx.lm import ArpaBoLM  # type: ignore[import-untyped, unused-ignore]
+
+    words, lacking = pronounced({word for sentence in sentences for word in sentence.split()}, said)
+    entries = [
+        f"{word}{f'({number})' if number > 1 else ''} {phones}\n"
+        for word, variants in words.items()
+        for number, phones in enumerate(dict.fromkeys(variants), 1)
+    ]
+    (folder / _DICTIONARY).write_text("".join(entries), encoding="utf-8")
+    model = ArpaBoLM(text="\n".join(sentences), add_start=True)
+    model.compute()
+    arpa = StringIO()
+    model.write(arpa)
+    text = folder / "app.arpa"
+    text.write_text(arpa.getvalue(), encoding="utf-8")
+    # the binary form loads without parsing
+    NGramModel(Config(loglevel="FATAL"), LogMath(), str(text)).write(str(folder / _LM))
+    text.unlink()
+    sums = {name: _sum(folder / name) for name in (_LM, _DICTIONARY)}
+    (folder / _SUMS).write_text(json.dumps({"sums": sums, "words": len(words), "guessed": lacking}), encoding="utf-8")
+
+
+def _sum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _move(beside: Path, home: Path) -> None:
+    """Into its place in one step. Where another process was faster, its files are as good."""
+    for _ in range(2):
+        try:
+            beside.rename(home)
+        except OSError:
+            if _read(home) is not None:
+                return
+            shutil.rmtree(home, ignore_errors=True)
+        else:
+            return
+    beside.rename(home)
+
+
+def _read(home: Path) -> AppModel | None:
+    """The model in a folder, if it is whole; a damaged one is named in the log."""
+    try:
+        told = json.loads((home / _SUMS).read_text(encoding="utf-8"))
+        whole = all(_sum(home / name) == told["sums"][name] for name in (_LM, _DICTIONARY))
+        model = AppModel(home / _LM, home / _DICTIONARY, int(told["words"]), tuple(map(str, told["guessed"])))
+        os.utime(home)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if home.exists():
+            log.warning("the ears' model in %s can't be read (%s): it is built again", home, error)
+        return None
+    if not whole:
+        log.warning("the ears' model in %s is damaged: it is built again", home)
+        return None
+    return model
+
+
+def _forget_old(folder: Path, home: Path) -> None:
+    def used(path: Path) -> float:
+        try:
+            return path.stat().st_mtime
+        except OSError:  # another process was faster
+            return 0.0
+
+    others = sorted((path for path in folder.iterdir() if path.is_dir() and path != home), key=used, reverse=True)
+    for path in others[KEPT - 1 :]:
+        shutil.rmtree(path, ignore_errors=True)

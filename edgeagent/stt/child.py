@@ -1,0 +1,107 @@
+"""The inside of a recogniser's process: takes requests from a pipe, one after the other, and answers on another.
+
+Standard library only, since it is the first thing that such a process loads; the engine comes with its service. A
+message is two little-endian 32-bit lengths, a JSON object and raw bytes. The process ends with its parent, whichever
+way that one ends, and leaves Ctrl-C to it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import os
+import signal
+import struct
+import sys
+import threading
+from collections.abc import Callable
+from typing import IO, Any, Final, Protocol
+
+Message = dict[str, Any]
+Emit = Callable[[Message], None]
+"""Tells the parent something that it did not ask for."""
+
+_LENGTHS: Final = struct.Struct("<II")
+_LARGEST: Final = 1 << 28
+_PR_SET_PDEATHSIG: Final = 1
+
+
+class Service(Protocol):
+    """What a process does. A request that raises is answered with the error; the process goes on."""
+
+    def handle(self, op: str, message: Message, payload: bytes) -> Message | None:
+        """Answers a request; the answer to a message that asks for none is dropped."""
+        ...
+
+
+def write_message(pipe: IO[bytes], message: Message, payload: bytes = b"") -> None:
+    """Raises ``OSError`` if nobody reads any more."""
+    head = json.dumps(message, separators=(",", ":")).encode()
+    pipe.write(_LENGTHS.pack(len(head), len(payload)) + head + payload)
+    pipe.flush()
+
+
+def read_message(pipe: IO[bytes]) -> tuple[Message, bytes] | None:
+    """The next message and its bytes; None at the end of the pipe, and for what is no message."""
+    lengths = pipe.read(_LENGTHS.size)
+    if len(lengths) < _LENGTHS.size:
+        return None
+    head_bytes, payload_bytes = _LENGTHS.unpack(lengths)
+    if max(head_bytes, payload_bytes) > _LARGEST:
+        return None
+    head, payload = pipe.read(head_bytes), pipe.read(payload_bytes)
+    if len(head) < head_bytes or len(payload) < payload_bytes:
+        return None
+    try:
+        message = json.loads(head)
+    except ValueError:
+        return None
+    return (message, payload) if isinstance(message, dict) else None
+
+
+def die_with(parent: int) -> None:
+    """Has the kernel kill this process when the thread that started it ends, even while an engine hangs in C."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was faster
+        os._exit(1)
+
+
+def main() -> None:
+    """``child.py PARENT MODULE:FACTORY SETTINGS``, the settings as JSON."""
+    parent, factory, settings = int(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
+    die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # what an engine prints must not get between the messages
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    lock = threading.Lock()
+
+    def emit(message: Message) -> None:
+        with lock:
+            write_message(replies, message)
+
+    try:
+        module, _, name = factory.partition(":")
+        service: Service = getattr(importlib.import_module(module), name)(settings, emit)
+    except Exception as error:  # noqa: BLE001 - the parent raises it
+        emit({"failed": f"{type(error).__name__}: {error}"})
+        return
+    emit({"ready": os.getpid()})
+    _serve(service, sys.stdin.buffer, emit)
+    os._exit(0)  # no engine may keep the process by its teardown
+
+
+def _serve(service: Service, requests: IO[bytes], emit: Emit) -> None:
+    while (request := read_message(requests)) is not None:
+        message, payload = request
+        number = message.get("id")
+        try:
+            answer = {} if message["op"] == "ping" else service.handle(message["op"], message, payload)
+        except Exception as error:  # noqa: BLE001 - the parent raises it
+            answer = {"error": f"{type(error).__name__}: {error}"}
+            if number is None:
+                emit(answer)
+        if number is not None:
+            emit({"id": number, **(answer or {})})

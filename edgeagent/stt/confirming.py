@@ -1,0 +1,123 @@
+"""Whether a key phrase was meant: what the transcript says of what the spotter heard, or missed.
+
+English. Rules on words, no model. Pure functions, on any thread.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from edgeagent.stt.phrases import spoken_words
+from edgeagent.stt.types import Transcript
+
+Verdict = Literal["confirmed", "denied", "unclear"]
+
+_NEGATORS: Final = frozenset(
+    "don't dont not never didn't doesn't won't can't cannot couldn't wouldn't shouldn't mustn't isn't aren't wasn't "
+    "haven't hasn't nobody nothing without non".split()
+)
+_BETWEEN: Final = frozenset(
+    "you i we they he she it to want need have ever even just dare please him her them me think should would let make "
+    "going gonna wanna try really all do did be so that suddenly simply ask asked tell told say said".split()
+)
+"""Words that may stand between a negator and what it forbids: "don't you ever stop"."""
+_NOUN_BEFORE: Final = frozenset(
+    "the a an this these those next last first second third final previous every each any some one another my your our "
+    "his her their bus tram train metro subway truck rest pit full glottal whistle door of at coffee lunch fuel brief "
+    "sudden complete".split()
+)
+"""The phrase is a noun after these: "the bus stop"."""
+_NOUN_AFTER: Final = frozenset(
+    "sign signs light lights lamp watch watches button buttons word words gap codon bit bits motion sale press cock is "
+    "was has".split()
+)
+"""... and before these: "stop sign", "the next stop is"."""
+_TALK_BEFORE: Final = frozenset(
+    "to i we they he she who which did does do when if where why how until till before after people buses trains cars "
+    "will might may must used always usually often sometimes".split()
+)
+"""A sentence about stopping: "when does it stop", "I stop here every day"."""
+_ADDRESS: Final = frozenset(
+    "please robot hey hi hello ok okay now just oh no nope wait stop halt right alright whoa woah hold on listen sorry "
+    "and then but so could can would will you yes yeah enough emergency quick quickly immediately i said say must uh "
+    "um ah hm well come that's it's good fine there everything everyone look careful watch out god god's sake for damn "
+    "thanks thank goodness".split()
+)
+"""What may stand before a command that begins a sentence."""
+_BREAKS: Final = frozenset("no wait now please and then but okay ok robot stop halt so hey oh alright".split())
+"""Words after which a command may begin in the middle of a sentence: "go to the kitchen no stop"."""
+_SURE: Final = 0.5
+_SHORT: Final = 3
+_TALK_WORDS: Final = 4
+_MOST: Final = 500
+
+
+def confirm(transcript: Transcript | str, phrase: str) -> Verdict:
+    """Whether the key phrase in a transcript is a command.
+
+    "stop", "robot stop" and "please stop now" are; "don't stop", "the bus stop is far" and "stop sign" are denied. A
+    short or uncertain transcript without the phrase is unclear, since the recogniser may have misheard what the spotter
+    heard right; so is a phrase in the middle of a sentence that no rule knows.
+
+    Raises:
+        ConfigError: The transcript has a word that can't be said.
+    """
+    text, sure = _read(transcript)
+    words, wanted = _words(text), _words(phrase)
+    verdicts = {
+        _verdict(words, at, at + len(wanted))
+        for at in range(len(words) - len(wanted) + 1)
+        if wanted and words[at : at + len(wanted)] == wanted
+    }
+    if not verdicts:
+        return "denied" if sure and len(words) > _SHORT else "unclear"
+    if "confirmed" in verdicts:
+        return "confirmed"
+    return "unclear" if "unclear" in verdicts else "denied"
+
+
+def missed(transcript: Transcript | str, phrases: Iterable[str]) -> str | None:
+    """The first of the key phrases that a transcript has as a command, for when the spotter heard none."""
+    return next((phrase for phrase in phrases if confirm(transcript, phrase) == "confirmed"), None)
+
+
+def _read(transcript: Transcript | str) -> tuple[str, bool]:
+    if isinstance(transcript, str):
+        return transcript, True
+    confident = transcript.confidence is None or transcript.confidence >= _SURE
+    return transcript.text, transcript.final and transcript.understood and confident
+
+
+def _words(text: str) -> list[str]:
+    return spoken_words(re.sub(r"[^\w\s'’.,%-]", " ", text))[:_MOST]  # noqa: RUF001 - an apostrophe
+
+
+def _verdict(words: list[str], start: int, end: int) -> Verdict:
+    """What the words around one occurrence make of it."""
+    before, after = words[:start], words[end:]
+    if _forbidden(before) or (after and after[0] in _NOUN_AFTER) or (before and before[-1] in _NOUN_BEFORE):
+        return "denied"
+    led = all(word in _ADDRESS for word in before)
+    if led or before[-1] in _BREAKS:
+        # "will you stop", "can you please stop" ask for it; "i will stop" tells
+        return "denied" if before and before[-1] in _TALK_BEFORE - {"will"} and "said" not in before else "confirmed"
+    if before[-1] in _TALK_BEFORE:
+        return "denied"
+    if not after and end - start == len(words):
+        return "confirmed"
+    return "denied" if len(words) > _TALK_WORDS and after else "unclear"
+
+
+def _forbidden(before: list[str]) -> bool:
+    """Whether a negator governs what follows: next to it, or with nothing but small words between."""
+    for place in range(len(before) - 1, -1, -1):
+        word = before[place]
+        if word in _NEGATORS:
+            return True
+        if word == "no" and before[place + 1 : place + 2] == ["need"]:
+            return True
+        if word not in _BETWEEN and word != "need":
+            return False
+    return False

@@ -1,0 +1,155 @@
+"""PocketSphinx, as it runs in the child processes: one decoder each, fed with 16-bit sound at 16 kHz.
+
+Standard library and PocketSphinx only: numpy would double the memory of each process. Scores are log likelihoods as
+PocketSphinx gives them, a natural logarithm with the acoustic scores shifted right by ten bits; only differences and
+the number per frame mean something.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import pocketsphinx  # type: ignore[import-untyped, unused-ignore]
+
+from edgeagent.stt.child import Emit, Message
+
+FRAMES_PER_S: Final = 100
+BYTES_PER_S: Final = 32_000
+
+_PARTIAL_BYTES: Final = BYTES_PER_S // 8
+"""A partial result is looked up after so much sound."""
+_LEAST: Final = 1e-300
+_MOST_HMMS: Final = 5_000
+"""A frame. Bounds the work: without it noise takes four times as much as speech; it costs speech nothing (measured)."""
+_STREAM_BYTES: Final = 60 * BYTES_PER_S
+"""So long an utterance of the spotter; a decoder keeps something of each frame."""
+
+
+def _decoder(settings: Message) -> Any:
+    options = {"maxhmmpf": _MOST_HMMS, **settings}
+    return pocketsphinx.Decoder(pocketsphinx.Config(loglevel="FATAL", **options))
+
+
+class Recogniser:
+    """Decodes utterances with one language model.
+
+    Args:
+        settings: ``decoder``: options of PocketSphinx, such as hmm, lm and dict.
+    """
+
+    def __init__(self, settings: Message, emit: Emit) -> None:
+        self._decoder = _decoder(settings["decoder"])
+        self._emit = emit
+        self._utterance: int | None = None
+        self._said = ""
+        self._since = 0
+        self._bytes = 0
+
+    def handle(self, op: str, message: Message, payload: bytes) -> Message | None:
+        if op == "begin":
+            self._begin(message["utterance"])
+        elif op == "feed":
+            self._feed(payload)
+        elif op == "finish":
+            return self._finish()
+        return None
+
+    def _begin(self, utterance: int) -> None:
+        if self._utterance is not None:
+            self._decoder.end_utt()
+        self._decoder.start_utt()
+        self._utterance, self._said, self._since, self._bytes = utterance, "", 0, 0
+
+    def _feed(self, payload: bytes) -> None:
+        if self._utterance is None:
+            return
+        self._decoder.process_raw(payload, False, False)
+        self._bytes += len(payload)
+        self._since += len(payload)
+        if self._since >= _PARTIAL_BYTES:
+            self._since = 0
+            found = self._decoder.hyp()
+            if found is not None and found.hypstr and found.hypstr != self._said:
+                self._said = found.hypstr
+                score = math.log(max(found.score, _LEAST)) / max(1, self._decoder.n_frames())
+                self._emit({"partial": self._said, "utterance": self._utterance, "score": score})
+
+    def _finish(self) -> Message:
+        if self._utterance is None:
+            raise ValueError("there is no utterance")
+        self._decoder.end_utt()
+        self._utterance = None
+        found = self._decoder.hyp() if self._bytes else None
+        if found is None:
+            return {"words": [], "score": None, "frames": 0}
+        words = [
+            {
+                "word": part.word,
+                "start_s": part.start_frame / FRAMES_PER_S,
+                "end_s": (part.end_frame + 1) / FRAMES_PER_S,
+                "confidence": min(1.0, part.prob),
+                "acoustic": math.log(max(part.ascore, _LEAST)),
+            }
+            for part in self._decoder.seg()
+        ]
+        score = math.log(max(found.score, _LEAST))
+        return {"words": words, "score": score, "frames": self._decoder.n_frames()}
+
+
+class Spotter:
+    """Listens for key phrases without an end.
+
+    Args:
+        settings: ``decoder``: options of PocketSphinx; ``file``: the phrases with their thresholds, one a line, as
+            PocketSphinx reads them.
+    """
+
+    def __init__(self, settings: Message, emit: Emit) -> None:
+        self._decoder = _decoder({**settings["decoder"], "kws": settings["file"]})
+        self._emit = emit
+        self._start = 0.0
+        self._bytes = 0
+        self._listening = False
+        self._told: dict[str, int] = {}
+        """The last frame of what was told, by phrase."""
+
+    def handle(self, op: str, message: Message, payload: bytes) -> Message | None:
+        if op == "feed":
+            self._feed(message["at_s"], payload)
+        elif op == "flush":  # what was fed before is over
+            self._end()
+        return None
+
+    def _feed(self, at_s: float, payload: bytes) -> None:
+        if not self._listening:
+            self._decoder.start_utt()
+            self._listening, self._start, self._bytes = True, at_s, 0
+            self._told = {}
+        self._decoder.process_raw(payload, False, False)
+        self._bytes += len(payload)
+        if self._decoder.hyp() is not None:
+            for part in sorted(self._decoder.seg(), key=lambda part: int(part.start_frame)):
+                self._heard(part)
+        if self._bytes >= _STREAM_BYTES:
+            self._end()
+
+    def _heard(self, part: Any) -> None:
+        """A detection, once: it stays in the decoder's list, and may still find a better score."""
+        if part.start_frame <= self._told.get(part.word, -1):
+            return
+        self._told[part.word] = part.end_frame
+        self._emit(
+            {
+                "keyword": part.word,
+                "start_s": self._start + part.start_frame / FRAMES_PER_S,
+                "end_s": self._start + (part.end_frame + 1) / FRAMES_PER_S,
+                "score": part.prob,
+                "heard_s": self._start + self._bytes / BYTES_PER_S,
+            }
+        )
+
+    def _end(self) -> None:
+        if self._listening:
+            self._decoder.end_utt()
+            self._listening = False

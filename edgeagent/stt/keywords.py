@@ -1,0 +1,255 @@
+"""Stop words and wake words: any phrase, always listened for, in a process of its own.
+
+Knows nothing of utterances; what was meant is the transcript's to say (``confirm``). ``feed`` is called by one thread
+and never waits; the callbacks come on the thread that watches the process.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import tempfile
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from edgeagent.audio.types import Samples
+from edgeagent.errors import ConfigError
+from edgeagent.stt import app_model
+from edgeagent.stt.child import Message
+from edgeagent.stt.confirming import Verdict, confirm, missed
+from edgeagent.stt.phrases import spoken_words
+from edgeagent.stt.tuning import Tuned, entries, tune, variants
+from edgeagent.stt.types import RATE_HZ
+from edgeagent.stt.worker import Worker, WorkerEvent
+
+__all__ = ["Keyword", "KeywordSpotter", "SpotterOptions", "Tuned", "Verdict", "confirm", "missed", "tune"]
+
+log: Final = logging.getLogger("edgeagent.stt")
+
+HANG_S: Final = 0.7
+"""With the start of another process, a hang is over within a second."""
+BEHIND_S: Final = 1.0
+"""So much sound may wait for the process; more of it is dropped, and said so."""
+DELAY_FRAMES: Final = 3
+"""Of 10 ms, that a detection waits for a better score: with 10, PocketSphinx's own, it comes after 205 ms."""
+
+_PER_PHONE: Final = 5.0
+"""Powers of ten. \"stop\" has four phones, and tuning finds 1e-20 for it."""
+_LOOSEST, _STRICTEST = 1e-25, 1e-5
+_REPLAY_S: Final = 1.5
+"""So much of the past is heard again by a process that was started again."""
+_AGAIN_S: Final = 0.5
+"""A phrase that is reported again within so much of its end is the same one."""
+_WORK: Final = 0.3
+"""Seconds of work for a second of sound on the slowest machine that keeps up."""
+_NUMBERED: Final = re.compile(r"\(\d+\)")
+_FULL_SCALE: Final = 32_767
+_SPOTTER: Final = "edgeagent.stt.decoding:Spotter"
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """A phrase that was heard. Times are those given to ``feed``, in seconds."""
+
+    phrase: str
+    start_s: float
+    end_s: float
+    heard_s: float
+    """The end of the block with which it was known."""
+    score: float
+    """From 0 to 1, higher is surer; comparable between hits of one phrase only."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpotterOptions:
+    """How ``KeywordSpotter`` works.
+
+    Attributes:
+        said: Pronunciations that the builder knows better, such as {"robi": "R OW B IY"}.
+        on_behind: Told with the seconds of sound that were dropped, when the process keeps up again.
+        on_event: Told when the process starts, dies or hangs.
+        hang_s: See ``HANG_S``.
+        delay_frames: See ``DELAY_FRAMES``.
+    """
+
+    said: Mapping[str, str] = field(default_factory=dict)
+    on_behind: Callable[[float], None] | None = None
+    on_event: Callable[[WorkerEvent], None] | None = None
+    hang_s: float = HANG_S
+    delay_frames: int = DELAY_FRAMES
+
+
+def default_threshold(phones: int) -> float:
+    """A threshold for a phrase that nobody has tuned, by its length; ``tune`` finds a better one."""
+    return float(min(_STRICTEST, max(_LOOSEST, 10.0 ** (-_PER_PHONE * phones))))
+
+
+class KeywordSpotter:
+    """Listens for phrases.
+
+    Args:
+        phrases: Each with its threshold, from 1e-50 (hears it everywhere) to 1 (hears it hardly ever), or None.
+        on_keyword: Called for each hit.
+
+    Attributes:
+        thresholds: What is used, by phrase.
+        dropped_s: Sound that the process has never heard, since it was behind.
+
+    Raises:
+        ConfigError: There is no phrase, one can't be said, or a threshold is none.
+        RecognitionError: PocketSphinx is missing, or the process does not start.
+    """
+
+    def __init__(
+        self,
+        phrases: Mapping[str, float | None],
+        on_keyword: Callable[[Keyword], None],
+        options: SpotterOptions | None = None,
+    ) -> None:
+        options = options or SpotterOptions()
+        self._on_keyword, self._on_behind = on_keyword, options.on_behind
+        self._folder = tempfile.TemporaryDirectory(prefix="edgeagent-keywords-")
+        try:
+            settings, self._names, self.thresholds = _prepare(phrases, options, Path(self._folder.name))
+        except BaseException:
+            self._folder.cleanup()
+            raise
+        self.dropped_s = 0.0
+        self._behind_s = 0.0
+        self._fed_s = 0.0
+        self._recent: deque[tuple[float, bytes]] = deque()
+        self._heard: dict[str, float] = {}
+        self._generation = 1
+        self._worker = Worker(
+            "ears-keywords",
+            _SPOTTER,
+            settings,
+            on_emit=self._take,
+            on_event=options.on_event,
+            hang_s=options.hang_s,
+        )
+        try:
+            self._worker.wait_ready()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int | None:
+        """The process, for measurements."""
+        return self._worker.pid
+
+    def feed(self, samples: Samples, at_s: float | None = None) -> None:
+        """The next block; returns at once.
+
+        Args:
+            samples: At 16 kHz, 10 ms or any other length.
+            at_s: The time of its first sample; by default the blocks follow one another from 0.
+        """
+        at_s = self._fed_s if at_s is None else at_s
+        length_s = len(samples) / RATE_HZ
+        self._fed_s = at_s + length_s
+        scaled = np.nan_to_num(samples, nan=0.0, posinf=1.0, neginf=-1.0) * _FULL_SCALE
+        block = np.clip(scaled, -_FULL_SCALE, _FULL_SCALE).astype("<i2").tobytes()
+        self._recent.append((at_s, block))
+        while self._recent[0][0] < at_s - _REPLAY_S:
+            self._recent.popleft()
+        if self._worker.pid is None:  # what it misses now, it hears when it is back
+            return
+        if self._worker.generation != self._generation:
+            self._generation = self._worker.generation
+            for earlier_s, earlier in list(self._recent)[:-1]:
+                self._send(earlier_s, earlier)
+        elif self._worker.waiting_s > _WORK * BEHIND_S:
+            self._behind_s += length_s
+            self.dropped_s += length_s
+            self._worker.ping()
+            return
+        if self._behind_s:
+            self._say_behind()
+        self._send(at_s, block)
+
+    def flush(self) -> None:
+        """What was fed before has nothing to do with what follows."""
+        self._recent.clear()
+        self._heard = {}
+        self._worker.send("flush")
+
+    def wait_idle(self, timeout_s: float = 10.0) -> bool:
+        """Wait until all that was fed has been listened to; for tests and measurements."""
+        from threading import Event, Timer
+
+        late = Event()
+        timer = Timer(timeout_s, late.set)
+        timer.daemon = True
+        timer.start()
+        try:
+            return self._worker.ask("idle").wait(late) is not None
+        finally:
+            timer.cancel()
+
+    def close(self) -> None:
+        """Ends the process. Safe to call again."""
+        self._worker.close()
+        self._folder.cleanup()
+
+    def _send(self, at_s: float, block: bytes) -> None:
+        self._worker.send("feed", block, work_s=_WORK * len(block) / (2 * RATE_HZ), at_s=at_s)
+
+    def _say_behind(self) -> None:
+        behind_s, self._behind_s = self._behind_s, 0.0
+        log.warning("the keyword spotter was behind: %.2f s of sound were not listened to", behind_s)
+        if self._on_behind is not None:
+            self._on_behind(behind_s)
+
+    def _take(self, message: Message) -> None:
+        if "keyword" not in message:
+            log.warning("the keyword spotter: %s", message.get("error", message))
+            return
+        phrase = self._names.get(_NUMBERED.sub("", message["keyword"]).strip())
+        if phrase is None or message["end_s"] < self._heard.get(phrase, -1.0) + _AGAIN_S:
+            return
+        self._heard[phrase] = message["end_s"]
+        times = {key: float(message[key]) for key in ("start_s", "end_s", "heard_s")}
+        self._on_keyword(Keyword(phrase, score=min(1.0, float(message["score"])), **times))
+
+
+def _prepare(
+    phrases: Mapping[str, float | None], options: SpotterOptions, folder: Path
+) -> tuple[dict[str, Any], dict[str, str], dict[str, float]]:
+    """The files of a spotter: its settings, the phrase by its spoken words, and the thresholds."""
+    if not phrases:
+        raise ConfigError("a keyword spotter needs a phrase")
+    names = {" ".join(spoken_words(phrase)): phrase for phrase in phrases}
+    if "" in names:
+        raise ConfigError(f"the keyword {names['']!r} has no words")
+    words, _ = app_model.pronounced({word for name in names for word in name.split()}, options.said)
+    thresholds = {}
+    for name, phrase in names.items():
+        wanted = phrases[phrase]
+        if wanted is None:
+            wanted = default_threshold(sum(len(words[word][0].split()) for word in name.split()))
+        elif not 0.0 < wanted <= 1.0:
+            raise ConfigError(f"the threshold of the keyword {phrase!r} is {wanted}; it has to be in (0, 1]")
+        thresholds[phrase] = wanted
+    dictionary, listed = folder / "words.dict", folder / "phrases.list"
+    dictionary.write_text("".join(entries(words)), encoding="utf-8")
+    listed.write_text(
+        "".join(
+            f"{variant} /{thresholds[phrase]:g}/\n"
+            for name, phrase in names.items()
+            for variant in variants(name.split(), words)
+        ),
+        encoding="utf-8",
+    )
+    decoder = {
+        "hmm": str(app_model.general_model().acoustic),
+        "dict": str(dictionary),
+        "kws_delay": options.delay_frames,
+    }
+    return {"decoder": decoder, "file": str(listed)}, names, thresholds

@@ -1,0 +1,235 @@
+"""Numbers that are written as English words, read from a list of words. Knows nothing of units, sentences or case.
+
+Values are digits in a str, so that no float rounds them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+_ONES: Final = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+).split()
+_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SMALL: Final = {word: value for value, word in enumerate(_ONES)} | {
+    word: 20 + 10 * place for place, word in enumerate(_TENS)
+}
+_SCALES: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_ARTICLE: Final = "a"
+_DIGITS: Final = {word: str(value) for value, word in enumerate(_ONES[:10])} | {"oh": "0", "o": "0"}
+_PARTS: Final = {"a half": "5", "a quarter": "25", "three quarters": "75", "3 quarters": "75"}
+FRACTION_SIGNS: Final = {"½": "5", "¼": "25", "¾": "75", "1/2": "5", "1/4": "25", "3/4": "75"}
+"""What a fraction adds after the point."""
+_FIGURES: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_WHOLE: Final = re.compile(r"[0-9]+")
+HALVES: Final = {"am": "am", "pm": "pm", "a.m": "am", "p.m": "pm"}
+CLOCK: Final = re.compile(r"([0-9]{1,2})[:.]([0-9]{2})")
+_YEARS: Final = range(13, 21)
+
+_ORDINALS: Final = (
+    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+    "fifteenth sixteenth seventeenth eighteenth nineteenth"
+).split()
+_ORDINAL_TENS: Final = "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth".split()
+_ORDINAL: Final = {word: value for value, word in enumerate(_ORDINALS)} | {
+    word: 20 + 10 * place for place, word in enumerate(_ORDINAL_TENS)
+}
+_FEW: Final = 12
+"""Up to here an ordinal is a word."""
+
+NUMBER_WORDS: Final = frozenset((*_SMALL, *_SCALES, "hundred", "point", "oh"))
+"""What a number may be made of, but for its articles and conjunctions."""
+
+
+class Read(NamedTuple):
+    """A number at the beginning of a list of words: how many words it takes, and its digits."""
+
+    taken: int
+    digits: str
+
+
+def figures(word: str) -> bool:
+    """Whether a word is a plain number in digits: 5, 2.5."""
+    return _FIGURES.fullmatch(word) is not None
+
+
+def small_word(number: int) -> str:
+    """The word for 0 to 19."""
+    return _ONES[number]
+
+
+def is_number(word: str) -> bool:
+    """Whether a word can be a number by itself, in letters or digits."""
+    return word in _SMALL or figures(word)
+
+
+def single_digit(word: str) -> bool:
+    """Whether it is zero to nine, in letters or as a digit."""
+    return word in _ONES[:10] or (len(word) == 1 and word in "0123456789")
+
+
+def _under_hundred(words: Sequence[str]) -> tuple[int, int]:
+    """How many words, and the value; no words if there is none."""
+    value = _SMALL.get(words[0]) if words else None
+    if value is None:
+        return 0, 0
+    if value >= 20 and len(words) > 1 and 0 < _SMALL.get(words[1], 0) < 10:
+        return 2, value + _SMALL[words[1]]
+    return 1, value
+
+
+def _under_thousand(words: Sequence[str]) -> tuple[int, int]:
+    if words[:1] == [_ARTICLE] and words[1:2] not in (["hundred"], ["thousand"]):
+        return 0, 0  # thanks a million
+    at, value = (1, 1) if words and words[0] == _ARTICLE else _under_hundred(words)
+    if words[at : at + 1] != ["hundred"] or not value:
+        return at, value
+    at, value = at + 1, value * 100
+    skip = 1 if words[at : at + 1] == ["and"] else 0
+    more, rest = _under_hundred(words[at + skip :])
+    end = at + skip + more
+    if more and rest and words[end : end + 1] != ["hundred"]:
+        return end, value + rest
+    return at, value
+
+
+def _whole(words: Sequence[str]) -> tuple[int, int]:
+    """How many words, and the value, of the longest whole number at the beginning."""
+    at, total, least = 0, 0, max(_SCALES.values()) * 1000
+    while True:
+        skip = 1 if at and words[at : at + 1] == ["and"] else 0
+        more, value = _under_thousand(words[at + skip :])
+        end = at + skip + more
+        if not more or (at and (not value or words[at + skip] == _ARTICLE)):
+            return at, total
+        scale = _SCALES.get(words[end]) if end < len(words) else None
+        if scale is None:
+            if value >= least or (skip and value >= 100):
+                return at, total
+            return end, total + value
+        if scale >= least or not value:
+            return (at, total) if at else (end, value)
+        at, total, least = end + 1, total + value * scale, scale
+
+
+def _decimals(words: Sequence[str]) -> Read:
+    """The digits after a point, one by one, or a number under a hundred."""
+    found = []
+    for word in words:
+        if word in _DIGITS:
+            found.append(_DIGITS[word])
+        elif len(word) == 1 and word in "0123456789":
+            found.append(word)
+        else:
+            break
+    while found and words[len(found) - 1] == "o":
+        found.pop()
+    if found:
+        return Read(len(found), "".join(found))
+    count, value = _under_hundred(words)
+    return Read(count, str(value)) if count else Read(0, "")
+
+
+def number(words: Sequence[str]) -> Read | None:
+    """The longest number at the beginning, in letters or digits: whole, with a point, or with a half or a quarter."""
+    if not words:
+        return None
+    if figures(words[0]):
+        count, digits = 1, words[0]
+    else:
+        count, value = _whole(words)
+        digits = str(value)
+        if not count:
+            return None
+    if "." in digits:
+        return Read(count, digits)
+    rest = words[count:]
+    if rest[:1] == ["point"]:
+        more, decimals = _decimals(rest[1:])
+        if more:
+            return Read(count + 1 + more, f"{digits}.{decimals}")
+    if part := _fraction(rest):
+        return Read(count + part.taken, f"{digits}.{part.digits}")
+    return Read(count, digits)
+
+
+def _fraction(words: Sequence[str]) -> Read | None:
+    """What comes after a whole number and adds to it: and a half, ½."""
+    if words[:1] == ["and"] and (decimals := _PARTS.get(" ".join(words[1:3]))):
+        return Read(3, decimals)
+    return Read(1, FRACTION_SIGNS[words[0]]) if words and words[0] in FRACTION_SIGNS else None
+
+
+def after_point(words: Sequence[str]) -> Read | None:
+    """A number without its zero: point five."""
+    if words[:1] != ["point"]:
+        return None
+    count, decimals = _decimals(words[1:])
+    return Read(count + 1, f"0.{decimals}") if count else None
+
+
+def pair(words: Sequence[str]) -> tuple[int, int, int] | None:
+    """Two numbers that are said as one, such as a time, a year or an angle: seven thirty, nineteen oh five, one eighty.
+
+    Returns:
+        How many words, the first and the second number, which is from 1 to 99.
+    """
+    count, first = _under_hundred(words)
+    if not count or not 0 < first <= max(_YEARS):
+        return None
+    if words[count : count + 1] == ["oh"] and len(words) > count + 1 and 0 < _SMALL.get(words[count + 1], 0) < 10:
+        return count + 2, first, _SMALL[words[count + 1]]
+    if first >= 20 and count > 1:
+        return None
+    more, second = _under_hundred(words[count:])
+    after = list(words[count + more : count + more + 3])
+    if not more or second < 10 or after[:1] in (["hundred"], ["thousand"], ["point"]) or _fraction(after):
+        return None
+    return count + more, first, second
+
+
+def is_century(number: int) -> bool:
+    """Whether a year may begin with it."""
+    return number in _YEARS
+
+
+def ordinal(words: Sequence[str]) -> Read | None:
+    """An ordinal at the beginning in its one form: first to twelfth are words, the others 13th and so on."""
+    if not words:
+        return None
+    if found := re.fullmatch(r"([0-9]{1,9})(?:st|nd|rd|th)", words[0]):
+        value = int(found[1])
+        return Read(1, _ORDINALS[value] if 0 < value <= _FEW else _suffixed(value))
+    if words[0] in _ORDINAL and _ORDINAL[words[0]] > _FEW:
+        return Read(1, _suffixed(_ORDINAL[words[0]]))
+    tens = _SMALL.get(words[0], 0)
+    # "twenty second" is two words more often than the 22nd
+    if tens >= 20 and len(words) > 1 and 0 < _ORDINAL.get(words[1], 0) < 10 and words[1] != "second":
+        return Read(2, _suffixed(tens + _ORDINAL[words[1]]))
+    return None
+
+
+def _suffixed(value: int) -> str:
+    last = 0 if value % 100 in (11, 12, 13) else value % 10
+    return f"{value}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
+
+
+def half_of_day(words: Sequence[str]) -> tuple[str, int]:
+    """am or pm, and how many words it takes."""
+    if words[0] in HALVES:
+        return HALVES[words[0]], 1
+    if list(words[:2]) in (["a", "m"], ["p", "m"]):
+        return f"{words[0]}m", 2
+    return "", 0
+
+
+def clock(digits: str) -> str:
+    """The hours and minutes before am or pm; nothing if they are none."""
+    found = CLOCK.fullmatch(digits)
+    hours, minutes = (found[1], found[2]) if found else (digits, "00")
+    if not hours.isdigit() or len(hours) > 2 or not 1 <= int(hours) <= 12 or int(minutes) >= 60:
+        return ""
+    return f"{int(hours)}:{minutes}" if minutes != "00" else f"{int(hours)}"

@@ -1,0 +1,299 @@
+"""PocketSphinx as a recogniser: the app's own model and a general one side by side, each in a process of its own.
+
+The app's model knows little and bends everything into a command; the general one knows much and mishears commands. The
+app's hypothesis counts where its path score per frame beats the general one's by a threshold (design.md, section 6).
+What neither explains is not understood. One thread, as ``Transcriber`` says; sound is kept until the end of the
+utterance, so that a process that dies loses none of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Final
+
+import numpy as np
+
+from edgeagent.audio.types import Samples
+from edgeagent.errors import RecognitionError
+from edgeagent.stt import app_model
+from edgeagent.stt.child import Message
+from edgeagent.stt.inverse import inverse_normalised
+from edgeagent.stt.phrases import sentences
+from edgeagent.stt.types import RATE_HZ, HeardWord, Transcript
+from edgeagent.stt.worker import HANG_S, Reply, Worker, WorkerEvent
+
+log: Final = logging.getLogger("edgeagent.stt")
+
+ENGINE: Final = "pocketsphinx"
+
+LEAD: Final = 1.0
+"""Least lead of the app's hypothesis over the general one: natural logarithm of the path score times 10,000, per frame.
+Set on flite's kal and three voices of espeak-ng, none of which the measurements use."""
+LEAST_APP: Final = 0.3
+"""Least confidence, a geometric mean over the words, of a command that is understood."""
+LEAST_GENERAL: Final = 0.3
+"""The same of other talk."""
+
+LEAST_ACOUSTIC: Final = -4.5
+"""Least acoustic score of a command that the general model makes nothing of: a small closed model is sure of itself in
+any language. flite's people stay over -4.2, with wrong words too; foreign speech of espeak-ng has -4.1 to -6.5."""
+
+_LEAST: Final = 1e-12
+_SCALE: Final = 10_000
+FRAMES_PER_S: Final = 100
+_RESTART_S: Final = 5.0
+"""So long an utterance waits for a process that is started again."""
+_FULL_SCALE: Final = 32_767
+_WORK: Final = 1.0
+"""Seconds of work for a second of sound on the slowest machine that keeps up."""
+_VARIANT: Final = re.compile(r"\(\d+\)$")
+_FILLERS: Final = re.compile(r"^[<\[+]")
+_RECOGNISER: Final = "edgeagent.stt.decoding:Recogniser"
+
+
+@dataclass(frozen=True, slots=True)
+class SphinxOptions:
+    """How ``SphinxTranscriber`` works.
+
+    Attributes:
+        names: Groups of names of one kind, see ``phrases.sentences``.
+        said: Pronunciations that the builder knows better, such as {"robi": "R OW B IY"}.
+        cache: Folder of built models; in the user's cache folder unless told.
+        lead: See ``LEAD``.
+        least_app, least_general, least_acoustic: See ``LEAST_APP``, ``LEAST_GENERAL``, ``LEAST_ACOUSTIC``.
+        normalise: Makes the text of a transcript from the words as they were spoken.
+        on_event: Told when a process starts, dies or hangs, on a thread of its own.
+        hang_s: See ``worker.HANG_S``.
+    """
+
+    names: Sequence[Sequence[str]] = ()
+    said: Mapping[str, str] = field(default_factory=dict)
+    cache: Path | None = None
+    lead: float = LEAD
+    least_app: float = LEAST_APP
+    least_general: float = LEAST_GENERAL
+    least_acoustic: float = LEAST_ACOUSTIC
+    normalise: Callable[[str], str] = inverse_normalised
+    on_event: Callable[[WorkerEvent], None] | None = None
+    hang_s: float = HANG_S
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """What one model made of an utterance."""
+
+    words: tuple[HeardWord, ...]
+    score: float | None
+    """Of the whole path, per frame, scaled as ``LEAD``; None if there is none."""
+    confidence: float
+    """A geometric mean over the words."""
+    acoustic: float
+    """Of the words alone, per frame, a natural logarithm; what people say is at -2 to -4."""
+
+    @property
+    def text(self) -> str:
+        return " ".join(word.text for word in self.words)
+
+
+class SphinxTranscriber:
+    """PocketSphinx in processes of its own, as a ``Transcriber``.
+
+    Args:
+        phrases: What people say to the app.
+        options: Everything else.
+
+    Raises:
+        ConfigError: A phrase has a word that nobody can say.
+        RecognitionError: PocketSphinx is missing, or a process does not start.
+    """
+
+    def __init__(self, phrases: Sequence[str], options: SphinxOptions | None = None) -> None:
+        self._options = options = options or SphinxOptions()
+        self.model = app_model.build(sentences(phrases, names=options.names), said=options.said, cache=options.cache)
+        general = app_model.general_model()
+        self._partials: dict[str, tuple[str, float]] = {}
+        self._lock = threading.Lock()
+        self._utterance = 0
+        self._told = ""
+        self._sound: list[bytes] = []
+        files = {
+            "app": (self.model.language, self.model.dictionary),
+            "general": (general.language, general.dictionary),
+        }
+        self._models = {
+            name: _Model(name, general.acoustic, language, dictionary, options, self._take)
+            for name, (language, dictionary) in files.items()
+        }
+        try:
+            for model in self._models.values():
+                model.worker.wait_ready()
+        except RecognitionError:
+            self.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        return ENGINE
+
+    @property
+    def pids(self) -> list[int | None]:
+        """The processes, for measurements."""
+        return [model.worker.pid for model in self._models.values()]
+
+    def begin(self) -> None:
+        self._utterance += 1
+        self._sound = []
+        self._told = ""
+        with self._lock:
+            self._partials = {}
+        for model in self._models.values():
+            model.begin(self._utterance)
+
+    def feed(self, samples: Samples) -> Transcript | None:
+        sound = _pcm(samples)
+        if not sound:
+            return None
+        self._sound.append(sound)
+        for model in self._models.values():
+            model.feed(sound)
+        text = self._partial()
+        if text == self._told:
+            return None
+        self._told = text
+        return Transcript(self._options.normalise(text), final=False, engine=ENGINE, raw=text)
+
+    def finish(self, stop_event: Event) -> Transcript:
+        if not self._sound:
+            return Transcript("", understood=False, engine=ENGINE)
+        replies = [(model, model.ask_end()) for model in self._models.values()]
+        found = {}
+        for model, reply in replies:
+            message = model.wait_end(reply, self._utterance, self._sound, stop_event)
+            if message is None:
+                text = self._partial()
+                return Transcript(self._options.normalise(text), final=False, engine=ENGINE, raw=text)
+            found[model.name] = _hypothesis(message)
+        return self._chosen(found["app"], found["general"])
+
+    def close(self) -> None:
+        for model in self._models.values():
+            model.worker.close()
+
+    def _chosen(self, app: Hypothesis, general: Hypothesis) -> Transcript:
+        """The app's hypothesis where it leads, else the general one."""
+        if app.score is not None and (general.score is None or app.score - general.score >= self._options.lead):
+            best, explained = app, app.confidence >= self._options.least_app
+            explained = explained and (
+                app.acoustic >= self._options.least_acoustic or general.confidence >= self._options.least_general
+            )
+        else:
+            best, explained = general, general.confidence >= self._options.least_general
+        return Transcript(
+            self._options.normalise(best.text),
+            best.words,
+            best.confidence,
+            understood=bool(best.words) and explained,
+            engine=f"{ENGINE} {'app' if best is app else 'general'}",
+            raw=best.text,
+        )
+
+    def _take(self, name: str, message: Message) -> None:
+        """A partial result, on a supervising thread."""
+        if "partial" in message and message["utterance"] == self._utterance:
+            with self._lock:
+                self._partials[name] = (_plain(message["partial"]), message["score"] * _SCALE)
+
+    def _partial(self) -> str:
+        with self._lock:
+            app, general = self._partials.get("app"), self._partials.get("general")
+        if app is not None and (general is None or app[1] - general[1] >= self._options.lead):
+            return app[0]
+        return general[0] if general is not None else ""
+
+
+class _Model:
+    """One process, and whether it has heard all of the utterance."""
+
+    def __init__(
+        self,
+        name: str,
+        acoustic: Path,
+        language: Path,
+        dictionary: Path,
+        options: SphinxOptions,
+        take: Callable[[str, Message], None],
+    ) -> None:
+        self.name = name
+        settings = {"decoder": {"hmm": str(acoustic), "lm": str(language), "dict": str(dictionary)}}
+        self.worker = Worker(
+            f"ears-{name}",
+            _RECOGNISER,
+            settings,
+            on_emit=lambda message: take(name, message),
+            on_event=options.on_event,
+            hang_s=options.hang_s,
+        )
+        self._generation = 0
+        self._whole = False
+
+    def begin(self, utterance: int) -> None:
+        self._generation = self.worker.generation
+        self._whole = self.worker.send("begin", utterance=utterance)
+
+    def feed(self, sound: bytes) -> None:
+        if self._whole:
+            self._whole = self.worker.send("feed", sound, work_s=_WORK * len(sound) / (2 * RATE_HZ))
+
+    def ask_end(self) -> Reply | None:
+        """Asks for the result; None if the process has not heard all."""
+        if not self._whole or self.worker.generation != self._generation:
+            return None
+        try:
+            return self.worker.ask("finish")
+        except RecognitionError:
+            return None
+
+    def wait_end(self, reply: Reply | None, utterance: int, sound: list[bytes], stop_event: Event) -> Message | None:
+        """The result; where the process was lost, the next one hears all of it again, once. None if stopped."""
+        if reply is not None:
+            try:
+                return reply.wait(stop_event)
+            except RecognitionError as error:
+                log.warning("%s: the utterance is decoded again", error)
+        self.worker.wait_ready(_RESTART_S)
+        self.begin(utterance)
+        for piece in sound:
+            self.feed(piece)
+        again = self.ask_end()
+        if again is None:
+            raise RecognitionError(f"{self.worker.name} is lost again and again")
+        return again.wait(stop_event)
+
+
+def _pcm(samples: Samples) -> bytes:
+    scaled = np.nan_to_num(samples, nan=0.0, posinf=1.0, neginf=-1.0) * _FULL_SCALE
+    return np.clip(scaled, -_FULL_SCALE, _FULL_SCALE).astype("<i2").tobytes()
+
+
+def _plain(text: str) -> str:
+    return " ".join(_VARIANT.sub("", word) for word in text.split() if not _FILLERS.match(word))
+
+
+def _hypothesis(message: Message) -> Hypothesis:
+    parts = [part for part in message["words"] if not _FILLERS.match(part["word"])]
+    if not parts or message["score"] is None:
+        return Hypothesis((), None, 0.0, -math.inf)
+    words = tuple(
+        HeardWord(_VARIANT.sub("", part["word"]), part["start_s"], part["end_s"], part["confidence"]) for part in parts
+    )
+    confidence = math.exp(sum(math.log(max(part["confidence"], _LEAST)) for part in parts) / len(parts))
+    frames = FRAMES_PER_S * sum(word.end_s - word.start_s for word in words)
+    acoustic = sum(part["acoustic"] for part in parts) / frames
+    return Hypothesis(words, _SCALE * message["score"] / message["frames"], confidence, acoustic)

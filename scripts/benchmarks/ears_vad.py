@@ -1,0 +1,261 @@
+"""Voice activity and endpointing in the simulated room: start and end of speech, false starts, share of a core.
+
+End of speech is the last 10 ms of the clean line within 40 dB of its peak, start the first. Voices are flite's slt, rms
+and awb and espeak-ng's en-us, by which no threshold was chosen; the babble's are the same six in every room.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from edgeagent.audio.echo import EchoCanceller
+from edgeagent.audio.endpoint import Endpointer, HardEnd, SoftEnd, SpeechStart
+from edgeagent.audio.types import Samples
+from edgeagent.audio.vad import RATE_HZ
+from edgeagent.testing import Room, RoomSettings, synthesised
+
+Row = tuple[str, str, str]
+
+VOICES: Final = ("slt", "rms", "awb", "en-us")
+LINES: Final = (
+    "stop",
+    "yes",
+    "turn left",
+    "don't move",
+    "drive to the kitchen",
+    "go forward two meters",
+    "look at the window",
+    "half a meter back",
+    "pick up the red box and bring it to me",
+    "could you tell me what time it is",
+    "she sells sea shells by the shore",
+    "well I think it might rain later this afternoon",
+)
+TALKERS: Final = {
+    "slt": "the meeting was moved to next tuesday because of the holiday and nobody told us until this morning",
+    "rms": "my brother bought a new car last week and he still cannot find the button for the lights",
+    "awb": "there is a shop around the corner which sells the best bread in town if you come early",
+    "kal": "it has been raining for three days now and the river is already rather high",
+    "en-gb": "do you remember where we put the keys of the garden house after the party in july",
+    "en-us+f3": "i would rather take the train because it is faster and you can read a book on the way",
+}
+ROBOT: Final = (
+    "i am on my way to the kitchen and will be back in about two minutes with the red box that you asked for",
+    "the battery is at sixty two percent which is enough for another hour of driving around the house",
+    "there is an obstacle in front of me so i will turn around and try the other door",
+)
+"""Spoken by espeak-ng's en-gb, one after the other."""
+NOISES: Final = ("babble", "pink", "fan", "motor")
+SNRS_DB: Final = (20, 10, 5)
+ECHOES_DB: Final = (-20, -6, 6)
+_WITHIN_DB: Final = -40
+_BLOCK: Final = 160
+
+
+def rows(quick: bool) -> list[Row]:
+    """Name, figure and target of each measurement. Quick: fewer lines, two minutes of noise for ten."""
+    made = []
+    voices = VOICES[:2] if quick else VOICES
+    for kind, snr_db in [("clean", 0), *((kind, snr_db) for kind in NOISES for snr_db in SNRS_DB)]:
+        if not quick or snr_db != 20:
+            made += _edges(kind, snr_db, voices)
+    minutes = 2 if quick else 10
+    for kind in (*NOISES, "white", "hum", "music"):
+        for snr_db in (5,) if quick else SNRS_DB:
+            starts, _ = hear(noise_alone(kind, snr_db, 60.0 * minutes))
+            name = f"{kind}, {snr_db} dB under a person's level: false starts in {minutes} minutes"
+            made.append((name, str(starts.starts), "0"))
+    for echo_db in ECHOES_DB:
+        starts, _ = hear(own_voice(echo_db, 60.0 * minutes))
+        made.append(
+            (f"own voice at {echo_db:+} dB, 100 ppm: false starts in {minutes} minutes", str(starts.starts), "0")
+        )
+    for name, sound in (("idle", noise_alone("pink", 30, 60.0)), ("hearing", talk(60.0))):
+        _, share = hear(sound)
+        made.append((f"voice activity and endpointing, {name}", f"{100 * share:.2f} % of a core", ""))
+    return made
+
+
+@dataclass
+class Heard:
+    """What an endpointer made of a stream. ``found`` are (begin, start, start known, end, end known), in seconds."""
+
+    starts: int = 0
+    found: list[list[float]] = field(default_factory=list)
+
+
+def hear(stream: Samples) -> tuple[Heard, float]:
+    """The utterances of a stream that comes in blocks of 10 ms, and the share of a core that it took."""
+    endpointer, heard = Endpointer(), Heard()
+    begun = time.process_time()
+    for at in range(0, len(stream), _BLOCK):
+        for event in endpointer.feed(stream[at : at + _BLOCK]):
+            match event:
+                case SpeechStart():
+                    heard.starts += 1
+                    heard.found.append([event.begin_s, event.at_s, endpointer.now_s, event.at_s, endpointer.now_s])
+                case SoftEnd():
+                    heard.found[-1][4] = endpointer.now_s
+                case HardEnd():
+                    heard.found[-1][3] = event.at_s
+    return heard, (time.process_time() - begun) / (len(stream) / RATE_HZ)
+
+
+def bounds(line: Samples) -> tuple[int, int]:
+    """First and last sample of a clean line: the frames of 10 ms within 40 dB of its peak."""
+    frames = line[: len(line) // _BLOCK * _BLOCK].astype(np.float64).reshape(-1, _BLOCK)
+    power = np.mean(frames**2, axis=1)
+    loud = np.flatnonzero(power >= power.max() * 10 ** (_WITHIN_DB / 10))
+    return int(loud[0]) * _BLOCK, int(loud[-1] + 1) * _BLOCK
+
+
+def disturb(room: Room, kind: str, snr_db: float) -> None:
+    """Adds noise of a kind to a room."""
+    match kind:
+        case "clean":
+            pass
+        case "babble":
+            voices = [synthesised(text, voice, RATE_HZ) for voice, text in TALKERS.items()]
+            room.add_babble(voices, snr_db=snr_db, rate_hz=RATE_HZ)
+        case "motor":
+            room.add_motor(lambda at_s: 0.5 * min(max(float(np.sin(0.7 * at_s)) + 0.7, 0.0), 1.0), snr_db=snr_db)
+        case "white" | "pink" | "hum" | "fan":
+            room.add_noise(kind, snr_db=snr_db)
+        case _:
+            raise ValueError(kind)
+
+
+def noise_alone(kind: str, snr_db: float, seconds: float) -> Samples:
+    """A room in which nobody speaks to the robot."""
+    room = Room(RoomSettings(rate_hz=RATE_HZ, seed=5))
+    if kind == "music":
+        return (music(seconds) * room.person_level * 10 ** (-snr_db / 20)).astype(np.float32)
+    disturb(room, kind, snr_db)
+    room.run(seconds)
+    return room.recorded.microphone
+
+
+def talk(seconds: float) -> Samples:
+    """A person who speaks half of the time."""
+    room, _ = _told("clean", 0, VOICES)
+    return np.resize(room.recorded.microphone, round(seconds * RATE_HZ))
+
+
+def own_voice(echo_gain_db: float, seconds: float) -> Samples:
+    """What the echo canceller leaves of the robot's own voice, which never pauses, in a room without anybody."""
+    settings = RoomSettings(rate_hz=RATE_HZ, echo_gain_db=echo_gain_db, drift_ppm=100, latency_ms=60, seed=2)
+    room = Room(settings)
+    speech = np.concatenate([synthesised(text, "en-gb", RATE_HZ) for text in ROBOT])
+    speech = speech * np.float32(10 ** (settings.loudspeaker_level_db / 20) / np.sqrt(np.mean(speech**2)))
+    room.calibrate(speech, RATE_HZ)
+    canceller = EchoCanceller(RATE_HZ, RATE_HZ)
+    left: list[Samples] = []
+    at = 0
+
+    def fill(block: Samples, dac_s: float) -> None:
+        nonlocal at
+        block[:] = speech.take(np.arange(at, at + len(block)), mode="wrap")
+        at += len(block)
+        canceller.far(block, dac_s)
+
+    room.start(fill=fill, take=lambda block, adc_s: left.append(canceller.near(block, adc_s)))
+    room.run(seconds)
+    room.stop()
+    return np.concatenate(left)
+
+
+def music(seconds: float) -> Samples:
+    """Chords, a bass, a melody of plucked and bowed strings, and drums. RMS 1."""
+    random = np.random.default_rng(0)
+    made = np.zeros(round((seconds + 4) * RATE_HZ))
+
+    def add(at_s: float, sound: np.ndarray) -> None:
+        begin = round(at_s * RATE_HZ)
+        part = made[begin : begin + len(sound)]
+        part += sound[: len(part)]
+
+    def note(pitch: int, length_s: float, bowed: bool) -> np.ndarray:
+        time_s = np.arange(round(length_s * RATE_HZ)) / RATE_HZ
+        hz = 440 * 2 ** ((pitch - 69) / 12)
+        if bowed:
+            swung = time_s + 0.0008 * np.sin(2 * np.pi * 5.5 * time_s)
+            edges = np.minimum(1, 15 * np.minimum(time_s, length_s - time_s))
+            return edges * sum(np.sin(2 * np.pi * hz * n * swung) / n for n in range(1, 12))
+        return sum(np.exp(-time_s * (3 + 2 * n)) * np.sin(2 * np.pi * hz * n * time_s) / n for n in range(1, 8))
+
+    beat_s = 0.5
+    for bar in range(int(seconds / (4 * beat_s)) + 1):
+        chord = ((0, 4, 7), (5, 9, 12), (7, 11, 14), (-3, 0, 4))[bar % 4]
+        root = 48 + 2 * (bar // 16 % 3)
+        for third in chord:
+            add(4 * bar * beat_s, 0.12 * note(root + third + 12, 4 * beat_s, bar // 8 % 2 == 1))
+        for beat in range(4):
+            now_s = (4 * bar + beat) * beat_s
+            add(now_s, 0.25 * note(root + chord[0] - 12, beat_s, False))
+            drum = np.exp(-np.arange(RATE_HZ // 8) / RATE_HZ * (30 if beat % 2 else 18))
+            thump = random.standard_normal(len(drum)) if beat % 2 else np.sin(np.arange(len(drum)) / RATE_HZ * 377)
+            add(now_s, 0.4 * drum * thump)
+            if random.random() < 0.8:
+                pitch = root + 24 + int(random.choice((0, 2, 4, 5, 7, 9, 11)))
+                add(now_s, 0.25 * note(pitch, beat_s, bar // 4 % 2 == 1))
+    made = made[: round(seconds * RATE_HZ)]
+    return (made / np.sqrt(np.mean(made**2))).astype(np.float32)
+
+
+def _told(kind: str, snr_db: float, voices: tuple[str, ...]) -> tuple[Room, list[tuple[float, float]]]:
+    """A room in which all lines were said, and when each really began and ended."""
+    room = Room(RoomSettings(rate_hz=RATE_HZ, seed=3))
+    disturb(room, kind, snr_db)
+    at_s, truth = 5.0, []
+    for index, voice in enumerate(voices):
+        for line in LINES:
+            spoken = synthesised(line, voice, RATE_HZ)
+            said = room.say(spoken, RATE_HZ, at_s, angle_deg=40.0 * index)
+            begin, end = bounds(spoken)
+            truth.append(((said.start + begin) / RATE_HZ, (said.start + end) / RATE_HZ))
+            at_s = said.end_s + 2
+    room.run(at_s)
+    return room, truth
+
+
+def _edges(kind: str, snr_db: float, voices: tuple[str, ...]) -> list[Row]:
+    """Start and end of speech against the truth, in ms."""
+    room, truth = _told(kind, snr_db, voices)
+    heard, _ = hear(room.recorded.microphone)
+    starts, known, ends, soft, clipped, split = [], [], [], [], 0, 0
+    for begin_s, end_s in truth:
+        mine = [u for u in heard.found if u[0] < end_s and u[3] > begin_s]
+        if mine:
+            starts.append(mine[0][1] - begin_s)
+            known.append(mine[0][2] - begin_s)
+            clipped += mine[0][0] > begin_s
+            split += len(mine) > 1
+            ends.append(mine[-1][3] - end_s)
+            soft.append(mine[-1][4] - end_s)
+    name = kind if kind == "clean" else f"{kind}, {snr_db} dB SNR"
+    missed = len(truth) - len(starts)
+    return [
+        (f"{name}: start of speech, estimated - true (5, 50, 95 %)", _spread(starts), ""),
+        (f"{name}: start known after", _spread(known), ""),
+        (f"{name}: end of speech, estimated - true", _spread(ends), ""),
+        (f"{name}: soft end known after the true end", _spread(soft), ""),
+        (f"{name}: missed, first sound lost, split", f"{missed}, {clipped}, {split} of {len(truth)}", "0, 0, 0"),
+    ]
+
+
+def _spread(seconds: list[float]) -> str:
+    if not seconds:
+        return "-"
+    low, middle, high = (round(1000 * value) for value in np.quantile(seconds, (0.05, 0.5, 0.95)))
+    return f"{low}, {middle}, {high} ms"
+
+
+if __name__ == "__main__":
+    import sys
+
+    for name, value, target in rows("--quick" in sys.argv):
+        print(f"{name:75s} {value:25s} {target}")

@@ -1,0 +1,375 @@
+"""The robot does not hear itself: in the simulated room, with what clocks, sound systems and people do to it."""
+
+import shutil
+import time
+
+import numpy as np
+import pytest
+
+from edgeagent.audio.echo import EchoCanceller
+from edgeagent.audio.resample import Resampler
+from edgeagent.audio.types import Xruns
+from edgeagent.errors import ConfigError
+from edgeagent.testing import Room, RoomSettings, speechlike, synthesised
+from edgeagent.testing.levels import in_db, rms, speech_frames, speech_level
+
+OUT = 16_000
+ROBOT = (
+    "The kitchen is clear and the door is open. I have driven four metres and turned to the left. My battery is at "
+    "sixty two percent, so I can go on for about two hours. Shall I look for the red box in the living room?"
+)
+PERSON = "Wait a moment please, I did not mean the kitchen. Could you drive to the bedroom?"
+
+
+def robot(rate_hz, seconds):
+    """The robot's speech: a second of silence first, at -20 dBFS."""
+    if shutil.which("espeak-ng"):
+        words = synthesised(ROBOT, "en-gb", rate_hz)
+        words = np.tile(np.concatenate((words, np.zeros(rate_hz // 2, np.float32))), 4)
+    else:
+        words = speechlike(1, seconds, rate_hz)
+    spoken = np.concatenate((np.zeros(rate_hz, np.float32), words))[: round(seconds * rate_hz)]
+    return (spoken * (0.1 / speech_level(spoken, rate_hz))).astype(np.float32)
+
+
+def person(rate_hz):
+    return synthesised(PERSON, "slt", rate_hz) if shutil.which("flite") else speechlike(4, 4, rate_hz)
+
+
+class Heard:
+    """A run of the canceller in a room."""
+
+    def __init__(self, seconds=8.0, *, events=(), says=(), told=True, times=None, silent=False, **fields):
+        options = {name: fields.pop(name) for name in ("mode", "noise_suppression") if name in fields}
+        self.room = Room(RoomSettings(**{"rate_hz": OUT, "rt60_s": 0.2, **fields}))
+        rate_hz = self.room.settings.rate_hz
+        voice = np.zeros(1, np.float32) if silent else robot(rate_hz, seconds)
+        if not silent:
+            self.room.calibrate(voice, rate_hz)
+        self.canceller = EchoCanceller(rate_hz, rate_hz, xruns=self.room.xruns if told else None, **options)
+        self.track = []
+        """(aligned, delay_s, far_active) after each block."""
+        clean, at = [], 0
+
+        def fill(block, dac_s):
+            nonlocal at
+            part = voice[at : at + len(block)]
+            block[: len(part)] = part
+            at += len(block)
+            self.canceller.far(block, dac_s if times is None else times("far", dac_s))
+
+        def take(block, adc_s):
+            clean.append(self.canceller.near(block, adc_s if times is None else times("near", adc_s)))
+            self.track.append((self.canceller.aligned, self.canceller.delay_s, self.canceller.far_active))
+
+        self.room.start(fill=fill, take=take)
+        for at_s, samples in says:
+            self.room.say(samples, rate_hz, at_s)
+        now_s = 0.0
+        for at_s, happens in events:
+            self.room.run(at_s - now_s)
+            now_s = at_s
+            happens(self.room)
+        self.room.run(seconds - now_s)
+        self.clean = np.concatenate(clean)
+        self.echo = self._resampled(self.room.recorded.echo)
+
+    def _resampled(self, samples):
+        return Resampler(self.room.settings.rate_hz, OUT).process(samples, last=True)[: len(self.clean)]
+
+    def removed_db(self, begin_s, end_s=None):
+        """Echo over what is left, on the frames with echo."""
+        piece = slice(round(begin_s * OUT), None if end_s is None else round(end_s * OUT))
+        echo, clean = self.echo[piece], self.clean[piece][: len(self.echo[piece])]
+        heard = speech_frames(echo, OUT)
+        return in_db(rms(echo[heard])) - in_db(rms(clean[heard]) + 1e-9)
+
+    def voiced(self, begin_s):
+        """Share of the frames that are taken for a voice: by WebRTC's detector, or else because they are loud."""
+        clean = self.clean[round(begin_s * OUT) :]
+        frames = clean[: len(clean) // 160 * 160].reshape(-1, 160)
+        try:
+            import webrtcvad
+        except ImportError:
+            return float(np.mean(np.sqrt(np.mean(np.square(frames), axis=1)) > 10 ** (-50 / 20)))
+        detector = webrtcvad.Vad(2)
+        return float(
+            np.mean([detector.is_speech((frame * 32_767).astype(np.int16).tobytes(), OUT) for frame in frames])
+        )
+
+
+def loss_db(seconds=8.0, at_s=4.0, **fields):
+    """What a person loses who speaks over the robot: two runs, the second with the person upside down."""
+    words = person(fields.get("rate_hz", OUT))
+    upright = Heard(seconds, says=[(at_s, words)], **fields)
+    upside_down = Heard(seconds, says=[(at_s, -words)], **fields)
+    kept = (upright.clean - upside_down.clean) / 2
+    spoken = upright._resampled(upright.room.recorded.person)
+    later = max(range(400), key=lambda shift: float(np.dot(kept[shift:], spoken[: len(kept) - shift])))
+    heard = speech_frames(spoken[: len(kept) - later], OUT)
+    return in_db(rms(spoken[: len(heard)][heard])) - in_db(rms(kept[later:][: len(heard)][heard]))
+
+
+# --- echo -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("echo_gain_db", [-20, -6, 6])
+@pytest.mark.parametrize(("rt60_s", "drift_ppm"), [(0.2, 0), (0.2, 200), (0.6, 100), (0.6, 200)])
+def test_the_echo_is_removed(echo_gain_db, rt60_s, drift_ppm):
+    heard = Heard(echo_gain_db=echo_gain_db, rt60_s=rt60_s, drift_ppm=drift_ppm)
+    assert heard.removed_db(1, 3) > 24
+    assert heard.removed_db(3) > 40
+    assert heard.voiced(4) < 0.02
+    assert heard.canceller.removed_db > 25
+    assert heard.canceller.delay_s == pytest.approx(0.06, abs=0.001)
+
+
+def test_a_drift_that_the_times_do_not_tell_is_left_to_aec3_and_the_gate():
+    counted = {"far": 0, "near": 0}
+    begun = {}
+
+    def times(end, time_s):
+        counted[end] += 1
+        return begun.setdefault(end, time_s) + (counted[end] - 1) * 0.01
+
+    heard = Heard(10, drift_ppm=200, times=times)
+    assert heard.removed_db(3) > 28
+    assert heard.voiced(3) < 0.03
+
+
+def test_times_that_jitter_do_little_harm():
+    random = np.random.default_rng(0)
+    heard = Heard(10, drift_ppm=100, times=lambda _, time_s: time_s + 0.003 * random.standard_normal())
+    assert heard.removed_db(3) > 30
+
+
+def test_a_single_wrong_time_does_nothing():
+    heard = Heard(5, times=lambda end, time_s: time_s + (0.4 if end == "far" and 2.999 < time_s < 3.005 else 0))
+    assert heard.removed_db(2) > 40
+
+
+@pytest.mark.parametrize("delay_ms", [5, 20, 300, 950])
+def test_a_delay_that_the_times_do_not_tell_is_found_and_aligned(delay_ms):
+    heard = Heard(delay_ms=delay_ms)
+    assert heard.canceller.aligned
+    assert heard.canceller.delay_s == pytest.approx(delay_ms / 1000, abs=0.001)
+    assert heard.removed_db(4.5) > 35
+    assert [aligned for aligned, *_ in heard.track].index(True) < 100 + delay_ms / 10 + 150
+
+
+def test_a_latency_that_the_times_do_tell_needs_no_search():
+    heard = Heard(4, delay_ms=20, latency_ms=200)
+    assert heard.canceller.delay_s == pytest.approx(0.02, abs=0.001)
+    assert heard.removed_db(1.2, 3) > 25
+
+
+def test_what_a_sweep_has_measured_is_used_from_the_first_word():
+    canceller = EchoCanceller(OUT, OUT)
+    assert not canceller.aligned
+    canceller.align(0.95)
+    assert canceller.aligned
+    assert canceller.delay_s == 0.95
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_an_under_run_in_mid_speech_is_measured_again(told):
+    heard = Heard(10, events=[(4, lambda room: room.underrun(200))], told=told)
+    assert heard.canceller.delay_s == pytest.approx(0.26, abs=0.001)
+    found = next(i for i, (_, delay_s, _) in enumerate(heard.track) if abs(delay_s - 0.26) < 0.001)
+    assert found < 600
+    if told:
+        assert not heard.track[405][0]
+    assert heard.removed_db(7) > 35
+    assert len(heard.clean) == 10 * OUT
+    loudest_echo = np.abs(heard.echo).max()
+    assert np.abs(np.diff(heard.clean)).max() < 2 * np.abs(np.diff(heard.echo)).max()
+    assert np.abs(heard.clean).max() < 1.5 * loudest_echo
+
+
+def test_a_turn_of_the_robot_is_learnt_again():
+    heard = Heard(10, events=[(5, lambda room: room.turn(90))])
+    assert heard.removed_db(7.5) > 30
+    assert heard.canceller.delay_s == pytest.approx(0.06, abs=0.001)
+
+
+def test_a_loudspeaker_that_clips_leaves_more_but_not_a_voice():
+    heard = Heard(10, clip=0.2)
+    assert heard.removed_db(4) > 25
+    assert heard.voiced(4) < 0.10
+
+
+# --- people and noise -----------------------------------------------------------------------------------------------
+
+
+def test_a_person_who_speaks_over_the_robot_is_heard():
+    assert loss_db(echo_gain_db=0) < 5
+
+
+def test_a_person_is_heard_where_there_is_no_echo_to_find():
+    """Headphones: the delay stays unknown, and nothing that is heard is the robot."""
+    lost_db = loss_db(14, at_s=10, echo_gain_db=-60, noise_snr_db=40, delay_ms=300)
+    assert lost_db < 3
+
+
+def test_a_person_alone_loses_next_to_nothing():
+    assert loss_db(silent=True, noise_snr_db=50) < 1.5
+
+
+def test_noise_suppression_lowers_steady_noise():
+    noise = {"silent": True, "noise_snr_db": 10, "noise_kind": "white"}
+    raw = Heard(5, mode="off", noise_suppression=False, **noise)
+    for mode in ("webrtc", "hardware"):
+        quieter = Heard(5, mode=mode, **noise)
+        assert in_db(rms(raw.clean[2 * OUT :])) - in_db(rms(quieter.clean[2 * OUT :])) > 6
+
+
+@pytest.mark.parametrize("mode", ["hardware", "off"])
+def test_a_microphone_that_cancels_itself_is_only_resampled(mode):
+    heard = Heard(3, mode=mode, noise_suppression=False)
+    assert np.array_equal(heard.clean, heard.room.recorded.microphone)
+    assert heard.canceller.removed_db is None
+    assert any(active for *_, active in heard.track)
+
+
+def test_far_active_follows_the_robots_voice():
+    heard = Heard(3)
+    active = np.array([active for *_, active in heard.track])
+    assert not active[:95].any()
+    assert active[115:].mean() > 0.9
+
+
+# --- rates and blocks -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate_hz", [44_100, 48_000])
+def test_a_device_of_another_rate_is_resampled(rate_hz):
+    heard = Heard(6, rate_hz=rate_hz)
+    assert 6 * OUT - 800 <= len(heard.clean) <= 6 * OUT
+    assert heard.removed_db(3) > 40
+
+
+@pytest.mark.parametrize(("input_hz", "output_hz"), [(16_000, 48_000), (48_000, 16_000), (44_100, 48_000)])
+def test_both_ends_may_have_rates_of_their_own(input_hz, output_hz):
+    seconds = 5
+    voice = robot(output_hz, seconds)
+    echo = np.concatenate((np.zeros(input_hz // 10), Resampler(output_hz, input_hz).process(voice, last=True)))
+    echo = (0.5 * echo).astype(np.float32)
+    canceller = EchoCanceller(input_hz, output_hz)
+    clean = []
+    for block in range(seconds * 100):
+        canceller.far(voice[block * output_hz // 100 :][: output_hz // 100], block / 100)
+        clean.append(canceller.near(echo[block * input_hz // 100 :][: input_hz // 100], block / 100))
+    left = np.concatenate(clean)[3 * OUT :]
+    assert canceller.delay_s == pytest.approx(0.1, abs=0.002)
+    assert in_db(rms(echo[3 * input_hz :])) - in_db(rms(left)) > 35
+
+
+def fed(blocks, *, far_blocks=None, signal=None, **options):
+    """A canceller that is given one signal at both ends, in blocks of these lengths in turn."""
+    canceller = EchoCanceller(OUT, OUT, **options)
+    signal = robot(OUT, 4) if signal is None else signal
+    clean, at, far_at, i, j = [], 0, 0, 0, 0
+    far_blocks = far_blocks or blocks
+    while at < len(signal):
+        count = blocks[i % len(blocks)]
+        i += 1
+        while far_at < min(at + count + 800, len(signal)):
+            more = far_blocks[j % len(far_blocks)]
+            j += 1
+            canceller.far(signal[far_at : far_at + more], far_at / OUT)
+            far_at += more
+        near = 0.5 * signal[at : at + count]
+        clean.append(canceller.near(near.astype(np.float32), at / OUT))
+        at += count
+    return canceller, np.concatenate(clean), len(signal)
+
+
+@pytest.mark.parametrize("blocks", [(1, 7, 333), (160,), (1_024,), (97,), (4_800,)])
+def test_blocks_may_have_any_length(blocks):
+    _, clean, count = fed(blocks, far_blocks=(512,))
+    assert count - 160 < len(clean) <= count
+    assert clean.dtype == np.float32
+    assert in_db(rms(0.5 * robot(OUT, 4)[3 * OUT :])) - in_db(rms(clean[3 * OUT :])) > 25
+
+
+@pytest.mark.parametrize("kind", ["zeros", "ones", "square"])
+def test_strange_signals_give_finite_samples(kind):
+    signal = {
+        "zeros": np.zeros(2 * OUT),
+        "ones": np.ones(2 * OUT),
+        "square": np.sign(np.sin(np.arange(2 * OUT) / 9)),
+    }[kind].astype(np.float32)
+    canceller, clean, _ = fed((160,), signal=signal)
+    assert np.isfinite(clean).all()
+    assert np.abs(clean).max() <= 1
+    if kind == "zeros":
+        assert not canceller.aligned
+        assert canceller.removed_db is None
+        assert rms(clean) < 1e-4
+
+
+def test_a_loudspeaker_that_stops_and_comes_back_is_aligned_by_its_times():
+    voice = robot(OUT, 10)
+    canceller = EchoCanceller(OUT, OUT)
+    clean = []
+    for block in range(1_000):
+        begin = block * 160
+        if not 300 <= block < 500:
+            canceller.far(voice[begin : begin + 160], block / 100)
+        echo = voice[begin - 640 : begin - 480] if block >= 4 and not 304 <= block < 504 else np.zeros(160)
+        clean.append(canceller.near(0.5 * np.asarray(echo, np.float32), block / 100))
+    left = np.concatenate(clean)[8 * OUT :]
+    assert canceller.delay_s == pytest.approx(0.04, abs=0.002)
+    assert in_db(rms(0.5 * voice[8 * OUT :])) - in_db(rms(left)) > 35
+
+
+def test_without_a_loudspeaker_a_person_is_heard():
+    canceller = EchoCanceller(OUT, None)
+    voice = np.concatenate((np.zeros(OUT, np.float32), person(OUT)))
+    voice = voice + (1e-4 * np.random.default_rng(0).standard_normal(len(voice))).astype(np.float32)
+    clean = np.concatenate([canceller.near(voice[at : at + 160], at / OUT) for at in range(0, len(voice), 160)])
+    assert in_db(rms(voice)) - in_db(rms(clean)) < 1.5
+
+
+def test_a_loudspeaker_without_a_microphone_fills_no_memory():
+    canceller = EchoCanceller(OUT, OUT)
+    for block in range(5_000):
+        canceller.far(np.zeros(160, np.float32), block / 100)
+    assert len(canceller._far._queue) <= 1_000
+
+
+# --- the rest -------------------------------------------------------------------------------------------------------
+
+
+def test_an_under_run_is_noticed_by_its_count():
+    xruns = Xruns()
+    canceller = EchoCanceller(OUT, OUT, xruns=xruns)
+    canceller.align(0.1)
+    xruns.under += 1
+    canceller.near(np.zeros(160, np.float32), 0.0)
+    assert not canceller.aligned
+    assert canceller.delay_s == 0.1
+
+
+def test_equal_input_gives_equal_output():
+    assert np.array_equal(Heard(3, drift_ppm=100).clean, Heard(3, drift_ppm=100).clean)
+
+
+def test_a_wrong_mode_or_rate_is_named():
+    with pytest.raises(ConfigError, match="hardware"):
+        EchoCanceller(OUT, OUT, mode="on")
+    with pytest.raises(ConfigError, match="22050"):
+        EchoCanceller(OUT, OUT, rate_hz=22_050)
+
+
+def test_the_callback_and_a_frame_are_cheap():
+    canceller = EchoCanceller(OUT, OUT)
+    voice = robot(OUT, 5)
+    began_s = time.thread_time()
+    for at in range(0, len(voice) - 159, 160):
+        canceller.far(voice[at : at + 160], at / OUT)
+    assert time.thread_time() - began_s < 0.1  # 500 blocks
+    began_s = time.thread_time()
+    for at in range(0, len(voice) - 159, 160):
+        canceller.near(voice[at : at + 160], at / OUT)
+    assert time.thread_time() - began_s < 1.5  # of 5 s; 0.15 as a rule

@@ -1,0 +1,43 @@
+"""Words that the dictionary lacks sound as espeak-ng says them."""
+
+# ruff: noqa: RUF001 - IPA has signs that look like letters
+
+import pytest
+
+from edgeagent.errors import RecognitionError
+from edgeagent.stt import app_model
+from edgeagent.stt.pronounce import PHONES, phones_of_ipa, pronunciations
+
+
+def test_names_sound_as_people_say_them() -> None:
+    found = pronunciations(["lidar", "robi", "turtlebot", "xylophonist"])
+    assert found["lidar"] == ["L AY D AA R"]
+    assert "R OW B IY" in found["robi"]
+    assert found["turtlebot"] == ["T ER T AH L B AA T"]
+
+
+def test_stress_and_foreign_signs_make_no_sound() -> None:
+    assert phones_of_ipa("ˈtʃɜːtʃ") == "CH ER CH".split()
+    assert phones_of_ipa("ʔ|ǃ") == []
+
+
+def test_only_phones_of_the_acoustic_model_come_out() -> None:
+    words = sorted(app_model.known_words())[::400]
+    found = pronunciations([word for word in words if word.isalpha()])
+    assert {phone for said in found.values() for one in said for phone in one.split()} <= PHONES
+
+
+def test_espeak_agrees_with_the_dictionary_on_most_phones() -> None:
+    known = app_model.known_words()
+    words = [word for word in sorted(known)[::400] if word.isalpha()]
+    found = pronunciations(words)
+    same = sum(len(set(found[word][0].split()) & set(known[word][0].split())) for word in words)
+    assert same > 0.8 * sum(len(set(known[word][0].split())) for word in words)
+
+
+def test_the_builders_pronunciation_goes_first() -> None:
+    words, lacking = app_model.pronounced(["robi", "kitchen", "lidar"], {"robi": "R AA B IY"})
+    assert words["robi"] == ("R AA B IY",)
+    assert lacking == ("lidar",)
+    with pytest.raises(RecognitionError, match="no phone XX"):
+        app_model.pronounced(["robi"], {"robi": "R XX"})

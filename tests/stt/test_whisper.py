@@ -1,0 +1,418 @@
+"""The real faster-whisper on real weights: a fixture that knows 38 sentences (scripts/train_whisper_fixture).
+
+It shows that the way from sound to text is right, and nothing about accuracy.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from threading import Event, Thread
+from threading import enumerate as threads
+from typing import Any
+
+import numpy as np
+import pytest
+
+from edgeagent.audio.resample import Resampler
+from edgeagent.errors import RecognitionError
+from edgeagent.stt import whisper_model
+from edgeagent.stt.inverse import inverse_normalised
+from edgeagent.stt.types import RATE_HZ, Transcriber, Transcript
+from edgeagent.stt.whisper import WhisperDecoding, WhisperTranscriber
+from edgeagent.tts.espeak import EspeakSpeaker
+
+pytest.importorskip("faster_whisper")
+pytestmark = [
+    pytest.mark.timeout(60),
+]
+FOLDER = Path(__file__).parent / "whisper_fixture"
+DRIVE = "Drive two meters forward."
+NEVER = Event()
+HARD_LIMIT_S = 20
+MOST_BYTES = 4_000_000
+
+
+@lru_cache
+def spoken(text: str) -> np.ndarray:
+    speaker = EspeakSpeaker("en-us")  # the first voice of speak.py
+    sound = np.concatenate([chunk.samples for chunk in speaker.speak(text, NEVER)])
+    return Resampler(speaker.rate_hz, RATE_HZ).process(sound, last=True)
+
+
+def heard(transcriber: WhisperTranscriber, sound: np.ndarray, stop_event: Event = NEVER) -> Transcript:
+    transcriber.begin()
+    transcriber.feed(sound)
+    return transcriber.finish(stop_event)
+
+
+def made(**settings: Any) -> WhisperTranscriber:
+    return WhisperTranscriber(FOLDER, **{"threads": 1, **settings})
+
+
+@pytest.fixture(scope="module")
+def whisper() -> Iterator[WhisperTranscriber]:
+    transcriber = made()
+    yield transcriber
+    transcriber.close()
+
+
+class Gate:
+    """Holds a decode inside its first stage until it is opened, and counts the decodes."""
+
+    def __init__(self, transcriber: WhisperTranscriber, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.entered, self.open, self.decodes, self.encoded = Event(), Event(), 0, 0
+        transcribe, encode = transcriber._model.transcribe, transcriber._model.encode
+
+        def counted(*arguments: Any, **named: Any) -> Any:
+            self.decodes += 1
+            return transcribe(*arguments, **named)
+
+        def held(features: Any) -> Any:
+            self.entered.set()
+            assert self.open.wait(HARD_LIMIT_S)
+            self.encoded += 1
+            return encode(features)
+
+        monkeypatch.setattr(transcriber._model, "transcribe", counted)
+        monkeypatch.setattr(transcriber._model, "encode", held)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + HARD_LIMIT_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def decodes() -> list[Thread]:
+    return [thread for thread in threads() if thread.name == "whisper"]
+
+
+def test_the_fixture_knows_its_sentences(whisper: WhisperTranscriber, checkout: Path) -> None:
+    sentences = (checkout / "scripts/train_whisper_fixture/sentences.txt").read_text(encoding="utf-8").splitlines()
+    assert len(sentences) >= 36
+    got = {text: heard(whisper, spoken(text)) for text in sentences}
+    assert {text: one.raw for text, one in got.items()} == {text: text for text in sentences}
+    for text, one in got.items():
+        assert one.text == inverse_normalised(text)
+        assert one.final
+        assert one.understood
+        assert one.confidence is not None
+        assert 0.3 < one.confidence <= 1
+    assert got[DRIVE].text == "Drive 2 meters forward"
+    assert got["Where are you?"].text == "Where are you?"
+
+
+def test_the_fixture_is_small_and_its_window_is_whispers(whisper: WhisperTranscriber) -> None:
+    assert sum(file.stat().st_size for file in FOLDER.iterdir()) <= MOST_BYTES
+    assert whisper._model.feature_extractor.nb_max_frames == 3000
+    protocol: Transcriber = whisper
+    assert protocol.name == "whisper whisper_fixture"
+
+
+def test_words_have_times_and_confidences(whisper: WhisperTranscriber) -> None:
+    sound = spoken("Bring the cup to the kitchen.")
+    words = heard(whisper, sound).words
+    assert [word.text for word in words] == ["Bring", "the", "cup", "to", "the", "kitchen."]
+    assert [word.start_s for word in words] == sorted(word.start_s for word in words)
+    for word in words:
+        assert 0 <= word.start_s <= word.end_s <= len(sound) / RATE_HZ + 0.1
+        assert word.confidence is not None
+        assert 0 <= word.confidence <= 1
+    assert words[2].start_s == pytest.approx(0.37, abs=0.2)  # as espeak-ng says
+    assert words[5].start_s == pytest.approx(0.93, abs=0.25)
+    assert not heard(made(decoding=WhisperDecoding(word_times=False)), sound).words
+
+
+def test_words_without_a_length_do_not_take_the_text_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    # faster-whisper leaves out a segment whose words begin and end at the same time: "Stop." was heard as nothing
+    transcriber = made()
+    align = transcriber._model.find_alignment
+
+    def flat(*arguments: Any, **named: Any) -> Any:
+        return [[{**word, "start": 0.0, "end": 0.0} for word in words] for words in align(*arguments, **named)]
+
+    monkeypatch.setattr(transcriber._model, "find_alignment", flat)
+    assert heard(transcriber, spoken("Stop.")).raw == "Stop."
+    assert heard(transcriber, spoken(DRIVE)).raw == DRIVE
+
+
+def test_pieces_are_one_utterance_and_begin_forgets(whisper: WhisperTranscriber) -> None:
+    whisper.begin()
+    whisper.feed(spoken("Follow me."))
+    whisper.begin()
+    buffer = np.zeros(320, np.float32)
+    sound = np.pad(spoken(DRIVE), (3000, 320))
+    for at in range(0, len(sound) - 320, 320):
+        buffer[:] = sound[at : at + 320]  # the caller uses its buffer again
+        whisper.feed(buffer)
+    assert whisper.finish(NEVER).raw == DRIVE
+    assert whisper.finish(NEVER).raw == ""
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        np.zeros(0, np.float32),
+        np.zeros(3 * RATE_HZ, np.float32),
+        np.full(RATE_HZ, 1e-5, np.float32),
+        np.full(RATE_HZ, np.nan, np.float32),
+        np.random.default_rng(1).standard_normal(2 * RATE_HZ).astype(np.float32) * np.float32(0.01),
+        np.random.default_rng(2).standard_normal(2 * RATE_HZ).astype(np.float32) * np.float32(0.3),
+    ],
+    ids=["nothing", "zeros", "faint", "not a number", "noise", "loud noise"],
+)
+def test_without_speech_there_is_no_text(whisper: WhisperTranscriber, sound: np.ndarray) -> None:
+    got = heard(whisper, sound)
+    assert (got.raw, got.text, got.words, got.understood) == ("", "", (), False)
+
+
+@pytest.mark.parametrize("samples", [1, 50, 199, 400, 1600])
+def test_a_click_does_no_harm(whisper: WhisperTranscriber, samples: int) -> None:
+    assert heard(whisper, np.full(samples, 0.5, np.float32)).final
+
+
+def test_speech_longer_than_the_window_is_heard_to_its_end(whisper: WhisperTranscriber) -> None:
+    sound = np.concatenate([spoken(DRIVE), np.zeros(30 * RATE_HZ, np.float32), spoken("Follow me.")])
+    assert heard(whisper, sound).final
+
+
+def test_a_segment_is_dropped_only_if_both_thresholds_say_so() -> None:
+    sound = spoken(DRIVE)
+    assert heard(made(decoding=WhisperDecoding(no_speech=-1, log_prob=1)), sound).raw == ""
+    assert heard(made(decoding=WhisperDecoding(no_speech=-1, log_prob=-50)), sound).raw == DRIVE
+    improbable = heard(made(decoding=WhisperDecoding(no_speech=2, log_prob=1)), sound)
+    assert improbable.raw == DRIVE
+    assert not improbable.understood
+
+
+def test_options_reach_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcriber = made(beam_size=3, hot_words=("lidar", " Robi ", ""), compute_type="float32")
+    asked: dict[str, Any] = {}
+    transcribe = transcriber._model.transcribe
+    monkeypatch.setattr(
+        transcriber._model, "transcribe", lambda sound, **named: asked.update(named) or transcribe(sound, **named)
+    )
+    assert heard(transcriber, spoken(DRIVE)).raw == DRIVE
+    assert asked["hotwords"] == "lidar, Robi"
+    assert asked["beam_size"] == 3
+    assert asked["language"] == "en"
+    assert asked["condition_on_previous_text"] is False
+    assert heard(made(language=None), spoken(DRIVE)).text == "Drive 2 meters forward"
+
+
+def test_a_shorter_window_is_cheaper_and_never_cuts_speech(monkeypatch: pytest.MonkeyPatch) -> None:
+    import faster_whisper
+
+    seen = []
+    encode = faster_whisper.WhisperModel.encode
+    monkeypatch.setattr(
+        faster_whisper.WhisperModel, "encode", lambda self, x: seen.append(x.shape[-1]) or encode(self, x)
+    )
+    transcriber = made(window_s=10)
+    assert heard(transcriber, spoken(DRIVE)).raw == DRIVE
+    heard(transcriber, np.pad(spoken(DRIVE), (0, 9 * RATE_HZ)))
+    heard(made(), spoken(DRIVE))
+    assert seen[0] == 1000
+    assert seen[1] == pytest.approx((len(spoken(DRIVE)) / RATE_HZ + 9 + 2) * 100, abs=2)
+    assert seen[-1] == 3000
+    assert whisper_model.window_frames(10, 40, 2) == 3000
+    for wrong in (5, 9.9, 31):
+        with pytest.raises(RecognitionError, match="window_s"):
+            made(window_s=wrong)
+
+
+def test_a_stop_leaves_the_decode_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcriber = made()
+    gate = Gate(transcriber, monkeypatch)
+    stop = Event()
+    got: list[Transcript] = []
+    caller = Thread(target=lambda: got.append(heard(transcriber, spoken(DRIVE), stop)))
+    caller.start()
+    assert gate.entered.wait(HARD_LIMIT_S)
+    begun = time.monotonic()
+    stop.set()
+    caller.join(HARD_LIMIT_S)
+    assert time.monotonic() - begun < 1  # while the decode is still inside its stage
+    assert not gate.encoded
+    assert not got[0].final
+    assert got[0].raw == ""
+    gate.open.set()
+    assert heard(transcriber, spoken("Follow me.")).raw == "Follow me."
+    until(lambda: not decodes())
+    transcriber.close()
+
+
+def test_a_stop_that_came_before_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcriber = made()
+    gate = Gate(transcriber, monkeypatch)
+    stop = Event()
+    stop.set()
+    assert not heard(transcriber, spoken(DRIVE), stop).final
+    gate.open.set()
+    until(lambda: not decodes())
+
+
+def test_speculation_is_used_if_nothing_follows_and_dropped_if_speech_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcriber = made(decoding=WhisperDecoding(speculate_under_s=1000))
+    transcriber.begin()
+    transcriber.feed(spoken(DRIVE))
+    assert not transcriber.speculate()  # nothing is known of its cost
+    assert transcriber.finish(NEVER).raw == DRIVE
+    assert transcriber.cost_s is not None
+    assert transcriber.cost_s > 0
+
+    gate = Gate(transcriber, monkeypatch)
+    gate.open.set()
+    transcriber.begin()
+    assert not transcriber.speculate()  # nothing was said
+    transcriber.feed(spoken(DRIVE))
+    assert transcriber.speculate()
+    assert transcriber.speculate()  # once is enough
+    until(lambda: not decodes())
+    assert transcriber.finish(NEVER).raw == DRIVE
+    assert gate.decodes == 1
+
+    transcriber.begin()
+    transcriber.feed(spoken("Stop."))
+    assert transcriber.speculate()
+    transcriber.begin()
+    transcriber.feed(spoken(DRIVE)[:8000])
+    assert transcriber.speculate()
+    transcriber.feed(spoken(DRIVE)[8000:])
+    assert transcriber.finish(NEVER).raw == DRIVE
+
+
+def test_speculation_that_was_dropped_ends_between_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcriber = made(decoding=WhisperDecoding(speculate_under_s=1000))
+    heard(transcriber, spoken(DRIVE))
+    gate = Gate(transcriber, monkeypatch)
+    generated: list[Any] = []
+    base = type(transcriber._model).__mro__[1]
+    monkeypatch.setattr(base, "generate_with_fallback", lambda *_, **__: generated.append(1))
+    transcriber.begin()
+    transcriber.feed(spoken(DRIVE))
+    assert transcriber.speculate()
+    assert gate.entered.wait(HARD_LIMIT_S)
+    transcriber.begin()
+    gate.open.set()
+    until(lambda: not decodes())
+    assert not generated
+
+
+def test_speculation_is_off_where_it_costs_too_much() -> None:
+    transcriber = made(decoding=WhisperDecoding(speculate_under_s=0))
+    heard(transcriber, spoken(DRIVE))
+    transcriber.begin()
+    transcriber.feed(spoken(DRIVE))
+    assert not transcriber.speculate()
+    assert transcriber.finish(NEVER).raw == DRIVE
+
+
+def test_a_decode_that_fails_is_an_error_and_the_next_one_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcriber = made()
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("out of memory")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(transcriber._model, "transcribe", broken)
+        with pytest.raises(RecognitionError, match="out of memory"):
+            heard(transcriber, spoken(DRIVE))
+    assert heard(transcriber, spoken(DRIVE)).raw == DRIVE
+
+
+def test_close_frees_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcriber = made()
+    gate = Gate(transcriber, monkeypatch)
+    got: list[Transcript] = []
+    caller = Thread(target=lambda: got.append(heard(transcriber, spoken(DRIVE))))
+    caller.start()
+    assert gate.entered.wait(HARD_LIMIT_S)
+    transcriber.close()
+    caller.join(HARD_LIMIT_S)
+    assert not got[0].final
+    gate.open.set()
+    until(lambda: not decodes())
+    assert not transcriber.speculate()
+    with pytest.raises(RecognitionError, match="closed"):
+        heard(transcriber, spoken(DRIVE))
+
+
+def without(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+def garbage(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_bytes(b"\x07garbage" * 40) and None
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (without("model.bin"), "has no model.bin"),
+        (without("tokenizer.json"), "has no tokenizer.json"),
+        (without("vocabulary.json"), "has no vocabulary.json"),
+        (garbage("model.bin"), "can't be loaded"),
+        (garbage("tokenizer.json"), "can't be loaded"),
+        (garbage("config.json"), "can't be loaded"),
+    ],
+)
+def test_a_folder_that_is_no_model_is_named(tmp_path: Path, damage: Callable[[Path], None], complaint: str) -> None:
+    folder = shutil.copytree(FOLDER, tmp_path / "broken")
+    damage(folder)
+    with pytest.raises(RecognitionError, match=complaint) as told:
+        WhisperTranscriber(folder, threads=1)
+    assert str(folder) in str(told.value)
+
+
+def test_what_can_not_be_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RecognitionError, match="there is no Whisper model"):
+        WhisperTranscriber(tmp_path / "nothing")
+    with pytest.raises(RecognitionError, match="there is no Whisper model"):
+        WhisperTranscriber("tiny.en")  # a name that faster-whisper would fetch
+    with pytest.raises(RecognitionError, match="is no folder"):
+        WhisperTranscriber(FOLDER / "model.bin")
+    with pytest.raises(RecognitionError, match="English only"):
+        made(language="de")
+    for setting in ("beam_size", "threads"):
+        with pytest.raises(RecognitionError, match=setting):
+            made(**{setting: 0})
+    monkeypatch.setitem(sys.modules, "faster_whisper", None)
+    with pytest.raises(RecognitionError, match="pip install faster-whisper"):
+        made()
+
+
+def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("a socket")
+
+    monkeypatch.setattr(socket, "socket", refused)
+    monkeypatch.setattr(socket, "create_connection", refused)
+    assert heard(made(), spoken(DRIVE)).raw == DRIVE
+
+
+def test_the_module_imports_nothing_heavy_and_a_program_ends_in_a_decode(checkout: Path) -> None:
+    program = f"""
+import sys, numpy as np
+from threading import Event
+from edgeagent.stt.whisper import WhisperTranscriber
+assert not {{"faster_whisper", "ctranslate2", "av", "onnxruntime"}} & set(sys.modules)
+whisper = WhisperTranscriber({str(FOLDER)!r}, threads=1)
+assert "onnxruntime" not in sys.modules
+whisper.feed(np.random.default_rng(1).standard_normal(32000).astype(np.float32))
+stop = Event()
+stop.set()
+print(whisper.finish(stop).final)
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        capture_output=True, text=True, timeout=50, cwd=checkout, env={**os.environ, "PYTHONPATH": str(checkout)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.strip()) == (0, "False"), done.stderr
