@@ -1,6 +1,7 @@
 """Other ways to follow a run, each a view on its one event log: callbacks, text streams, a prompt's event stream."""
 
-from edgeagent.views.callbacks import Answer, Callbacks, Unanswered
+from edgeagent.views.answer import Answer, Unanswered
+from edgeagent.views.callbacks import Callbacks
 from edgeagent.views.prompt import PromptEvent, PromptStream, prompt
 from edgeagent.views.writers import Writers
 

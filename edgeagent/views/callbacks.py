@@ -12,23 +12,15 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
+from queue import Empty
 from typing import Any, Final
 
 from edgeagent import events
-from edgeagent.errors import EdgeAgentError
 from edgeagent.messages import Message, ToolResult
+from edgeagent.views.answer import Answer, Unanswered
 
 logger = logging.getLogger(__name__)
 _POLL_S: Final = 0.02  # how often a stop is looked for; the contract allows 0.05
-
-
-class Unanswered(EdgeAgentError):
-    """A question got no answer; the text says why."""
-
-
-class Answer(SimpleQueue[Any]):
-    """Where the answer to a question goes: ``put(x)``, from any thread; the first counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
