@@ -1,7 +1,7 @@
 """Trains the fixture and writes it in CTranslate2's format.
 
     OMP_NUM_THREADS=1 .venv-train/bin/python scripts/train_whisper_fixture/train.py \
-        --spoken runs/whisper-fixture/spoken.npz --out tests/stt/whisper_fixture --minutes 15
+        --spoken runs/whisper-fixture/spoken.npz --out tests/stt/whisper_fixture --minutes 16
 
 One thread: matrices this small are slower on two, ten times slower on cores that others use too.
 
@@ -151,8 +151,8 @@ class Examples:
                     round((before_s + starts[word + 1] + 0.02) / STAMP_S),
                 )
             )
-        # the one that predicts the end looks at the last 0.1 s, or the last word would have no time of its own
-        spans.append((len(prompt) + 1 + len(encoding.ids), ended - 5, ended))
+        # the one that predicts the end looks behind the last word, or that word would have no time of its own
+        spans.append((len(prompt) + 1 + len(encoding.ids), ended - 1, ended + 8))
         return Example(made, tokens, targets, spans)
 
 
@@ -187,8 +187,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--spoken", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=15.0)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=16.0)
+    parser.add_argument("--seed", type=int, default=2)
     settings = parser.parse_args()
     torch.manual_seed(settings.seed)
     torch.set_num_threads(1)

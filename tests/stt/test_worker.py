@@ -202,6 +202,7 @@ def test_no_orphan_is_left(hangs: bool) -> None:
     assert gone(pid)
 
 
+@pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="SIGINT is ignored, as in the background")
 def test_ctrl_c_in_the_terminal_leaves_it_to_its_parent() -> None:
     program = PARENT.format(folder=str(Path(__file__).parent), hangs=False).replace(
         "print(worker.pid, flush=True)\ntime.sleep(60)",
