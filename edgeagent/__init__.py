@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         RunState,
         ToolMode,
     )
+    from edgeagent.app.conversation import Conversation
     from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError, PolicyViolationError
     from edgeagent.hooks import FirePoint, Hook, HookResult
     from edgeagent.llm import LLM
@@ -46,6 +47,7 @@ _HOMES = {
         "RunState",
         "ToolMode",
     ),
+    "edgeagent.app.conversation": ("Conversation",),
     "edgeagent.errors": ("BusyError", "ConfigError", "EdgeAgentError", "ModelError", "PolicyViolationError"),
     "edgeagent.hooks": ("FirePoint", "Hook", "HookResult"),
     "edgeagent.llm": ("LLM",),
@@ -66,6 +68,7 @@ __all__ = [
     "AgentContext",
     "BusyError",
     "ConfigError",
+    "Conversation",
     "EdgeAgentError",
     "FirePoint",
     "GoalHandle",

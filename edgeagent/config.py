@@ -52,6 +52,10 @@ class Config:
     """Which devices, and how: what was set of the table [audio]."""
     speech: Mapping[str, Any] = field(default_factory=dict)
     """The voice: what was set of the table [speech]."""
+    ears: Mapping[str, Any] = field(default_factory=dict)
+    """How people are heard: what was set of the table [ears]."""
+    conversation: Mapping[str, Any] = field(default_factory=dict)
+    """How turns are taken: what was set of the table [conversation]."""
     given: frozenset[str] = frozenset()
     """Names of the settings that somebody set."""
 
@@ -134,12 +138,53 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "speech.volume": _Setting(
         variable="EDGEAGENT_VOLUME", flag="--volume", kind="integer", low=0, high=200, what="from 0 to 200"
     ),
+    "ears.engine": _Setting(variable="EDGEAGENT_EARS", flag="--engine", kind="text"),
+    "ears.model": _Setting(variable="EDGEAGENT_EARS_MODEL", flag=None, kind="text"),
+    "ears.language": _Setting(variable="EDGEAGENT_LANGUAGE", flag="--language", kind="text"),
+    "ears.stop_words": _Setting(variable="EDGEAGENT_STOP_WORDS", flag=None, kind="phrases"),
+    "ears.wake_words": _Setting(variable="EDGEAGENT_WAKE_WORDS", flag=None, kind="phrases"),
+    "ears.hot_words": _Setting(variable="EDGEAGENT_HOT_WORDS", flag=None, kind="phrases"),
+    "ears.soft_end_ms": _Setting(
+        variable="EDGEAGENT_SOFT_END_MS", flag=None, kind="integer", low=50, high=5000, what="from 50 to 5000"
+    ),
+    "ears.hard_end_ms": _Setting(
+        variable="EDGEAGENT_HARD_END_MS", flag=None, kind="integer", low=50, high=10_000, what="from 50 to 10000"
+    ),
+    "ears.pre_roll_ms": _Setting(
+        variable="EDGEAGENT_PRE_ROLL_MS", flag=None, kind="integer", low=0, high=2000, what="from 0 to 2000"
+    ),
+    "ears.max_s": _Setting(
+        variable="EDGEAGENT_MAX_S", flag=None, kind="number", low=5, high=600, what="from 5 to 600 seconds"
+    ),
+    "ears.noise_suppression": _Setting(variable="EDGEAGENT_NOISE_SUPPRESSION", flag=None, kind="boolean"),
+    "ears.speculative": _Setting(variable="EDGEAGENT_SPECULATIVE", flag=None, kind="boolean"),
+    "ears.beam_size": _Setting(
+        variable="EDGEAGENT_BEAM_SIZE", flag=None, kind="integer", low=1, high=20, what="from 1 to 20"
+    ),
+    "ears.window_s": _Setting(
+        variable="EDGEAGENT_WINDOW_S", flag=None, kind="number", low=10, high=30, what="from 10 to 30 seconds"
+    ),
+    "ears.threads": _Setting(
+        variable="EDGEAGENT_EARS_THREADS", flag=None, kind="integer", low=1, high=1024, what="1 or more"
+    ),
+    "conversation.barge_in": _Setting(variable="EDGEAGENT_BARGE_IN", flag="--barge-in", kind="text"),
+    "conversation.push_to_talk": _Setting(
+        variable="EDGEAGENT_PUSH_TO_TALK", flag="--push-to-talk", kind="boolean"
+    ),
+    "conversation.follow_up_s": _Setting(
+        variable="EDGEAGENT_FOLLOW_UP_S", flag=None, kind="number", low=0, high=3600, what="from 0 to 3600 seconds"
+    ),
+    "conversation.filler_s": _Setting(
+        variable="EDGEAGENT_FILLER_S", flag=None, kind="number", low=0.5, high=3600, what="from 0.5 to 3600 seconds"
+    ),
+    "conversation.chimes": _Setting(variable="EDGEAGENT_CHIMES", flag=None, kind="boolean"),
 }
-_TABLES: Final = ("engine", "audio", "speech")
+_TABLES: Final = ("engine", "audio", "speech", "ears", "conversation")
 _WORDS: Final = {"true": True, "false": False, "1": True, "0": False}
 _KINDS: Final = {
     "boolean": "true or false",
     "text": "a text",
+    "phrases": "a text, phrases with commas between them",
     "path": "a path",
     "number": "a number",
     "integer": "a whole number",
@@ -271,6 +316,8 @@ def _checked(setting: _Setting, value: object, where: str, folder: Path) -> obje
     """
     match setting.kind, value:
         case "boolean", bool():
+            return value
+        case "phrases", str():
             return value
         case "text" | "path", str() | Path() if str(value):
             return _located(setting, str(value), folder)

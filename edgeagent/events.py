@@ -1,6 +1,7 @@
-"""The events of a run, and nothing that emits them.
+"""The events of a run and of the voice, and nothing that emits them.
 
-A run's events are emitted from its loop's thread only, so their order is total: ``seq`` counts from 0 in each run.
+A run's events are emitted from its loop's thread only, so their order is total: ``seq`` counts from 0 in each run. The
+voice's are emitted on its own threads, in runs and between them, and are not counted.
 """
 
 from __future__ import annotations
@@ -131,17 +132,125 @@ RunEvent = (
 )
 
 
+# --- the voice --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoiceEvent:
+    """What every event of the voice has: ``t`` is monotonic seconds; ``run_id`` is None outside a run."""
+
+    kind: ClassVar[str] = "voice_event"
+    t: float
+    run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoiceState(VoiceEvent):
+    """The conversation's state has become another; ``why`` is what happened."""
+
+    kind: ClassVar[str] = "voice_state"
+    old: str
+    new: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechStart(VoiceEvent):
+    """Somebody has begun to speak, or goes on after a soft end."""
+
+    kind: ClassVar[str] = "speech_start"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechEnd(VoiceEvent):
+    """Speech has probably ended (``soft``), or certainly."""
+
+    kind: ClassVar[str] = "speech_end"
+    soft: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partial(VoiceEvent):
+    """What is understood so far of somebody who still speaks."""
+
+    kind: ClassVar[str] = "partial"
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript(VoiceEvent):
+    """What somebody has said, void if a ``speech_start`` follows before the hard ``speech_end``.
+
+    ``words`` have ``text``, ``start_s``, ``end_s`` and ``confidence``; ``latency_s`` is from the end of speech. A text
+    that is not ``understood`` is a guess, to ask about and never to act on.
+    """
+
+    kind: ClassVar[str] = "transcript"
+    text: str
+    words: tuple[Any, ...] = ()
+    confidence: float | None = None
+    latency_s: float = 0.0
+    engine: str = ""
+    understood: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keyword(VoiceEvent):
+    """A key phrase was heard; ``confirmed`` is None until the transcript has said whether it was meant."""
+
+    kind: ClassVar[str] = "keyword"
+    phrase: str
+    confirmed: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BargeIn(VoiceEvent):
+    """Speech over the robot's voice: what became of that voice (hold, resume, final)."""
+
+    kind: ClassVar[str] = "barge_in"
+    action: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Playback(VoiceEvent):
+    """The loudspeaker; the position is in seconds of what is being said."""
+
+    kind: ClassVar[str] = "playback"
+    state: str
+    position_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard(VoiceEvent):
+    """What was heard of a message of the assistant's, or, without an id, of what the robot said by itself."""
+
+    kind: ClassVar[str] = "heard"
+    message_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device(VoiceEvent):
+    """A device, or a recogniser, is lost, back or in trouble; ``name`` says which, and what about it."""
+
+    kind: ClassVar[str] = "device"
+    state: str
+    name: str
+
+
 _NOT_JSON: Final = frozenset({"value", "data"})
 """Fields that hold a builder's own objects of any size; the text beside them says what the model was told."""
 
 
-def as_dict(event: Event) -> dict[str, Any]:
+def as_dict(event: Event | VoiceEvent) -> dict[str, Any]:
     """The event as JSON-ready fields, with its ``kind`` first."""
     fields = {name: _plain(getattr(event, name)) for name in _field_names(event)}
+    if isinstance(event, Transcript):
+        fields["words"] = [dataclasses.asdict(word) for word in event.words]
     return {"kind": event.kind, **fields}
 
 
-def to_json(event: Event) -> str:
+def to_json(event: Event | VoiceEvent) -> str:
     """The event as one line of JSON, without a line end."""
     return json.dumps(as_dict(event), ensure_ascii=False, default=repr)
 

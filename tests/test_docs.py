@@ -18,7 +18,7 @@ from edgeagent.agent.options import _CALLBACKS
 from edgeagent.messages import Status
 from edgeagent.testing import ScriptedLLM, call
 
-WITH_EXAMPLES = ("loop", "hooks", "tools", "sessions", "limits", "audio")
+WITH_EXAMPLES = ("loop", "hooks", "tools", "sessions", "limits", "audio", "ears", "voice-words", "keywords")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 ROW = re.compile(
@@ -31,9 +31,13 @@ NO_LIMITS = {
     "edgeagent.robot.person._BEFORE_LEADING_S",  # how the simulated person behaves
     "edgeagent.robot.person._PATIENCE_STEPS",
     "edgeagent.tools.coerce._LARGEST",  # of all floats
+    "edgeagent.tts.piper_text._LOST",  # how like a word is to itself
+    "edgeagent.tts.text.hidden.LONGEST",  # of markers
 }
-ROOMS = "agent app cli config doctor hooks journal llm pii robot session tools views".split()
+ROOMS = "agent app audio cli config doctor hooks journal llm pii robot session tools tts views".split()
 """Where limits are looked for."""
+SIGNAL = {f"edgeagent.audio.{name}" for name in "delay echo endpoint far_end gate silero stream_clock vad".split()}
+"""Whose constants say how sound is computed."""
 
 
 def _page(checkout: Path, name: str) -> str:
@@ -176,7 +180,7 @@ def _constants(checkout: Path) -> Iterator[str]:
     """Every constant of the package that is a number and is called like a limit."""
     for path in sorted((checkout / "edgeagent").rglob("*.py")):
         module = ".".join(path.relative_to(checkout).with_suffix("").parts)
-        if module.split(".")[1] not in ROOMS:
+        if module.split(".")[1] not in ROOMS or module in SIGNAL:
             continue
         for statement in ast.parse(path.read_text(encoding="utf-8")).body:
             match statement:

@@ -324,7 +324,8 @@ class Agent:
         session = run.parts[0].context.session
         if session is not None:
             session.detached_ended(run.id, call, result)
-        told = f"{call.name} has ended: {result.text}"
+        failed = "error: " if result.is_error and result.status != "interrupted" else ""
+        told = f"{call.name} has ended: {failed}{result.text}"
         if result.status == "interrupted":
             (session or self).steer(told)  # with the next request, whoever makes it
         else:
@@ -416,6 +417,15 @@ class Agent:
             self._queues.clear("steering", "follow_up")
             self._workers.halt("stopped for safety", everything=True)
         return stopped
+
+    @property
+    def goals_at_work(self) -> tuple[str, ...]:
+        """Names of the calls that outlived their runs and are still at work."""
+        return tuple(body.name for body in self._workers.detached)
+
+    def cancel_goals(self, reason: str = "cancelled") -> None:
+        """Interrupts everything that moves, also what outlived its run. Any thread."""
+        self._workers.halt(reason)
 
     def subscribe(self, subscriber: Callable[[Event], object]) -> Callable[[], None]:
         """Calls it with every event of every run, on the run's thread. Returns what ends that."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from types import TracebackType
@@ -16,11 +17,13 @@ from edgeagent import events
 from edgeagent.agent import Agent, Options
 from edgeagent.app.deadline import Deadline
 from edgeagent.app.file import AppFile
+from edgeagent.app.phrases import house_phrases
 from edgeagent.config import Config
 from edgeagent.hooks.audit_log import AuditLogHook
 from edgeagent.llm import LLM
 from edgeagent.session import Session
 from edgeagent.views import Answer, Callbacks
+from edgeagent.voice.telling import Telling
 
 if TYPE_CHECKING:
     from edgeagent.llm.llama import LlamaLLM
@@ -60,18 +63,22 @@ def configured_llm(config: Config) -> LlamaLLM:
     return LlamaLLM(config.model, context_window=config.engine.get("context_window"), settings=EngineSettings(**engine))
 
 
-def build(config: Config, *, live: bool = False) -> App:
+def build(
+    config: Config, *, live: bool = False, voice: bool = False, clock: Callable[[], float] = time.monotonic
+) -> App:
     """Everything that a conversation needs; close it, or use it as a context manager.
 
     Args:
         live: Lets the time of the simulated flat pass while nothing moves. Without it, what happens depends on the
             seed and on what is said, however slow the model is.
+        voice: People talk to it while it moves: its skills outlive a run that is interrupted.
+        clock: What the flat keeps pace with, in seconds; that of a simulated room instead of the wall's.
 
     Raises:
         ConfigError: The app file is missing or wrong; the text has its line.
         ModelError: The model can't be used.
     """
-    return App(config, live=live)
+    return App(config, live=live, voice=voice, clock=clock)
 
 
 class App:
@@ -82,12 +89,22 @@ class App:
         session: The conversation with it.
         robot: The simulated house robot; None with an app file.
         say_at_start: What an app file wants to be printed first.
+        telling: What is said aloud of skills.
         person: Who may be asked while the robot works; without one a tool that can't be undone is declined.
     """
 
-    def __init__(self, config: Config, *, live: bool = False) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        live: bool = False,
+        voice: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.config: Final = config
+        self._voice, self._clock = voice, clock
         self.robot: HouseRobot | None = None
+        self.telling = Telling()
         self.person: Person | None = None
         self._audit = None if config.audit is None else AuditLogHook(config.audit)
         self._live = live
@@ -100,7 +117,9 @@ class App:
             if self._file is None:
                 self._make_house()
             else:
-                self._adopt(self._file.agent(self._configured_llm))
+                agent = self._file.agent(self._configured_llm)
+                agent.phrases = tuple(dict.fromkeys((*agent.phrases, *self._file.phrases)))
+                self._adopt(agent)
         except BaseException:
             if self._file is not None:
                 self._file.close()
@@ -173,13 +192,28 @@ class App:
         return self._llm
 
     def _make_house(self) -> None:
-        from edgeagent.robot import HouseRobot
+        from edgeagent.robot import HouseRobot, telling
 
+        self.telling = Telling(announcement=telling.announcement, report=telling.report)
         llm = self._configured_llm()
-        robot = HouseRobot(seed=self.config.seed, speed=self.config.speed, on_timer=self._speak_up)
+        robot = HouseRobot(
+            seed=self.config.seed, speed=self.config.speed, on_timer=self._speak_up, clock=self._clock
+        )
         self.robot = robot
         options = Options(max_tool_hops=MAX_TOOL_HOPS)
-        agent = Agent(NAME, INSTRUCTIONS, llm=llm, tools=robot.tools, latch=robot.latch, options=options)
+        if self._voice:
+            for tool in robot.tools:
+                if tool.traits.is_skill:
+                    tool.traits = replace(tool.traits, on_interrupt="detach")
+        agent = Agent(
+            NAME,
+            INSTRUCTIONS,
+            llm=llm,
+            tools=robot.tools,
+            latch=robot.latch,
+            options=options,
+            phrases=house_phrases(),
+        )
         deadline = Deadline(agent, robot, self.config.deadline_s, idle_passes=self._live)
         agent.subscribe(deadline)
         # the wall clock ends a run whose model hangs: then no simulated time passes

@@ -81,6 +81,19 @@ class AppFile:
             raise ConfigError(f"{self.path}: say_at_start should be a text, not {type(text).__name__}")
         return text
 
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """What people say to the app.
+
+        Raises:
+            ConfigError: They are no texts.
+        """
+        phrases = getattr(self.module, "phrases", ())
+        listed = isinstance(phrases, list | tuple)
+        if not listed or not all(isinstance(phrase, str) for phrase in phrases):
+            raise ConfigError(f"{self.path}: phrases should be a list of texts")
+        return tuple(phrases)
+
     def close(self) -> None:
         """Calls the file's ``close()``, if it has one."""
         close = getattr(self.module, "close", None)

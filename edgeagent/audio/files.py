@@ -18,6 +18,11 @@ BLOCK_S: Final = 0.010
 _JOIN_S: Final = 5.0
 
 
+def is_file(device: object) -> bool:
+    """Whether what somebody named as a device is a file or a pipe: x.wav, x.WAV, -."""
+    return device is not None and (str(device) == "-" or str(device).lower().endswith(".wav"))
+
+
 class FileDevice:
     """Reads the microphone from a file and writes the loudspeaker to one; "-" is stdin or stdout.
 
@@ -79,6 +84,10 @@ class FileDevice:
         """Seconds of the blocks that have passed."""
         return self._blocks * BLOCK_S
 
+    def _count(self, rate_hz: int) -> int:
+        """Samples of this block; of 22,050 Hz every other block has one more than those between."""
+        return round((self._blocks + 1) * rate_hz * BLOCK_S) - round(self._blocks * rate_hz * BLOCK_S)
+
     def start(self, *, fill: Fill | None = None, take: Take | None = None) -> None:
         """Begins to read and to write, on a thread of its own."""
         self._stopping.clear()
@@ -118,11 +127,11 @@ class FileDevice:
 
     def _block(self, fill: Fill | None, take: Take | None) -> None:
         if self._writer is not None and fill is not None:
-            out = np.zeros(int(self._writer.rate_hz * BLOCK_S), np.float32)
+            out = np.zeros(self._count(self._writer.rate_hz), np.float32)
             fill(out, self.now())
             self._writer.write(out)
         if self._reader is not None and take is not None:
-            count = int(self._reader.rate_hz * BLOCK_S)
+            count = self._count(self._reader.rate_hz)
             block = self._reader.read(count)
             if len(block) < count:
                 self.ended.set()

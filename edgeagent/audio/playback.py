@@ -6,6 +6,7 @@ threads, which the interpreter reads and writes whole. Knows nothing of text or 
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from typing import Final
 
@@ -18,6 +19,8 @@ _FADE_S: Final = 0.005
 _DUCK_RAMP_S: Final = 0.05
 _MARKS: Final = 200
 """Blocks whose times are remembered: two seconds of them, more than any latency that is usable."""
+_CONTINUOUS: Final = 0.5
+"""Samples by which the next stretch may be early or late and still go on where the last one ended."""
 
 
 class Utterance:
@@ -71,6 +74,8 @@ class Playback:
         self._rest: tuple[Utterance, Samples] | None = None
         self._held = False
         self._silent = True
+        self._sounding: Utterance | None = None
+        self._begin_lock = threading.Lock()
         self._marks: deque[tuple[float, Utterance | None, int, int]] = deque(maxlen=_MARKS)
         self._fade = max(int(rate_hz * _FADE_S), 1)
 
@@ -79,7 +84,8 @@ class Playback:
     def begin(self) -> Utterance:
         """A new utterance, to be played after those before it."""
         utterance = Utterance(self.rate_hz)
-        self._live = [*(known for known in self._live if not known.ended), utterance]
+        with self._begin_lock:
+            self._live = [*(known for known in self._live if not known.ended), utterance]
         return utterance
 
     def write(self, utterance: Utterance, samples: Samples) -> None:
@@ -118,7 +124,12 @@ class Playback:
     @property
     def active(self) -> bool:
         """Whether something is played or waits to be."""
-        return bool(self._queue) or self._rest is not None
+        return self.queued_s > 0
+
+    @property
+    def queued_s(self) -> float:
+        """Seconds of all utterances that wait to be played."""
+        return sum(utterance.queued_s for utterance in self._live)
 
     def heard_s(self, utterance: Utterance, now_s: float) -> float:
         """Seconds of an utterance that have left the loudspeaker.
@@ -130,8 +141,8 @@ class Playback:
         for began_s, whose, position, count in list(self._marks):
             if whose is utterance and (began_s <= now_s or best is None):
                 best = (began_s, position, count)
-        if best is None:
-            return 0.0
+        if best is None:  # nothing of it was played yet, or so long ago that nothing of it is left to come
+            return utterance.handed_s
         began_s, position, count = best
         out = min(max((now_s - began_s) * self.rate_hz, -position), count)
         return (position + out) / self.rate_hz
@@ -142,6 +153,8 @@ class Playback:
         """Writes the next block of the loudspeaker."""
         block[:] = 0.0
         at = 0
+        if self._rest is None and self._queue:
+            self._rest = self._queue.popleft()
         if self._held or (self._rest is not None and self._rest[0].dropped):
             at = self._fade_out(block, dac_s)
         while at < len(block) and not self._held:
@@ -177,7 +190,7 @@ class Playback:
         What is held is played again later; what was flushed is gone.
         """
         was_silent, self._silent = self._silent, True
-        if was_silent or self._rest is None:
+        if was_silent or self._rest is None or self._rest[0] is not self._sounding:
             return 0
         utterance, samples = self._rest
         count = min(self._fade, len(block), len(samples))
@@ -189,6 +202,14 @@ class Playback:
         return count
 
     def _account(self, utterance: Utterance, dac_s: float, count: int) -> None:
+        self._sounding = utterance
+        if self._marks:
+            began_s, whose, position, before = self._marks[-1]
+            late = abs(began_s + before / self.rate_hz - dac_s) * self.rate_hz
+            if whose is utterance and position + before == utterance.handed and late < _CONTINUOUS:
+                self._marks[-1] = (began_s, utterance, position, before + count)
+                utterance.handed += count
+                return
         self._marks.append((dac_s, utterance, utterance.handed, count))
         utterance.handed += count
 
@@ -198,8 +219,7 @@ class Playback:
             utterance = self._marks[-1][1]
             if utterance is not None and not utterance.complete and not utterance.dropped:
                 utterance.starved += 1
-        if at == 0:
-            self._silent = True
+        self._silent = True
 
     def _apply_gain(self, block: Samples) -> None:
         target = self.volume * self._duck

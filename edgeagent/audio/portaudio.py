@@ -6,6 +6,7 @@ the machine's monotonic one, because PortAudio's differs from sound system to so
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import sys
@@ -17,6 +18,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from edgeagent.audio.cards import holder_of_cards
+from edgeagent.audio.patience import patiently
 from edgeagent.audio.types import DeviceInfo, Fill, Take, Xruns
 from edgeagent.errors import AudioError
 
@@ -24,6 +26,11 @@ logger = logging.getLogger(__name__)
 
 LATENCY_S: Final = 0.060
 """Below about 0.03 a Raspberry Pi's sound is choppy."""
+_PULSE: Final = "PULSE_LATENCY_MSEC"
+_PULSE_GIVEN: Final = _PULSE in os.environ
+_PULSE_SHARE: Final = 0.75
+"""Of the latency, for PulseAudio's buffer: less has under-runs on a busy machine or never calls, more is heard after a
+flush."""
 BLOCK_S: Final = 0.010
 _OTHER_RATES_HZ: Final = (48_000, 44_100, 32_000, 16_000)
 """Tried when a device refuses the rate that it says is its own."""
@@ -44,10 +51,11 @@ def library() -> Any:
     """``sounddevice``, with a sentence instead of an OSError.
 
     Raises:
-        AudioError: PortAudio is not installed.
+        AudioError: PortAudio is not installed, or ALSA is not configured.
     """
-    # PulseAudio's own default buffers almost two seconds, of which PortAudio's times know nothing
-    os.environ.setdefault("PULSE_LATENCY_MSEC", str(int(LATENCY_S * 500)))
+    _ask_pulse(LATENCY_S)
+    if "sounddevice" not in sys.modules:
+        _check_alsa()
     try:
         import sounddevice
     except OSError as error:
@@ -112,7 +120,7 @@ class PortAudioDevice:
         on_state: Told when the device is lost and when it is back, on the watching thread.
 
     Raises:
-        AudioError: There is no such device.
+        AudioError: There is no such device, or the sound system does not answer.
     """
 
     def __init__(
@@ -127,11 +135,12 @@ class PortAudioDevice:
     ) -> None:
         self.xruns = Xruns()
         self.latency_s = latency_s
+        self._asked_s = latency_s
         self._wanted: dict[End, Wanted] = {"input": input, "output": output}
-        self._found = {end: find(self._wanted[end], end) for end in ends}
+        self._found: dict[End, DeviceInfo] = {}
+        self._rates: dict[End, int] = {}
         self._channel = channel
         self._on_state = on_state
-        self._rates: dict[End, int] = {end: _rate(found, end) for end, found in self._found.items()}
         self._streams: dict[End, Any] = {}
         self._called_s: dict[End, float] = {}
         self._opened_s = 0.0
@@ -140,6 +149,7 @@ class PortAudioDevice:
         self._stopping = threading.Event()
         self._watcher: threading.Thread | None = None
         self._lock = threading.Lock()
+        patiently(lambda: self._look(ends))
 
     @property
     def name(self) -> str:
@@ -167,7 +177,11 @@ class PortAudioDevice:
         self._stopping.clear()
         # a callback must not wait long for the interpreter's lock, whatever the other threads do
         sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_S))
-        self._open()
+        try:
+            patiently(self._open)
+        except BaseException:
+            self._stopping.set()  # or what opens late would call
+            raise
         self._watcher = threading.Thread(target=self._watch, name="audio-watch", daemon=True)
         self._watcher.start()
 
@@ -180,8 +194,13 @@ class PortAudioDevice:
 
     # --- streams ----------------------------------------------------------------------------------------------------
 
+    def _look(self, ends: tuple[End, ...]) -> None:
+        self._found = {end: find(self._wanted[end], end) for end in ends}
+        self._rates = {end: _rate(found, end) for end, found in self._found.items()}
+
     def _open(self) -> None:
         sd = library()
+        _ask_pulse(self._asked_s)
         self._opened_s = time.monotonic()
         wanted: list[tuple[End, Any]] = []
         if self._fill is not None and "output" in self._found:
@@ -197,7 +216,7 @@ class PortAudioDevice:
                     blocksize=int(rate_hz * BLOCK_S),
                     channels=min(_channels(found, end), 2) if end == "output" else self._input_channels(found),
                     dtype="float32",
-                    latency=self.latency_s,
+                    latency=self._asked_s,
                     callback=callback,
                 )
                 self._streams[end] = made
@@ -207,6 +226,8 @@ class PortAudioDevice:
         except sd.PortAudioError as error:
             self._close()
             raise AudioError(_explained(error, self.name)) from error
+        if self._stopping.is_set():
+            self._close()
 
     def _input_channels(self, found: DeviceInfo) -> int:
         if self._channel is None:
@@ -271,17 +292,21 @@ class PortAudioDevice:
                 sd._terminate()
                 sd._initialize()
                 self._found = {end: find(self._wanted[end], end) for end in self._found}
-                self._rates = {end: _rate(found, end) for end, found in self._found.items()}
+                # at the rate that it had: what is above it was made for that one
+                for end, found in self._found.items():
+                    _rate(found, end, only_hz=self._rates[end])
                 self._open()
             except (AudioError, sd.PortAudioError) as error:
                 logger.debug("still no device: %s", error)
                 self._stopping.wait(_RETRY_S)
                 continue
+            if self._stopping.is_set():
+                return
             self._tell("back", f"{self.name} is back")
             return
 
     def _tell(self, state: State, text: str) -> None:
-        logger.warning("%s", text)
+        logger.log(logging.WARNING if self._on_state is None else logging.INFO, "%s", text)
         if self._on_state is not None:
             try:
                 self._on_state(state, text)
@@ -289,12 +314,37 @@ class PortAudioDevice:
                 logger.exception("on_state raised")
 
 
+def _ask_pulse(latency_s: float) -> None:
+    """PulseAudio's own default buffers almost two seconds, of which PortAudio's times know nothing."""
+    if not _PULSE_GIVEN:
+        os.environ[_PULSE] = str(round(_PULSE_SHARE * latency_s * 1e3))
+
+
+def _check_alsa() -> None:
+    """PortAudio's assertions end the process where ALSA knows no default device.
+
+    Raises:
+        AudioError: It knows none.
+    """
+    try:
+        alsa = ctypes.CDLL("libasound.so.2")
+    except OSError:  # another system, or PortAudio is not there either
+        return
+    given = os.environ.get("ALSA_CONFIG_PATH")
+    whose = f"in {given} (ALSA_CONFIG_PATH)" if given else "(sudo apt install libasound2-data)"
+    if alsa.snd_config_update() < 0:
+        raise AudioError(f"ALSA can't read its configuration {whose}")
+    found = ctypes.c_void_p()
+    if alsa.snd_config_search(ctypes.c_void_p.in_dll(alsa, "snd_config"), b"pcm.default", ctypes.byref(found)) < 0:
+        raise AudioError(f"ALSA's configuration names no default device {whose}")
+
+
 def _channels(device: DeviceInfo, end: End) -> int:
     return device.inputs if end == "input" else device.outputs
 
 
-def _rate(found: DeviceInfo, end: End) -> int:
-    """The device's own rate, or the first other one that it takes.
+def _rate(found: DeviceInfo, end: End, *, only_hz: int | None = None) -> int:
+    """The device's own rate, or the first other one that it takes; or ``only_hz``.
 
     Raises:
         AudioError: It takes none.
@@ -302,7 +352,7 @@ def _rate(found: DeviceInfo, end: End) -> int:
     sd = library()
     check = sd.check_input_settings if end == "input" else sd.check_output_settings
     error: Exception | None = None
-    for rate_hz in dict.fromkeys((found.rate_hz, *_OTHER_RATES_HZ)):
+    for rate_hz in dict.fromkeys((found.rate_hz, *_OTHER_RATES_HZ) if only_hz is None else (only_hz,)):
         try:
             check(device=found.index, samplerate=rate_hz, dtype="float32", channels=1 if end == "input" else None)
         except (sd.PortAudioError, ValueError) as refused:

@@ -6,7 +6,11 @@ itself (RIFF/WAVE: format codes 1 and 3, and 0xFFFE, the extensible one that nam
 
 from __future__ import annotations
 
+import fcntl
+import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import IO, BinaryIO, Final, Self
@@ -19,6 +23,12 @@ from edgeagent.errors import AudioError
 
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 _UNKNOWN: Final = 0xFFFFFFFF
+_LONGEST: Final = 0x7FFFFF00
+"""Bytes of sound from which on a length is none: what writes to a pipe puts the largest number there."""
+_FORMAT_BYTES: Final = 4096
+"""More than any format has."""
+_SKIPPED_BYTES: Final = 1 << 16
+"""Of a chunk that is not read, at once."""
 _RATES_HZ: Final = (8_000, 192_000)
 _WIDTHS: Final = {_PCM: (8, 16, 24, 32), _FLOAT: (32, 64)}
 
@@ -56,8 +66,9 @@ class WavReader:
             self.truncated = self.truncated or len(data) < wanted
         whole = len(data) - len(data) % self._frame_bytes
         frames = self._decoded(data[:whole]).reshape(-1, self.channels)
+        frames = np.clip(np.nan_to_num(frames, posinf=1.0, neginf=-1.0), -1.0, 1.0)
         mono = frames.mean(axis=1) if self._channel is None else frames[:, self._channel]
-        return np.nan_to_num(mono.astype(np.float32), posinf=1.0, neginf=-1.0)
+        return mono.astype(np.float32)
 
     def _header(self) -> tuple[int, int, int, int, int | None]:
         """Format code, bits of a sample, channels, rate, and bytes of sound; None: until the stream ends."""
@@ -75,10 +86,11 @@ class WavReader:
             if kind == b"data":
                 if form is None:
                     raise AudioError(f"{self.name} is broken: its data comes before its format")
-                return (*form, None if size in (0, _UNKNOWN) else size)
-            content = self._exactly(size + size % 2 if size < 1 << 20 else 1 << 20)
+                return (*form, None if size == 0 or size >= _LONGEST else size)
+            content = self._exactly(min(size, _FORMAT_BYTES)) if kind == b"fmt " else b""
             if kind == b"fmt ":
                 form = self._format(content)
+            self._skip(size + size % 2 - len(content))
 
     def _format(self, content: bytes) -> tuple[int, int, int, int]:
         if len(content) < 16:
@@ -108,6 +120,11 @@ class WavReader:
                 return padded.view("<i4").reshape(-1) / 2147483648.0
         return np.frombuffer(data, "<i4") / 2147483648.0
 
+    def _skip(self, count: int) -> None:
+        """Passes over bytes, also those of a pipe."""
+        while count > 0 and (piece := self._exactly(min(count, _SKIPPED_BYTES))):
+            count -= len(piece)
+
     def _exactly(self, count: int) -> bytes:
         """As many bytes as there are: a pipe gives what it has."""
         pieces: list[bytes] = []
@@ -127,31 +144,66 @@ class WavWriter:
     def __init__(self, target: Path | BinaryIO, rate_hz: int) -> None:
         self.rate_hz = rate_hz
         self._bytes = 0
+        self._closed = self._failed = False
         self._own = isinstance(target, Path)
-        try:
+        self._name = str(target) if isinstance(target, Path) else "stdout"
+        with self._told():
             self._stream: BinaryIO | IO[bytes] = target.open("wb") if isinstance(target, Path) else target
-        except OSError as error:
-            raise AudioError(f"{target} can't be written: {error.strerror}") from error
-        self._seekable = self._stream.seekable()
-        self._stream.write(self._header(_UNKNOWN - 36))
+        self._begin = _place(self._stream)
+        with self._told():
+            self._put(self._header(_UNKNOWN - 36))
 
     def write(self, samples: Samples) -> None:
-        """Appends samples; what is beyond [-1, 1] is clipped."""
+        """Appends samples; what is beyond [-1, 1] is clipped.
+
+        Raises:
+            AudioError: The disk is full, or fails. A pipe that nobody reads is a BrokenPipeError.
+        """
         data = (np.clip(samples, -1.0, 1.0) * 32767.0).astype("<i2").tobytes()
-        self._stream.write(data)
+        with self._told():
+            self._put(data)
         self._bytes += len(data)
 
     def close(self) -> None:
-        """Writes the lengths. Safe to call again."""
-        if self._stream.closed:
+        """Writes the lengths. Safe to call again.
+
+        Raises:
+            AudioError: The disk is full, or fails; the file is closed then too.
+        """
+        if self._closed:
             return
-        if self._seekable:
-            self._stream.seek(0)
-            self._stream.write(self._header(self._bytes))
+        self._closed = True
+        with self._told():
+            try:
+                if not self._failed:
+                    self._finish()
+            finally:
+                if self._own:
+                    self._stream.close()
+
+    def _finish(self) -> None:
+        if self._begin is not None:
+            self._stream.seek(self._begin)
+            self._stream.write(self._header(min(self._bytes, _UNKNOWN - 36)))
             self._stream.seek(0, 2)
         self._stream.flush()
-        if self._own:
-            self._stream.close()
+
+    def _put(self, data: bytes) -> None:
+        try:
+            self._stream.write(data)
+        except OSError:
+            self._failed = True
+            raise
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """An error of the system in a sentence; a broken pipe is the command's affair."""
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise AudioError(f"{self._name} can't be written: {error.strerror}") from error
 
     def __enter__(self) -> Self:
         return self
@@ -171,6 +223,16 @@ class WavWriter:
             + form
             + (b"data" + struct.pack("<I", size))
         )
+
+
+def _place(stream: BinaryIO | IO[bytes]) -> int | None:
+    """Where a stream stands, if its beginning can be written again: a pipe's can't, nor that of what is appended to."""
+    try:
+        if not stream.seekable() or fcntl.fcntl(stream.fileno(), fcntl.F_GETFL) & os.O_APPEND:
+            return None
+    except OSError:  # no file descriptor: in memory
+        pass
+    return stream.tell()
 
 
 def read_wav(path: Path) -> tuple[Samples, int]:

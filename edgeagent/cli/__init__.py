@@ -7,12 +7,14 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent import __version__
-from edgeagent.cli import ask, chat, doctor, replay, say
+from edgeagent.cli import ask, chat, doctor, keywords, listen, replay, say, talk
 
 _EPILOG: Final = """\
 [bold]Examples[/]
 
-[cyan]edgeagent chat[/]  talk to the simulated house robot
+[cyan]edgeagent talk[/]  talk with the simulated house robot, aloud
+
+[cyan]edgeagent chat[/]  the same, typed
 
 [cyan]edgeagent ask "go to the kitchen"[/]  one request
 
@@ -21,6 +23,8 @@ _EPILOG: Final = """\
 [cyan]edgeagent doctor[/]  what this machine has, and how fast the model is on it
 
 [cyan]edgeagent say "I am back at the dock"[/]  aloud
+
+[cyan]edgeagent listen[/]  what people say, as text
 
 [cyan]edgeagent replay audit.jsonl[/]  what a robot did, turn by turn
 """
@@ -39,7 +43,10 @@ commands.command("chat", epilog=chat.EPILOG)(chat.chat)
 commands.command("ask", epilog=ask.EPILOG)(ask.ask)
 commands.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
 commands.command("say", epilog=say.EPILOG)(say.say)
+commands.command("talk", epilog=talk.EPILOG)(talk.talk)
+commands.command("listen", epilog=listen.EPILOG)(listen.listen)
 commands.command("replay", epilog=replay.EPILOG)(replay.replay)
+commands.add_typer(keywords.keywords, name="keywords")
 
 
 def main() -> None:

@@ -59,10 +59,10 @@ def chat(
             speed=speed,
             seed=seed,
         )
-        code = chatting(chosen, screen=_has_screen(), always=yes)
+        code = chatting(chosen, screen=has_screen(), always=yes)
     raise typer.Exit(code)
 
 
-def _has_screen() -> bool:
+def has_screen() -> bool:
     """True if somebody sits before it, and it can move the cursor."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -14,7 +14,7 @@ from edgeagent.errors import ConfigError
 
 
 class EventLog:
-    """A subscriber that writes. Called on the threads of runs; a disk that is full ends it, never the run.
+    """A subscriber that writes. Called on the threads of runs and of the voice; a disk that is full ends it, never the run.
 
     Args:
         path: Created with mode 0600, because it holds what was said; None writes nothing.
@@ -33,7 +33,7 @@ class EventLog:
             except OSError as error:
                 raise ConfigError(f"the log {path} cannot be opened: {error.strerror}") from None
 
-    def __call__(self, event: events.Event) -> None:
+    def __call__(self, event: events.Event | events.VoiceEvent) -> None:
         with self._lock:
             if self._file is None:
                 return

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from edgeagent.audio.files import is_file
 from edgeagent.audio.playback import Playback
 from edgeagent.audio.portaudio import LATENCY_S, PortAudioDevice
 from edgeagent.audio.wav import WavWriter
@@ -24,6 +25,8 @@ from edgeagent.tts.types import Speaker
 from edgeagent.tts.voices import speaker
 
 _READ_BYTES: Final = 4096
+_WAITING: Final = 50
+"""Sentences of a pipe that are read before they are said."""
 _TOLD_EVERY_S: Final = 1.0
 
 
@@ -40,10 +43,10 @@ def say(config: Config, said: str | None, *, verbose: bool) -> None:
     output = config.audio.get("output")
     voice = speaker(**config.speech)
     try:
-        if output is not None and (output == "-" or str(output).endswith(".wav")):
+        if is_file(output):
             _into_file(voice, pieces, str(output), verbose=verbose)
         else:
-            _aloud(voice, pieces, config, verbose=verbose)
+            _aloud(voice, pieces, config, whole=said is not None, verbose=verbose)
     finally:
         voice.close()
 
@@ -63,7 +66,7 @@ def list_voices(language: str) -> None:
         streams.answer(f"{voice.languages[0] if voice.languages else voice.identifier:<20} {voice.name}")
 
 
-def _aloud(voice: Speaker, pieces: Iterator[str], config: Config, *, verbose: bool) -> None:
+def _aloud(voice: Speaker, pieces: Iterator[str], config: Config, *, whole: bool, verbose: bool) -> None:
     device = PortAudioDevice(
         output=config.audio.get("output"),
         ends=("output",),
@@ -78,6 +81,7 @@ def _aloud(voice: Speaker, pieces: Iterator[str], config: Config, *, verbose: bo
             speech = mouth.begin()
             for piece in pieces:
                 speech.feed(piece)
+                _wait_for_room(speech)
             speech.end()
             _wait(speech, device.latency_s)
             if speech.error is not None:
@@ -85,9 +89,19 @@ def _aloud(voice: Speaker, pieces: Iterator[str], config: Config, *, verbose: bo
     finally:
         device.stop()
     if verbose and speech.first_sound_s is not None:
-        under = device.xruns.under + speech.utterance.starved
+        # a pipe that pauses starves it too
+        under = device.xruns.under + (speech.utterance.starved if whole else 0)
         first_ms = (speech.first_sound_s - began_s) * 1000
         streams.tell(f"{device.name}: first sound made after {first_ms:.0f} ms, {under} under-runs", "dim")
+
+
+def _wait_for_room(speech: Speech) -> None:
+    """Until little enough of a pipe that writes faster than anybody speaks waits to be said."""
+    pause = threading.Event()
+    while speech.waiting > _WAITING and speech.error is None:
+        pause.wait(0.2)
+    if speech.error is not None:
+        raise speech.error
 
 
 def _wait(speech: Speech, latency_s: float) -> None:
@@ -99,28 +113,35 @@ def _wait(speech: Speech, latency_s: float) -> None:
 
 
 def _into_file(voice: Speaker, pieces: Iterator[str], output: str, *, verbose: bool) -> None:
+    if output == "-" and sys.stdout.isatty():
+        raise ConfigError("stdout is a terminal, which can't play sound: edgeagent say --output - TEXT > hello.wav")
     target = sys.stdout.buffer if output == "-" else Path(output)
     began_s = told_s = time.monotonic()
     seconds = 0.0
-    with WavWriter(target, voice.rate_hz) as writer:
-        for sentence in _sentences(pieces):
-            for chunk in voice.speak(sentence, threading.Event()):
-                writer.write(chunk.samples)
-                seconds += len(chunk.samples) / chunk.rate_hz
-            if sys.stderr.isatty() and time.monotonic() - told_s > _TOLD_EVERY_S:
-                told_s = time.monotonic()
-                streams.tell(f"{seconds:,.0f} s of speech so far", "dim")
+    try:
+        with WavWriter(target, voice.rate_hz) as writer:
+            for sentence in _sentences(pieces, voice.language):
+                for chunk in voice.speak(sentence, threading.Event()):
+                    writer.write(chunk.samples)
+                    seconds += len(chunk.samples) / chunk.rate_hz
+                if sys.stderr.isatty() and time.monotonic() - told_s > _TOLD_EVERY_S:
+                    told_s = time.monotonic()
+                    streams.tell(f"{seconds:,.0f} s of speech so far", "dim")
+    except AudioError:
+        if output == "-":
+            streams.silence_stdout()  # what is left in the buffer can't be written either
+        raise
     if verbose:
         streams.tell(f"{output}: {seconds:.1f} s of speech in {time.monotonic() - began_s:.2f} s", "dim")
 
 
-def _sentences(pieces: Iterator[str]) -> Iterator[str]:
+def _sentences(pieces: Iterator[str], language: str) -> Iterator[str]:
     stream = SentenceStream(first_clause_chars=None)
     for piece in pieces:
         for sentence in stream.feed(piece):
-            yield speakable(sentence.text).text
+            yield speakable(sentence.text, language).text
     for sentence in stream.end():
-        yield speakable(sentence.text).text
+        yield speakable(sentence.text, language).text
 
 
 def _stdin() -> Iterator[str]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from prompt_toolkit import PromptSession
+from prompt_toolkit import Application, PromptSession
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -82,7 +82,7 @@ class Screen:
             message=self._message,
             history=open_history(),
             key_bindings=self._keys(),
-            completer=_Completer(),
+            completer=SlashCompleter(HELP),
             complete_style=CompleteStyle.READLINE_LIKE,
             reserve_space_for_menu=0,
             erase_when_done=True,
@@ -271,23 +271,33 @@ class Screen:
         return streams.width(sys.stdout)
 
     def _print(self, text: str) -> None:
-        """A line above the prompt.
-
-        ``run_in_terminal`` would switch the terminal to cooked mode for a moment, and a Ctrl-D that is typed in that
-        moment is lost.
-        """
-        app = self._prompt.app
-        if app.is_running:
-            app.renderer.erase()
-        app.output.write_raw(f"{text}\n")
-        app.output.flush()
-        app.invalidate()
+        print_above(self._prompt.app, text)
 
 
-class _Completer(Completer):
-    """Slash commands, with the tab key."""
+def print_above(app: Application[str], text: str) -> None:
+    """A line above a prompt.
+
+    ``run_in_terminal`` would switch the terminal to cooked mode for a moment, and a Ctrl-D that is typed in that
+    moment is lost.
+    """
+    if app.is_running:
+        app.renderer.erase()
+    app.output.write_raw(f"{text}\n")
+    app.output.flush()
+    app.invalidate()
+
+
+class SlashCompleter(Completer):
+    """Slash commands, with the tab key.
+
+    Args:
+        names: Of the commands.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(names)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         typed = document.text_before_cursor
         if is_slash(typed):
-            yield from (Completion(name, start_position=-len(typed)) for name in HELP if name.startswith(typed))
+            yield from (Completion(name, start_position=-len(typed)) for name in self._names if name.startswith(typed))

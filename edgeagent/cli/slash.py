@@ -70,16 +70,16 @@ class Slash:
         name = line.split(maxsplit=1)[0].lower()
         match name:
             case "/help":
-                self._rows(HELP.items())
+                self.rows(HELP.items())
                 self._note("While the robot works, type on; stop alone stops it at once. Ctrl-C interrupts.")
             case "/map":
                 self._map()
             case "/tools":
-                self._rows((_signature(tool), tool.description) for tool in self._app.agent.tools)
+                self.rows((_signature(tool), tool.description) for tool in self._app.agent.tools)
             case "/model":
-                self._rows(self._model())
+                self.rows(self._model())
             case "/stats":
-                self._rows(self._stats())
+                self.rows(self._stats())
             case "/steer":
                 self._steer(line.partition(" ")[2].strip())
             case "/undo":
@@ -174,7 +174,7 @@ class Slash:
             case events.TurnStart():
                 self._turns += 1
 
-    def _rows(self, rows: Iterable[tuple[str, str]]) -> None:
+    def rows(self, rows: Iterable[tuple[str, str]]) -> None:
         """Two columns, the second one cut at the edge of the terminal."""
         table = [(printable(left), right) for left, right in rows]
         pad = max((len(left) for left, _ in table), default=0) + 2

@@ -6,6 +6,9 @@ import logging
 import os
 import shutil
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, Literal, TextIO
 
 from edgeagent.errors import EdgeAgentError
@@ -21,6 +24,8 @@ _CODES: Final[dict[Tone, str]] = {
     "name": "\x1b[36m",
 }
 _PIPE_WIDTH: Final = 200
+_PATIENCE_S: Final = 0.7
+"""Without a word about it, a person waits for so long."""
 
 
 class OutputError(EdgeAgentError):
@@ -30,6 +35,11 @@ class OutputError(EdgeAgentError):
 def coloured(stream: TextIO) -> bool:
     """True if the stream is a terminal that shows colours, and nobody has asked for none (https://no-color.org)."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def animated(stream: TextIO) -> bool:
+    """True if the stream is a terminal on which a line can be drawn again."""
+    return os.environ.get("TERM") != "dumb" and stream.isatty()
 
 
 def toned(text: str, tone: Tone, *, colour: bool) -> str:
@@ -83,6 +93,23 @@ def warn(text: str) -> None:
 def complain(text: str) -> None:
     """What was wrong, on stderr."""
     tell(f"error: {text}", "error")
+
+
+@contextmanager
+def patience(text: str, *, always: bool = False) -> Iterator[None]:
+    """Says what is waited for, if it takes a while.
+
+    Args:
+        always: Also where nobody sits at a terminal.
+    """
+    timer = threading.Timer(_PATIENCE_S, tell, (text, "dim"))
+    timer.daemon = True
+    if always or sys.stderr.isatty():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def prepare() -> None:

@@ -17,6 +17,7 @@ from threading import Event
 from typing import Any, Final, get_args
 
 from edgeagent.audio.cards import holder_of_cards
+from edgeagent.audio.files import is_file
 from edgeagent.audio.portaudio import LATENCY_S, End, PortAudioDevice, devices, library
 from edgeagent.audio.types import DeviceInfo
 from edgeagent.doctor.report import Row
@@ -44,11 +45,6 @@ def audio(settings: Mapping[str, Any], speech: Mapping[str, Any]) -> Iterator[Ro
     yield from _devices(settings)
     yield from _voice(speech)
     yield _echo(str(settings.get("echo", "webrtc")))
-
-
-def is_file(device: object) -> bool:
-    """Whether a file or a pipe stands for a device."""
-    return device is not None and (str(device) == "-" or str(device).lower().endswith(".wav"))
 
 
 # --- devices ----------------------------------------------------------------------------------------------------------

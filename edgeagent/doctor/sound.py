@@ -13,10 +13,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from edgeagent.audio.files import is_file
 from edgeagent.audio.playback import Playback
 from edgeagent.audio.resample import Resampler
 from edgeagent.audio.types import Device, Samples
-from edgeagent.doctor.audio import is_file, opened
+from edgeagent.doctor.audio import opened
 from edgeagent.doctor.report import Row
 from edgeagent.errors import AudioError
 from edgeagent.tts.mouth import Mouth

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -60,6 +61,7 @@ class HouseRobot:
         speed: Simulated seconds per second of wall time, 0.1 to 1,000, or infinite: without waiting.
         on_timer: Called with "[timer] 300 seconds are over", on the thread that lets time pass.
         start_of_day_s: Seconds after midnight when the simulation starts; 14:00 unless told.
+        clock: What the simulation keeps pace with, in seconds; the wall's unless told.
 
     Attributes:
         world: The simulation; ``world.start()`` lets time pass while nothing moves.
@@ -74,8 +76,9 @@ class HouseRobot:
         on_timer: Callable[[str], object] | None = None,
         *,
         start_of_day_s: float = 14 * 3600,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.world: Final = World(seed, speed=speed, start_of_day_s=start_of_day_s)
+        self.world: Final = World(seed, speed=speed, clock=clock, start_of_day_s=start_of_day_s)
         self.latch: Final = SafetyLatch()
         self._on_timer = on_timer
         self._timers = 0

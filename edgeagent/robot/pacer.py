@@ -44,6 +44,8 @@ class Pacer:
         self._clock = clock
         self._changed = threading.Condition()
         self._origin_s = self._clock()
+        self._waits_until_s = -math.inf
+        """By the clock; -inf while nobody waits for simulated time."""
 
     def begin(self, time_s: float) -> None:
         """From now on, simulated time runs from ``time_s``."""
@@ -65,12 +67,22 @@ class Pacer:
     def wait(self, time_s: float, should_stop: Callable[[], bool]) -> None:
         """Waits until simulated ``time_s`` is due or ``should_stop``."""
         while (ahead := self.ahead_s(time_s)) > 0 and not should_stop():
-            self.pause(min(ahead, _SLICE_S))
+            with self._changed:
+                self._waits_until_s = self._origin_s + time_s / self.speed
+                self._changed.notify_all()
+                self._changed.wait(min(ahead, _SLICE_S))
+                self._waits_until_s = -math.inf
 
     def pause(self, seconds: float = _SLICE_S) -> None:
         """Waits that long, or until somebody calls ``wake``."""
         with self._changed:
             self._changed.wait(seconds)
+
+    def catch_up(self, moving: Callable[[], bool], timeout_s: float) -> bool:
+        """Waits until simulated time has come to the clock's, where something moves; False if it has not in time."""
+        with self._changed:
+            self._changed.notify_all()
+            return self._changed.wait_for(lambda: not moving() or self._waits_until_s > self._clock(), timeout_s)
 
     def wake(self) -> None:
         """Makes everybody who waits look again."""

@@ -41,7 +41,7 @@ class World:
     Args:
         seed: See ``Scene``.
         speed: Simulated seconds per second, 0.1 to 1,000, or infinite.
-        clock: Wall time in seconds.
+        clock: Wall time in seconds, or that of a simulated room.
         start_of_day_s: Seconds after midnight when the simulation starts.
     """
 
@@ -105,6 +105,7 @@ class World:
                 while not self.scene.base.still:
                     self.scene.step()
                 self._runs -= 1
+            self._pacer.wake()
             self._ring()
 
     def _drive(self, program: Program, should_stop: Callable[[], bool], last_step: float) -> Outcome:
@@ -147,6 +148,7 @@ class World:
         """Waits while the robot is held at a standstill; meanwhile the ticker, if there is one, has the time."""
         with self.lock:
             self._runs -= 1
+        self._pacer.wake()
         try:
             while self.scene.base.speed_limit == 0.0 and not self.scene.base.halted and not should_stop():
                 self._pacer.pause()
@@ -162,6 +164,10 @@ class World:
             with self.lock:
                 self._idle(last)
             self._ring()
+
+    def settle(self, timeout_s: float = 10.0) -> bool:
+        """Waits until what moves has come as far as its clock; for tests on a virtual one. False: not in time."""
+        return self._pacer.catch_up(lambda: self._runs > 0, timeout_s)
 
     def _idle(self, last: int) -> None:
         """Idle steps up to ``last``, or to the next call that is due; under the lock."""

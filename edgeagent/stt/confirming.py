@@ -20,7 +20,7 @@ _NEGATORS: Final = frozenset(
 )
 _BETWEEN: Final = frozenset(
     "you i we they he she it to want need have ever even just dare please him her them me think should would let make "
-    "going gonna wanna try really all do did be so that suddenly simply ask asked tell told say said".split()
+    "going gonna wanna try really all do did be so that suddenly simply ask asked tell told say said can could".split()
 )
 """Words that may stand between a negator and what it forbids: "don't you ever stop"."""
 _NOUN_BEFORE: Final = frozenset(
@@ -48,9 +48,17 @@ _ADDRESS: Final = frozenset(
 """What may stand before a command that begins a sentence."""
 _BREAKS: Final = frozenset("no wait now please and then but okay ok robot stop halt so hey oh alright".split())
 """Words after which a command may begin in the middle of a sentence: "go to the kitchen no stop"."""
+_QUESTIONS: Final = frozenset("when where why how who what which does did do is are was were has have if".split())
+"""A sentence that begins with one of these asks about stopping; "could you", "can you" and "will you" ask for it."""
+_THIRD: Final = frozenset("i it he she they we the this that my your his her our their".split())
+_MODALS: Final = frozenset("will would could should might may can must".split())
+_ENDINGS: Final = ("s", "es", "d", "ed", "ing")
 _SURE: Final = 0.5
 _SHORT: Final = 3
 _TALK_WORDS: Final = 4
+_FEW_AFTER: Final = 1
+_GREETINGS: Final = frozenset({"hey", "hi", "hello", "ok", "okay"})
+_OPENERS: Final = frozenset("and but so well oh hey robot please okay ok".split())
 _MOST: Final = 500
 
 
@@ -72,7 +80,7 @@ def confirm(transcript: Transcript | str, phrase: str) -> Verdict:
         if wanted and words[at : at + len(wanted)] == wanted
     }
     if not verdicts:
-        return "denied" if sure and len(words) > _SHORT else "unclear"
+        return "denied" if sure and (len(words) > _SHORT or _inflected(words, wanted)) else "unclear"
     if "confirmed" in verdicts:
         return "confirmed"
     return "unclear" if "unclear" in verdicts else "denied"
@@ -99,15 +107,38 @@ def _verdict(words: list[str], start: int, end: int) -> Verdict:
     before, after = words[:start], words[end:]
     if _forbidden(before) or (after and after[0] in _NOUN_AFTER) or (before and before[-1] in _NOUN_BEFORE):
         return "denied"
-    led = all(word in _ADDRESS for word in before)
+    if before[-2:-1] in (["a"], ["an"]):  # "a short stop"
+        return "denied"
+    if before == ["you"] and len(after) > _FEW_AFTER:
+        return "denied"
+    if before[-2:] == ["you", "must"] and len(after) <= _FEW_AFTER:
+        return "confirmed"
+    led = all(word in _ADDRESS for word in before) or (before[0] in _GREETINGS and len(before) <= _SHORT)
     if led or before[-1] in _BREAKS:
         # "will you stop", "can you please stop" ask for it; "i will stop" tells
-        return "denied" if before and before[-1] in _TALK_BEFORE - {"will"} and "said" not in before else "confirmed"
-    if before[-1] in _TALK_BEFORE:
+        tells = before and before[-1] in _TALK_BEFORE and before[-2:] != ["you", "will"] and "said" not in before
+        return "denied" if tells else "confirmed"
+    if before[-1] in _TALK_BEFORE | _MODALS or _asks(before):
         return "denied"
-    if not after and end - start == len(words):
-        return "confirmed"
     return "denied" if len(words) > _TALK_WORDS and after else "unclear"
+
+
+def _asks(before: list[str]) -> bool:
+    """Whether a sentence that begins like this is a question about the phrase."""
+    first = next((place for place, word in enumerate(before) if word not in _OPENERS), None)
+    if first is None:
+        return False
+    told = before[first : first + 2]
+    return told[0] in _QUESTIONS or (told[0] in _MODALS and told[-1] in _THIRD)
+
+
+def _inflected(words: list[str], wanted: list[str]) -> bool:
+    """Whether the phrase's only word is there in another form: stopped, stopping, unstoppable."""
+    if len(wanted) != 1:
+        return False
+    stem = wanted[0].rstrip("e")
+    forms = {base + ending for base in (wanted[0], stem, stem + stem[-1:]) for ending in _ENDINGS}
+    return any(word in forms or word.startswith(f"un{stem}") for word in words)
 
 
 def _forbidden(before: list[str]) -> bool:

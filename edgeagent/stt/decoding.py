@@ -8,6 +8,7 @@ the number per frame mean something.
 from __future__ import annotations
 
 import math
+from itertools import islice
 from typing import Any, Final
 
 import pocketsphinx  # type: ignore[import-untyped, unused-ignore]
@@ -20,6 +21,8 @@ BYTES_PER_S: Final = 32_000
 _PARTIAL_BYTES: Final = BYTES_PER_S // 8
 """A partial result is looked up after so much sound."""
 _LEAST: Final = 1e-300
+_OTHERS: Final = 10
+"""Paths that are told, best first: from a lattice that is there anyway, in a millisecond."""
 _MOST_HMMS: Final = 5_000
 """A frame. Bounds the work: without it noise takes four times as much as speech; it costs speech nothing (measured)."""
 _STREAM_BYTES: Final = 60 * BYTES_PER_S
@@ -82,7 +85,7 @@ class Recogniser:
         self._utterance = None
         found = self._decoder.hyp() if self._bytes else None
         if found is None:
-            return {"words": [], "score": None, "frames": 0}
+            return {"words": [], "score": None, "frames": 0, "others": []}
         words = [
             {
                 "word": part.word,
@@ -94,7 +97,9 @@ class Recogniser:
             for part in self._decoder.seg()
         ]
         score = math.log(max(found.score, _LEAST))
-        return {"words": words, "score": score, "frames": self._decoder.n_frames()}
+        nbest = islice(self._decoder.nbest(), _OTHERS)
+        others = [other.hypstr for other in nbest if other is not None and other.hypstr]
+        return {"words": words, "score": score, "frames": self._decoder.n_frames(), "others": others}
 
 
 class Spotter:

@@ -7,7 +7,6 @@ and never waits; the callbacks come on the thread that watches the process.
 from __future__ import annotations
 
 import logging
-import re
 import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -15,19 +14,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from edgeagent.audio.types import Samples
 from edgeagent.errors import ConfigError
 from edgeagent.stt import app_model
 from edgeagent.stt.child import Message
 from edgeagent.stt.confirming import Verdict, confirm, missed
+from edgeagent.stt.levelling import Levelling
+from edgeagent.stt.patterns import Pattern, is_short, patterns
 from edgeagent.stt.phrases import spoken_words
-from edgeagent.stt.tuning import Tuned, entries, tune, variants
+from edgeagent.stt.tuning import Tuned, tune
 from edgeagent.stt.types import RATE_HZ
 from edgeagent.stt.worker import Worker, WorkerEvent
 
-__all__ = ["Keyword", "KeywordSpotter", "SpotterOptions", "Tuned", "Verdict", "confirm", "missed", "tune"]
+__all__ = [
+    "STOP_WORDS",
+    "TUNED",
+    "Keyword",
+    "KeywordSpotter",
+    "SpotterOptions",
+    "Tuned",
+    "Verdict",
+    "confirm",
+    "missed",
+    "tune",
+]
 
 log: Final = logging.getLogger("edgeagent.stt")
 
@@ -38,18 +48,20 @@ BEHIND_S: Final = 1.0
 DELAY_FRAMES: Final = 3
 """Of 10 ms, that a detection waits for a better score: with 10, PocketSphinx's own, it comes after 205 ms."""
 
-_PER_PHONE: Final = 5.0
-"""Powers of ten. \"stop\" has four phones, and tuning finds 1e-20 for it."""
-_LOOSEST, _STRICTEST = 1e-25, 1e-5
+TUNED: Final = {"stop": 1e-28, "freeze": 1e-24, "halt": 1e-5, "hey robi": 1e-30}
+"""Thresholds chosen on flite's kal and six voices of espeak-ng, at times stricter than ``tune`` finds;
+``docs/keywords.md`` has their figures."""
+STOP_WORDS: Final = ("stop",)
+"""What stops the robot unless the builder says otherwise; no wake word is needed unless he asks for one."""
+
+_DEFAULT_SHORT, _DEFAULT_LONG = 1e-24, 1e-30
 _REPLAY_S: Final = 1.5
 """So much of the past is heard again by a process that was started again."""
 _AGAIN_S: Final = 0.5
 """A phrase that is reported again within so much of its end is the same one."""
 _WORK: Final = 0.3
 """Seconds of work for a second of sound on the slowest machine that keeps up."""
-_NUMBERED: Final = re.compile(r"\(\d+\)")
-_FULL_SCALE: Final = 32_767
-_SPOTTER: Final = "edgeagent.stt.decoding:Spotter"
+_SPOTTER: Final = "edgeagent.stt.spotting:Spotter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +96,16 @@ class SpotterOptions:
     delay_frames: int = DELAY_FRAMES
 
 
-def default_threshold(phones: int) -> float:
-    """A threshold for a phrase that nobody has tuned, by its length; ``tune`` finds a better one."""
-    return float(min(_STRICTEST, max(_LOOSEST, 10.0 ** (-_PER_PHONE * phones))))
-
-
 class KeywordSpotter:
     """Listens for phrases.
 
     Args:
-        phrases: Each with its threshold, from 1e-50 (hears it everywhere) to 1 (hears it hardly ever), or None.
-        on_keyword: Called for each hit.
+        phrases: Each with its threshold, from 1e-50 (hears it everywhere) to 1 (hears it hardly ever), or None for that
+            of ``TUNED``, or one by its length. A short phrase has to be surer in the midst of talk (``patterns``).
+        on_keyword: Called for each hit, on the thread that watches the process.
 
     Attributes:
+        on_keyword: As given; may be another one later.
         thresholds: What is used, by phrase.
         dropped_s: Sound that the process has never heard, since it was behind.
 
@@ -112,7 +121,7 @@ class KeywordSpotter:
         options: SpotterOptions | None = None,
     ) -> None:
         options = options or SpotterOptions()
-        self._on_keyword, self._on_behind = on_keyword, options.on_behind
+        self.on_keyword, self._on_behind = on_keyword, options.on_behind
         self._folder = tempfile.TemporaryDirectory(prefix="edgeagent-keywords-")
         try:
             settings, self._names, self.thresholds = _prepare(phrases, options, Path(self._folder.name))
@@ -121,6 +130,7 @@ class KeywordSpotter:
             raise
         self.dropped_s = 0.0
         self._behind_s = 0.0
+        self._levelling = Levelling()
         self._fed_s = 0.0
         self._recent: deque[tuple[float, bytes]] = deque()
         self._heard: dict[str, float] = {}
@@ -154,8 +164,7 @@ class KeywordSpotter:
         at_s = self._fed_s if at_s is None else at_s
         length_s = len(samples) / RATE_HZ
         self._fed_s = at_s + length_s
-        scaled = np.nan_to_num(samples, nan=0.0, posinf=1.0, neginf=-1.0) * _FULL_SCALE
-        block = np.clip(scaled, -_FULL_SCALE, _FULL_SCALE).astype("<i2").tobytes()
+        block = self._levelling.process(samples)
         self._recent.append((at_s, block))
         while self._recent[0][0] < at_s - _REPLAY_S:
             self._recent.popleft()
@@ -177,6 +186,7 @@ class KeywordSpotter:
     def flush(self) -> None:
         """What was fed before has nothing to do with what follows."""
         self._recent.clear()
+        self._levelling.reset()
         self._heard = {}
         self._worker.send("flush")
 
@@ -211,39 +221,38 @@ class KeywordSpotter:
         if "keyword" not in message:
             log.warning("the keyword spotter: %s", message.get("error", message))
             return
-        phrase = self._names.get(_NUMBERED.sub("", message["keyword"]).strip())
+        phrase = self._names.get(message["keyword"].strip())
         if phrase is None or message["end_s"] < self._heard.get(phrase, -1.0) + _AGAIN_S:
             return
         self._heard[phrase] = message["end_s"]
         times = {key: float(message[key]) for key in ("start_s", "end_s", "heard_s")}
-        self._on_keyword(Keyword(phrase, score=min(1.0, float(message["score"])), **times))
+        self.on_keyword(Keyword(phrase, score=min(1.0, float(message["score"])), **times))
 
 
 def _prepare(
     phrases: Mapping[str, float | None], options: SpotterOptions, folder: Path
 ) -> tuple[dict[str, Any], dict[str, str], dict[str, float]]:
-    """The files of a spotter: its settings, the phrase by its spoken words, and the thresholds."""
+    """The files of a spotter: its settings, the phrase by the entry of the list, and the thresholds."""
     if not phrases:
         raise ConfigError("a keyword spotter needs a phrase")
-    names = {" ".join(spoken_words(phrase)): phrase for phrase in phrases}
-    if "" in names:
-        raise ConfigError(f"the keyword {names['']!r} has no words")
-    words, _ = app_model.pronounced({word for name in names for word in name.split()}, options.said)
+    spoken = {phrase: spoken_words(phrase) for phrase in phrases}
+    for phrase, words in spoken.items():
+        if not words:
+            raise ConfigError(f"the keyword {phrase!r} has no words")
+    known, _ = app_model.pronounced({word for words in spoken.values() for word in words}, options.said)
+    entries: dict[str, tuple[str, Pattern]] = {}
     thresholds = {}
-    for name, phrase in names.items():
-        wanted = phrases[phrase]
-        if wanted is None:
-            wanted = default_threshold(sum(len(words[word][0].split()) for word in name.split()))
-        elif not 0.0 < wanted <= 1.0:
-            raise ConfigError(f"the threshold of the keyword {phrase!r} is {wanted}; it has to be in (0, 1]")
-        thresholds[phrase] = wanted
+    for phrase, words in spoken.items():
+        thresholds[phrase] = _threshold(phrase, phrases[phrase], " ".join(known[word][0] for word in words))
+        for pattern in patterns(words, known):
+            entries[f"k{len(entries)}"] = (phrase, pattern)
     dictionary, listed = folder / "words.dict", folder / "phrases.list"
-    dictionary.write_text("".join(entries(words)), encoding="utf-8")
+    dictionary.write_text(
+        "".join(f"{entry} {pattern.phones}\n" for entry, (_, pattern) in entries.items()), encoding="utf-8"
+    )
     listed.write_text(
         "".join(
-            f"{variant} /{thresholds[phrase]:g}/\n"
-            for name, phrase in names.items()
-            for variant in variants(name.split(), words)
+            f"{entry} /{pattern.threshold(thresholds[phrase]):g}/\n" for entry, (phrase, pattern) in entries.items()
         ),
         encoding="utf-8",
     )
@@ -252,4 +261,13 @@ def _prepare(
         "dict": str(dictionary),
         "kws_delay": options.delay_frames,
     }
+    names = {entry: phrase for entry, (phrase, _) in entries.items()}
     return {"decoder": decoder, "file": str(listed)}, names, thresholds
+
+
+def _threshold(phrase: str, wanted: float | None, phones: str) -> float:
+    if wanted is None:
+        return TUNED.get(phrase.lower(), _DEFAULT_SHORT if is_short(phones) else _DEFAULT_LONG)
+    if not 0.0 < wanted <= 1.0:
+        raise ConfigError(f"the threshold of the keyword {phrase!r} is {wanted}; it has to be in (0, 1]")
+    return wanted

@@ -16,6 +16,7 @@ from edgeagent.tts.text.normalise import speakable
 NEGATIONS: Final = ("don't", "do not", "never", "no need to", "you needn't")
 """A closed model that has no word for "don't" hears a command in a sentence that forbids it."""
 
+_NEGATED: Final = re.compile(r"\b(?:don't|not|never)\b")
 _LONGEST: Final = 1_000
 """Characters of a phrase."""
 _SHOWN: Final = 60
@@ -61,14 +62,14 @@ def _folded(text: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
 
 
-def sentences(phrases: Iterable[str], *, names: Iterable[Sequence[str]] = (), negate: bool = True) -> list[str]:
+def sentences(phrases: Iterable[str], *, names: Iterable[Sequence[str]] = (), negate: bool | None = None) -> list[str]:
     """Everything that the app's language model is built of, one sentence of spoken words each, in a settled order.
 
     Args:
         phrases: Example utterances of the app, its agent and its tools; names of tools count as phrases too.
         names: Groups of names of one kind, such as all rooms: a phrase that holds one of them is heard with the others
             too, and each name is a sentence of its own, since it may be the answer to a question.
-        negate: Also add "don't", "never" and the like before some of the phrases.
+        negate: Also add "don't", "never" and the like before some of the phrases; None: where no phrase says them.
 
     Raises:
         ConfigError: A phrase is empty, too long, or has a word that can't be said; the text names it.
@@ -76,6 +77,8 @@ def sentences(phrases: Iterable[str], *, names: Iterable[Sequence[str]] = (), ne
     spoken = list(dict.fromkeys(_spoken_phrases(phrases)))
     groups = [list(dict.fromkeys(_spoken_phrases(group))) for group in names]
     made = [*spoken, *_exchanged(spoken, groups), *(name for group in groups for name in group)]
+    if negate is None:
+        negate = not any(_NEGATED.search(phrase) for phrase in spoken)
     if negate:
         made += [f"{negation} {phrase}" for phrase in spoken[::_NEGATED_SHARE] for negation in NEGATIONS]
     return made

@@ -14,6 +14,7 @@ from typing import Final
 
 from edgeagent.errors import RecognitionError
 from edgeagent.tts import espeak_library
+from edgeagent.tts.words import plain
 
 PHONES: Final = frozenset(
     "AA AE AH AO AW AY B CH D DH EH ER EY F G HH IH IY JH K L M N NG OW OY P R S SH T TH UH UW V W Y Z ZH".split()
@@ -23,6 +24,7 @@ PHONES: Final = frozenset(
 _VOICE: Final = "en-us"
 _UTF8: Final = 1
 _IPA: Final = 0x02  # espeakPHONEMES_IPA of speak_lib.h
+_NO_WORD: Final = "a"
 _LONGEST: Final = 64
 """Letters of a word; a longer one is cut."""
 
@@ -61,7 +63,7 @@ def pronunciations(words: Iterable[str]) -> dict[str, list[str]]:
     """
     with espeak_library.held() as espeak:
         assert espeak is not None  # noqa: S101 - only a stop gives None
-        espeak.find_voice(_VOICE)  # as a side effect it is the voice now
+        _choose_voice(espeak)
         return {word: list(_variants(word, phones_of_ipa(_ipa(espeak, word)))) for word in words}
 
 
@@ -73,11 +75,25 @@ def _variants(word: str, phones: list[str]) -> Iterator[str]:
         yield " ".join([*phones[:-1], "IY"])
 
 
+def _choose_voice(espeak: espeak_library.EspeakLibrary) -> None:
+    """Make the voice ours: it is the process's, and whoever spoke last has chosen it.
+
+    Speech that was stopped in the middle leaves a letter in espeak-ng 1.52, which comes out before the next word
+    ("lidar" began like "double-u"): a word of no interest takes it along.
+
+    Raises:
+        RecognitionError: There is no such voice.
+    """
+    if espeak.find_voice(_VOICE) is None:
+        raise RecognitionError(f"espeak-ng has no voice {_VOICE!r} to ask how words sound")
+    _ipa(espeak, _NO_WORD)
+
+
 def _ipa(espeak: espeak_library.EspeakLibrary, word: str) -> str:
     translate = espeak._c.espeak_TextToPhonemes
     translate.argtypes = [ctypes.POINTER(ctypes.c_char_p), ctypes.c_int, ctypes.c_int]
     translate.restype = ctypes.c_char_p
-    left = ctypes.c_char_p(word[:_LONGEST].encode())
+    left = ctypes.c_char_p(plain(word[:_LONGEST]).encode())
     said = []
     while left.value:  # one clause a call
         said.append((translate(ctypes.byref(left), _UTF8, _IPA) or b"").decode())

@@ -6,10 +6,11 @@ Decodes in the caller's process, a few seconds of work: for a command line, not 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
 from pathlib import Path
 from threading import Event
 from typing import Any, Final
@@ -18,31 +19,47 @@ import numpy as np
 
 from edgeagent.audio.resample import Resampler
 from edgeagent.audio.types import Samples
-from edgeagent.errors import ConfigError
+from edgeagent.audio.wav import read_wav
+from edgeagent.errors import ConfigError, SpeechError
 from edgeagent.stt import app_model
+from edgeagent.stt.cepstra import CEPSTRAL_MEAN
+from edgeagent.stt.levelling import Levelling
+from edgeagent.stt.patterns import patterns
 from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.types import RATE_HZ
 
 VOICES: Final = ("en-us", "en-gb", "en-us+f3", "en-gb-scotland", "en-us+m3", "en-gb+f2")
 """Voices of espeak-ng that say the examples."""
 
-EXPONENTS: Final = (1, 2, 3, 5, 7, 10, 13, 16, 20, 25, 30, 35, 40, 45, 50, 60)
+EXPONENTS: Final = (5, 10, 15, 20, 22, 24, 26, 28, 30, 33, 36, 40)
 _CARRIERS: Final = ("{}", "{}!", "please {}", "{} now", "robot {}", "no no {}")
 _TALK: Final = (
     "the shop is on top of the hill", "go to the kitchen and bring me the cup", "what time is it now",
     "I think it will rain tomorrow", "she was asked to start the engine", "drive forward two meters",
     "turn on the light in the living room", "there is a step in front of the door", "how full is your battery",
-    "we had soup and a sandwich for lunch", "the cat sat on the sofa all afternoon", "put the book on the desk",
-    "he told me a story about his brother", "the stock market went up a lot", "set a timer for ten minutes",
-    "my phone is somewhere in the bedroom", "that was a lot of work for a saturday", "look to the left please",
+    "we had soup and a sandwich for lunch", "the cat slept near the window all afternoon", "put the book on the desk",
+    "he told me a story about his brother", "my sister is coming over on sunday", "set a timer for ten minutes",
+    "my phone is somewhere in the bedroom", "that was a long day for everybody", "look to the left please",
     "could you follow me to the garage", "it costs about twenty dollars at the store",
+    "I would like to have a cup of tea with milk", "do you know who called this morning",
+    "the children are playing in the garden behind the house", "we should leave early because of the traffic",
+    "I have never been to that part of the country", "this chair is more comfortable than the other one",
+    "remember to bring an umbrella when you come", "they are going to paint the hallway next week",
 )  # fmt: skip
-_MOST_WAYS: Final = 8
+_ALARMS_PER_HOUR: Final = 30.0
+"""So many false alarms are borne: five in ten minutes of talk, before the transcript confirms or denies them."""
 _ALIAS: Final = re.compile(r"_(\d+)")
 _PAUSE_S: Final = 0.5
-_FLOOR: Final = 3e-4
+_PEAK: Final = 0.2
+_NOISE: Final = 1e-4
 """RMS of the noise under a clip: a microphone is never silent."""
-_PEAK: Final = 0.5
+_AGAIN_S: Final = 0.5
+_TIMEOUT_S: Final = 60
+_FLITE: Final = "flite:"
+_PIECE_BYTES: Final = 2 * RATE_HZ
+
+Progress = Callable[[float, str], None]
+"""Told how much is done, from 0 to 1, and what is being done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +71,20 @@ class Tuned:
     hits: int
     examples: int
     false_alarms: int
-    """Of ``others``, how many clips set it off."""
+    """In all of the speech without the phrase."""
     others: int
     other_s: float
     """Length of the speech without the phrase, in seconds."""
+
+    @property
+    def misses(self) -> int:
+        """Examples in which it was not heard."""
+        return self.examples - self.hits
+
+    @property
+    def false_alarms_per_hour(self) -> float:
+        """Of other speech, without a pause between the sentences longer than a second."""
+        return 3600.0 * self.false_alarms / self.other_s if self.other_s else 0.0
 
 
 def tune(
@@ -66,15 +93,16 @@ def tune(
     voices: Sequence[str] = VOICES,
     examples: Iterable[Samples] = (),
     others: Iterable[Samples] = (),
-    said: dict[str, str] | None = None,
+    said: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
 ) -> Tuned:
-    """Find the threshold with the best balance of examples heard and false alarms.
+    """Find the threshold that hears most of the examples with at most five false alarms in ten minutes of other talk.
 
     Synthesised voices are further from the acoustic model than people are: with recordings of the people who will speak
     to the robot, and of other talk, the result is better, and ``voices=()`` leaves synthesis out.
 
     Args:
-        voices: Of espeak-ng, for synthesised examples; none with recordings only.
+        voices: Of espeak-ng, or flite's as "flite:kal", for synthesised examples; none with recordings only.
         examples: Recordings that hold the phrase, mono at 16 kHz.
         others: Recordings that do not.
         said: Pronunciations that the builder knows better.
@@ -87,80 +115,106 @@ def tune(
     words = spoken_words(phrase)
     if not words:
         raise ConfigError(f"the keyword {phrase!r} has no words")
-    positives = [*examples, *_synthesised([carrier.format(phrase) for carrier in _CARRIERS], voices)]
-    negatives = [*others, *_synthesised([text for text in _TALK if phrase.lower() not in text], voices)]
+    tell = progress or (lambda share, doing: None)
+    recorded, other = list(examples), list(others)
+    carriers = [carrier.format(phrase) for carrier in _CARRIERS]
+    talk = [text for text in _TALK if phrase.lower() not in text]
+    # 1. everything that is listened to
+    positives: list[Samples] = recorded
+    negatives: list[Samples] = other
+    for number, voice in enumerate(voices):
+        tell(0.3 * number / len(voices), f"{voice} speaks")
+        positives = [*positives, *_synthesised(carriers, voice)]
+        negatives = [*negatives, *_synthesised(talk, voice)]
     if not positives:
         raise ConfigError(f"tuning the keyword {phrase!r} needs recordings or voices")
-    with tempfile.TemporaryDirectory() as folder:
+    # 2. what each threshold hears of it
+    hits, alarms = dict.fromkeys(EXPONENTS, 0), dict.fromkeys(EXPONENTS, 0)
+    with tempfile.TemporaryDirectory(prefix="edgeagent-keywords-") as folder:
         decoder = _decoder(words, said, Path(folder))
-        heard = [_exponents(decoder, clip) for clip in positives]
-        false = [_exponents(decoder, clip) for clip in negatives]
-    hits = {exponent: sum(exponent in found for found in heard) for exponent in EXPONENTS}
-    alarms = {exponent: sum(exponent in found for found in false) for exponent in EXPONENTS}
-    # Youden's index; of equal ones the strictest
-    best = max(EXPONENTS, key=lambda e: (hits[e] / len(positives) - alarms[e] / max(1, len(negatives)), -e))
+        for number, clip in enumerate([*positives, *negatives]):
+            tell(0.3 + 0.7 * number / (len(positives) + len(negatives)), f"listening for {phrase!r}")
+            for exponent, times in _found(decoder, clip).items():
+                if number < len(positives):
+                    hits[exponent] += 1
+                else:
+                    alarms[exponent] += times
+    tell(1.0, "")
+    # 3. the most hits within what is borne, of equal ones the fewest alarms; the strictest if nothing is within
     other_s = sum(map(len, negatives)) / RATE_HZ
+    borne = [e for e in EXPONENTS if alarms[e] * 3600.0 <= _ALARMS_PER_HOUR * other_s]
+    best = max(borne or EXPONENTS[:1], key=lambda e: (hits[e], -alarms[e], -e))
     return Tuned(phrase, 10.0**-best, hits[best], len(positives), alarms[best], len(negatives), other_s)
 
 
-def entries(words: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The lines of a dictionary; a second pronunciation is word(2)."""
-    for word, said in words.items():
-        for number, phones in enumerate(dict.fromkeys(said), 1):
-            yield f"{word}{f'({number})' if number > 1 else ''} {phones}\n"
+def flite_is_there() -> bool:
+    """Whether flite's voice kal can say examples too."""
+    return shutil.which("flite") is not None
 
 
-def variants(words: Sequence[str], known: Mapping[str, Sequence[str]]) -> list[str]:
-    """The ways to say a phrase: keyword search takes the first pronunciation of a word, unless it is given others."""
-    ways = (
-        [f"{word}({number})" if number > 1 else word for number in range(1, len(dict.fromkeys(known[word])) + 1)]
-        for word in words
-    )
-    return [" ".join(way) for way in islice(product(*ways), _MOST_WAYS)]
-
-
-def _synthesised(texts: Sequence[str], voices: Sequence[str]) -> Iterator[Samples]:
-    if not voices:
+def _synthesised(texts: Sequence[str], voice: str) -> Iterator[Samples]:
+    if voice.startswith(_FLITE):
+        yield from (_by_flite(text, voice.removeprefix(_FLITE)) for text in texts)
         return
     from edgeagent.tts.espeak import EspeakSpeaker
 
-    for voice in voices:
-        speaker = EspeakSpeaker(voice)
-        for text in texts:
-            chunks = list(speaker.speak(text, Event()))
-            if chunks:
-                sound = np.concatenate([chunk.samples for chunk in chunks])
-                yield Resampler(chunks[0].rate_hz, RATE_HZ).process(sound, last=True)
+    speaker = EspeakSpeaker(voice)
+    for text in texts:
+        chunks = list(speaker.speak(text, Event()))
+        if chunks:
+            sound = np.concatenate([chunk.samples for chunk in chunks])
+            yield Resampler(chunks[0].rate_hz, RATE_HZ).process(sound, last=True)
 
 
-def _decoder(words: list[str], said: dict[str, str] | None, folder: Path) -> Any:
+def _by_flite(text: str, voice: str) -> Samples:
+    with tempfile.TemporaryDirectory(prefix="edgeagent-flite-") as folder:
+        spoken = Path(folder, "spoken.wav")
+        try:
+            subprocess.run(
+                ["flite", "-voice", voice, "-t", text, "-o", str(spoken)],
+                check=True,
+                capture_output=True,
+                timeout=_TIMEOUT_S,
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise SpeechError(f"flite can't say {text!r} with the voice {voice!r}: {error}") from error
+        sound, rate_hz = read_wav(spoken)
+    return Resampler(rate_hz, RATE_HZ).process(sound, last=True)
+
+
+def _decoder(words: list[str], said: Mapping[str, str] | None, folder: Path) -> Any:
     """One decoder that listens for the phrase with every threshold at once, under names of its own for each."""
     import pocketsphinx  # type: ignore[import-untyped, unused-ignore]
 
-    spoken, _ = app_model.pronounced(words, said)
+    known, _ = app_model.pronounced(words, said)
     dictionary, listed = folder / "words.dict", folder / "phrases.list"
-    aliases = {f"{word}_{exponent}": phones for exponent in EXPONENTS for word, phones in spoken.items()}
-    dictionary.write_text("".join(entries(aliases)), encoding="utf-8")
-    listed.write_text(
-        "".join(
-            f"{variant} /1e-{exponent}/\n"
-            for exponent in EXPONENTS
-            for variant in variants([f"{word}_{exponent}" for word in words], aliases)
-        ),
-        encoding="utf-8",
-    )
+    entries = [
+        (f"k{number}_{exponent}", pattern.phones, pattern.threshold(10.0**-exponent))
+        for number, pattern in enumerate(patterns(words, known))
+        for exponent in EXPONENTS
+    ]
+    dictionary.write_text("".join(f"{name} {phones}\n" for name, phones, _ in entries), encoding="utf-8")
+    listed.write_text("".join(f"{name} /{threshold:g}/\n" for name, _, threshold in entries), encoding="utf-8")
     options = {"hmm": str(app_model.general_model().acoustic), "dict": str(dictionary), "kws": str(listed)}
-    return pocketsphinx.Decoder(pocketsphinx.Config(loglevel="FATAL", **options))
+    return pocketsphinx.Decoder(pocketsphinx.Config(loglevel="FATAL", cmninit=CEPSTRAL_MEAN, **options))
 
 
-def _exponents(decoder: Any, clip: Samples) -> set[int]:
-    """The thresholds that hear the phrase in a clip."""
+def _found(decoder: Any, clip: Samples) -> dict[int, int]:
+    """How often each threshold hears the phrase in a clip, if it does."""
     pause = np.zeros(round(_PAUSE_S * RATE_HZ))
     sound = np.concatenate([pause, clip * (_PEAK / max(float(np.abs(clip).max(initial=0.0)), 1e-6)), pause])
-    sound += np.random.default_rng(len(clip)).normal(0.0, _FLOOR, len(sound))
-    decoder.start_utt()
-    decoder.process_raw((np.clip(sound, -1.0, 1.0) * 32_767).astype("<i2").tobytes(), False, False)
+    sound += np.random.default_rng(len(clip)).normal(0.0, _NOISE, len(sound))
+    levelled = Levelling().process(sound.astype(np.float32))
+    ends: dict[int, list[float]] = {}
+    for start in range(0, len(levelled), _PIECE_BYTES):  # what the spotter does once a second
+        decoder.set_cmn(CEPSTRAL_MEAN)
+        if not start:
+            decoder.start_utt()
+        decoder.process_raw(levelled[start : start + _PIECE_BYTES], False, False)
     heard = decoder.seg() if decoder.hyp() else ()
-    found = {int(_ALIAS.findall(part.word)[-1]) for part in heard}
+    for part in sorted(heard, key=lambda part: int(part.end_frame)):
+        times = ends.setdefault(int(_ALIAS.findall(part.word)[-1]), [])
+        if not times or part.end_frame > times[-1] + 100 * _AGAIN_S:
+            times.append(part.end_frame)
     decoder.end_utt()
-    return found
+    return {exponent: len(times) for exponent, times in ends.items()}

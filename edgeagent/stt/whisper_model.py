@@ -5,7 +5,6 @@ Knows no utterance. faster-whisper is imported here, and only when a model is lo
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -46,7 +45,6 @@ def load(folder: Path, *, threads: int, compute_type: str) -> Any:
     if lacking:
         # without its tokenizer.json faster-whisper would fetch one
         raise RecognitionError(f"{folder} is no Whisper model for faster-whisper: it has no {', '.join(lacking)}")
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when huggingface_hub is imported, by faster-whisper
     try:
         whisper = _class()
     except ImportError as error:

@@ -77,6 +77,7 @@ class EspeakSpeaker:
             if found is None:
                 raise SpeechError(_unknown(voice, espeak.voices()))
             self._rate_hz = espeak.rate_hz
+            self._language = espeak.language(found)
         self._voice = voice
         self._settings = EspeakSettings(found, int(rate_wpm), int(pitch), int(volume))
 
@@ -87,6 +88,10 @@ class EspeakSpeaker:
     @property
     def rate_hz(self) -> int:
         return self._rate_hz
+
+    @property
+    def language(self) -> str:
+        return self._language
 
     def speak(self, text: str, stop_event: Event) -> Iterator[SpeechChunk]:
         """See ``Speaker.speak``. Chunks of 60 ms; a chunk waits until the word after it has begun, so that its words

@@ -174,6 +174,13 @@ class EspeakLibrary:
             )
         return name
 
+    def language(self, name: str) -> str:
+        """The tag of the language that a voice speaks; ``name`` is as `find_voice` gives it."""
+        self._set_voice(name)
+        # its own entry in the list: that of the current voice holds the tag by which it was asked for
+        now = self._c.espeak_GetCurrentVoice().contents.identifier.decode().partition("+")[0]
+        return next((voice.language for voice in self._listed() if voice.identifier == now), name.partition("+")[0])
+
     def _dictionary(self, identifier: str) -> Path:
         """The dictionary that a voice's file names, or that of its language."""
         try:

@@ -81,6 +81,10 @@ class PiperSpeaker:
         return self._file.rate_hz
 
     @property
+    def language(self) -> str:
+        return self._file.language
+
+    @property
     def exact_times(self) -> bool:
         """Whether the voice tells how long each phoneme takes (see `add_alignments`); loads it."""
         return len(self.load().session.get_outputs()) > 1

@@ -35,6 +35,11 @@ class Speaker(Protocol):
     def name(self) -> str: ...
     @property
     def rate_hz(self) -> int: ...
+    @property
+    def language(self) -> str:
+        """The tag of the language it speaks, such as en-us; numbers are put in words of this one."""
+        ...
+
     def speak(self, text: str, stop_event: Event) -> Iterator[SpeechChunk]:
         """Speaks a sentence, or a clause, in which everything is written in words.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from edgeagent.errors import SpeechError
 from edgeagent.tts.types import Speaker
 
 DEFAULT_VOICE = "en"
@@ -18,13 +19,17 @@ def speaker(voice: str = DEFAULT_VOICE, **settings: Any) -> Speaker:
         settings: ``rate_wpm``, ``pitch`` and ``volume`` of espeak-ng; Piper has only ``rate_wpm`` of them.
 
     Raises:
-        SpeechError: There is no such voice.
+        SpeechError: There is no such voice, or it has no such setting.
     """
-    if voice.endswith(".onnx"):
+    if voice.lower().endswith(".onnx"):
         from edgeagent.tts.piper import PiperSpeaker
 
+        if lacking := sorted(settings.keys() - {"rate_wpm"}):
+            raise SpeechError(f"a Piper voice has no {' and no '.join(lacking)}; only espeak-ng's voices have")
         rate_wpm = settings.get("rate_wpm")
         return PiperSpeaker(Path(voice).expanduser(), length_scale=None if rate_wpm is None else 175 / rate_wpm)
+    if Path(voice).expanduser().is_file():
+        raise SpeechError(f"{voice} is no voice: the file of a Piper voice ends in .onnx")
     from edgeagent.tts.espeak import EspeakSpeaker
 
     return EspeakSpeaker(voice, **settings)

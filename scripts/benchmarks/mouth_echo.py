@@ -89,7 +89,7 @@ def scenes(quick: bool) -> list[Scene]:
         )
         for gain in gains
         for rt60_s in (0.2, 0.6)
-        for drift in ((0, 200) if quick else (0, 100, 200))
+        for drift in ((200,) if quick else (0, 100, 200))
     ]
     hidden = RoomSettings(rate_hz=RATE_HZ, drift_ppm=200, rt60_s=0.2)
     made.append(Scene("echo +0 dB, drift 200 ppm that no time tells of", hidden, times_tell=False))

@@ -17,7 +17,7 @@ import noise
 from dialogue import Author, Message, Setting, draw_setting
 from grammar import Grammar, load
 from template import render
-from utterances import Speaker
+from utterances import Speaker, Utterance
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 
@@ -53,10 +53,14 @@ class Generator:
             setting = self.setting()
             yield render(with_system(setting, self.dialogue(setting)), list(setting.tools))
 
+    def said(self) -> Utterance:
+        """A single utterance for the house robot, as it is said."""
+        return self._author.house_utterance()
+
     def labelled(self) -> Iterator[dict[str, Any]]:
         """Single utterances for the house robot in the schema of the evaluation files."""
         while True:
-            said = self._author.house_utterance()
+            said = self.said()
             text = noise.polite(said.text, self.rng) if said.bare and said.calls else said.text
             calls = [{"name": c.name, "arguments": c.arguments} for c in said.calls]
             yield {"text": noise.dress(text, self.rng), "calls": calls, "tags": [said.tag]}

@@ -71,6 +71,12 @@ def test_build_gets_the_configured_model(write: Write, configured: list[str]) ->
     assert configured == ["some"]
 
 
+def test_its_phrases_become_its_agents(write: Write) -> None:
+    text = AGENT + "phrases = ['hop', 'jump']\nagent = Agent('toy', llm=ScriptedLLM(), phrases=['jump', 'run'])"
+    with build(Config(app=write(text))) as app:
+        assert app.agent.phrases == ("jump", "run", "hop")
+
+
 def test_its_folder_is_on_the_path_and_dataclasses_work(write: Write, tmp_path: Path) -> None:
     (tmp_path / "neighbour.py").write_text("name = 'next door'")
     text = "from __future__ import annotations\nfrom dataclasses import dataclass\nimport neighbour\n" + AGENT
@@ -152,6 +158,9 @@ def test_renew_forgets_the_conversation_and_keeps_the_agent(write: Write) -> Non
         ("def build(llm):\n    return 5", "FILE: what build(llm) returns should be an edgeagent.Agent, not int"),
         ("def build(llm):\n    x = 1\n    raise KeyError('k')", "FILE:3: KeyError: 'k'"),
         ("def build():\n    pass", "FILE:1: TypeError: build() takes 0 positional arguments but 1 was given"),
+        (AGENT + "phrases = 'hop'\nagent = Agent('a', llm=ScriptedLLM())", "FILE: phrases should be a list of texts"),
+        (AGENT + "phrases = [5]\nagent = Agent('a', llm=ScriptedLLM())", "FILE: phrases should be a list of texts"),
+        (AGENT + "phrases = 5\nagent = Agent('a', llm=ScriptedLLM())", "FILE: phrases should be a list of texts"),
         (AGENT + "say_at_start = 5\nagent = Agent('a')", "FILE: say_at_start should be a text, not int"),
         (AGENT + "def f(): ...\nagent = Agent('a', tools=[f, f])", "FILE:5: two tools are called 'f'"),
         (

@@ -48,6 +48,28 @@ def test_a_file_is_read_block_by_block_and_silence_follows(spoken: Path) -> None
     assert not sound[4000:].any()
 
 
+def test_the_clock_of_a_file_is_that_of_its_samples(tmp_path: Path) -> None:
+    """A block of 22,050 Hz is no whole number of samples."""
+    path = tmp_path / "in.wav"
+    with WavWriter(path, 22_050) as writer:
+        writer.write(np.zeros(22_050, np.float32))
+    device = FileDevice(input=path, output=tmp_path / "out.wav", output_rate_hz=11_025, paced=False)
+    heard, played = [], []
+    enough = threading.Event()
+
+    def take(block: np.ndarray, at_s: float) -> None:
+        if at_s < 1:
+            heard.append(len(block))
+        else:
+            enough.set()
+
+    device.start(fill=lambda block, at_s: played.append(len(block)), take=take)
+    assert enough.wait(LIMIT_S)
+    device.stop()
+    assert sum(heard) == 22_050
+    assert sum(played[:100]) == 11_025
+
+
 def test_what_is_played_is_written(tmp_path: Path) -> None:
     device = FileDevice(output=tmp_path / "out.wav", output_rate_hz=8_000, paced=False)
     done = threading.Event()

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import threading
+import tracemalloc
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -165,3 +170,139 @@ def test_whatever_is_done_nothing_is_lost_or_said_twice(steps: list[tuple[str, i
     loudspeaker.play(written // BLOCK + 3)
     assert utterance.handed == written
     assert all(np.isfinite(block).all() for block in loudspeaker.blocks)
+
+
+@pytest.mark.parametrize("end", ["hold", "flush"])
+def test_an_end_where_a_piece_ends_makes_no_click(playback: Playback, loudspeaker: Loudspeaker, end: str) -> None:
+    """Voices give chunks that are a whole number of blocks."""
+    spoken(playback, *[tone(BLOCK / RATE_HZ)] * 20)
+    loudspeaker.play(5)
+    getattr(playback, end)()
+    assert np.abs(np.diff(np.concatenate((loudspeaker.blocks[-1], loudspeaker.play(2))))).max() < 0.05
+
+
+def test_after_an_under_run_in_the_middle_of_a_block_it_begins_without_a_click(
+    playback: Playback, loudspeaker: Loudspeaker
+) -> None:
+    utterance = playback.begin()
+    playback.write(utterance, tone(0.015))
+    loudspeaker.play(2)
+    playback.write(utterance, tone(0.05))
+    assert loudspeaker.play(1)[0] == 0
+
+
+def test_a_flush_while_it_is_held_leaves_nothing_to_play(playback: Playback, loudspeaker: Loudspeaker) -> None:
+    spoken(playback, tone(1))
+    loudspeaker.play(3)
+    playback.hold()
+    playback.flush()
+    loudspeaker.play(1)
+    assert not playback.active
+    assert playback.queued_s == 0
+    playback.resume()
+    assert not loudspeaker.play(5).any()
+
+
+def test_what_was_heard_of_an_utterance_is_known_after_long_ones_that_followed(
+    playback: Playback, loudspeaker: Loudspeaker
+) -> None:
+    first = spoken(playback, tone(0.5))
+    for _ in range(5):
+        spoken(playback, *[tone(0.001)] * 1000)
+        loudspeaker.play(100)
+    assert playback.heard_s(first, loudspeaker.now_s) == pytest.approx(0.5)
+
+
+def test_pieces_of_a_few_samples_leave_their_times_known(playback: Playback, loudspeaker: Loudspeaker) -> None:
+    utterance = spoken(playback, *[tone(0.0005)] * 2000)
+    loudspeaker.play(100)
+    for at_s in (0.1, 0.4, 0.9):
+        assert playback.heard_s(utterance, at_s) == pytest.approx(at_s, abs=1e-3)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["write", "hold", "resume", "play", "volume", "duck"]), st.integers(1, 5)),
+        max_size=60,
+    )
+)
+def test_no_schedule_of_holds_makes_a_click(steps: list[tuple[str, int]]) -> None:
+    playback = Playback(RATE_HZ)
+    loudspeaker = Loudspeaker(playback)
+    utterance = playback.begin()
+    playback.write(utterance, tone(20))
+    for step, size in steps:
+        match step:
+            case "write":
+                playback.write(utterance, tone(size * BLOCK / RATE_HZ))
+            case "hold":
+                playback.hold()
+            case "resume":
+                playback.resume()
+            case "volume":
+                playback.volume = size / 5
+            case "duck":
+                playback.duck(size / 5)
+            case "play":
+                loudspeaker.play(size)
+    out = np.concatenate([np.zeros(1, np.float32), *loudspeaker.blocks])
+    assert np.abs(np.diff(out)).max(initial=0) < 0.02
+
+
+def test_a_flush_while_others_write_and_the_device_plays_loses_nothing_after_it() -> None:
+    playback = Playback(RATE_HZ)
+    ended = threading.Event()
+    failures: list[Exception] = []
+
+    def forever(work: Callable[[], object]) -> threading.Thread:
+        def run() -> None:
+            try:
+                while not ended.is_set():
+                    work()
+            except Exception as error:  # noqa: BLE001 - the top of this thread; looked at below
+                failures.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        return thread
+
+    def write() -> None:
+        spoken(playback, *[tone(0.004)] * 3)
+
+    loudspeaker = Loudspeaker(playback)
+    threads = [forever(write), forever(write), forever(playback.flush)]
+    try:
+        for _ in range(300):
+            loudspeaker.play(1)
+            assert 0 <= playback.queued_s < 1000
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join(20)
+    playback.flush()
+    loudspeaker.play(2)
+    last = spoken(playback, tone(0.05))
+    loudspeaker.play(8)
+    assert (failures, last.ended, last.handed_s) == ([], True, pytest.approx(0.05))
+    assert not playback.active
+
+
+def test_memory_does_not_grow_over_a_thousand_utterances(playback: Playback, loudspeaker: Loudspeaker) -> None:
+    def say(count: int) -> int:
+        for index in range(count):
+            spoken(playback, tone(0.05))
+            loudspeaker.play(3 if index % 3 else 8)
+            if index % 5 == 0:
+                playback.flush()
+            loudspeaker.blocks.clear()
+        playback.flush()
+        loudspeaker.play(2)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before = say(100)
+        assert say(1000) - before < 50_000
+    finally:
+        tracemalloc.stop()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +62,26 @@ def test_a_device_is_listed_opened_and_calls_in_both_directions() -> None:
     assert "default" in told["devices"]  # type: ignore[operator]
 
 
+@pytest.mark.parametrize(("given", "asked"), [(None, "150"), ("180", "180")])
+def test_pulseaudio_is_asked_for_as_much_as_the_latency_needs(given: str | None, asked: str) -> None:
+    """With a buffer that is much smaller PulseAudio never calls at all."""
+    program = """
+    import os
+    device = PortAudioDevice(ends=("output",), latency_s=0.2)
+    called = threading.Event()
+    device.start(fill=lambda block, at: called.set())
+    tell(called=called.wait(20), asked=os.environ["PULSE_LATENCY_MSEC"])
+    device.stop()
+    """
+    with Pulse() as pulse:
+        if given is not None:
+            pulse.environment["PULSE_LATENCY_MSEC"] = given
+        else:
+            pulse.environment.pop("PULSE_LATENCY_MSEC", None)
+        (told,) = play(pulse, program)
+    assert told == {"called": True, "asked": asked}
+
+
 def test_without_a_device_the_error_says_what_to_do() -> None:
     program = """
     for end in ("input", "output"):
@@ -72,6 +95,36 @@ def test_without_a_device_the_error_says_what_to_do() -> None:
     assert "--input FILE.wav" in str(told[0]["text"])
 
 
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (None, "names no default device in"),
+        ("", "names no default device in"),
+        ("pcm.other { type null }", "names no default device in"),
+        ("pcm.x {", "can't read its configuration in"),
+    ],
+)
+def test_a_configuration_without_a_device_is_an_error_and_not_the_end_of_the_process(
+    tmp_path: Path, config: str | None, said: str
+) -> None:
+    """PortAudio aborts in an assertion."""
+    path = tmp_path / "asound.conf"
+    if config is not None:
+        path.write_text(config, encoding="ascii")
+    done = subprocess.run(
+        [sys.executable, "-c", "from edgeagent.audio.portaudio import devices\ndevices()"],
+        env=os.environ | {"ALSA_CONFIG_PATH": str(path)},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("edgeagent.errors.AudioError: ALSA")
+    assert f"{said} {path}" in last
+
+
 def test_an_unknown_device_is_named_with_those_that_there_are() -> None:
     program = """
     try: find("jabra", "input")
@@ -82,7 +135,10 @@ def test_an_unknown_device_is_named_with_those_that_there_are() -> None:
     assert told["text"] == "there is no microphone 'jabra'; there are 0: default"
 
 
-def test_a_server_that_dies_is_noticed_within_a_second_and_its_device_is_back_after_it() -> None:
+@pytest.mark.parametrize(("falls", "comes_back"), [(Pulse.kill, Pulse.start), (Pulse.freeze, Pulse.thaw)])
+def test_a_server_that_dies_or_hangs_is_noticed_within_a_second_and_its_device_is_back_after_it(
+    falls: Callable[[Pulse], None], comes_back: Callable[[Pulse], None]
+) -> None:
     program = """
     import sys
     told = []
@@ -120,12 +176,12 @@ def test_a_server_that_dies_is_noticed_within_a_second_and_its_device_is_back_af
         assert process.stdin is not None
         assert process.stdout is not None
         assert json.loads(process.stdout.readline()) == {"ready": True}
-        pulse.kill()
+        falls(pulse)
         process.stdin.write(f"{time.monotonic()}\n")
         process.stdin.flush()
         lost = json.loads(process.stdout.readline())
         assert lost["state"] == "lost"
         assert lost["after_s"] < 1.5, "noticed within a second; half a second more for a busy machine"
-        pulse.start()
+        comes_back(pulse)
         assert json.loads(process.stdout.readline()) == {"state": "back"}
         assert process.wait(LIMIT_S) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import struct
@@ -139,3 +140,53 @@ def test_damage_anywhere_is_an_audio_error_or_finite_samples(noise: bytes, at: i
     except AudioError:
         return
     assert np.isfinite(samples).all()
+
+
+def test_a_long_chunk_before_the_sound_is_passed_over() -> None:
+    """A picture of an album, for example."""
+    content = riff(encoded(RAMP, 1, 16))
+    at = content.index(b"LIST")
+    picture = b"id3 " + struct.pack("<I", 3_000_001) + b"\xff" * 3_000_002
+    assert np.allclose(WavReader(io.BytesIO(content[:at] + picture + content[at:]), "x").read(1000), RAMP, atol=0.001)
+
+
+@pytest.mark.parametrize("size", [0x7FFFFFFF, 0xFFFFFFFF - 36, 0xFFFFFFFF])
+def test_a_length_that_a_pipe_could_not_know_is_none(size: int) -> None:
+    reader = WavReader(io.BytesIO(riff(encoded(RAMP, 1, 16), size=size)), "-")
+    assert len(reader.read(2000)) == 1000
+    assert not reader.truncated
+
+
+def test_samples_that_are_too_large_or_none_are_made_usable() -> None:
+    data = np.array([1e300, -1e300, np.inf, -np.inf, np.nan, 3.0, 0.25, 0.25])
+    reader = WavReader(io.BytesIO(riff(data.astype("<f8").tobytes(), code=3, bits=64, channels=2)), "x.wav")
+    assert reader.read(10).tolist() == [0.0, 0.0, 0.5, 0.25]
+
+
+def test_a_full_disk_is_an_audio_error_and_closing_after_it_is_quiet(tmp_path: Path) -> None:
+    path = tmp_path / "full.wav"
+    path.symlink_to("/dev/full")
+    writer = WavWriter(path, 16_000)
+    with pytest.raises(AudioError, match=r"full\.wav can't be written: No space left"):
+        writer.write(np.zeros(100_000, np.float32))
+    with contextlib.suppress(AudioError):
+        writer.close()
+    writer.close()
+
+
+def test_what_is_appended_to_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"before")
+    with path.open("ab") as stream, WavWriter(stream, 16_000) as writer:
+        writer.write(RAMP)
+    content = path.read_bytes()
+    assert content[:10] == b"beforeRIFF"
+    assert content.count(b"RIFF") == 1
+    with path.open("r+b") as stream:
+        stream.seek(6)
+        with WavWriter(stream, 16_000) as writer:
+            writer.write(RAMP[:10])
+    content = path.read_bytes()
+    assert content[:10] == b"beforeRIFF"
+    reader = WavReader(io.BytesIO(content[6:]), "x")
+    assert len(reader.read(2000)) == 10

@@ -3,12 +3,14 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from edgeagent.cli.slash import HELP
 
 
 def test_every_option_that_is_named_exists_and_the_other_way_round(in_process, checkout: Path) -> None:
     text = (checkout / "docs/cli.md").read_text(encoding="utf-8")
-    commands = ([], ["ask"], ["chat"], ["replay"], ["say"], ["doctor"])
+    commands = ([], ["ask"], ["chat"], ["replay"], ["say"], ["listen"], ["doctor"])
     shown = "".join(in_process(*command, "--help").stdout for command in commands)
     options = re.compile(r"--[a-z]+")
     assert set(options.findall(text)) == set(options.findall(shown))
@@ -19,10 +21,11 @@ def test_every_slash_command_is_told(checkout: Path) -> None:
     assert re.findall(r"^\| `(/\w+)[ `]", text, re.MULTILINE) == list(HELP)
 
 
-def test_the_examples_of_say_are_those_of_its_help(in_process, checkout: Path) -> None:
+@pytest.mark.parametrize("command", ["say", "listen"])
+def test_the_examples_of_a_command_are_those_of_its_help(command: str, in_process, checkout: Path) -> None:
     text = (checkout / "docs/cli.md").read_text(encoding="utf-8")
-    section = text.partition("\n## say\n")[2].partition("\n## ")[0]
-    told = " ".join(in_process("say", "--help").stdout.split())
+    section = text.partition(f"\n## {command}\n")[2].partition("\n## ")[0]
+    told = " ".join(in_process(command, "--help").stdout.split())
     examples = [line for line in section.partition("```")[2].partition("```")[0].splitlines() if line]
     assert len(examples) >= 4
     assert [line for line in examples if line not in told] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 from pathlib import Path
 
@@ -60,15 +61,51 @@ def test_settings_are_heard(edgeagent) -> None:
         (["--rate", "5000", "hi"], 2, "from 80 to 450"),
         (["   "], 2, "the text is empty"),
         (["--output", "no/such/folder/x.wav", "hi"], 4, "can't be written"),
+        (["--output", "full.wav", "hi"], 4, "full.wav can't be written: No space left"),
+        (["--voice", "text.md", "hi"], 4, "text.md is no voice: the file of a Piper voice ends in .onnx"),
+        (["--voice", "no.onnx", "--volume", "20", "hi"], 4, "a Piper voice has no volume"),
         (["--voices", "xx"], 4, "no voice for 'xx'"),
         (["--voices", "en", "hi"], 2, "leave TEXT out"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_line(edgeagent, arguments: list[str], code: int, told: str) -> None:
+    (edgeagent.cwd / "full.wav").symlink_to("/dev/full")
+    (edgeagent.cwd / "text.md").write_text("hello")
     done = edgeagent("say", *arguments)
     assert (done.returncode, done.stdout) == (code, "")
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_numbers_are_said_in_the_language_of_the_voice(edgeagent) -> None:
+    digits, words = (wav(edgeagent, "--voice", "de", f"Es sind {count} Kisten.") for count in ("21", "einundzwanzig"))
+    assert np.array_equal(digits, words)
+
+
+def test_a_file_may_be_called_wav_in_capitals(edgeagent) -> None:
+    done = edgeagent("say", "--output", "OUT.WAV", "hello")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(read_wav(edgeagent.cwd / "OUT.WAV")[0]) > 2000
+
+
+def test_garbage_in_a_pipe_is_no_reason_to_fail(edgeagent) -> None:
+    noise = np.random.default_rng(5).integers(0, 256, 20_000).astype(np.uint8).tobytes()
+    assert len(wav(edgeagent, stdin=noise + b" c# g# F++ "))
+
+
+def test_what_is_appended_to_a_file_leaves_it_alone(edgeagent, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"before")
+    with path.open("ab") as target, edgeagent.start("say", "--output", "-", "hello", stdout=target) as process:
+        assert process.wait(60) == 0
+    assert path.read_bytes().startswith(b"beforeRIFF")
+
+
+def test_a_full_stdout_is_told_in_a_line(edgeagent) -> None:
+    with Path("/dev/full").open("wb") as full, edgeagent.start("say", "--output", "-", "hi", stdout=full) as process:
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 4
+    assert err.decode().splitlines() == ["error: stdout can't be written: No space left on device"]
 
 
 def test_voices_are_listed(edgeagent) -> None:
@@ -116,6 +153,42 @@ def test_ctrl_c_ends_it_in_the_middle(edgeagent) -> None:
         recorder.stdout.close()
     assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in err
+
+
+@sound
+def test_a_server_that_dies_in_the_middle_is_told_once_and_the_rest_is_said(edgeagent) -> None:
+    with Pulse() as pulse:
+        recorder = pulse.recorder()
+        assert recorder.stdout is not None
+        argv = ["say", "one two three four five six seven eight nine ten " * 2]
+        with edgeagent.start(*argv, env=pulse.environment | {"HOME": str(edgeagent.home)}) as process:
+            while np.abs(np.frombuffer(recorder.stdout.read(4800), "<i2")).max() < 1000:
+                assert process.poll() is None
+            recorder.stdout.close()
+            pulse.kill()
+            assert process.stderr is not None
+            lost = process.stderr.readline()
+            pulse.start()
+            _, rest = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert b"does not answer any more" in lost + rest
+    assert [(lost + rest).count(told) for told in (b"does not answer", b"default is back")] == [1, 1]
+
+
+@sound
+def test_ctrl_c_ends_it_while_a_sound_server_hangs(edgeagent) -> None:
+    with Pulse() as pulse:
+        server = pulse._children[0]
+        server.send_signal(signal.SIGSTOP)
+        try:
+            with edgeagent.start("say", "hi", env=pulse.environment | {"HOME": str(edgeagent.home)}) as process:
+                with pytest.raises(subprocess.TimeoutExpired):
+                    process.wait(4)
+                os.killpg(process.pid, signal.SIGINT)
+                process.communicate(timeout=8)
+        finally:
+            server.send_signal(signal.SIGCONT)
+    assert process.returncode == 130
 
 
 def test_without_a_loudspeaker_the_error_says_what_to_do(edgeagent, tmp_path: Path) -> None:

@@ -1,11 +1,95 @@
-"""The app's model, in a process of its own: espeak-ng's voice is the process's, and other tests have chosen others."""
+"""An app's language model: built in seconds, kept, and built again when it is damaged."""
 
-import subprocess
-import sys
+import logging
+import os
+import threading
+import time
 from pathlib import Path
 
+import pytest
 
-def test_app_model(checkout: Path) -> None:
-    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/stt/app_model_checks.py"]
-    done = subprocess.run(argv, cwd=checkout, capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stdout[-3000:]
+from edgeagent.errors import RecognitionError
+from edgeagent.stt import app_model
+from edgeagent.stt.app_model import build
+from edgeagent.stt.phrases import sentences
+
+SENTENCES = sentences(["go to the kitchen", "robi scan with the lidar", "drive 2 m"])
+
+
+def test_a_model_is_built_once(tmp_path: Path) -> None:
+    made = build(SENTENCES, cache=tmp_path)
+    written = made.language.stat().st_mtime_ns
+    assert set(made.guessed) == {"lidar", "robi"}
+    assert "lidar L AY D AA R\n" in made.dictionary.read_text()
+    assert build(SENTENCES, cache=tmp_path) == made
+    assert made.language.stat().st_mtime_ns == written
+
+
+def test_another_input_is_another_model(tmp_path: Path) -> None:
+    first = build(SENTENCES, cache=tmp_path)
+    assert build([*SENTENCES, "stop"], cache=tmp_path).language != first.language
+    assert build(SENTENCES, said={"robi": "R OW B IY"}, cache=tmp_path).language != first.language
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "words", "no sums", "not json", "other json", "gone"])
+def test_a_damaged_model_is_built_again_with_a_notice(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    made = build(SENTENCES, cache=tmp_path)
+    good, sums = made.language.read_bytes(), made.language.parent / "sums.json"
+    match damage:
+        case "cut":
+            made.language.write_bytes(good[:-100])
+        case "empty":
+            made.language.write_bytes(b"")
+        case "words":
+            made.dictionary.write_text("go G OW\n")
+        case "no sums":
+            sums.unlink()
+        case "not json":
+            sums.write_bytes(b"\xff{")
+        case "other json":
+            sums.write_text("[1]")
+        case "gone":
+            made.language.unlink()
+    with caplog.at_level(logging.WARNING, "edgeagent.stt"):
+        again = build(SENTENCES, cache=tmp_path)
+    assert again.language.read_bytes() == good
+    assert "built again" in caplog.text
+    assert [path.name for path in tmp_path.iterdir()] == [made.language.parent.name]
+
+
+def test_several_may_build_at_once(tmp_path: Path) -> None:
+    made = []
+    threads = [threading.Thread(target=lambda: made.append(build(SENTENCES, cache=tmp_path))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(made) == 4
+    assert len(set(made)) == 1
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_five_thousand_phrases_are_built_in_seconds(tmp_path: Path) -> None:
+    words = [word for word in sorted(app_model.known_words()) if word.isalpha()][::50]
+    phrases = [f"bring the {words[n % len(words)]} to {words[-n * 7 % len(words)]} {n}" for n in range(5000)]
+    start_s = time.process_time()
+    made = build(sentences(phrases), cache=tmp_path)
+    assert time.process_time() - start_s < 10
+    assert made.words > 1000
+
+
+def test_old_models_go(tmp_path: Path) -> None:
+    for number in range(app_model.KEPT + 3):
+        made = build([*SENTENCES, "stop " * (number + 1)], cache=tmp_path)
+        os.utime(made.language.parent, (number, number))
+    assert len(list(tmp_path.iterdir())) == app_model.KEPT
+
+
+def test_what_can_not_be_built_says_so(tmp_path: Path) -> None:
+    with pytest.raises(RecognitionError, match="needs phrases"):
+        build([], cache=tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RecognitionError, match="can't be written to"):
+        build(SENTENCES, cache=tmp_path / "file" / "cache")

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from edgeagent.errors import ConfigError
-from edgeagent.stt.keywords import Keyword, KeywordSpotter, SpotterOptions, confirm, missed, tune
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.keywords import STOP_WORDS, TUNED, Keyword, KeywordSpotter, SpotterOptions, tune
 from edgeagent.stt.worker import WorkerEvent
 from tests.stt.speech import PAUSE_S, RATE_HZ, VOICES, blocks, said, within
 
@@ -32,10 +31,13 @@ class Ears:
             SpotterOptions(on_event=self.events.put, on_behind=self.behind.put, hang_s=5.0),
         )
 
-    def hear(self, text: str, voice: str, at_s: float = 0.0) -> list[Keyword]:
+    def hear(
+        self, text: str, voice: str, at_s: float = 0.0, *, gain: float = 1.0, silence_s: float = 0.0
+    ) -> list[Keyword]:
         """Everything that is heard in a text, fed as fast as it goes."""
         self.spotter.flush()
-        sound = said(text, voice)
+        sound = gain * said(text, voice)
+        sound = np.concatenate([np.zeros(round(silence_s * RATE_HZ), np.float32), sound])
         for number, block in enumerate(blocks(sound)):
             if number % 25 == 0:
                 assert self.spotter.wait_idle(LIMIT_S)
@@ -63,6 +65,44 @@ def test_a_stop_word_is_heard_within_150_ms_of_its_end(ears: Ears, voice: str) -
 
 def test_a_wake_word_of_a_name_that_no_dictionary_has_is_heard(ears: Ears) -> None:
     assert sum([one.phrase for one in ears.hear("hey roby what time is it", v)] == ["hey robi"] for v in VOICES) >= 2
+
+
+@pytest.mark.parametrize("line", ["please stop", "no no stop", "stop now"])
+def test_a_stop_word_in_company_is_heard(ears: Ears, line: str) -> None:
+    assert sum([one.phrase for one in ears.hear(line, voice)] == ["stop"] for voice in VOICES) == len(VOICES)
+
+
+@pytest.mark.parametrize("gain", [0.1, 0.3, 3.0])
+def test_a_quiet_and_a_loud_voice_are_heard_too(ears: Ears, gain: float) -> None:
+    assert [one.phrase for one in ears.hear("stop", "slt", gain=gain)] == ["stop"]
+
+
+def test_a_stop_word_after_a_long_silence_is_heard(ears: Ears) -> None:
+    assert [one.phrase for one in ears.hear("stop", "slt", silence_s=20.0)] == ["stop"]
+
+
+def test_a_process_that_hangs_is_killed_and_back_within_a_second(ears: Ears) -> None:
+    events: Queue[WorkerEvent] = Queue()
+    spotter = KeywordSpotter({"stop": None}, lambda _: None, SpotterOptions(on_event=events.put))
+    try:
+        assert events.get(timeout=LIMIT_S).kind == "started"
+        pid = spotter.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        began_s = time.monotonic()
+        spotter.feed(np.zeros(160, np.float32))
+        assert events.get(timeout=LIMIT_S).kind == "hung"
+        assert events.get(timeout=LIMIT_S).kind == "started"
+        assert time.monotonic() - began_s < 5  # about 0.9 s on an idle machine
+        assert spotter.pid not in (None, pid)
+    finally:
+        spotter.close()
+
+
+def test_the_stop_words_that_are_shipped_are_tuned() -> None:
+    assert "stop" in STOP_WORDS
+    assert set(STOP_WORDS) <= set(TUNED)
+    assert all(1e-50 <= threshold <= 1 for threshold in TUNED.values())
 
 
 def test_other_talk_is_mostly_quiet(ears: Ears) -> None:
@@ -119,10 +159,11 @@ def test_phrases_that_are_none(phrases: dict[str, float | None]) -> None:
 
 
 def test_tuning_finds_a_threshold_by_synthesis() -> None:
-    tuned = tune("freeze", voices=("en-us", "en-gb"))
-    assert 1e-60 <= tuned.threshold <= 0.1
+    tuned = tune("freeze", voices=("en-us",))
+    assert 1e-50 <= tuned.threshold <= 0.1
     assert tuned.hits > 0.7 * tuned.examples
-    assert tuned.false_alarms < 0.2 * tuned.others
+    assert tuned.hits + tuned.misses == tuned.examples
+    assert tuned.false_alarms_per_hour <= 30
 
 
 def test_tuning_takes_the_recordings_of_the_builder() -> None:
@@ -135,43 +176,6 @@ def test_tuning_takes_the_recordings_of_the_builder() -> None:
     assert (tuned.hits, tuned.examples, tuned.false_alarms, tuned.others) == (3, 3, 0, 3)
     with pytest.raises(ConfigError, match="needs recordings or voices"):
         tune("stop", voices=())
-
-
-@pytest.mark.parametrize(
-    "text",
-    """stop | robot stop | please stop now | Stop! | no, no, stop | stop it | could you please stop | I said stop
-    stop moving | go to the kitchen. No, stop | okay that's enough, stop | robot, please stop driving right now
-    don't stop there... stop, stop! | Stop the robot | will you stop""".replace("\n", "|").split("|"),
-)
-def test_a_command_to_stop_is_confirmed(text: str) -> None:
-    assert confirm(text, "stop") == "confirmed"
-    assert missed(text, ["halt", "stop"]) == "stop"
-
-
-@pytest.mark.parametrize(
-    "text",
-    """don't stop | never stop | do not stop | please don't stop | don't you ever stop | robot, don't stop
-    the bus stop is far | stop sign | there is a stop sign at the corner | when does the bus stop
-    I don't want you to stop | we stop here every day | the next stop is the airport | it would not stop raining
-    full stop | you never stop talking | tell me when to stop | let's not stop | I can't stop laughing
-    the shop is on top of the hill""".replace("\n", "|").split("|"),
-)
-def test_talk_about_stopping_is_denied(text: str) -> None:
-    assert confirm(text, "stop") == "denied"
-    assert missed(text, ["halt", "stop"]) is None
-
-
-def test_a_doubtful_transcript_decides_nothing() -> None:
-    assert confirm("top", "stop") == "unclear"
-    assert confirm(Transcript("the shop was on the hill", understood=False), "stop") == "unclear"
-    assert confirm(Transcript("the shop was on the hill", final=False), "stop") == "unclear"
-    assert confirm(Transcript("the shop was on the hill", confidence=0.9), "stop") == "denied"
-    assert confirm("", "stop") == "unclear"
-
-
-def test_a_wake_word_of_two_words_is_confirmed() -> None:
-    assert confirm("hey robi what time is it", "hey robi") == "confirmed"
-    assert confirm("Hey, Robi!", "hey robi") == "confirmed"
 
 
 def test_callbacks_come_on_a_thread_of_the_spotters_own() -> None:

@@ -54,6 +54,12 @@ def test_the_model_knows_how_commands_are_forbidden() -> None:
     assert {f"{negation} go to the kitchen" for negation in NEGATIONS} <= set(made)
 
 
+def test_phrases_that_forbid_by_themselves_are_left_as_they_are() -> None:
+    phrases = ["go to the kitchen", "do not go to the office"]
+    assert sentences(phrases) == phrases
+    assert len(sentences(phrases, negate=True)) > 2
+
+
 def test_five_thousand_phrases_take_a_moment_and_keep_their_order() -> None:
     phrases = [f"bring item {number} to shelf {number % 97}" for number in range(5000)]
     start_s = time.process_time()

@@ -2,11 +2,15 @@
 
 # ruff: noqa: RUF001 - IPA has signs that look like letters
 
+from threading import Event, Thread
+from threading import enumerate as enumerate_threads
+
 import pytest
 
 from edgeagent.errors import RecognitionError
 from edgeagent.stt import app_model
 from edgeagent.stt.pronounce import PHONES, phones_of_ipa, pronunciations
+from edgeagent.tts.espeak import EspeakSpeaker
 
 
 def test_names_sound_as_people_say_them() -> None:
@@ -41,3 +45,34 @@ def test_the_builders_pronunciation_goes_first() -> None:
     assert lacking == ("lidar",)
     with pytest.raises(RecognitionError, match="no phone XX"):
         app_model.pronounced(["robi"], {"robi": "R XX"})
+
+
+def test_whoever_spoke_before_changes_nothing() -> None:
+    words = ["lidar", "robi", "turtlebot"]
+    before = pronunciations(words)
+    for voice in ("de", "bg", "ar", "en-gb"):
+        speech = EspeakSpeaker(voice).speak("Guten Tag, wie geht es dir. Und noch mehr davon.", Event())
+        assert pronunciations(words) == before, f"{voice} was chosen"
+        next(speech)
+        speech.close()  # in the middle
+        for thread in enumerate_threads():
+            if thread.name == "espeak":
+                thread.join(10)
+        assert pronunciations(words) == before, f"{voice} was stopped"
+
+
+def test_words_sound_alike_while_somebody_speaks() -> None:
+    words = ["lidar", "robi"]
+    before, found = pronunciations(words), []
+    threads = [Thread(target=lambda: found.append(pronunciations(words))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in EspeakSpeaker("de").speak("Guten Tag, wie geht es dir", Event()):
+        pass
+    for thread in threads:
+        thread.join(10)
+    assert found == [before] * 4
+
+
+def test_signs_that_espeak_crashes_on_are_left_out() -> None:
+    assert pronunciations(["a,-do", "x-\u0926"])["a,-do"]

@@ -398,6 +398,22 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     assert heard(made(), spoken(DRIVE)).raw == DRIVE
 
 
+def test_it_leaves_downloads_of_the_same_process_alone(checkout: Path) -> None:
+    program = f"""
+import os
+from edgeagent.stt.whisper import WhisperTranscriber
+WhisperTranscriber({str(FOLDER)!r}, threads=1).close()
+from huggingface_hub import constants
+print(constants.HF_HUB_OFFLINE, "HF_HUB_OFFLINE" in os.environ)
+"""
+    kept = {name: value for name, value in os.environ.items() if name != "HF_HUB_OFFLINE"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        capture_output=True, text=True, timeout=50, cwd=checkout, env={**kept, "PYTHONPATH": str(checkout)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.strip()) == (0, "False False"), done.stderr
+
+
 def test_the_module_imports_nothing_heavy_and_a_program_ends_in_a_decode(checkout: Path) -> None:
     program = f"""
 import sys, numpy as np

@@ -207,3 +207,97 @@ def test_random_stops_of_a_real_voice_are_known_within_a_word() -> None:
             heard = speech.heard(loudspeaker.now_s).split()
         complete = sum(end <= played_s for end in ends[1:])
         assert abs(len(heard) - complete) <= 1, (played_s, heard)
+
+
+def test_a_sentence_that_was_stopped_in_its_middle_was_not_heard_to_its_end() -> None:
+    voice = Counting()
+    voice.rate_hz = RATE_HZ  # nothing is held back by a resampler
+    playback = Playback(RATE_HZ)
+    loudspeaker = Loudspeaker(playback)
+    with Mouth(voice, playback) as mouth:
+        speech = mouth.begin()
+        third = threading.Event()
+        spoken = voice.speak
+
+        def speak(text: str, stop_event: threading.Event) -> Iterator[SpeechChunk]:
+            for number, chunk in enumerate(spoken(text, stop_event)):
+                yield SpeechChunk(np.repeat(chunk.samples, 2), RATE_HZ, chunk.words)
+                if number == 2:  # the voice itself ends when it is stopped
+                    third.set()
+                    stop_event.wait(LIMIT_S)
+
+        voice.speak = speak  # type: ignore[method-assign]
+        speech.feed("one two three four five six seven. ")
+        speech.feed("And more.")
+        assert third.wait(LIMIT_S)
+        loudspeaker.play(0.5)
+        mouth.flush()
+        speech.end()
+        for _ in range(1000):
+            if speech.utterance.complete:
+                break
+            threading.Event().wait(0.01)
+        assert speech.heard(loudspeaker.now_s) == "one two three"
+
+
+def test_speeches_that_are_stopped_and_never_ended_are_forgotten() -> None:
+    with Mouth(Counting(), Playback(RATE_HZ)) as mouth:
+        for _ in range(1000):
+            mouth.begin().feed("one two. ")
+            mouth.flush()
+        assert len(mouth._speeches) <= 1
+
+
+def test_many_short_replies_are_not_synthesised_long_before_they_are_heard() -> None:
+    voice = Counting()
+    playback = Playback(RATE_HZ)
+    with Mouth(voice, playback) as mouth:
+        speeches = [mouth.say("one two three four five.") for _ in range(50)]
+        wait_until_written(speeches[3], 0.5)
+        threading.Event().wait(0.1)
+        assert playback.queued_s < AHEAD_S + 0.6
+        loudspeaker = Loudspeaker(playback)
+        for speech in speeches:
+            loudspeaker.play_out(speech)
+        assert speeches[-1].heard(loudspeaker.now_s) == "one two three four five."
+
+
+def test_who_feeds_sees_how_much_waits() -> None:
+    voice = Counting()
+    voice.going.clear()
+    with Mouth(voice, Playback(RATE_HZ)) as mouth:
+        speech = mouth.begin()
+        speech.feed("One sentence is here. " * 20)
+        assert speech.waiting >= 18
+        speech.stop()
+        voice.going.set()
+        assert speech.waiting == 0
+
+
+def test_numbers_are_said_in_the_language_of_the_voice() -> None:
+    voice = Counting()
+    voice.language = "de"  # type: ignore[attr-defined]
+    playback = Playback(RATE_HZ)
+    with Mouth(voice, playback) as mouth:
+        Loudspeaker(playback).play_out(mouth.say("Es sind 21 Kisten."))
+    assert voice.spoken == ["Es sind einundzwanzig Kisten."]
+
+
+def test_a_flush_at_any_moment_of_a_real_voice_ends_it_and_the_next_is_whole() -> None:
+    """Also while it synthesises, and before its first sound."""
+    rng, playback = random.Random(2), Playback(RATE_HZ)
+    loudspeaker, voice, text = Loudspeaker(playback), EspeakSpeaker(), "one two three four five. six seven eight nine."
+    pause = threading.Event()
+    with Mouth(voice, playback) as mouth:
+        for _ in range(30):
+            speech = mouth.say(text * 5)
+            pause.wait(rng.choice((0, 0, 0.001, 0.003, 0.01)))
+            loudspeaker.play(rng.choice((0, 0.05, 0.3)))
+            mouth.flush()
+            assert not loudspeaker.play(0.05)[RATE_HZ // 100 :].any()
+            heard = speech.heard(loudspeaker.now_s)
+            assert (text * 5).startswith(heard)
+            assert len(heard.split()) <= 3
+        last = mouth.say(text)
+        loudspeaker.play_out(last)
+        assert last.heard(loudspeaker.now_s) == text

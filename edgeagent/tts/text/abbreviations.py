@@ -38,6 +38,12 @@ INSIDE: Final = {
     "resp": "respectively",
     "tel": "telephone",
     "w.r.t": "with respect to",
+    "sen": "Senator",
+    "rep": "Representative",
+    "gov": "Governor",
+    "pres": "President",
+    "apt": "apartment",
+    "bldg": "building",
 }
 #: ... and it may end after these, if a capital follows.
 EITHER: Final = {
@@ -90,9 +96,13 @@ NUMBERED: Final = {
     "art": "article",
     "p": "page",
     "pp": "pages",
+    "para": "paragraph",
+    "ext": "extension",
+    "rm": "room",
+    "rev": "revision",
 }
 _CAPITAL_ONLY: Final = frozenset(
-    "Dr Mr Mrs Ms Mx Prof Gen Col Sgt Capt Lt Rev Hon Mt Ft Tel Co Mon Wed Jan Dec St".split()
+    "Dr Mr Mrs Ms Mx Prof Gen Col Sgt Capt Lt Rev Hon Mt Ft Tel Co Mon Wed Jan Dec St Sen Rep Gov Pres Apt Bldg".split()
 )
 #: Read so without a point too.
 POINTLESS: Final = {"vs": "versus", "etc": "et cetera", "approx": "approximately", "Mr": "Mister", "Mrs": "Missus"}
@@ -130,7 +140,11 @@ _GOES_ON: Final = r"(?:\.(?=\s+[a-z0-9]|[,;:)?!])|(?=\.))"
 """The point is taken in where it can't end the sentence too."""
 
 WORD_RULES: Final = (
-    Rule(re.compile(r"w/o?(?= )"), lambda found: "without" if found[0][-1] == "o" else "with"),
+    Rule(re.compile(r"w/(o|out)?(?=[ ,])"), lambda found: "without" if found[1] else "with"),
+    Rule(re.compile(r"b/c(?=[ ,])"), lambda found: "because"),
+    Rule(re.compile(r"N/A(?![^\W_])"), lambda found: "not applicable"),
+    Rule(re.compile(r"P\. ?O\.(?= [A-Z])"), lambda found: "PO"),
+    Rule(re.compile(r"US(?=\$[0-9])"), lambda found: ""),
     Rule(re.compile(rf"({_names(NUMBERED)})\.(?= ?[0-9])", re.IGNORECASE), _numbered),
     Rule(re.compile(rf"({_names(INSIDE)})\.(?![^\W_])", re.IGNORECASE), _inside),
     Rule(re.compile(r"(St)\.(?= [A-Z])"), _either),

@@ -25,7 +25,7 @@ _ALIKE: Final = (
     | dict(zip("’‘ʼ‐‑∗∼∕⁄ℹ", "'''--*~// ", strict=True))
 )
 """Characters that are read as another one."""
-_SYMBOLS: Final = "°№℃℉+<=>^`|~±×÷¬−√∞≈≠≡≤≥→←↔⇒$€£¥₹¢"
+_SYMBOLS: Final = "⁻⁺°№℃℉+<=>^`|~±×÷¬−√∞≈≠≡≤≥→←↔⇒$€£¥₹¢"
 _SELECTORS: Final = "\u20e3" + "".join(map(chr, range(0xFE00, 0xFE10)))
 
 

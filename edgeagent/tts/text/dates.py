@@ -17,7 +17,18 @@ _SHORT: Final = {month[:3]: month for month in _MONTHS} | {"Sept": "September"}
 NAMES: Final = frozenset((*_MONTHS, *_SHORT))
 _MONTH: Final = rf"(?P<month>{'|'.join((*_MONTHS, 'Sept', *_SHORT))})\b\.?"
 _YEAR: Final = r"(?P<year>(?:1[1-9]|20)[0-9]{2})"
-_YEAR_AFTER: Final = re.compile(r"\b(?:[Ii]n|[Ss]ince|[Uu]ntil|[Yy]ear|[Dd]uring|[Cc]irca|[Bb]y|[Ff]rom)[ \n]$")
+_YEAR_AFTER: Final = re.compile(
+    r"\b(?:in|since|until|till|year|during|circa|ca\.|by|from|of|before|after|between|around|early|late|mid|est\."
+    r"|spring|summer|autumn|fall|winter|q[1-4]|h[12]|fy|(?:1[1-9]|20)[0-9]{2} (?:to|and|or|until|till|through))[ \n]$",
+    re.IGNORECASE,
+)
+_LOOK_BACK: Final = 16
+_DAYS: Final = dict(
+    zip("Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun".split(), (0, 1, 1, 2, 3, 3, 3, 4, 5, 6), strict=True)
+)
+_DAY_NAMES: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_DAY: Final = "|".join(sorted(_DAYS, key=len, reverse=True))
+_TO: Final = "(?:[-–—]| [–—] )"
 
 
 def _is_date(year_number: int, month: int, day: int) -> bool:
@@ -79,39 +90,108 @@ def _month_day(found: re.Match[str]) -> str | None:
 
 
 def _year_after(found: re.Match[str]) -> str | None:
-    at = found.start()
-    return year(found[0]) if _YEAR_AFTER.search(found.string[max(0, at - 8) : at]) else None
+    """A year after "in" and the like, between brackets, or between "the" and what it names."""
+    text, at, digits = found.string, found.start(), found[0]
+    ahead, behind = text[max(0, at - _LOOK_BACK) : at], text[found.end() :][:2]
+    alone = ahead.endswith("(") and behind[:1] in (")", ",", ";")
+    names = ahead.lower().endswith("the ") and is_year(digits) and behind[:1] == " " and behind[1:].isalpha()
+    return year(digits) if alone or names or _YEAR_AFTER.search(ahead) else None
 
 
 def _years(found: re.Match[str]) -> str | None:
-    if before(found) in ".,-$€£¥" or not (is_year(found[1]) and is_year(found[2])):
+    recent = is_year(found[1]) and is_year(found[2])
+    life = before(found) == "(" and found.string[found.end() : found.end() + 1] == ")" and found[1] < found[2]
+    if before(found) in ".,-$€£¥" or not (recent or life):
         return None
     return f"{year(found[1])} to {year(found[2])}"
+
+
+def _day_range(found: re.Match[str]) -> str | None:
+    """5-7 March"""
+    first, last = int(found["first"]), int(found["last"])
+    if not 1 <= first < last <= 31:
+        return None
+    the = "" if found.string[max(0, found.start() - 4) : found.start()].lower() == "the " else "the "
+    words = f"{the}{ordinal(first)} to the {ordinal(last)} of {_month(found)}"
+    return f"{words}, {year(found['year'])}" if found["year"] else words
+
+
+def _month_days(found: re.Match[str]) -> str | None:
+    first, last = int(found["first"]), int(found["last"])
+    if not 1 <= first < last <= 31:
+        return None
+    words = f"{_month(found)} {ordinal(first)} to {ordinal(last)}"
+    return f"{words}, {year(found['year'])}" if found["year"] else words
+
+
+def _months(found: re.Match[str]) -> str:
+    first, last = (_SHORT.get(name, name) for name in (found[1], found[2]))
+    return f"{first} to {last} {year(found['year'])}" if found["year"] else f"{first} to {last}"
+
+
+def _weekdays(found: re.Match[str]) -> str:
+    return " to ".join(_DAY_NAMES[_DAYS[name]] for name in found.groups())
+
+
+def _weekday(found: re.Match[str]) -> str:
+    return _DAY_NAMES[_DAYS[found[0][:3]]]
 
 
 def _decade(found: re.Match[str]) -> str | None:
     digits = found[1]
     ahead = found.string[max(0, found.start() - 5) : found.start()].lower()
-    if len(digits) == 2 and not ahead.endswith(("the ", "the '")):
+    if len(digits) == 2 and not ahead.endswith(("the ", "'")):
         return None
     words = year(digits) if len(digits) == 4 else cardinal(digits)
     return f"{words[:-1]}ies" if words.endswith("y") else f"{words}s"
 
 
 _NO_UNIT: Final = rf"(?![,.][0-9])(?! ?(?:{UNIT}){END})"
+_UNCOUNTED: Final = r"(?! [a-z]++(?<=s)\b| (?:people|men|women|children|feet|percent|more|other)\b)"
+"""Nothing that a year's number would count."""
 RULES: Final = (
-    Rule(re.compile(rf"(?P<year>[12][0-9]{{3}})-(?P<month>[0-9]{{2}})-(?P<day>[0-9]{{2}})(?:T(?=[0-9])|{END})"), _iso),
+    Rule(
+        re.compile(
+            rf"(?P<year>[12][0-9]{{3}})(?P<joint>[-/.])(?P<month>[0-9]{{2}})(?P=joint)(?P<day>[0-9]{{2}})(?:T(?=[0-9])|{END})"
+        ),
+        _iso,
+    ),
     Rule(re.compile(rf"([0-9]{{1,2}})/([0-9]{{1,2}})/{_YEAR}{END}"), _slashes),
     Rule(re.compile(rf"([0-9]{{1,2}})\.([0-9]{{1,2}})\.{_YEAR}{END}"), _dots),
+    Rule(
+        re.compile(
+            rf"(?P<first>[0-9]{{1,2}})(?:st|nd|rd|th)?{_TO}(?P<last>[0-9]{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}"
+            rf"(?:,? {_YEAR}{END}{_NO_UNIT})?{END}"
+        ),
+        _day_range,
+    ),
     Rule(
         re.compile(rf"(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? {_YEAR}{END}{_NO_UNIT})?{END}"),
         _day_month,
     ),
     Rule(re.compile(rf"([0-9]{{4}})[-–—]([0-9]{{4}}){END}{_NO_UNIT}"), _years),
     Rule(re.compile(rf"([1-9][0-9]{{0,2}}0)s{END}"), _decade),
-    Rule(re.compile(rf"(?:19|20)[0-9]{{2}}{END}{_NO_UNIT}"), _year_after),
+    Rule(re.compile(rf"(?:1[1-9]|20)[0-9]{{2}}{END}{_NO_UNIT}{_UNCOUNTED}"), _year_after),
 )
+_NAME: Final = "|".join((*_MONTHS, "Sept", *_SHORT))
 WORD_RULES: Final = (
+    Rule(
+        re.compile(
+            rf"{_MONTH} (?P<first>[0-9]{{1,2}})(?:st|nd|rd|th)?{_TO}(?P<last>[0-9]{{1,2}})(?:st|nd|rd|th)?"
+            rf"(?:,? {_YEAR}{END}{_NO_UNIT})?{END}(?!:)"
+        ),
+        _month_days,
+    ),
+    Rule(re.compile(rf"({_NAME})\.?{_TO}({_NAME})\b(?:\.(?= [a-z0-9]))?(?: {_YEAR}{END}{_NO_UNIT})?"), _months),
+    Rule(re.compile(rf"({_DAY})\.?{_TO}({_DAY})\b(?:\.(?= [a-z0-9]))?"), _weekdays),
+    # Sat. and Sun. are words too, at the end of a sentence.
+    Rule(
+        re.compile(
+            r"(?:Sat|Sun|Tues|Thur|Thurs)\.(?= (?:[0-9]|and |or |to |at ))"
+            r"|(?:(?<=and )|(?<=on )|(?<=or ))(?:Sat|Sun)\.(?= [a-z])"
+        ),
+        _weekday,
+    ),
     Rule(
         re.compile(
             rf"{_MONTH} (?:(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:,? (?=[12])|{END}(?![:/.][0-9]){_NO_UNIT}))?"

@@ -84,8 +84,8 @@ def _identifier(found: re.Match[str]) -> str | None:
     return pieces(text, joints=False)
 
 
-def _suffixed(found: re.Match[str]) -> str:
-    return _SUFFIXES[found[0]]
+def _suffixed(found: re.Match[str]) -> str | None:
+    return _SUFFIXES.get(found[0])
 
 
 def _ordinal(found: re.Match[str]) -> str:
@@ -103,12 +103,14 @@ _FILE: Final = Rule(
 )
 _DASHED: Final = Rule(re.compile(rf"{LETTER}+-[0-9]{{1,12}}(?![^\W_-])"), _identifier)
 _MIXED: Final = Rule(re.compile(r"[^\W_]\w*+(?:(?:\.[0-9]+)++(?!\w))?(?:\(\))?"), _identifier)
+_SERIES: Final = Rule(re.compile(r"[0-9]++(?:\.[0-9]++)++[^\W\d_]\w*+"), _identifier)
+"""802.11ac"""
 _PATH: Final = re.compile(r"(?:~|\.{0,2})(?:/[\w.+-]*\w){1,40}/?|\w[\w.-]*(?:/[\w.-]*\w){2,40}/?")
 
 ORDINAL: Final = Rule(re.compile(r"([0-9]{1,3}(?:,[0-9]{3}){1,3}|[0-9]{1,9})(?:st|nd|rd|th)(?![^\W_])", re.I), _ordinal)
 DIGIT_RULES: Final = (ORDINAL,)
 """Before numbers."""
-MIXED_RULES: Final = (_MAIL, _MIXED)
+MIXED_RULES: Final = (_MAIL, _SERIES, _MIXED)
 """After numbers: 3D, 2nd_floor."""
 WORD_RULES: Final = (
     _WEB,
@@ -119,4 +121,6 @@ WORD_RULES: Final = (
     _DASHED,
     _MIXED,
 )
+DOT_RULES: Final = (Rule(re.compile(rf"\.(?={LETTER})"), lambda found: "dot" if before(found) in " (\n" else None),)
+""".NET, .gitignore"""
 PATH_RULES: Final = (Rule(_PATH, _path),)

@@ -1,5 +1,7 @@
 """Numbers in words, by the rules of the CLDR that `unicode_rbnf` carries with it."""
 
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
 from __future__ import annotations
 
 import re
@@ -9,11 +11,14 @@ from typing import Final
 from unicode_rbnf import FormatPurpose, RbnfEngine
 from unicode_rbnf.engine import RbnfError
 
-from edgeagent.tts.text.characters import FRACTIONS, NARROW
-from edgeagent.tts.text.rule import Rule
+from edgeagent.tts.text.characters import FRACTIONS, NARROW, SUPERSCRIPTS
+from edgeagent.tts.text.rule import Rule, before
 
-NUMBER: Final = rf"(?:[0-9]{{1,3}}(?:[,{NARROW}][0-9]{{3}})++(?![0-9])(?:\.[0-9]++)?|[0-9]++(?:\.[0-9]++)?)"
-"""A number without a sign: 5, 2.5, 1,000, 10 000 with a narrow space."""
+NUMBER: Final = (
+    rf"(?:[0-9]{{1,3}}(?:[,{NARROW}][0-9]{{3}})++(?![0-9])(?:\.[0-9]++)?"
+    r"|(?<![0-9] )[1-9][0-9]{0,2}(?: [0-9]{3}){0,3} 0[0-9]{2}(?![0-9 .-][0-9]|[0-9])|[0-9]++(?:\.[0-9]++)?)"
+)
+"""A number without a sign: 5, 2.5, 1,000, 10 000 with a narrow space, or with any if a group begins with 0."""
 END: Final = r"(?![^\W_])"
 """No letter or digit follows."""
 
@@ -77,7 +82,7 @@ def year(digits: str) -> str:
 
 def number(text: str) -> str:
     """A NUMBER in words."""
-    whole, point, decimals = text.replace(",", "").replace(NARROW, "").partition(".")
+    whole, point, decimals = text.replace(",", "").replace(NARROW, "").replace(" ", "").partition(".")
     grouped = len(whole) + len(point) + len(decimals) < len(text)
     if not grouped and not point and len(whole) >= _SERIAL and not whole.endswith("000"):
         return spelled(whole)
@@ -105,9 +110,21 @@ def mixed(whole: str | None, sign: str) -> tuple[str, bool]:
     return f"{cardinal(whole)} and {words.replace('one half', 'a half').replace('one quarter', 'a quarter')}", False
 
 
+_SAYINGS: Final = {
+    "24/7": "twenty-four seven",
+    "9/11": "nine eleven",
+    "50/50": "fifty fifty",
+    "50-50": "fifty fifty",
+    "20/20": "twenty twenty",
+}
+
+
+def _row(found: re.Match[str]) -> str | None:
+    """1/2/3 and 12/25/24; a date that has a whole year was read before."""
+    return None if before(found) == "/" else ", ".join(cardinal(str(int(part))) for part in found[0].split("/"))
+
+
 def _slashed(found: re.Match[str]) -> str | None:
-    if found[0] == "24/7":
-        return "twenty-four seven"
     words = fraction(int(found[2]), int(found[3]))
     if found[1] is None:
         return words
@@ -124,6 +141,34 @@ def _groups(found: re.Match[str]) -> str | None:
     return ("plus " if text[0] == "+" else "") + ", ".join(map(spelled, digits))
 
 
+def _power(found: re.Match[str]) -> str | None:
+    """6.02e23, 10²³, 2⁻³; one square or cube is read with its unit or name."""
+    exponent = found["exponent"] or found["raised"].translate(_LOWERED)
+    if found["raised"] in ("²", "³") or before(found).isalnum():
+        return None
+    base = f"{number(found['base'])} times ten" if found["exponent"] else number(found["base"])
+    minus = "minus " if exponent[0] in "-−" else ""
+    return f"{base} to the power of {minus}{cardinal(str(int(exponent.strip('+-−'))))}"
+
+
+def _thousands(found: re.Match[str]) -> str:
+    """1.000.000"""
+    return cardinal(found[0].replace(".", ""))
+
+
+def _ratio(found: re.Match[str]) -> str:
+    """3:2, 16:9; what may be a time of day was read before."""
+    return f"{cardinal(found[1])} to {cardinal(found[2])}"
+
+
+def _rating(found: re.Match[str]) -> str:
+    return f"{number(found[1])} out of {cardinal(found[2])}"
+
+
+def _ordinals(found: re.Match[str]) -> str:
+    return f"{ordinal(int(found[1]))} to {ordinal(int(found[2]))}"
+
+
 def _dotted(found: re.Match[str]) -> str:
     parts = found[0].split(".")
     address = len(parts) == 4 and max(map(len, parts)) > 1
@@ -134,7 +179,20 @@ def _by(found: re.Match[str]) -> str | None:
     return None if found[0] == "0x" else f"{number(found[1])} by"
 
 
+_LOWERED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 RULES: Final = (
+    Rule(re.compile(rf"(?:24/7|9/11|[25]0/[25]0|50-50){END}(?!/)"), lambda found: _SAYINGS.get(found[0])),
+    Rule(
+        re.compile(
+            rf"(?P<base>{NUMBER})(?:[eE](?P<exponent>[-−+]?[0-9]{{1,3}})|(?P<raised>[⁻⁺]?[{SUPERSCRIPTS}]{{1,4}})){END}"
+        ),
+        _power,
+    ),
+    Rule(re.compile(rf"([0-9]{{1,9}})(?:st|nd|rd|th)[-–—]([0-9]{{1,9}})(?:st|nd|rd|th){END}"), _ordinals),
+    Rule(re.compile(rf"([0-9]{{1,6}}):([0-9]{{1,6}})(?!:){END}"), _ratio),
+    Rule(re.compile(rf"([0-9]{{1,4}}\.[0-9]{{1,2}})/([0-9]{{1,4}})(?![/.]){END}"), _rating),
+    Rule(re.compile(rf"[0-9]{{1,4}}(?:/[0-9]{{1,4}}){{2,4}}(?!/){END}"), _row),
+    Rule(re.compile(rf"[1-9][0-9]{{0,2}}(?:\.[0-9]{{3}}){{2,3}}(?!\.[0-9]){END}"), _thousands),
     Rule(re.compile(rf"({NUMBER})(?: x |x)(?=[0-9])"), _by),
     # Telephone numbers and the like: three groups and more, or two as +49 123 or 555-0199.
     Rule(re.compile(rf"\+[0-9]{{1,3}}(?:[ .-]?\(?[0-9]{{1,14}}\)?){{1,6}}{END}"), _groups),

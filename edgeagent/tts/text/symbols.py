@@ -57,14 +57,17 @@ _LONG: Final = {
     "->": "to",
     "=>": "to",
     "-->": "to",
+    "&&": "and",
     "==": "equals",
     "!=": "does not equal",
     "<=": "is at most",
     ">=": "is at least",
 }
+_EVERY: Final = frozenset("min minute s sec second h hr hour day night week month year person".split())
+"""What things are counted by: 60 beats/min."""
 _OPERANDS: Final = ")]²³°%"
 
-ARROW: Final = re.compile(r"--?>|=>|==|!=|<=|>=")
+ARROW: Final = re.compile(r"--?>|=>|==|!=|<=|>=|&&")
 DOTS: Final = re.compile(r"\.{2,}+|…++")
 
 
@@ -117,6 +120,8 @@ def _slash(text: str, at: int) -> str | None:
     before, after = re.search(r"[^\W_]+$", left), re.match(r"[^\W_]+", right)
     if not before or not after or "or" in (before[0], after[0]):
         return None
+    if after[0] in _EVERY:
+        return "per"
     return "or" if before[0].islower() and after[0].islower() and len(before[0]) > 1 < len(after[0]) else None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from edgeagent.tts.text.characters import FRACTIONS, NARROW
-from edgeagent.tts.text.numbers import END, NUMBER, is_year, mixed, number, spelled, year
+from edgeagent.tts.text.numbers import END, NUMBER, fraction, is_year, mixed, number, spelled, year
 from edgeagent.tts.text.rule import Rule, before
 
 _PREFIXED: Final = """
@@ -53,6 +53,15 @@ _OWN: Final = {
     "kbps": ("kilobit per second", "kilobits per second"),
     "Mbps": ("megabit per second", "megabits per second"),
     "Gbps": ("gigabit per second", "gigabits per second"),
+    "bpm": ("beat per minute", "beats per minute"),
+    "sq ft": ("square foot", "square feet"),
+    "sq m": ("square meter", "square meters"),
+    "sq km": ("square kilometer", "square kilometers"),
+    "fl oz": ("fluid ounce", "fluid ounces"),
+    "tbsp": ("tablespoon", "tablespoons"),
+    "Tbsp": ("tablespoon", "tablespoons"),
+    "tsp": ("teaspoon", "teaspoons"),
+    "gal": ("gallon", "gallons"),
     "x": ("time", "times"),
 }
 
@@ -67,7 +76,12 @@ def _table() -> dict[str, tuple[str, str]]:
 
 UNITS: Final = _table()
 _SPACED: Final = frozenset("K A F B x".split())
-"""Not units right after a number: 4K, 3A; "x" only there."""
+"""Not units right after an integer: 4K, 3A; "x" only there."""
+_LENGTHS: Final = frozenset("nm µm μm um mm cm dm m km".split())
+"""What is over these is over an area or a volume."""
+_HOURS: Final = frozenset("h hr hrs".split())
+_EVERY: Final = frozenset("day week month year night hour minute second person piece item head serving".split())
+"""A word that is counted off: 5 $/month."""
 _SQUARED: Final = {"²": "square", "2": "square", "^2": "square", "³": "cubic", "3": "cubic", "^3": "cubic"}
 _POWERS: Final = {"²": " squared", "2": " squared", "^2": " squared", "³": " cubed", "3": " cubed", "^3": " cubed"}
 _CURRENCIES: Final = {
@@ -83,6 +97,7 @@ _CURRENCIES: Final = {
     "CHF": ("franc", "francs", ""),
 }
 _SCALES: Final = {"k": "thousand", "M": "million", "bn": "billion", "mn": "million", "B": "billion"}
+"""B only of money: 7B is a door, 5 B are bytes."""
 _SIGNS: Final = {
     "-": "minus",
     "−": "minus",
@@ -91,6 +106,8 @@ _SIGNS: Final = {
     "~": "about",
     "≈": "about",
 }
+_QUOTED: Final = 500
+"""Characters in which a quotation mark that closes has one that opens."""
 
 
 def _either(symbols: Iterable[str]) -> str:
@@ -102,9 +119,11 @@ UNIT: Final = rf"{_SYMBOL}(?:\^?[23](?![0-9])|[²³])?(?:/{_SYMBOL}(?:\^?[23](?!
 _AMOUNT: Final = re.compile(
     rf"(?P<sign>[-−+±~≈] ?)?(?P<currency>[$€£¥₹] ?)?(?P<sign_after>[-−])?"
     rf"(?:(?P<whole>[0-9]{{1,4}}+)?[ {NARROW}]?(?P<part>[{FRACTIONS}])|(?P<number>{NUMBER}|\.[0-9]++)"
-    rf"(?:(?P<first>{UNIT})?(?P<to>[-–—−]| [–—] ?|\.{{2,3}})(?P<to_sign>[$€£]|[-−](?=[0-9]))?(?P<second>{NUMBER}))?)"
-    rf"(?:[ {NARROW}]?(?P<scale>(?:thousand|million|billion|trillion|k|M|mn|bn|B){END}))?"
+    rf"(?:(?:[ {NARROW}]?(?P<first>{UNIT}))?(?P<to>[-–—−]| [–—] ?|\.{{2,3}})"
+    rf"(?P<to_sign>[$€£]|[-−](?=[0-9]))?(?P<second>{NUMBER}))?)"
+    rf"(?:[ {NARROW}]?(?P<scale>(?:thousand|million|billion|trillion|k|M|mn|bn|(?<![ {NARROW}])B){END}))?"
     rf"(?:(?P<gap>[ {NARROW}]?)(?:(?P<unit>{UNIT})|(?P<money>[$€£¥₹¢]|(?:USD|EUR|GBP|CHF)))(?![²³0-9]){END})?{END}"
+    rf"(?:(?<=[a-z])\.(?= [a-z]))?(?:/(?P<each>{_either(_EVERY)}|{_SYMBOL}){END})?(?!\.[0-9])"
 )
 _ALONE: Final = re.compile(rf"(?:{UNIT}){END}")
 
@@ -116,6 +135,8 @@ def unit(symbol: str, *, one: bool) -> str:
     if not slash:
         return words
     base, exponent = _split(under)
+    if exponent and base in _LENGTHS and base != over:
+        return f"{words} per {_power(under, one=True)}"
     return f"{words} per {UNITS[base][0]}{_POWERS.get(exponent, '')}"
 
 
@@ -150,7 +171,11 @@ def _amount(found: re.Match[str]) -> str | None:
     if sign and (before(found).isalnum() or (found["sign"].endswith(" ") and sign not in "~≈±")):
         return None
     suffix, symbol, scale = found["unit"], found["money"] or currency, found["scale"]
-    if suffix and not _fits(found["gap"], suffix):
+    if suffix and not _fits(found, suffix):
+        return None
+    if scale == "B" and not symbol:
+        return None
+    if found["each"] and not symbol:
         return None
     if found["part"]:
         words, one = mixed(found["whole"], found["part"])
@@ -164,12 +189,72 @@ def _amount(found: re.Match[str]) -> str | None:
         words = _money(found, symbol, words, scale)
     if suffix:
         words = f"{words} {unit(suffix, one=one)}"
+    if found["each"]:
+        words = f"{words} per {UNITS[found['each']][0] if found['each'] in UNITS else found['each']}"
     said = [_SIGNS[sign]] if sign else []
     return " ".join((*said, "minus", words) if found["sign_after"] else (*said, words))
 
 
-def _fits(gap: str, suffix: str) -> bool:
-    return suffix not in _SPACED or bool(gap) != (suffix == "x")
+def _fits(found: re.Match[str], suffix: str) -> bool:
+    """Whether letters behind a number are a unit: 3 A and 2.3A, not 3A; 2x, not 2 x or the 2x of a term."""
+    if suffix == "x":
+        return not found["gap"] and not re.match(r" ?[-−+*/^=] ?[^\W_]", found.string[found.end() : found.end() + 4])
+    return suffix not in _SPACED or bool(found["gap"]) or "." in (found["number"] or "")
+
+
+def _comma(found: re.Match[str]) -> str | None:
+    """1,5 km and 2,50 €, as they are written where the comma is the point."""
+    amount = _AMOUNT.fullmatch(found[0].replace(",", "."))
+    return None if amount is None or before(found) in ".,-" else _amount(amount)
+
+
+def _feet(found: re.Match[str]) -> str | None:
+    """5'10", 6 ft 2 in"""
+    feet, inches = found["feet"], found["inches"]
+    if not found["mark"].endswith("in"):
+        return f"{number(feet)} foot {number(inches)}"
+    return f"{number(feet)} {'foot' if feet == '1' else 'feet'} {number(inches)}{_inches(inches)}"
+
+
+def _part(found: re.Match[str]) -> str | None:
+    """1/2 mile, 3/4 h, 1 1/2 tsp"""
+    whole, over, under = found[1], int(found[2]), int(found[3])
+    words = fraction(over, under)
+    symbol = found["unit"]
+    if "over" in words or symbol in _SPACED:
+        return None
+    if whole:
+        words = words.replace("one half", "a half").replace("one quarter", "a quarter")
+        return f"{number(whole)} and {words} {unit(symbol, one=False)}"
+    one = unit(symbol, one=True)
+    return (
+        f"{words} {one}" if over == 1 else f"{words} of {'an' if one[0] in 'aeio' or symbol in _HOURS else 'a'} {one}"
+    )
+
+
+def _inches(count: str) -> str:
+    return " inch" if count == "1" else " inches"
+
+
+def _inch(found: re.Match[str]) -> str | None:
+    """27" and 32in; a quotation mark that closes is none."""
+    text, start = found.string, found.start()
+    opened = text.rfind('"', max(0, start - _QUOTED), start)
+    if found["mark"] == '"' and opened >= 0 and (opened == 0 or text[opened - 1] in " \n("):
+        return None
+    return f"{number(found[1])}{_inches(found[1])}"
+
+
+def _degrees(found: re.Match[str]) -> str | None:
+    """48.137° N, 48°08' N, N 48°08'"""
+    if found["minutes"] is None and found["side"] is None:
+        return None
+    words = f"{number(found['degrees'])} degree{'' if found['degrees'] == '1' else 's'}"
+    for name in ("minutes", "seconds"):
+        if found[name]:
+            count = str(int(found[name]))
+            words = f"{words} {number(count)} {name[:-1] if count == '1' else name}"
+    return f"{words} {_SIDES[found['side']]}" if found["side"] else words
 
 
 def _value(found: re.Match[str], measured: str | None) -> str:
@@ -190,8 +275,35 @@ def _alone(found: re.Match[str]) -> str | None:
     symbol = found[0]
     if before(found).isalnum() or symbol[0] == "x" or not any(char in symbol for char in "/²³°℃℉%‰"):
         return None
+    if symbol.isascii() and symbol.upper() == symbol and "%" not in symbol:  # A/B and N/A
+        return None
     return unit(symbol, one=False)
 
 
-RULES: Final = (Rule(_AMOUNT, _amount),)
-WORD_RULES: Final = (Rule(_ALONE, _alone),)
+_SIDES: Final = {"N": "north", "S": "south", "E": "east", "W": "west"}
+_MEASURE: Final = rf"(?:{UNIT}|[€£$]|EUR|CHF)"
+FRACTION_RULES: Final = (
+    Rule(
+        re.compile(rf"(?:([0-9]{{1,4}}) )?([0-9]{{1,4}})/([0-9]{{1,4}}) ?(?P<unit>{UNIT}){END}(?:\.(?= [a-z]))?"), _part
+    ),
+)
+"""Before those of numbers."""
+RULES: Final = (
+    Rule(
+        re.compile(rf"(?P<feet>[0-9]{{1,2}})(?:'|′| ?ft\.? )(?P<inches>[0-9]{{1,2}})(?P<mark>\"|″|''| ?in){END}"), _feet
+    ),
+    Rule(re.compile(rf"([0-9]{{1,3}}(?:\.[0-9])?)(?P<mark>\"|in)(?=[ ,.;:)]|$){END}"), _inch),
+    Rule(
+        re.compile(
+            r"(?P<degrees>[0-9]{1,3}(?:\.[0-9]++)?)°(?: ?(?P<minutes>[0-9]{1,2})['′])?"
+            rf"(?: ?(?P<seconds>[0-9]{{1,2}})(?:\.[0-9]++)?[\"″])?(?: ?(?P<side>[NSEW]){END}(?! [0-9]))?"
+        ),
+        _degrees,
+    ),
+    Rule(re.compile(rf"[0-9]++,[0-9]{{1,2}}[ {NARROW}]?{_MEASURE}{END}"), _comma),
+    Rule(_AMOUNT, _amount),
+)
+WORD_RULES: Final = (
+    Rule(re.compile(rf"(?<=[a-z]/)(?:min|sec|hr|h|s){END}"), lambda found: UNITS[found[0]][0]),
+    Rule(_ALONE, _alone),
+)

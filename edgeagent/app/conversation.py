@@ -1,0 +1,274 @@
+"""The voice, for a builder with a main loop of his own: an agent, a microphone and a loudspeaker.
+
+Puts the parts of a conversation together from the settings; what it does is ``edgeagent.voice``'s.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from edgeagent.agent import Agent
+from edgeagent.app.app import configured_llm
+from edgeagent.app.ears import Vocabulary, build_ears, open_device, stop_words, wake_words
+from edgeagent.audio.playback import Playback
+from edgeagent.audio.types import Device
+from edgeagent.config import Config, load_config
+from edgeagent.errors import AudioError, EdgeAgentError
+from edgeagent.llm import LLM
+from edgeagent.robot.latch import SafetyLatch
+from edgeagent.session import Session
+from edgeagent.tts.mouth import Mouth
+from edgeagent.tts.voices import speaker
+from edgeagent.views import Callbacks
+from edgeagent.voice.announcer import AnnouncerSettings
+from edgeagent.voice.chimes import Chime
+from edgeagent.voice.completeness import Phrases
+from edgeagent.voice.dialogue import Dialogue, VoiceSubscriber
+from edgeagent.voice.presets import preset
+from edgeagent.voice.settings import DialogueSettings
+from edgeagent.voice.speech_queue import Priority, SpeechHandle
+from edgeagent.voice.table import State
+from edgeagent.voice.telling import Telling
+
+logger = logging.getLogger(__name__)
+
+_BY_HAND: Final = 1_000
+"""Nobody writes more phrases; those that were drawn from a corpus hold sentences that are broken off, which say nothing
+of where one ends."""
+
+
+class Conversation:
+    """People talk with an agent, and interrupt it. A context manager.
+
+    Args:
+        agent: Who answers; without a model it gets that of the settings.
+        config: The settings; None: those of the user's file and the environment.
+        input, output: Index or name of a device, a WAV file, or a ``Device`` as ``edgeagent.testing.Room``; None: those
+            of the settings. One device may be both.
+        session: Its history goes on; None: a new one, with the journal of the settings if they name one.
+        telling: What is said of skills that start and end; None: sentences made of their names.
+
+    Attributes:
+        device: What hears and speaks.
+        latch: Stops and allows motion.
+        session: The history.
+
+    Raises:
+        AudioError: There is no such device, or the ears or the voice can't be had.
+        ConfigError: A setting is wrong.
+        ModelError: The model can't be used.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        *,
+        config: Config | None = None,
+        input: Device | str | int | Path | None = None,  # noqa: A002 - the contract's word
+        output: Device | str | int | Path | None = None,
+        session: Session | None = None,
+        telling: Telling | None = None,
+    ) -> None:
+        self._config = config = config or load_config()
+        self._owned: list[Callable[[], object]] = []
+        """What is closed at the end, the last one first."""
+        self._closed = threading.Event()
+        self._closing = threading.Lock()
+        try:
+            self._llm = self._model(agent, config)
+            self.session = session or self._own(Session(agent, path=config.session))
+            self.device = device = self._device(input, output)
+            voice = self._own(speaker(**config.speech))
+            mouth = self._own(Mouth(voice, Playback(device.output_rate_hz or voice.rate_hz)))
+            vocabulary = Vocabulary.of(agent)
+            self.latch = _latch(agent)
+            self._dialogue = Dialogue(
+                self.session,
+                mouth,
+                lambda on_event: build_ears(config, device, vocabulary, on_event),
+                settings=replace(_settings(config, vocabulary), telling=telling or Telling()),
+                latch=self.latch,
+            )
+            self._owned.append(self._dialogue.close)
+        except BaseException:
+            self._close_owned()
+            raise
+        self._let_people_be_asked()
+
+    def start(self) -> None:
+        """Listens and speaks, and loads the model meanwhile; returns at once.
+
+        Raises:
+            AudioError: The device can't be opened.
+        """
+        self._dialogue.start()
+        threading.Thread(target=self._warm, name="warm-up", daemon=True).start()
+
+    def run(self) -> None:
+        """``start``, and waits until ``close``, or Ctrl-C.
+
+        Raises:
+            AudioError: The device can't be opened.
+        """
+        self.start()
+        self._closed.wait()
+
+    def close(self) -> None:
+        """Stops what moves, speaks and thinks, and ends everything. Safe to call again, and on any thread.
+
+        Raises:
+            AudioError: A device has failed meanwhile; everything else is closed nevertheless.
+        """
+        self.session.abort("safety_stop")  # what moves must not wait for a device to close
+        with self._closing:
+            self._close_owned()
+        self._closed.set()
+
+    def say(self, text: str, *, priority: Priority = "normal", interruptible: bool = True) -> SpeechHandle:
+        """Says something: at the next pause, or at once if it is urgent.
+
+        Args:
+            interruptible: False: who speaks over it does not end it; a stop word does.
+
+        Raises:
+            BusyError: Too much waits to be said already.
+        """
+        return self._dialogue.say(text, priority=priority, interruptible=interruptible)
+
+    def hear(self, text: str) -> None:
+        """Takes a text as if somebody had said it."""
+        self._dialogue.hear(text)
+
+    def listen(self, on: bool) -> None:
+        """Opens or closes the ears; what is being said then ends. Closed ears hear no stop word either."""
+        self._dialogue.ears.listen(on)
+
+    def push_to_talk(self, down: bool) -> None:
+        """The button of a robot that hears only while it is pressed (``push_to_talk`` of the settings)."""
+        self._dialogue.push_to_talk(down)
+
+    def mute(self, on: bool) -> None:
+        """Says nothing aloud, or does again; it hears and acts as before."""
+        self._dialogue.robot.mute(on=on)
+
+    def stop(self, reason: str = "user") -> None:
+        """Stops everything, actuators first, before it returns; motion stays off until ``rearm``. Any thread."""
+        self._dialogue.stop(reason)
+
+    def rearm(self) -> bool:
+        """Allows motion again. True if it was off."""
+        return self._dialogue.rearm()
+
+    def subscribe(self, fn: VoiceSubscriber) -> Callable[[], None]:
+        """Calls it with every event of the runs and the voice, on the thread of each. Returns what ends that."""
+        return self._dialogue.subscribe(fn)
+
+    @property
+    def state(self) -> State:
+        """asleep, listening, hearing, thinking, acting, speaking or held."""
+        return self._dialogue.state
+
+    @property
+    def dialogue(self) -> Dialogue:
+        """The parts, for measurements and tests."""
+        return self._dialogue
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _own(self, part: Any) -> Any:
+        self._owned.append(part.close)
+        return part
+
+    def _close_owned(self) -> None:
+        failure: AudioError | None = None
+        while self._owned:
+            try:
+                self._owned.pop()()
+            except AudioError as error:  # of a device; the rest is closed first
+                failure = failure or error
+        if failure is not None:
+            raise failure
+
+    def _model(self, agent: Agent, config: Config) -> LLM:
+        if agent.llm is None:
+            agent.llm = self._own(configured_llm(config))
+        assert agent.llm is not None  # noqa: S101 - it was just set
+        return agent.llm
+
+    def _device(self, input: Device | str | int | Path | None, output: Device | str | int | Path | None) -> Device:  # noqa: A002
+        named = (str, int, Path, type(None))
+        if not isinstance(input, named):
+            if output is not None and output is not input:
+                raise AudioError("input and output have no common clock: pass one device as both")
+            return input
+        if not isinstance(output, named):
+            raise AudioError("output is a device, and input is none: pass one device as both")
+        chosen = {"input": input, "output": output}
+        audio = {**self._config.audio, **{end: str(name) for end, name in chosen.items() if name is not None}}
+        return open_device(replace(self._config, audio=audio), on_state=self._device_state)
+
+    def _device_state(self, state: str, told: str) -> None:
+        self._dialogue.device(state, told)
+
+    def _let_people_be_asked(self) -> None:
+        """By voice, unless the builder has a way of his own."""
+        person, session = self._dialogue.robot.person, self.session
+        if session.callbacks is None:
+            session.callbacks = Callbacks(on_question=person.question)
+        options = session.options or session.agent.options
+        if options.confirm is None:
+            session.options = replace(options, confirm=person.confirm)
+
+    def _warm(self) -> None:
+        """Loads the weights, so that the first answer needs not wait for it."""
+        load = getattr(self._llm, "load", None)
+        if not callable(load):
+            return
+        try:
+            load()
+        except EdgeAgentError as error:  # the first request says the same, to whoever asks
+            logger.error("%s", error)
+            self._dialogue.robot.chime(Chime.ERROR)
+        else:
+            self._dialogue.robot.chime(Chime.READY)
+
+
+def _latch(agent: Agent) -> SafetyLatch:
+    if agent.latch is None:
+        agent.latch = SafetyLatch()
+    assert isinstance(agent.latch, SafetyLatch)  # noqa: S101 - nothing else can be held
+    return agent.latch
+
+
+def _settings(config: Config, vocabulary: Vocabulary) -> DialogueSettings:
+    """How turns are taken, by the settings."""
+    table = config.conversation
+    numbers = preset(table.get("barge_in", "balanced"))
+    if "soft_end_ms" in config.ears:
+        numbers = replace(numbers, soft_end_ms=config.ears["soft_end_ms"])
+    stops = tuple(stop_words(config))
+    chosen = {name: table[name] for name in ("push_to_talk", "follow_up_s", "chimes") if name in table}
+    if "filler_s" in table:
+        chosen["announcer"] = AnnouncerSettings(filler_s=table["filler_s"])
+    by_hand = vocabulary.phrases if len(vocabulary.phrases) <= _BY_HAND else ()
+    return DialogueSettings(
+        preset=numbers,
+        phrases=Phrases(by_hand, names=vocabulary.names, stops=stops),
+        stop_words=stops,
+        wake_words=tuple(wake_words(config)),
+        **chosen,
+    )

@@ -1,0 +1,313 @@
+"""The ears of an app, from the settings: microphone, recogniser, key phrases. The place that knows their engines.
+
+Nothing here prints or reads anything; what happens to a recogniser's process is told as ``Trouble``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from edgeagent.agent import Agent
+from edgeagent.app.app import INSTRUCTIONS, NAME, configured_llm
+from edgeagent.app.file import AppFile
+from edgeagent.app.phrases import ears_phrases, house_phrases, name_groups
+from edgeagent.audio.endpoint import EndpointSettings
+from edgeagent.audio.files import FileDevice
+from edgeagent.audio.portaudio import LATENCY_S, End, PortAudioDevice, State
+from edgeagent.audio.types import Device
+from edgeagent.config import Config
+from edgeagent.errors import ConfigError, RecognitionError
+from edgeagent.llm import LLM
+from edgeagent.llm.catalog import user_models_dir
+from edgeagent.stt.ears import Ears, EarsSettings
+from edgeagent.stt.hearing import HearingEvent
+from edgeagent.stt.keywords import STOP_WORDS, KeywordSpotter, SpotterOptions
+from edgeagent.stt.types import Transcriber
+from edgeagent.stt.worker import WorkerEvent
+
+ENGINES: Final = ("sphinx", "whisper")
+WHISPER_MODELS: Final = ("tiny.en", "base.en", "small.en", "tiny", "base", "small")
+"""Names; others are folders."""
+WHISPER_FOLDER: Final = "whisper"
+"""Of the models' folder; each has one of its own name in it."""
+
+_WHISPER_FILES: Final = "config.json, model.bin, tokenizer.json and vocabulary.txt"
+_HUB: Final = "https://huggingface.co/Systran/faster-whisper-"
+_END: Final = ("soft_end_ms", "hard_end_ms", "pre_roll_ms", "max_s")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Vocabulary:
+    """What people say to an app."""
+
+    phrases: tuple[str, ...] = ()
+    names: tuple[tuple[str, ...], ...] = ()
+    """Groups of names of one kind, such as all rooms."""
+
+    @classmethod
+    def of(cls, agent: Agent, phrases: Sequence[str] = ()) -> Vocabulary:
+        """That of an agent, its tools, and those it hands over to.
+
+        Args:
+            phrases: Of the app, beside them.
+        """
+        groups = tuple(tuple(group) for group in name_groups(agent))
+        return cls(phrases=tuple(dict.fromkeys((*phrases, *ears_phrases(agent)))), names=groups)
+
+
+def vocabulary(config: Config) -> Vocabulary:
+    """What people say to the app of the settings; without a model, if the app needs none.
+
+    Raises:
+        ConfigError: The app file is missing or wrong.
+        ModelError: It needs the configured model, which can't be used.
+    """
+    if config.app is None:
+        from edgeagent.robot import HouseRobot
+
+        robot = HouseRobot(seed=config.seed)
+        try:
+            return Vocabulary.of(Agent(NAME, INSTRUCTIONS, tools=robot.tools, phrases=house_phrases()))
+        finally:
+            robot.close()
+    file = AppFile.load(config.app)
+    models: list[LLM] = []
+
+    def model() -> LLM:
+        models.append(configured_llm(config))
+        return models[0]
+
+    try:
+        return Vocabulary.of(file.agent(model), file.phrases)
+    finally:
+        file.close()
+        for each in models:
+            each.close()
+
+
+def key_phrases(text: str) -> dict[str, float | None]:
+    """Phrases with commas between them, each with its threshold behind a slash, or None.
+
+    Raises:
+        ConfigError: A threshold is no number in (0, 1].
+    """
+    found: dict[str, float | None] = {}
+    for part in text.split(","):
+        phrase, slash, number = part.strip().rpartition("/")
+        if not slash:
+            phrase, number = number, ""
+        if not phrase.strip():
+            continue
+        try:
+            threshold = float(number) if slash else None
+        except ValueError:
+            threshold = -1.0
+        if threshold is not None and not 0.0 < threshold <= 1.0:
+            raise ConfigError(f"{part.strip()!r}: the threshold of a key phrase is a number like 1e-20, not {number!r}")
+        found[phrase.strip().lower()] = threshold
+    return found
+
+
+def stop_words(config: Config) -> dict[str, float | None]:
+    """The stop words of the settings, and their thresholds where somebody has set them."""
+    return key_phrases(config.ears.get("stop_words", ", ".join(STOP_WORDS)))
+
+
+def wake_words(config: Config) -> dict[str, float | None]:
+    """The wake words likewise."""
+    return key_phrases(config.ears.get("wake_words", ""))
+
+
+def is_file(device: object) -> bool:
+    """Whether a file or a pipe stands for a device."""
+    return device is not None and (str(device) == "-" or str(device).lower().endswith(".wav"))
+
+
+def open_device(
+    config: Config,
+    *,
+    ends: tuple[End, ...] = ("input", "output"),
+    paced: bool = True,
+    on_state: Callable[[State, str], object] | None = None,
+) -> Device:
+    """The devices of the settings: sound cards, or files in their place.
+
+    Args:
+        ends: Which of them; where files stand for devices, an end without one is left out.
+        paced: Files keep the time of the wall.
+        on_state: Told when a sound card is lost and when it is back.
+
+    Raises:
+        AudioError: There is no such device, or the file can't be read.
+        ConfigError: One end is a file and the other one a sound card, which have no common clock.
+    """
+    wanted = {end: config.audio.get(end) for end in ends}
+    if any(map(is_file, wanted.values())):
+        cards = [f"{end} = {device!r}" for end, device in wanted.items() if device is not None and not is_file(device)]
+        if cards:
+            raise ConfigError(f"{cards[0]} is a sound card, and the other end is a file: use files for both")
+        return FileDevice(
+            input=wanted.get("input"), output=wanted.get("output"), paced=paced, channel=config.audio.get("channel")
+        )
+    return PortAudioDevice(
+        input=wanted.get("input"),
+        output=wanted.get("output"),
+        ends=ends,
+        latency_s=config.audio.get("latency_ms", LATENCY_S * 1000) / 1000,
+        channel=config.audio.get("channel"),
+        on_state=on_state,
+    )
+
+
+def make_transcriber(
+    config: Config, vocabulary: Vocabulary, *, on_event: Callable[[WorkerEvent], None] | None = None
+) -> Transcriber:
+    """The recogniser of the settings. Takes seconds the first time that an app's phrases are heard.
+
+    Args:
+        on_event: Told what becomes of its processes, on threads of their own.
+
+    Raises:
+        ConfigError: There is no such engine, or a phrase can't be said.
+        RecognitionError: It can't be started, or its model is missing.
+    """
+    engine = config.ears.get("engine", "sphinx")
+    if engine == "sphinx":
+        from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
+
+        _check_language(config.ears.get("language", "en"))
+        # a closed model that lacks a word hears another one: the transcript has to be able to say "stop"
+        phrases = dict.fromkeys((*vocabulary.phrases, *stop_words(config), *wake_words(config)))
+        return SphinxTranscriber(list(phrases), SphinxOptions(names=vocabulary.names, on_event=on_event))
+    if engine == "whisper":
+        from edgeagent.stt.whisper import WhisperTranscriber
+
+        language = config.ears.get("language", "en")
+        return WhisperTranscriber(
+            whisper_folder(config.ears.get("model", WHISPER_MODELS[0])),
+            language=None if language == "auto" else language,
+            beam_size=config.ears.get("beam_size", 1),
+            hot_words=hot_words(config, vocabulary),
+            threads=config.ears.get("threads"),
+            window_s=config.ears.get("window_s"),
+        )
+    raise ConfigError(f"there is no engine {engine!r} for the ears; there are {', '.join(ENGINES)}")
+
+
+def whisper_folder(model: str) -> Path:
+    """The folder of a model, by its path or its name.
+
+    Raises:
+        RecognitionError: It is a name, and the model is not on this machine.
+    """
+    path = Path(model).expanduser()
+    if path.exists() or model not in WHISPER_MODELS:
+        return path
+    found = user_models_dir() / WHISPER_FOLDER / model
+    if not found.is_dir():
+        raise RecognitionError(
+            f"the Whisper model {model} is not on this machine: download {_WHISPER_FILES} from {_HUB}{model} and put "
+            f"them into {found}"
+        )
+    return found
+
+
+def hot_words(config: Config, vocabulary: Vocabulary) -> list[str]:
+    """What Whisper should expect: the settings' own words, the stop and wake words, and the app's names.
+
+    Whole phrases would fill its prompt, and every word of it makes it slower.
+    """
+    own = [*key_phrases(config.ears.get("hot_words", "")), *stop_words(config), *wake_words(config)]
+    return list(dict.fromkeys([*own, *(name for group in vocabulary.names for name in group)]))
+
+
+def build_ears(
+    config: Config,
+    device: Device,
+    vocabulary: Vocabulary,
+    on_event: Callable[[HearingEvent], None],
+    *,
+    in_step: bool = False,
+) -> Ears:
+    """Ears that are not started; close them.
+
+    Args:
+        in_step: For a file that is read as fast as possible.
+
+    Raises:
+        AudioError: A recogniser or voice activity can't be had, or the device has no microphone.
+        ConfigError: A setting is wrong.
+    """
+    relay = _Relay()
+    settings = ears_settings(config, in_step=in_step)
+    keywords = stop_words(config) | wake_words(config)
+    transcriber = make_transcriber(config, vocabulary, on_event=relay.worker)
+    spotter = None
+    try:
+        if keywords:
+            options = SpotterOptions(on_event=relay.worker, on_behind=relay.behind)
+            spotter = KeywordSpotter(keywords, lambda keyword: None, options)
+        ears = Ears(device, transcriber, on_event, spotter=spotter, settings=settings)
+    except BaseException:
+        transcriber.close()
+        if spotter is not None:
+            spotter.close()
+        raise
+    relay.ears = ears
+    return ears
+
+
+def ears_settings(config: Config, *, in_step: bool = False) -> EarsSettings:
+    """How the ears hear, by the settings.
+
+    Raises:
+        ConfigError: They contradict each other.
+    """
+    ends = {name: config.ears[name] for name in _END if name in config.ears}
+    return EarsSettings(
+        endpoint=EndpointSettings(**ends),
+        echo=config.audio.get("echo", "webrtc"),
+        noise_suppression=config.ears.get("noise_suppression", True),
+        speculative=config.ears.get("speculative", True),
+        in_step=in_step,
+    )
+
+
+def _check_language(language: str) -> None:
+    """PocketSphinx has one."""
+    if language not in ("en", "auto"):
+        raise ConfigError(
+            f'language = {language!r}: PocketSphinx hears English only; for another language set engine = "whisper" '
+            "and a model without .en"
+        )
+
+
+class _Relay:
+    """Has the ears tell what happens to their recognisers' processes. Threads of the workers."""
+
+    def __init__(self) -> None:
+        self.ears: Ears | None = None
+
+    def worker(self, event: WorkerEvent) -> None:
+        part = "keywords" if event.worker.endswith("keywords") else "transcriber"
+        again = "" if event.final else "; it is started again"
+        match event.kind:
+            case "started":
+                if event.restarts:
+                    self._tell(part, f"{event.worker} is back after {event.after_s:.2f} s")
+            case "died":
+                self._tell(part, f"{event.worker} died ({event.reason}){again}")
+            case "hung":
+                self._tell(part, f"{event.worker} hung ({event.reason}){again}")
+            case "failed":
+                self._tell(part, f"{event.worker} can't be started: {event.reason}{again}")
+
+    def behind(self, seconds: float) -> None:
+        self._tell("keywords", f"{seconds:.1f} s of sound were not searched for key phrases: this machine is too busy")
+
+    def _tell(self, part: str, text: str) -> None:
+        if self.ears is not None:
+            self.ears.trouble(part, text)

@@ -1,0 +1,83 @@
+"""What people say to an agent: the phrases that its ears are built of. Pure functions, any thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from edgeagent.agent import Agent
+from edgeagent.errors import ConfigError
+from edgeagent.resources import models_dir
+
+_COMMANDS: Final = "phrases/house.txt"
+_TALK: Final = "phrases/house_talk.txt"
+
+
+def app_phrases(agent: Agent) -> list[str]:
+    """Everything that an agent and those it hands over to are known to be told, in a settled order, none twice.
+
+    Their own phrases and those of their tools; where there are none at all, the names of the tools. Not cleaned:
+    that is for ``edgeagent.stt.phrases.sentences``.
+    """
+    phrases = list(dict.fromkeys(_phrases(agent, set())))
+    return phrases or [tool.name.replace("_", " ").replace("-", " ") for tool in agent.tools]
+
+
+def name_groups(agent: Agent) -> list[list[str]]:
+    """Names of one kind that take one another's place in the phrases: what a tool with phrases can choose among."""
+    groups = []
+    for tool in agent.tools:
+        for parameter in tool.parameters.get("properties", {}).values() if tool.traits.phrases else ():
+            names = [name for name in parameter.get("enum", ()) if isinstance(name, str)]
+            if len(names) > 1 and names not in groups:
+                groups.append(names)
+    return groups
+
+
+def ears_phrases(agent: Agent) -> list[str]:
+    """What the ears' language model of an agent is built of: its phrases, and for the house robot other talk too.
+
+    A model that has only commands hears a command in everything.
+    """
+    phrases = app_phrases(agent)
+    house = set(house_phrases())
+    return phrases + list(house_talk()) if house.issubset(phrases) else phrases
+
+
+def house_phrases() -> tuple[str, ...]:
+    """Commands and questions for the house robot: draws of the corpus that the nano model learnt from.
+
+    Raises:
+        ConfigError: The file is missing.
+    """
+    return _lines(_COMMANDS)
+
+
+def house_talk() -> tuple[str, ...]:
+    """What holds no command for the house robot, from the same corpus: negations, reports, small talk.
+
+    Raises:
+        ConfigError: The file is missing.
+    """
+    return _lines(_TALK)
+
+
+@lru_cache(maxsize=2)
+def _lines(name: str) -> tuple[str, ...]:
+    path = models_dir() / name
+    try:
+        return tuple(path.read_text(encoding="utf-8").splitlines())
+    except OSError as error:
+        raise ConfigError(f"the house robot's phrases can't be read ({error}): install edgeagent again") from error
+
+
+def _phrases(agent: Agent, seen: set[int]) -> Iterator[str]:
+    if id(agent) in seen:  # a handoff may lead back
+        return
+    seen.add(id(agent))
+    yield from agent.phrases
+    for tool in agent.tools:
+        yield from tool.traits.phrases
+    for other in agent.handoffs:
+        yield from _phrases(other, seen)

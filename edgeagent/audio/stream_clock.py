@@ -1,0 +1,90 @@
+"""When the samples of a stream were played or heard, by the times of its blocks, which jitter. One thread at a time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_JITTER_S: Final = 0.002
+"""Of the times of a block, as a standard deviation, until it is known."""
+_LEAST_JITTER_S: Final = 50e-6
+_JITTER_GAIN: Final = 0.02
+_KNOWN: Final = 10e-6
+"""A skew is used when its standard deviation is less."""
+_SKEW: Final = 100e-6
+"""Of two clocks: quartz is within 100 ppm."""
+_WANDER: Final = 1e-6
+"""Of the skew in a second, with the temperature."""
+_JUMP_S: Final = 0.050
+"""A time that is off by more is a mistake, or the stream has really stopped in between."""
+_JUMPS: Final = 3
+"""So many in a row are none."""
+
+
+class StreamClock:
+    """Positions of a stream by the times of its blocks, which jitter, on a clock that is not the stream's own.
+
+    A Kalman filter of two states, the time of the stream's beginning and the skew of its clock.
+    """
+
+    def __init__(self) -> None:
+        self._at_s: float | None = None
+        self._offset_s = 0.0
+        self._skew = 0.0
+        self._noise = _JITTER_S**2
+        self._p00, self._p01, self._p11 = _JITTER_S**2, 0.0, _SKEW**2
+        self._jumps = 0
+
+    def observe(self, at_s: float, time_s: float) -> float:
+        """The block at a position, in seconds of samples, has that time.
+
+        Returns:
+            By how much the stream has jumped; 0 as a rule.
+        """
+        if self._at_s is None:
+            self._at_s, self._offset_s = at_s, time_s - at_s
+            return 0.0
+        passed = at_s - self._at_s
+        self._at_s = at_s
+        self._offset_s += self._skew * passed
+        self._p00 += passed * (2 * self._p01 + passed * self._p11)
+        self._p01 += passed * self._p11
+        self._p11 += passed * _WANDER**2
+        error = time_s - at_s - self._offset_s
+        if abs(error) > _JUMP_S:
+            self._jumps += 1
+            if self._jumps < _JUMPS:
+                return 0.0
+            self._jumps = 0
+            self._offset_s += error
+            self._p00, self._p01 = self._noise, 0.0
+            return error
+        self._jumps = 0
+        self._noise += _JITTER_GAIN * (max(error**2, _LEAST_JITTER_S**2) - self._noise)
+        total = self._p00 + self._noise
+        gain, skew_gain = self._p00 / total, self._p01 / total
+        self._offset_s += gain * error
+        self._skew += skew_gain * error
+        self._p11 -= skew_gain * self._p01
+        self._p01 -= gain * self._p01
+        self._p00 -= gain * self._p00
+        return 0.0
+
+    @property
+    def skew(self) -> float | None:
+        """How much longer a second of samples takes than a second; None while it is not known."""
+        return self._skew if self._p11 < _KNOWN**2 else None
+
+    def skip(self, seconds: float) -> None:
+        """So much silence stands in the stream now where its times jumped."""
+        if self._at_s is not None:
+            self._at_s += seconds
+            self._offset_s -= seconds
+
+    def time(self, at_s: float) -> float:
+        """The time of a position."""
+        return at_s + self._offset_s + self._skew * (at_s - (self._at_s or 0.0))
+
+    def position(self, time_s: float) -> float:
+        """The position at a time, in seconds of samples."""
+        at_s = self._at_s or 0.0
+        return (time_s - self._offset_s + self._skew * at_s) / (1 + self._skew)

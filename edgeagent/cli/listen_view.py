@@ -1,0 +1,148 @@
+"""How what is heard is shown: as JSON, as lines, or at a terminal with a meter. Runs on the main thread."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Final, Protocol
+
+from edgeagent import events
+from edgeagent.cli import streams
+from edgeagent.cli.streams import toned
+from edgeagent.cli.text import one_line, shortened
+from edgeagent.stt.hearing import Level
+
+_CELLS: Final = 20
+_QUIETEST_DB: Final = -70.0
+_EVERY_S: Final = 0.09
+"""Between two drawings of the meter."""
+_CLEAR: Final = "\r\x1b[2K"
+_NOT_UNDERSTOOD: Final = "(not understood)"
+
+
+class View(Protocol):
+    """What shows it."""
+
+    def show(self, event: events.VoiceEvent) -> None: ...
+    def level(self, level: Level) -> None: ...
+    def close(self) -> None: ...
+
+
+class JsonView:
+    """Every event as a line."""
+
+    def show(self, event: events.VoiceEvent) -> None:
+        streams.answer(events.to_json(event))
+
+    def level(self, level: Level) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class LinesView:
+    """What is certain, a line each, for a pipe or a file."""
+
+    def __init__(self, *, verbose: bool) -> None:
+        self._verbose = verbose
+
+    def show(self, event: events.VoiceEvent) -> None:
+        match event:
+            case events.Transcript():
+                told = f"  [{event.latency_s:.2f} s, {event.engine}]" if self._verbose else ""
+                streams.answer(f"{_words(event)}{told}")
+            case events.Keyword(confirmed=bool()):
+                streams.answer(_key_phrase(event))
+            case events.Device(name=name):
+                streams.warn(name)
+
+    def level(self, level: Level) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class MeterView:
+    """A terminal: what is certain scrolls up, and the last line has the level and what is understood so far."""
+
+    def __init__(self) -> None:
+        self._colour = streams.coloured(sys.stdout)
+        self._utf8 = streams.is_utf8(sys.stdout)
+        self._partial = ""
+        self._level: Level | None = None
+        self._drawn_s = 0.0
+
+    def show(self, event: events.VoiceEvent) -> None:
+        match event:
+            case events.Partial(text=text):
+                self._partial = text
+                self._draw()
+            case events.SpeechStart():
+                self._partial = ""
+            case events.Transcript():
+                self._partial = ""
+                tone: streams.Tone = "bold" if event.understood else "dim"
+                tail = toned(f"  {event.latency_s:.2f} s, {event.engine}", "dim", colour=self._colour)
+                self._print(toned(_words(event), tone, colour=self._colour) + tail)
+            case events.Keyword(confirmed=bool()):
+                self._print(toned(_key_phrase(event), "name", colour=self._colour))
+            case events.Keyword(phrase=phrase):
+                self._print(toned(f"key phrase? {phrase}", "dim", colour=self._colour))
+            case events.Device(name=name):
+                self._print(toned(one_line(name), "warning", colour=self._colour))
+
+    def level(self, level: Level) -> None:
+        self._level = level
+        if time.monotonic() - self._drawn_s >= _EVERY_S:
+            self._draw()
+
+    def close(self) -> None:
+        self._write(_CLEAR)
+
+    def _print(self, line: str) -> None:
+        """A line above the meter."""
+        self._write(f"{_CLEAR}{line}\n")
+        self._draw()
+
+    def _draw(self) -> None:
+        level = self._level
+        if level is None:
+            return
+        self._drawn_s = time.monotonic()
+        shown = meter(level, utf8=self._utf8)
+        room = max(streams.width(sys.stdout) - len(shown) - 2, 1)
+        self._write(f"{_CLEAR}{shown} " + toned(shortened(self._partial, room), "dim", colour=self._colour))
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise streams.OutputError(f"the terminal is gone: {error.strerror}") from error
+
+
+def meter(level: Level, *, utf8: bool) -> str:
+    """The level as a bar with a mark at the noise floor, and a star while there is a voice."""
+    full, empty, mark = ("█", "·", "│") if utf8 else ("#", ".", "|")
+    at, floor = (_cell(db) for db in (level.level_db, level.floor_db))
+    cells = [full if cell < at else empty for cell in range(_CELLS)]
+    cells[min(floor, _CELLS - 1)] = mark
+    return f"{''.join(cells)} {level.level_db:4.0f} dB {'*' if level.voiced else ' '}"
+
+
+def _cell(level_db: float) -> int:
+    share = (level_db - _QUIETEST_DB) / -_QUIETEST_DB
+    return round(min(max(share, 0.0), 1.0) * _CELLS)
+
+
+def _words(event: events.Transcript) -> str:
+    text = one_line(event.text)
+    return text if event.understood else f"{text} {_NOT_UNDERSTOOD}".strip()
+
+
+def _key_phrase(event: events.Keyword) -> str:
+    return f"key phrase: {event.phrase}" if event.confirmed else f"key phrase: {event.phrase} (not meant)"

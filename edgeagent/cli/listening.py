@@ -1,0 +1,99 @@
+"""Shows what the ears hear, until the file ends or somebody presses Ctrl-C.
+
+The ears' threads only put what they tell into a queue; the main thread takes it out, decides what is certain, shows it
+and keeps it.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Final
+
+from edgeagent import events
+from edgeagent.app import ears as parts
+from edgeagent.audio.files import FileDevice
+from edgeagent.audio.types import Samples
+from edgeagent.cli import streams
+from edgeagent.cli.listen_view import JsonView, LinesView, MeterView, View
+from edgeagent.cli.recordings import Recordings
+from edgeagent.cli.utterances import Utterances
+from edgeagent.config import Config
+from edgeagent.stt.ears import Ears
+from edgeagent.stt.hearing import HearingEvent, Level
+
+_SETTLE_S: Final = 10.0
+
+Item = tuple[float, HearingEvent | events.Device | tuple[int, Samples]]
+
+
+def listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -> None:
+    """Listens to a microphone until Ctrl-C, to a file until it ends.
+
+    Raises:
+        AudioError: The microphone or a recogniser can't be used.
+        ConfigError: A setting is wrong, or nothing can be kept in ``record``.
+    """
+    for name in ("edgeagent.stt", "edgeagent.audio"):  # what they warn of is told by the ears
+        logging.getLogger(name).setLevel(logging.ERROR)
+    queue: SimpleQueue[Item | None] = SimpleQueue()
+
+    def put(item: HearingEvent | events.Device | tuple[int, Samples]) -> None:
+        queue.put((time.monotonic(), item))
+
+    recordings = None if record is None else Recordings(record)
+    device = parts.open_device(
+        config,
+        ends=("input",),
+        paced=False,
+        on_state=lambda state, told: put(events.Device(t=time.monotonic(), state=state, name=told)),
+    )
+    view = _view(json, verbose)
+    with streams.patience("getting the ears ready; the first time, their language model is built …"):
+        vocabulary = parts.vocabulary(config)
+        ears = parts.build_ears(config, device, vocabulary, put, in_step=isinstance(device, FileDevice))
+    try:
+        if recordings is not None:
+            ears.keep_sound(lambda number, samples: put((number, samples)))
+        utterances = Utterances(view, parts.stop_words(config), recordings)
+        if isinstance(device, FileDevice):
+            _end_with(device, ears, queue)
+        elif sys.stderr.isatty():
+            streams.tell(f"listening to {device.name}; Ctrl-C ends", "dim")
+        ears.start()
+        while (item := queue.get()) is not None:
+            told_s, event = item
+            if isinstance(event, Level):
+                view.level(event)
+            else:
+                utterances.take(told_s, event)
+    finally:
+        try:
+            view.close()
+        finally:
+            ears.close()
+
+
+def _view(json: bool, verbose: bool) -> View:
+    if json:
+        return JsonView()
+    if streams.animated(sys.stdout):
+        return MeterView()
+    return LinesView(verbose=verbose)
+
+
+def _end_with(device: FileDevice, ears: Ears, queue: SimpleQueue[Item | None]) -> None:
+    """Has the queue end when the file has ended, and everything of it was told."""
+
+    def wait() -> None:
+        device.ended.wait()
+        ears.end_now()
+        while not ears.settle(_SETTLE_S):
+            pass
+        queue.put(None)
+
+    threading.Thread(target=wait, name="listen-end", daemon=True).start()

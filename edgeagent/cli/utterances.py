@@ -1,0 +1,104 @@
+"""From what the ears tell to what is certain of each utterance, as events of the voice. Runs on one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from edgeagent import events
+from edgeagent.audio.types import Samples
+from edgeagent.cli.listen_view import View
+from edgeagent.cli.recordings import Recordings
+from edgeagent.stt import hearing
+from edgeagent.stt.hearing import HearingEvent
+from edgeagent.stt.keywords import Keyword, confirm, missed
+
+
+@dataclass(slots=True, eq=False)
+class _Utterance:
+    """What is known of one."""
+
+    at_s: float
+    ended: bool = False
+    result: hearing.Transcribed | None = None
+    sound: Samples | None = None
+    spotted: list[Keyword] = field(default_factory=list)
+
+
+class Utterances:
+    """Tells a transcript when its utterance has ended, and key phrases when they are heard and when they are certain.
+
+    Args:
+        view: Shows it.
+        stop_words: Caught in a transcript as well, where the spotter missed them.
+        recordings: Keeps what was said; None: nothing.
+    """
+
+    def __init__(self, view: View, stop_words: Collection[str], recordings: Recordings | None) -> None:
+        self._view, self._stop_words, self._recordings = view, stop_words, recordings
+        self._open: dict[int, _Utterance] = {}
+        self._spotted: list[Keyword] = []
+        self._partial = ""
+
+    def take(self, t: float, event: HearingEvent | events.Device | tuple[int, Samples]) -> None:
+        """The next thing that was told, at a time of the monotonic clock."""
+        match event:
+            case hearing.Started(utterance=number, at_s=at_s):
+                self._open[number] = _Utterance(at_s)
+                self._partial = ""
+                self._view.show(events.SpeechStart(t=t))
+            case hearing.SoftEnded():
+                self._view.show(events.SpeechEnd(t=t, soft=True))
+            case hearing.Resumed(utterance=number):
+                self._open[number].result = None
+            case hearing.Partial(transcript=transcript):
+                if transcript.text != self._partial:
+                    self._partial = transcript.text
+                    self._view.show(events.Partial(t=t, text=transcript.text))
+            case hearing.Transcribed(utterance=number):
+                self._open[number].result = event
+                self._settle(t, number)
+            case hearing.Ended(utterance=number):
+                self._open[number].ended = True
+                self._view.show(events.SpeechEnd(t=t, soft=False))
+                self._settle(t, number)
+            case hearing.Spotted(keyword=keyword):
+                self._spotted.append(keyword)
+                self._view.show(events.Keyword(t=t, phrase=keyword.phrase, confirmed=None))
+            case hearing.Trouble(part=part, text=text):
+                self._view.show(events.Device(t=t, state="trouble", name=f"{part}: {text}"))
+            case events.Device():
+                self._view.show(event)
+            case (int(number), samples):
+                if number in self._open:
+                    self._open[number].sound = samples
+
+    def _settle(self, t: float, number: int) -> None:
+        """An utterance that has ended, and whose words are known."""
+        utterance = self._open[number]
+        if not utterance.ended or utterance.result is None:
+            return
+        del self._open[number]
+        transcript = utterance.result.transcript
+        self._view.show(
+            events.Transcript(
+                t=t,
+                text=transcript.text,
+                words=transcript.words,
+                confidence=transcript.confidence,
+                latency_s=utterance.result.latency_s,
+                engine=transcript.engine,
+                understood=transcript.understood,
+            )
+        )
+        spotted = {word.phrase for word in self._spotted if word.end_s >= utterance.at_s}
+        self._spotted.clear()
+        for phrase in sorted(spotted):
+            verdict = confirm(transcript, phrase)
+            if verdict != "unclear":
+                self._view.show(events.Keyword(t=t, phrase=phrase, confirmed=verdict == "confirmed"))
+        caught = missed(transcript, [phrase for phrase in self._stop_words if phrase not in spotted])
+        if caught is not None:
+            self._view.show(events.Keyword(t=t, phrase=caught, confirmed=True))
+        if self._recordings is not None and utterance.sound is not None:
+            self._recordings.keep(utterance.sound, transcript)

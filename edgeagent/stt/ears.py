@@ -1,0 +1,422 @@
+"""The ears: from a device's microphone to what people say, over the robot's own voice.
+
+The device's thread only puts blocks into a queue. The thread "ears" takes them out: echo canceller, endpointer, key
+phrases. The thread "transcriber" decodes; it begins when speech has probably ended, and again if speech goes on. Time
+is the device's, so that the same code runs over a sound card, a file and a simulated room. Knows nothing of what is
+done with what was heard.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Final
+
+import numpy as np
+
+from edgeagent.audio.echo import EchoCanceller, Mode
+from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
+from edgeagent.audio.stream_clock import StreamClock
+from edgeagent.audio.types import Device, Fill, Samples
+from edgeagent.audio.vad import VoiceActivity, VoiceSettings
+from edgeagent.errors import AudioError, RecognitionError
+from edgeagent.stt.hearing import LEVEL_S, HearingEvent, Level, Spotted, Trouble
+from edgeagent.stt.keywords import Keyword, KeywordSpotter
+from edgeagent.stt.lateness import Lateness
+from edgeagent.stt.open_utterance import OpenUtterance
+from edgeagent.stt.transcription import Transcription
+from edgeagent.stt.types import RATE_HZ, Transcriber
+
+log: Final = logging.getLogger("edgeagent.stt")
+
+STALL_S: Final = 1.0
+"""A microphone whose clock goes on for so long without sound has stalled."""
+START_S: Final = 4.0
+"""The same for its first sound: a sound server may take three seconds."""
+LIMIT_S: Final = 30.0
+"""A decode that takes longer is given up."""
+
+_LEVEL: Final = round(LEVEL_S * RATE_HZ)
+_QUIETEST_DB: Final = -90.0
+_POLL_S: Final = 0.05
+"""Between two looks at a device that delivers nothing."""
+_STEP_S: Final = 0.05
+"""Of a device that waits."""
+_JOIN_S: Final = 5.0
+_IN_STEP_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarsSettings:
+    """How the ears hear."""
+
+    endpoint: EndpointSettings = field(default_factory=EndpointSettings)
+    """Where an utterance begins and ends."""
+    voice: VoiceSettings = field(default_factory=VoiceSettings)
+    echo: Mode = "webrtc"
+    noise_suppression: bool = True
+    speculative: bool = True
+    """Decode at the soft end, before it is certain that nothing more comes."""
+    speculate_under_s: float = 1.0
+    """Not where a decode is known to cost more: that many pauses in a sentence would cost the machine more than they
+    win. Only engines that measure their cost are judged by it; PocketSphinx takes a tenth of that."""
+    in_step: bool = False
+    """The device waits every 50 ms until what it delivered was heard, transcribed and spotted: for a file that is read
+    as fast as possible, and for a room's clock. Never for a sound card."""
+
+
+class Ears:
+    """Hears what people say.
+
+    Args:
+        device: With a microphone.
+        transcriber: Closed with the ears, as the spotter is.
+        on_event: Told of everything, on the threads of the ears, the transcriber and the spotter; must not block, and
+            calls may overlap. What it raises is logged.
+        spotter: Listens for key phrases; its ``on_keyword`` becomes the ears'.
+
+    Attributes:
+        echo: Takes the robot's own voice out.
+
+    Raises:
+        AudioError: The device has no microphone, or voice activity can't be had.
+        ConfigError: A setting is wrong.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        transcriber: Transcriber,
+        on_event: Callable[[HearingEvent], None],
+        *,
+        spotter: KeywordSpotter | None = None,
+        settings: EarsSettings | None = None,
+    ) -> None:
+        self.settings = settings = settings or EarsSettings()
+        if device.input_rate_hz is None:
+            raise AudioError(f"{device.name} has no microphone")
+        self._device, self._spotter, self._on_event = device, spotter, on_event
+        self._in_hz = device.input_rate_hz
+        self.echo = self._canceller()
+        self._endpointer = Endpointer(settings.endpoint, activity=VoiceActivity(settings.voice))
+        self._transcription = Transcription(transcriber, self._tell, device.now, limit_s=LIMIT_S)
+        self._open = OpenUtterance(
+            self._endpointer,
+            self._transcription,
+            self._tell,
+            speculate_under_s=settings.speculate_under_s if settings.speculative else 0.0,
+        )
+        if spotter is not None:
+            spotter.on_keyword = self._spotted
+        self._queue: SimpleQueue[tuple[Samples, float, float] | Callable[[], object] | None] = SimpleQueue()
+        self._clock = StreamClock()
+        self._in_count = self._count = self._base = 0
+        """Samples: of the device; after the canceller; the same when the endpointer's stream began."""
+        self._on = True
+        self._sound: list[Samples] = []
+        self._sound_count = 0
+        self._microphone_db: float | None = None
+        """Of the last block, before the canceller: how much of it is left tells a person from the own voice."""
+        self._level_s = 0.0
+        self._lateness = Lateness()
+        self._stalled = self._fresh = self._failing = self._spotter_lost = False
+        self._waking = threading.Event()
+        self._file_ended = False
+        self._closed = False
+        self._began_s = self._taken_s = 0.0
+        self._thread = threading.Thread(target=self._work, name="ears", daemon=True)
+
+    # --- any thread -------------------------------------------------------------------------------------------------
+
+    def start(self, fill: Fill | None = None) -> None:
+        """Opens the device.
+
+        Args:
+            fill: Writes the loudspeaker's samples. They go to the echo canceller as they go out.
+
+        Raises:
+            AudioError: The device can't be opened.
+        """
+        self._began_s = self._device.now()
+        self._thread.start()
+        self._device.start(fill=None if fill is None else self._filling(fill), take=self._take)
+
+    def listen(self, on: bool) -> None:
+        """Opens or closes the ears; while they are closed all sound is dropped. An open utterance ends."""
+        self._queue.put(lambda: self._listen(on))
+
+    def end_now(self) -> None:
+        """Ends the open utterance, softly and hard at once."""
+        self._queue.put(self._finish)
+
+    def trouble(self, part: str, text: str) -> None:
+        """Tells of something that whoever built the recognisers was told."""
+        self._tell(Trouble(part, text))
+
+    @property
+    def utterance(self) -> int:
+        """Number of the open utterance or, if none is, of the last one; 0 before the first."""
+        return self._open.number
+
+    def keep_sound(self, on_sound: Callable[[int, Samples], object]) -> None:
+        """Has it given the number of each utterance and its sound, at 16 kHz, before ``Ended``; on the ears' thread."""
+        self._open.on_sound = on_sound
+
+    @property
+    def now_s(self) -> float:
+        """Until when the microphone has been heard, by the device's clock."""
+        return self._clock.time(self._count / RATE_HZ) if self._count else self._device.now()
+
+    @property
+    def hard_end_ms(self) -> float:
+        """Silence until the hard end, in milliseconds; counts at once, and for the open utterance only."""
+        return self._endpointer.hard_end_ms
+
+    @hard_end_ms.setter
+    def hard_end_ms(self, milliseconds: float) -> None:
+        self._endpointer.hard_end_ms = milliseconds
+
+    @property
+    def soft_end_ms(self) -> float:
+        """Silence until the soft end, in milliseconds; counts at once, and stays."""
+        return self._endpointer.soft_end_ms
+
+    @soft_end_ms.setter
+    def soft_end_ms(self, milliseconds: float) -> None:
+        self._endpointer.soft_end_ms = milliseconds
+
+    def settle(self, timeout_s: float = 10.0) -> bool:
+        """Waits until all that the device has delivered was heard, transcribed, spotted, and told.
+
+        Not on a thread on which ``on_event`` is called.
+
+        Returns:
+            False if it was not within that time, by the wall's clock.
+        """
+        end_s = time.monotonic() + timeout_s
+        done = threading.Event()
+        self._queue.put(lambda: self._transcription.call(done.set))
+        while not done.wait(min(max(end_s - time.monotonic(), 0.0), _POLL_S)):
+            if self._closed or time.monotonic() > end_s:
+                return self._closed
+        return self._spotter is None or self._spotter_idle(self._spotter, end_s)
+
+    def close(self) -> None:
+        """Ends everything: the device, the threads, the recognisers. Safe to call again.
+
+        Raises:
+            AudioError: The device has failed meanwhile; everything else is closed nevertheless.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        self._waking.set()
+        try:
+            self._device.stop()
+        finally:
+            self._queue.put(None)
+            if self._thread.is_alive() and self._thread is not threading.current_thread():
+                self._thread.join(_JOIN_S)
+            self._transcription.close()
+            if self._spotter is not None:
+                self._spotter.close()
+
+    def _tell(self, event: HearingEvent) -> None:
+        if self._closed:
+            return
+        try:
+            self._on_event(event)
+        except Exception:  # the builder's code
+            log.exception("what listens to the ears raised")
+
+    def _spotted(self, keyword: Keyword) -> None:
+        if self._on:
+            self._tell(Spotted(keyword))
+
+    def _spotter_idle(self, spotter: KeywordSpotter, end_s: float) -> bool:
+        """Waits for it; where its process was lost, for the next one, but not for one that never comes."""
+        while not self._closed:
+            try:
+                idle = spotter.wait_idle(max(end_s - time.monotonic(), _POLL_S))
+            except RecognitionError:
+                if self._spotter_lost:
+                    return True
+                self._spotter_lost = time.monotonic() > end_s
+                if self._spotter_lost:
+                    return False
+                self._waking.wait(_POLL_S)
+            else:
+                self._spotter_lost = False
+                return idle
+        return True
+
+    # --- the device's threads ---------------------------------------------------------------------------------------
+
+    def _filling(self, fill: Fill) -> Fill:
+        def filling(block: Samples, dac_s: float) -> None:
+            fill(block, dac_s)
+            self.echo.far(block, dac_s)
+
+        return filling
+
+    def _take(self, block: Samples, adc_s: float) -> None:
+        self._queue.put((block, adc_s, time.monotonic()))
+        ended = getattr(self._device, "ended", None)  # a file tells
+        if ended is not None and ended.is_set() and not self._file_ended:
+            self._file_ended = True
+            self._queue.put(self._finish)
+        self._taken_s += len(block) / self._in_hz
+        if self.settings.in_step and self._taken_s >= _STEP_S:
+            self._taken_s = 0.0
+            self.settle(_IN_STEP_S)
+
+    # --- the ears' thread -------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while True:
+            try:
+                item = self._queue.get(timeout=_POLL_S)
+            except Empty:
+                item = self._look_for_stall
+            if item is None or self._closed:
+                return
+            try:
+                if isinstance(item, tuple):
+                    self._hear(*item)
+                    self._failing = False
+                else:
+                    item()
+            except Exception as error:  # one bad block must not leave a robot deaf
+                log.exception("the ears failed")
+                if not self._failing:
+                    self._failing = True
+                    self._tell(Trouble("ears", f"they failed, and go on: {error}"))
+
+    def _hear(self, block: Samples, adc_s: float, taken_s: float) -> None:
+        """A block of the device's."""
+        late = self._lateness.of(time.monotonic() - taken_s, len(block) / self._in_hz)
+        if late.begins:
+            self._finish()
+        if late.said:
+            self._tell(Trouble("ears", late.said))
+        if late.drop:
+            self._fresh = True
+            return
+        if self._stalled:
+            self._stalled = False
+            self._tell(Trouble("device", f"{self._device.name} delivers sound again", over=True))
+        if self._fresh:
+            self._begin_again()
+        self._clock.observe(self._in_count / self._in_hz, adc_s)
+        self._in_count += len(block)
+        if not np.isfinite(block).all():  # one such sample would stay in the canceller's filters for ever
+            block = np.nan_to_num(block, nan=0.0, posinf=1.0, neginf=-1.0)
+        self._microphone_db = _level_db(block) if self.echo.mode == "webrtc" else None
+        clean = self.echo.near(block, adc_s)
+        at = 0
+        while at < len(clean):
+            piece = clean[at : at + _LEVEL - self._sound_count]
+            at += len(piece)
+            self._hear_clean(piece)
+
+    def _hear_clean(self, piece: Samples) -> None:
+        """Sound without the robot's own voice, at 16 kHz, not beyond the next ``Level``."""
+        at_s = self._time(self._count)
+        self._count += len(piece)
+        if self._on:
+            active = self.echo.far_active
+            self._take_events(self._endpointer.feed(piece, far_active=active, microphone_db=self._microphone_db))
+        self._sound.append(piece)
+        self._sound_count += len(piece)
+        if self._sound_count >= _LEVEL:
+            self._tell_level()
+        if self._on:
+            self._open.pass_on()
+            if self._spotter is not None:
+                self._spotter.feed(piece, at_s)
+
+    def _tell_level(self) -> None:
+        sound = np.concatenate(self._sound)
+        self._sound, self._sound_count = [], 0
+        self._level_s = self._time(self._count)
+        level_db = _level_db(sound) if self._on else _QUIETEST_DB
+        floor_db = self._endpointer.activity.floor_db
+        self._tell(Level(self._level_s, level_db, floor_db, self._open.voiced, self.echo.far_active))
+        self._transcription.look()
+
+    def _time(self, count: int) -> float:
+        """When a sample entered the microphone, by the device's clock."""
+        return self._clock.time(count / RATE_HZ)
+
+    # --- utterances -------------------------------------------------------------------------------------------------
+
+    def _take_events(self, found: list[VoiceEvent]) -> None:
+        for event in found:
+            self._open.take(event, self._time(self._base + round(event.at_s * RATE_HZ)))
+
+    def _finish(self) -> None:
+        """The open utterance ends here."""
+        self._take_events(self._endpointer.finish())
+        self._open.pass_on()
+
+    def _listen(self, on: bool) -> None:
+        if on is self._on:
+            return
+        self._finish()
+        self._on = on
+        if on:
+            self._forget()
+
+    def _forget(self) -> None:
+        """What was heard before has nothing to do with what follows."""
+        self._endpointer.reset()
+        self._base = self._count
+        if self._spotter is not None:
+            self._spotter.flush()
+
+    # --- a device that is late, or lost -----------------------------------------------------------------------------
+
+    def _look_for_stall(self) -> None:
+        """No block for a while: by the device's own clock, since one that stands still delivers none."""
+        self._transcription.look()
+        now_s = self._device.now()
+        silent_s = now_s - (self.now_s if self._in_count else self._began_s)
+        if silent_s <= (STALL_S if self._in_count else START_S):
+            return
+        if not self._stalled:
+            self._stalled = self._fresh = True
+            self._finish()
+            self._tell(Trouble("device", f"{self._device.name} has delivered no sound for {silent_s:.1f} s"))
+        if now_s - self._level_s >= LEVEL_S:
+            self._level_s = now_s
+            self._tell(Level(now_s, _QUIETEST_DB, self._endpointer.activity.floor_db, False, False))
+
+    def _begin_again(self) -> None:
+        """The first block after some that are missing; the device may have come back with another rate."""
+        self._fresh = False
+        if self._device.input_rate_hz not in (None, self._in_hz):
+            self._in_hz = self._device.input_rate_hz or self._in_hz
+            self.echo = self._canceller()
+        self._clock, self._in_count, self._count = StreamClock(), 0, 0
+        self._sound, self._sound_count = [], 0
+        self._forget()
+
+    def _canceller(self) -> EchoCanceller:
+        return EchoCanceller(
+            self._in_hz,
+            self._device.output_rate_hz,
+            mode=self.settings.echo,
+            noise_suppression=self.settings.noise_suppression,
+            rate_hz=RATE_HZ,
+            xruns=self._device.xruns,
+        )
+
+
+def _level_db(sound: Samples) -> float:
+    """In dB of full scale, without an offset."""
+    power = float(np.nan_to_num(sound).var())
+    return max(10 * float(np.log10(power)), _QUIETEST_DB) if power > 0 else _QUIETEST_DB

@@ -1,0 +1,115 @@
+"""What the ears tell whoever listens to them. Values only.
+
+Times are seconds of the device's clock, unless they say otherwise. Utterances are numbered from 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from edgeagent.stt.keywords import Keyword
+from edgeagent.stt.types import Transcript
+
+LEVEL_S: Final = 0.02
+"""Between two ``Level``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Somebody has begun to speak: an utterance is open. ``at_s`` is its onset, which lies in the past."""
+
+    utterance: int
+    at_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SoftEnded:
+    """Speech has probably ended, at ``at_s``; ``Resumed`` or ``Ended`` follows."""
+
+    utterance: int
+    at_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """It had not: what was transcribed meanwhile is void."""
+
+    utterance: int
+    at_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The utterance is over; speech ended at ``at_s``. ``cut``: it was too long, and speech goes on in the next one."""
+
+    utterance: int
+    at_s: float
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """What is known of an utterance that goes on; anything about it may change."""
+
+    utterance: int
+    transcript: Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Transcribed:
+    """What was said in all of the utterance until the soft end at ``at_s``.
+
+    Comes before or after ``Ended``, and is void if ``Resumed`` follows. Exactly one is left for every utterance that
+    ended, unless the ears were closed: where the recogniser failed its text is empty, and not understood.
+    """
+
+    utterance: int
+    transcript: Transcript
+    at_s: float
+    latency_s: float
+    """From the end of speech, ``at_s``, until this was known, on the device's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spotted:
+    """A key phrase was heard, at any time, also over the robot's own voice. What was meant is the transcript's to say.
+
+    Its times are the device's.
+    """
+
+    keyword: Keyword
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Sound, every ``LEVEL_S``, whether anybody listens or not: a clock as well.
+
+    Attributes:
+        now_s: Until when the microphone has been heard.
+        level_db: Of the last ``LEVEL_S``, in dB of full scale, without the robot's own voice.
+        floor_db: Of the room, in dB of full scale.
+        voiced: Somebody speaks: an utterance is open, and has not ended softly.
+        far_active: The robot's own voice may be in the sound.
+    """
+
+    now_s: float
+    level_db: float
+    floor_db: float
+    voiced: bool
+    far_active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something does not work as it should, or does again: a recogniser died, hangs, is back, is behind; the microphone
+    stalls. ``part`` is ``device``, ``ears``, ``transcriber`` or ``keywords``, ``text`` a sentence for a person; ``over``:
+    it works again.
+    """
+
+    part: str
+    text: str
+    over: bool = False
+
+
+HearingEvent = Started | SoftEnded | Resumed | Ended | Partial | Transcribed | Spotted | Level | Trouble

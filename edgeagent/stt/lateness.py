@@ -1,0 +1,46 @@
+"""Whether the ears keep up with their device, and what is dropped when they don't. One thread, the ears'."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+BEHIND_S: Final = 2.0
+"""So late, by the wall's clock, the ears are behind,"""
+LOST_S: Final = 10.0
+"""and so late they drop sound until they are not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """What to do with a block."""
+
+    drop: bool
+    begins: bool = False
+    """It is the first one that is dropped."""
+    said: str = ""
+    """For a person, if there is news."""
+
+
+class Lateness:
+    """Of block after block."""
+
+    def __init__(self) -> None:
+        self._behind = False
+        self._dropped_s = 0.0
+
+    def of(self, late_s: float, length_s: float) -> Late:
+        """A block of that length, which was delivered so long ago."""
+        if late_s <= BEHIND_S:
+            if not self._behind:
+                return Late(drop=False)
+            lost = f"; {self._dropped_s:.1f} s of sound were dropped" if self._dropped_s else ""
+            self._behind, self._dropped_s = False, 0.0
+            return Late(drop=False, said=f"they keep up again{lost}")
+        said = "" if self._behind else f"they are {late_s:.1f} s behind: this machine is too busy"
+        self._behind = True
+        if late_s <= LOST_S and not self._dropped_s:
+            return Late(drop=False, said=said)
+        begins = not self._dropped_s
+        self._dropped_s += length_s
+        return Late(drop=True, begins=begins, said=said)

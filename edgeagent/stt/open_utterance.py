@@ -1,0 +1,127 @@
+"""The utterance that is open: what the endpointer says of it becomes events, and work for the transcriber.
+
+The events are told at once, and the work is handed over after them, so that no result comes before what it is a result
+of. The ears' thread. Knows no device and no clock: it is told the times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from edgeagent.audio import endpoint
+from edgeagent.audio.endpoint import Endpointer
+from edgeagent.audio.types import Samples
+from edgeagent.stt.hearing import Ended, HearingEvent, Resumed, SoftEnded, Started, Trouble
+from edgeagent.stt.transcription import PART, Transcription
+
+
+class OpenUtterance:
+    """The open utterance, or the last one.
+
+    Args:
+        endpointer: Has its sound.
+        transcription: Hears it.
+        tell: Told of ``Started``, ``SoftEnded``, ``Resumed``, ``Ended``, and ``Trouble``.
+        speculate_under_s: Decode at the soft end if that costs less; 0: never.
+
+    Attributes:
+        number: From 1; 0 before the first.
+        on_sound: Given the number and the sound of each one, before its ``Ended``.
+    """
+
+    def __init__(
+        self,
+        endpointer: Endpointer,
+        transcription: Transcription,
+        tell: Callable[[HearingEvent], None],
+        *,
+        speculate_under_s: float,
+    ) -> None:
+        self._endpointer, self._transcription, self._tell = endpointer, transcription, tell
+        self._speculate_under_s = speculate_under_s
+        self.number = 0
+        self.on_sound: Callable[[int, Samples], object] | None = None
+        self._fed = 0
+        """Samples that the transcriber has heard of it."""
+        self._soft = False
+        self._waits = False
+        """It has ended softly, but the transcriber has not been told: the end is not certain."""
+        self._slow = False
+        self._work: list[Callable[[], object]] = []
+
+    @property
+    def voiced(self) -> bool:
+        """Somebody speaks: it is open, and has not ended softly."""
+        return self._endpointer.speaking and not self._soft
+
+    def take(self, event: endpoint.VoiceEvent, at_s: float) -> None:
+        """What the endpointer has found, at that time of the device's clock."""
+        match event:
+            case endpoint.SpeechStart(pre_roll=pre_roll):
+                self.number += 1
+                self._soft = self._waits = False
+                self._hear_from_start(pre_roll)
+                self._tell(Started(self.number, at_s))
+            case endpoint.SoftEnd():
+                self._hear_on()
+                self._soft, self._waits = True, not self._speculates()
+                if not self._waits:
+                    self._decode(at_s)
+                self._tell(SoftEnded(self.number, at_s))
+            case endpoint.Resumed():
+                if not self._waits:  # what was decoded is void
+                    self._hand_over()
+                    self._transcription.void()
+                    self._hear_from_start(self._endpointer.utterance())
+                self._soft = self._waits = False
+                self._tell(Resumed(self.number, at_s))
+            case endpoint.HardEnd(samples=samples, cut=cut):
+                self._end(samples, at_s)
+                if self.on_sound is not None:
+                    self.on_sound(self.number, samples)
+                self._tell(Ended(self.number, at_s, cut))
+
+    def pass_on(self) -> None:
+        """Hands over what there is to do for the transcriber, and what it has not heard yet."""
+        self._hear_on()
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        work, self._work = self._work, []
+        for each in work:
+            each()
+
+    def _hear_from_start(self, samples: Samples) -> None:
+        self._fed = len(samples)
+        self._work.append(partial(self._transcription.begin, self.number, samples))
+
+    def _hear_on(self) -> None:
+        if self._endpointer.speaking and (self._waits or not self._soft):
+            samples = self._endpointer.utterance(self._fed)
+            self._fed += len(samples)
+            self._work.append(partial(self._transcription.feed, samples))
+
+    def _decode(self, at_s: float) -> None:
+        self._work.append(partial(self._transcription.finish, self.number, at_s))
+
+    def _end(self, samples: Samples, at_s: float) -> None:
+        if self._waits:
+            self._work.append(partial(self._transcription.feed, samples[self._fed :]))
+        elif not self._soft:  # it was cut: more was passed on than belongs to it
+            self._hear_from_start(samples)
+        if self._waits or not self._soft:
+            self._decode(at_s)
+        self._soft = self._waits = False
+
+    def _speculates(self) -> bool:
+        """Whether to decode before the end is certain; where that changes it is said."""
+        if not self._speculate_under_s:
+            return False
+        cost_s = self._transcription.cost_s
+        slow = cost_s is not None and cost_s > self._speculate_under_s
+        if slow is not self._slow:
+            self._slow = slow
+            when = "when it is certain that an utterance has ended" if slow else "at the first pause again"
+            self._tell(Trouble(PART, f"a decode takes {cost_s:.1f} s here: it begins {when}"))
+        return not slow

@@ -1,0 +1,87 @@
+"""The ways a key phrase is listened for: in the midst of talk, by itself between two pauses, after "please".
+
+PocketSphinx's keyword search weighs a phrase against any sounds at all. A short phrase is found in all kinds of talk
+("top", "shop", "it's not"), so it has to be very sure of itself there; said between pauses, or with a word that goes
+with a command, much less will do. Pure functions, on any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Final
+
+SHORT: Final = 5
+"""A phrase of at most so many phones is listened for in several ways; a longer one is rare enough in talk."""
+
+_PAUSE: Final = "SIL"  # at least 30 ms
+_BEFORE: Final = f"{_PAUSE} {_PAUSE} {_PAUSE}"
+_AMID: Final = 30
+"""Powers of ten between a short phrase by itself and the same one in the midst of talk. All such figures were set on
+flite's kal and seven voices of espeak-ng, those of words beside it made stricter after false alarms of others."""
+_AT_END: Final = 24
+_LONG_AFTER: Final = -6
+"""A longer pause after it: a little looser, a little later."""
+_LED: Final = {"robot": ("R OW B AA T", 10), "please": ("P L IY Z", 14), "wait": ("W EY T", 12), "no": ("N OW", 14),
+               "now": ("N AW", 14), "okay": ("K EY", 16)}  # fmt: skip
+"""Words that lead to a command, their phones, and by how many powers of ten they are stricter. Stricter than their own
+false alarms ask for: the breath after a "please" at the end of a sentence is like "stop" in a whisper."""
+_FOLLOWED: Final = {"now": ("N AW", -4), "it": ("IH T", 4), "please": ("P L IY Z", -8), "there": ("DH EH R", 0),
+                    "right": ("R AY T", -8), "moving": ("M UW V IH NG", -8), "the": ("DH AH", 12)}  # fmt: skip
+_VOWELS: Final = {"AA": "AO", "AO": "AA"}
+"""Which of the two is said depends on where a person is from: stop in London, halt in California."""
+_MOST_WAYS: Final = 8
+_LOOSEST, _STRICTEST = 50, 0
+"""Thresholds as powers of a tenth: 1e-50 and 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One way to listen for a phrase."""
+
+    phones: str
+    stricter: int = 0
+    """Than the phrase's own threshold, in powers of ten."""
+
+    def threshold(self, of_phrase: float) -> float:
+        """PocketSphinx's threshold, from 1e-50 (hears it everywhere) to 1."""
+        return float(min(10.0**-_STRICTEST, max(10.0**-_LOOSEST, of_phrase * 10.0**self.stricter)))
+
+
+def patterns(words: Sequence[str], known: Mapping[str, Sequence[str]]) -> list[Pattern]:
+    """All ways to listen for a phrase of these words.
+
+    Args:
+        known: The pronunciations of each word, phones with spaces between them.
+    """
+    ways = [
+        " ".join(way) for way in islice(product(*(dict.fromkeys(known[word]) for word in words)), _MOST_WAYS)
+    ]  # keyword search takes one pronunciation of a word, unless it is given others
+    if not is_short(ways[0]):
+        return [Pattern(way) for way in ways]
+    return [*(pattern for way in _vowels(ways) for pattern in _paused(way)), *_in_company(ways[0])]
+
+
+def is_short(phones: str) -> bool:
+    """Whether a phrase of these phones turns up in all kinds of talk."""
+    return len(phones.split()) <= SHORT
+
+
+def _vowels(ways: Sequence[str]) -> list[str]:
+    others = [" ".join(_VOWELS.get(phone, phone) for phone in way.split()) for way in ways]
+    return list(dict.fromkeys([*ways, *others]))[:_MOST_WAYS]
+
+
+def _paused(way: str) -> Iterator[Pattern]:
+    yield Pattern(way, _AMID)
+    yield Pattern(f"{way} {_PAUSE}", _AT_END)
+    yield Pattern(f"{_BEFORE} {way} {_PAUSE}")
+    yield Pattern(f"{_BEFORE} {way} {_PAUSE} {_PAUSE}", _LONG_AFTER)
+
+
+def _in_company(way: str) -> Iterator[Pattern]:
+    for phones, stricter in _LED.values():
+        yield Pattern(f"{phones} {way} {_PAUSE}", stricter)
+    for phones, stricter in _FOLLOWED.values():
+        yield Pattern(f"{_BEFORE} {way} {phones}", stricter)

@@ -1,0 +1,86 @@
+"""The spotter's service, as it runs in its child process: one PocketSphinx decoder, fed with 16-bit sound at 16 kHz.
+
+Standard library and PocketSphinx only: numpy would double the memory of the process.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pocketsphinx  # type: ignore[import-untyped, unused-ignore]
+
+from edgeagent.stt.cepstra import CEPSTRAL_MEAN
+from edgeagent.stt.child import Emit, Message
+
+FRAMES_PER_S: Final = 100
+BYTES_PER_S: Final = 32_000
+
+_STREAM_BYTES: Final = 60 * BYTES_PER_S
+"""So long an utterance: a decoder keeps something of each frame."""
+_PIN_BYTES: Final = BYTES_PER_S
+"""How often the running mean is set back. Left to itself it follows the silence between people's words: after 12 s of
+it 8 of 18 stop words were heard, 15 of 18 with the mean held."""
+
+
+class Spotter:
+    """Listens for key phrases without an end.
+
+    Args:
+        settings: ``decoder``: options of PocketSphinx; ``file``: the phrases with their thresholds, one a line, as
+            PocketSphinx reads them.
+    """
+
+    def __init__(self, settings: Message, emit: Emit) -> None:
+        options = {**settings["decoder"], "kws": settings["file"], "cmninit": CEPSTRAL_MEAN}
+        self._decoder: Any = pocketsphinx.Decoder(pocketsphinx.Config(loglevel="FATAL", **options))
+        self._emit = emit
+        self._start = 0.0
+        self._bytes = 0
+        self._pinned = 0
+        self._listening = False
+        self._told: dict[str, int] = {}
+        """The last frame of what was told, by entry of the list."""
+
+    def handle(self, op: str, message: Message, payload: bytes) -> Message | None:
+        if op == "feed":
+            self._feed(message["at_s"], payload)
+        elif op == "flush":  # what was fed before is over
+            self._end()
+        return None
+
+    def _feed(self, at_s: float, payload: bytes) -> None:
+        if not self._listening:
+            self._decoder.set_cmn(CEPSTRAL_MEAN)
+            self._decoder.start_utt()
+            self._listening, self._start, self._bytes, self._pinned = True, at_s, 0, 0
+            self._told = {}
+        elif self._bytes >= self._pinned + _PIN_BYTES:
+            self._decoder.set_cmn(CEPSTRAL_MEAN)
+            self._pinned = self._bytes
+        self._decoder.process_raw(payload, False, False)
+        self._bytes += len(payload)
+        if self._decoder.hyp() is not None:
+            for part in sorted(self._decoder.seg(), key=lambda part: int(part.start_frame)):
+                self._heard(part)
+        if self._bytes >= _STREAM_BYTES:
+            self._end()
+
+    def _heard(self, part: Any) -> None:
+        """A detection, once: it stays in the decoder's list, and may still find a better score."""
+        if part.start_frame <= self._told.get(part.word, -1):
+            return
+        self._told[part.word] = part.end_frame
+        self._emit(
+            {
+                "keyword": part.word,
+                "start_s": self._start + part.start_frame / FRAMES_PER_S,
+                "end_s": self._start + (part.end_frame + 1) / FRAMES_PER_S,
+                "score": part.prob,
+                "heard_s": self._start + self._bytes / BYTES_PER_S,
+            }
+        )
+
+    def _end(self) -> None:
+        if self._listening:
+            self._decoder.end_utt()
+            self._listening = False

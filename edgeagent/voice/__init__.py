@@ -1,0 +1,1 @@
+"""The conversation: turn taking, barge-in, what was heard."""

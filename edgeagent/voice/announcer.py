@@ -1,0 +1,195 @@
+"""Long work in words: a skill that starts is announced, and a silence that lasts is filled.
+
+Told of the events of the runs, on their threads, and of the time, on the conversation's. Decides by the device's clock
+only; what is said goes through the speech queue. Announcements are no part of the history: no model wrote them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from edgeagent import events
+from edgeagent.errors import BusyError
+from edgeagent.messages import ToolCall
+from edgeagent.voice.speech_queue import SpeechHandle, SpeechQueue
+from edgeagent.voice.telling import announcement
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnouncerSettings:
+    """When the robot says what it is doing."""
+
+    filler: str = "One moment."
+    """Empty: none."""
+    filler_s: float = 2.5
+    """Silence of a run, which has neither spoken nor ended, until the filler; once a run."""
+    grace_s: float = 0.03
+    """A skill that ends sooner is not announced: it was refused, or is done."""
+    again_s: float = 5.0
+    """After an announcement, the next skills of a run begin without one for so long."""
+
+
+_DEFAULT: Final = AnnouncerSettings()
+
+
+@dataclass(slots=True)
+class _Starting:
+    """A skill that was started at a time, and is not announced yet."""
+
+    text: str
+    at_s: float
+
+
+@dataclass(slots=True)
+class _Watched:
+    """The run that goes on."""
+
+    run_id: str
+    began_s: float
+    """Its silence counts from then, or from the last answer of a person."""
+    spoke: bool = False
+    """It has said something since it began;"""
+    spoke_in_turn: bool = False
+    """... with the calls of this turn."""
+    filled: bool = False
+    announced_s: float | None = None
+
+
+class Announcer:
+    """Says "On my way to the kitchen." when that starts, and "One moment." when nothing else is heard for long.
+
+    Args:
+        queue: What is said goes there.
+        clock: The device's.
+        is_announced: Whether a tool is, by its name: skills are.
+        tell: The announcement of a call; empty for none.
+        is_asking: Whether a tool waits for a person's answer; then there is no filler.
+    """
+
+    def __init__(
+        self,
+        queue: SpeechQueue,
+        clock: Callable[[], float],
+        *,
+        is_announced: Callable[[str], bool],
+        tell: Callable[[ToolCall], str] = announcement,
+        is_asking: Callable[[], bool] = lambda: False,
+        settings: AnnouncerSettings = _DEFAULT,
+    ) -> None:
+        self._queue, self._clock, self._settings = queue, clock, settings
+        self._is_announced, self._tell, self._is_asking = is_announced, tell, is_asking
+        self._lock = threading.Lock()
+        self._run: _Watched | None = None
+        self._starting: dict[str, _Starting] = {}
+        self._said: dict[str, SpeechHandle] = {}
+        """By the call, its announcement as long as the call goes on."""
+        self._filler: SpeechHandle | None = None
+
+    # --- the run's thread -------------------------------------------------------------------------------------------
+
+    def __call__(self, event: events.Event) -> None:
+        """Takes an event of a run."""
+        match event:
+            case events.AgentStart():
+                with self._lock:
+                    self._run = _Watched(event.run_id, self._clock())
+            case events.TurnStart():
+                with self._lock:
+                    if self._run is not None:
+                        self._run.spoke_in_turn = False
+            case events.MessageUpdate(channel="text", delta=delta) if delta.strip():
+                self._spoken()
+            case events.MessageEnd(message=message) if message.role == "assistant" and message.text.strip():
+                self._spoken()
+            case events.ToolExecutionStart(call=call) if self._is_announced(call.name):
+                self._start(call)
+            case events.ToolExecutionEnd(call=call):
+                self._end(call)
+            case events.AgentEnd():
+                self._leave()
+
+    def _spoken(self) -> None:
+        with self._lock:
+            if self._run is not None:
+                self._run.spoke = self._run.spoke_in_turn = True
+            filler, self._filler = self._filler, None
+        _take_back(filler)
+
+    def _start(self, call: ToolCall) -> None:
+        text = self._tell(call)
+        with self._lock:
+            if text and self._run is not None and not self._run.spoke_in_turn:
+                self._starting[call.id] = _Starting(text, self._clock())
+
+    def _end(self, call: ToolCall) -> None:
+        with self._lock:
+            self._starting.pop(call.id, None)
+            said = self._said.pop(call.id, None)
+        _take_back(said)
+
+    def _leave(self) -> None:
+        """What the run's end has overtaken is not said any more; a detached skill ends with its run, and goes on."""
+        with self._lock:
+            waiting = [*self._said.values(), *([] if self._filler is None else [self._filler])]
+            self._run, self._filler = None, None
+            self._starting.clear()
+            self._said.clear()
+        for handle in waiting:
+            _take_back(handle)
+
+    # --- the conversation's thread ----------------------------------------------------------------------------------
+
+    def tick(self, now_s: float) -> None:
+        """Says what is due. Before the queue's tick, so that it is said with it.
+
+        Args:
+            now_s: The device's clock.
+        """
+        with self._lock:
+            run = self._run
+            if run is None:
+                return
+            due = [(call_id, item.text) for call_id, item in self._starting.items() if self._is_due(item, now_s)]
+            for call_id, text in due:
+                del self._starting[call_id]
+                if run.announced_s is None or now_s - run.announced_s >= self._settings.again_s:
+                    run.announced_s = now_s
+                    self._put(call_id, text)
+            if self._needs_filler(run, now_s):
+                run.filled = True
+                self._filler = self._aside(self._settings.filler)
+
+    def _is_due(self, item: _Starting, now_s: float) -> bool:
+        return now_s - item.at_s >= self._settings.grace_s
+
+    def _needs_filler(self, run: _Watched, now_s: float) -> bool:
+        """It is silent for long: nothing of it was heard, and nothing else is."""
+        if run.filled or run.spoke or run.announced_s is not None or not self._settings.filler:
+            return False
+        if self._is_asking():
+            run.began_s = now_s
+        return now_s - max(run.began_s, self._queue.last_sound_s) >= self._settings.filler_s
+
+    def _put(self, call_id: str, text: str) -> None:
+        handle = self._aside(text)
+        if handle is not None:
+            self._said[call_id] = handle
+
+    def _aside(self, text: str) -> SpeechHandle | None:
+        try:
+            return self._queue.aside(text)
+        except BusyError as error:  # the builder says more than the robot can
+            logger.warning("not announced: %s", error)
+            return None
+
+
+def _take_back(handle: SpeechHandle | None) -> None:
+    """An announcement that is being said is said to its end."""
+    if handle is not None and not handle.begun:
+        handle.cancel()

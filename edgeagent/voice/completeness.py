@@ -1,0 +1,152 @@
+"""Whether somebody who pauses after these words is likely done: the app's phrases, and rules on words.
+
+English. Knows no sound and no model of language: what no rule knows is neither complete nor unfinished. Pure functions,
+on any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from edgeagent.voice.sentence_rules import (
+    bare,
+    dangles,
+    is_doubtful,
+    is_number,
+    is_question,
+    lacks_something,
+    without_asking,
+    without_leading,
+)
+from edgeagent.voice.word_classes import (
+    AUXILIARIES,
+    CONNECTS,
+    DETERMINERS,
+    DIRECTIONS,
+    ENDINGS,
+    OPENS,
+    SWITCHABLE,
+    TIMED,
+    VERBS,
+    WH,
+)
+from edgeagent.voice.words import is_asked, trails_off, words_of
+
+STOP_WORDS: Final = ("stop", "halt", "freeze")
+"""Unless the app has others."""
+
+_SLOT: Final = "#"
+_WISHES: Final = (["i", "want"], ["i", "need"], ["we", "need"], ["we", "want"])
+
+
+class Phrases:
+    """What the people of an app say to it, as far as it tells whether a sentence is whole.
+
+    Args:
+        phrases: Example utterances of the app, its agent and its tools. A number stands for every number.
+        names: Groups of names of one kind, such as all rooms; each stands for all others of its group.
+        stops: The app's stop words.
+    """
+
+    def __init__(
+        self, phrases: Iterable[str] = (), *, names: Iterable[Sequence[str]] = (), stops: Iterable[str] = STOP_WORDS
+    ) -> None:
+        groups = [[tuple(words_of(name)) for name in group] for group in names]
+        self._names = {name: f"<{number}>" for number, group in enumerate(groups) for name in group if name}
+        self._longest = max(map(len, self._names), default=0)
+        self._name_starts = {name[:end] for name in self._names for end in range(1, len(name))} - self._names.keys()
+        self.stops = frozenset(tuple(words_of(stop)) for stop in stops) - {()}
+        self._patterns = {pattern for phrase in phrases if (pattern := self._pattern(bare(words_of(phrase))))}
+        self._starts: dict[tuple[str, ...], set[str]] = {}
+        for pattern in self._patterns:
+            for end in range(1, len(pattern)):
+                self._starts.setdefault(pattern[:end], set()).add(pattern[end])
+        self._endings = ENDINGS | {word for name in self._names for word in name}
+        self._endings |= {pattern[-1] for pattern in self._patterns}
+        self._verbs = VERBS | {pattern[0] for pattern in self._patterns if len(pattern) > 1} - WH - AUXILIARIES
+
+    def is_unfinished(self, text: str) -> bool:
+        """Whether whoever pauses here probably goes on: "drive to the", "can you", "turn"."""
+        words = bare(words_of(text))
+        if trails_off(text):
+            return True
+        if not words:
+            return words_of(text)[-1:] != [] and words_of(text)[-1] in OPENS  # "robot", "um please"
+        if is_asked(text) and len(words) == 1:
+            return False
+        if dangles(words):
+            return True
+        pattern = self._pattern(words)
+        if pattern in self._patterns:  # "pick_up" may be the name of a tool
+            return len(pattern) < 3 and lacks_something(words)
+        if self._begins_name(words) or lacks_something(words):
+            return True
+        return self._begins_phrase(pattern) and not self._is_whole(text, words)
+
+    def is_complete(self, text: str) -> bool:
+        """Whether it is a whole command or question, so that nothing more need be waited for.
+
+        A sentence may be neither complete nor unfinished: "the kitchen is nice".
+        """
+        if self.is_unfinished(text):
+            return False
+        words = bare(words_of(text))
+        if not words:
+            return False
+        pattern = self._pattern(words)
+        if pattern in self._patterns:
+            return True
+        if self._begins_phrase(pattern) and not is_question(words):  # "turn left": by how much may follow
+            return False
+        return self._is_whole(text, words)
+
+    def _is_whole(self, text: str, words: list[str]) -> bool:
+        """Whether the rules on words, without the app's phrases, find a question or a command whole."""
+        if is_asked(text):
+            return True
+        if words[-1] not in self._endings and not is_number(words[-1]) and len(words) > 1:
+            return False
+        return (is_question(words) or self.is_command(words)) and not is_doubtful(words)
+
+    def is_command(self, words: list[str]) -> bool:
+        """Whether words begin as a command does: with a verb, a request, a direction, a distance."""
+        words = without_asking(without_leading(words) or words)
+        if not words or (words[0] in ("there", "here") and words[1:2] in (["is"], ["are"])):
+            return False
+        if words[0] in self._verbs or self._pattern(words) in self._patterns:
+            return True
+        if words[0] in DIRECTIONS | SWITCHABLE | TIMED or words[-1] in ("on", "off"):
+            return True
+        if words[:2] in _WISHES or words[:3] == ["i", "would", "like"]:
+            return True
+        return words[0] in ("to", "off") or (is_number(words[0]) and len(words) > 1)
+
+    def is_name(self, words: Sequence[str]) -> bool:
+        """Whether they are a name of the app, with an article or without."""
+        return tuple(words) in self._names or (words[0] in DETERMINERS and tuple(words[1:]) in self._names)
+
+    def _pattern(self, words: Sequence[str]) -> tuple[str, ...]:
+        """The words with slots for numbers and names."""
+        made: list[str] = []
+        at = 0
+        while at < len(words):
+            for size in range(min(self._longest, len(words) - at), 0, -1):
+                if slot := self._names.get(tuple(words[at : at + size])):
+                    made.append(slot)
+                    at += size
+                    break
+            else:
+                made.append(_SLOT if is_number(words[at]) else words[at])
+                at += 1
+        return tuple(made)
+
+    def _begins_phrase(self, pattern: tuple[str, ...]) -> bool:
+        """Whether phrases begin like this, and go on with more than what may always follow."""
+        return bool(self._starts.get(pattern, set()) - CONNECTS)
+
+    def _begins_name(self, words: Sequence[str]) -> bool:
+        """Whether the last words are the first ones of a name, and none: "go to the living"."""
+        return any(
+            tuple(words[at:]) in self._name_starts and words[at - 1] in DETERMINERS for at in range(1, len(words))
+        )

@@ -1,0 +1,192 @@
+"""What works without the model: louder, repeat that, cancel that, continue and the like, and a yes or a no.
+
+A control is a whole utterance, politeness aside, never a part of a longer sentence that means something else: "continue
+to the kitchen" and "don't cancel that" are none. English. Pure functions, on any thread.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from edgeagent.voice.words import words_of
+
+
+class Control(StrEnum):
+    """What a person wants of the conversation itself."""
+
+    LOUDER = "louder"
+    QUIETER = "quieter"
+    VOLUME = "volume"
+    """Set the volume to ``Controlled.percent``."""
+    REPEAT = "repeat"
+    """Say the last answer again."""
+    CANCEL = "cancel"
+    """Cancel what goes on: goals, the run, an open question."""
+    CONTINUE = "continue"
+    """Go on; where a stop has tripped the safety latch, motion is allowed again."""
+    HUSH = "hush"
+    """Say no more of this answer."""
+    MUTE = "mute"
+    """Say nothing aloud until ``UNMUTE``."""
+    UNMUTE = "unmute"
+    SLEEP = "sleep"
+    """Wait for the wake word."""
+    WAIT = "wait"
+    """The person needs a moment: keep still and keep listening."""
+
+
+@dataclass(frozen=True, slots=True)
+class Controlled:
+    """A control, and for ``Control.VOLUME`` the wanted volume in percent, 0 to 100."""
+
+    control: Control
+    percent: float | None = None
+
+
+_BEFORE: Final = (
+    "(?:(?:please|robot|hey|okay|so|well|now|just|no|oh|sorry|and|then|um|uh|"
+    "(?:can|could|would|will) you(?: please)?(?: just)?|i want you to|i would like you to) )*"
+)
+_AFTER: Final = "(?: (?:please|now|robot|then|thanks|thank you|will you|would you|could you))*"
+_BIT: Final = "(?:(?:a )?(?:bit|little|little bit|lot) |much |even |some )?"
+_TRAILING_BIT: Final = "(?: (?:a (?:bit|little|lot)|a little bit))?"
+_SPEAK: Final = "(?:(?:speak|talk|be|get|go|make it|say it) )?"
+_SOUND: Final = "(?:volume|sound)"
+_ITS: Final = f"(?:it|the {_SOUND}|your {_SOUND}|{_SOUND}|your voice|yourself)"
+_SAID: Final = "(?:what you (?:just )?said|the last (?:sentence|answer))"
+_CORES: Final[dict[Control, tuple[str, ...]]] = {
+    Control.LOUDER: (
+        f"{_SPEAK}(?:up )?{_BIT}louder{_TRAILING_BIT}",
+        f"(?:speak|talk) up{_TRAILING_BIT}",
+        f"turn (?:{_ITS} up|up {_ITS})(?: a (?:bit|little))?",
+        f"(?:raise|increase) {_ITS}",
+        f"(?:more volume|{_SOUND} (?:up|higher))",
+        "you are too (?:quiet|soft|low)",
+        "i (?:can't|can not|can hardly|can barely) hear you",
+    ),
+    Control.QUIETER: (
+        f"{_SPEAK}{_BIT}(?:quieter|softer|more (?:quietly|softly))",
+        f"(?:speak|talk) {_BIT}(?:quietly|softly|quieter|softer)",
+        f"turn (?:{_ITS} down|down {_ITS})(?: a (?:bit|little))?",
+        f"(?:lower|reduce|decrease) {_ITS}",
+        f"(?:less volume|{_SOUND} (?:down|lower)|keep (?:it|your voice) down)",
+        "(?:(?:you are |that is |it is )?(?:too|so) loud|not so loud)",
+    ),
+    Control.REPEAT: (
+        f"repeat(?: (?:that|it|yourself|{_SAID}))?(?: again| once more)?(?: for me)?",
+        "say (?:that|it) (?:again|once more|one more time)",
+        "say again",
+        "(?:what did you (?:just )?say|what was that|come again|pardon(?: me)?|i beg your pardon)",
+        "i (?:didn't|did not) (?:hear|catch|get|understand) (?:that|you|it|what you said)",
+    ),
+    Control.CANCEL: (
+        "(?:cancel|abort)(?: (?:that|this|it|everything|all|all of (?:that|it)|the (?:task|command|order)))?",
+        "never ?mind(?: (?:that|it))?",
+        "forget (?:it|that|about (?:it|that)|what i said|everything)",
+        "scratch that",
+        "call (?:it|that) off",
+    ),
+    Control.CONTINUE: (
+        "(?:you (?:can|may) )?(?:continue|resume|carry on|go on|keep going|proceed)(?: again)?",
+        "(?:continue|resume) (?:moving|driving|your (?:way|drive|motion|task)|what you were doing)",
+        "you (?:can|may) (?:move|drive|go)(?: on| again)*",
+        "you are (?:free|allowed) to (?:move|drive|go)(?: on| again)*",
+        "(?:it is safe to move|re ?arm|all clear|the way is (?:clear|free))",
+    ),
+    Control.HUSH: (
+        "(?:be|keep|stay) (?:quiet|silent)(?: for (?:a )?(?:bit|while|moment|second))?",
+        "(?:quiet|silence|hush|shush|shut up|enough talking|that is enough talking)",
+        "stop (?:talking|speaking)",
+    ),
+    Control.MUTE: (
+        "mute(?: (?:yourself|it|your voice|the (?:sound|voice|speaker)))?",
+        "turn (?:off your voice|your voice off|the sound off|off the sound)",
+        "(?:sound|voice) off",
+    ),
+    Control.UNMUTE: (
+        "un ?mute(?: (?:yourself|it|your voice|the (?:sound|voice|speaker)))?",
+        "you (?:can|may) (?:talk|speak)(?: again)?",
+        "turn (?:on your voice|your voice on|the sound on|on the sound)(?: again)?",
+        "(?:sound|voice) on(?: again)?",
+    ),
+    Control.SLEEP: (
+        "(?:you (?:can|may) )?(?:go (?:back )?to sleep|sleep)(?: robot)?",
+        "stop listening(?: to (?:me|us))?",
+        "that (?:is|will be|was) (?:all|it)(?: for (?:now|today))?",
+    ),
+    Control.WAIT: (
+        "(?:wait|hold on|hang on)(?: (?:wait|hold on|hang on))*(?: (?:a|one|just a) (?:moment|second|minute|bit))?",
+        "(?:just )?(?:a|one) moment",
+        "just (?:a|one) (?:second|minute)",
+        "give me a (?:moment|second|minute)",
+    ),
+}
+_CONTROLS: Final = tuple(
+    (control, re.compile(f"{_BEFORE}(?:{'|'.join(cores)}){_AFTER}")) for control, cores in _CORES.items()
+)
+_VOLUME: Final = re.compile(
+    rf"{_BEFORE}(?:(?:set|put|turn|change|make) )?(?:the |your )?{_SOUND}(?: (?:up|down))?(?: (?:to|at|of))?"
+    r" (?:(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<percent> percent)?|(?P<word>half|full|maximum|max|minimum|zero))"
+    rf"{_AFTER}"
+)
+_FULL_FIRST: Final = re.compile(rf"{_BEFORE}(?P<word>half|full|maximum|minimum) {_SOUND}{_AFTER}")
+_MOST_WORDS: Final = 16
+"""Longer is no control; a recogniser that repeats itself would keep the patterns busy for hours."""
+_LEVELS: Final = {"half": 50.0, "full": 100.0, "maximum": 100.0, "max": 100.0, "minimum": 10.0, "zero": 0.0}
+_TENTHS: Final = 10
+"""Up to here a volume without "percent" is on a scale from 0 to 10."""
+
+
+def control_of(text: str) -> Controlled | None:
+    """The control that a whole utterance is, or None.
+
+    "volume five" is 50 percent, on a scale to ten; "volume fifty" and "volume fifty percent" are too.
+    """
+    words = words_of(text)
+    if len(words) > _MOST_WORDS:
+        return None
+    said = " ".join(words)
+    if found := _VOLUME.fullmatch(said) or _FULL_FIRST.fullmatch(said):
+        percent = _percent(found.groupdict())
+        return None if percent is None else Controlled(Control.VOLUME, percent)
+    return next((Controlled(control) for control, pattern in _CONTROLS if pattern.fullmatch(said)), None)
+
+
+def _percent(found: dict[str, str | None]) -> float | None:
+    if word := found.get("word"):
+        return _LEVELS[word]
+    number = float(found["number"] or 0)
+    if not found["percent"] and number <= _TENTHS:
+        number *= 100 / _TENTHS
+    return number if number <= 100 else None
+
+
+_YES: Final = (
+    "(?:yes|yeah|yep|yup|sure|certainly|absolutely|definitely|of course|okay|all right|fine|affirmative|confirmed|"
+    "correct|exactly|go ahead|go for it|(?:please )?do(?: (?:it|that|so))?|sounds good|that is (?:right|fine|okay|"
+    "correct)|you (?:can|may)(?: do (?:it|that))?|i (?:do|am|agree|confirm|am sure)|it is|with pleasure|by all means)"
+)
+_CLEAR_YES: Final = re.compile(
+    f"(?:(?:oh|well|um|uh|hey|robot) )*{_YES}(?: (?:{_YES}|please|now|robot|thanks|thank you))*"
+)
+_NO: Final = frozenset(
+    "no nope nah not never don't dont won't can't cannot didn't isn't doesn't shouldn't stop cancel negative halt "
+    "nevermind abort".split()
+)
+
+
+def yes_or_no(text: str) -> bool | None:
+    """What an utterance answers to "shall I?": True for a clear yes, and for nothing else.
+
+    False if there is any no in it, None for everything else: neither allows anything. "uh-huh", "right" and "mhm" are
+    None, since people say them without having listened.
+    """
+    words = words_of(text)
+    if _NO & set(words):
+        return False
+    if len(words) > _MOST_WORDS:
+        return None
+    return True if _CLEAR_YES.fullmatch(" ".join(words)) else None

@@ -1,0 +1,229 @@
+"""The conversation: ears, mind and mouth at once.
+
+One thread, "voice", takes turns by the table; everything else only posts to its queue. Two things do not wait for it: a
+stop word that is spotted holds motion and speech on the thread that spotted it, and ``stop`` trips the latch on the
+caller's. Its clock is the device's, told by the ears, so that it works the same over a loudspeaker and over a simulated
+room. Knows no engine and no device.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, Final
+
+from edgeagent import events
+from edgeagent.robot.latch import LatchState, SafetyLatch
+from edgeagent.session import Session
+from edgeagent.stt import hearing
+from edgeagent.stt.confirming import missed
+from edgeagent.stt.ears import Ears
+from edgeagent.stt.hearing import HearingEvent
+from edgeagent.tts.mouth import Mouth
+from edgeagent.voice.robot_side import RobotSide
+from edgeagent.voice.settings import DialogueSettings
+from edgeagent.voice.speech_queue import Priority, SpeechHandle
+from edgeagent.voice.table import Event, State
+from edgeagent.voice.turn_taking import TurnTaking
+
+logger = logging.getLogger(__name__)
+
+LEARN_S: Final = 1.5
+"""Until the noise of a room is known, the first words of an utterance are lost in it."""
+_JOIN_S: Final = 5.0
+
+VoiceSubscriber = Callable[[events.Event | events.VoiceEvent], object]
+
+
+class Dialogue:
+    """A conversation with one session.
+
+    Args:
+        session: Its agent answers.
+        mouth: What speaks.
+        make_ears: Called once, with what takes the ears' events; returns ears that are not started.
+        settings: Barge-in, words, and waiting.
+        latch: Motion obeys it; a new one if the robot has none.
+
+    Attributes:
+        latch: The one above.
+        ears: What hears.
+        robot: What the robot says and does.
+        turns: Whose turn it is.
+        level: How loud it was last; None before the first sound.
+        hears: Set when it has heard the room for ``LEARN_S``.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        mouth: Mouth,
+        make_ears: Callable[[Callable[[HearingEvent], None]], Ears],
+        *,
+        settings: DialogueSettings | None = None,
+        latch: SafetyLatch | None = None,
+    ) -> None:
+        self.settings = settings or DialogueSettings()
+        self.latch = latch or SafetyLatch()
+        self._queue: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._done = 0
+        self._subscribers: tuple[VoiceSubscriber, ...] = ()
+        self.level: hearing.Level | None = None
+        self.hears = threading.Event()
+        self._began_s = math.inf
+        """When the first sound came; a sound server may take seconds until then."""
+        self.ears = make_ears(self._take)
+        self.ears.soft_end_ms = self.settings.preset.soft_end_ms
+        self.robot = RobotSide(
+            session,
+            mouth,
+            self.latch,
+            self.settings,
+            clock=lambda: self.ears.now_s,
+            emit=self._emit,
+            tell=self._tell,
+            on_change=lambda event: self._post(partial(self.turns.change, event)),
+        )
+        self.turns = TurnTaking(self.ears, self.robot, self.latch, self.settings, emit=self._emit)
+        self._unsubscribe = self.latch.subscribe(self._latched)
+        self._thread = threading.Thread(target=self._work, name="voice", daemon=True)
+
+    def start(self) -> None:
+        """Opens ears and mouth.
+
+        Raises:
+            AudioError: The device can't be opened.
+        """
+        self._thread.start()
+        if self.settings.push_to_talk:
+            self.ears.listen(False)
+        self.ears.start(fill=self.robot.playback.fill)
+
+    def close(self) -> None:
+        """Ends everything, in whatever state. Safe to call again; session and mouth stay open.
+
+        Raises:
+            AudioError: The device has failed meanwhile; everything else is closed nevertheless.
+        """
+        self._unsubscribe()
+        try:
+            self.ears.close()
+        finally:
+            self._queue.put(None)
+            if self._thread.is_alive() and self._thread is not threading.current_thread():
+                self._thread.join(_JOIN_S)
+            self.robot.close()
+
+    @property
+    def state(self) -> State:
+        """As the table says."""
+        return self.turns.state
+
+    def hear(self, text: str) -> None:
+        """Takes a text as if it had been spoken and understood; while somebody speaks it waits.
+
+        While the robot moves, speaks or thinks, a stop word trips the latch; else it is for the model, as any text.
+        """
+        if self.robot.busy and missed(text, self.settings.stop_words) is not None:
+            self.stop("stop word")
+        else:
+            self._post(partial(self.turns.type_text, text))
+
+    def say(self, text: str, *, priority: Priority = "normal", interruptible: bool = True) -> SpeechHandle:
+        """Has the robot say something: at the next pause, or at once if it is urgent.
+
+        Raises:
+            BusyError: Too much waits already.
+        """
+        return self.robot.say(text, priority=priority, interruptible=interruptible)
+
+    def stop(self, reason: str = "user") -> None:
+        """Stops everything, actuators first, on the caller's thread; motion stays off until ``rearm``."""
+        if not self.latch.trip(reason):  # it is tripped already, and the robot may speak or think nevertheless
+            self._latched(LatchState.TRIPPED, reason)
+
+    def rearm(self) -> bool:
+        """Allows motion again. True if it was off."""
+        return self.latch.rearm()
+
+    def push_to_talk(self, down: bool) -> None:
+        """The button of a robot that hears only while it is pressed; pressing it interrupts the robot."""
+        if down:
+            self._post(self.turns.press)
+        self.ears.listen(down)
+
+    def subscribe(self, subscriber: VoiceSubscriber) -> Callable[[], None]:
+        """Calls it with every event of the runs and of the voice, on whatever thread it happens."""
+        self._subscribers += (subscriber,)
+
+        def unsubscribe() -> None:
+            self._subscribers = tuple(known for known in self._subscribers if known is not subscriber)
+
+        return unsubscribe
+
+    def device(self, state: str, name: str) -> None:
+        """Says that a device is "lost" or "back"."""
+        self._emit(events.Device, state=state, name=name)
+        self._post(partial(self.turns.device, state))
+
+    def settle(self, timeout_s: float = 10.0) -> bool:
+        """Waits until nothing more happens unless the device's clock goes on; for tests on a virtual clock."""
+        end_s = time.monotonic() + timeout_s
+        if not self.ears.settle(timeout_s):  # nothing that is done here makes them hear more
+            return False
+        while (left_s := end_s - time.monotonic()) > 0:
+            before = self._done
+            done = threading.Event()
+            if not self.robot.settle(left_s):
+                return False
+            self._post(done.set)
+            if not done.wait(left_s):
+                return False
+            if self._done <= before + 1 and self._queue.empty():
+                return True
+        return False
+
+    # --- told by others, on their threads ---------------------------------------------------------------------------
+
+    def _post(self, call: Callable[[], object]) -> None:
+        self._queue.put(call)
+
+    def _emit(self, kind: type[Any], **fields: Any) -> None:
+        self._tell(kind(t=time.monotonic(), run_id=self.robot.runs.run_id, **fields))
+
+    def _tell(self, event: events.Event | events.VoiceEvent) -> None:
+        for subscriber in self._subscribers:
+            try:
+                subscriber(event)
+            except Exception:  # the builder's code
+                logger.exception("a subscriber of the conversation raised")
+
+    def _take(self, event: HearingEvent) -> None:
+        if isinstance(event, hearing.Spotted) and event.keyword.phrase in self.settings.stop_words:
+            self.turns.halt()
+        elif isinstance(event, hearing.Level):
+            self.level = event
+            self._began_s = min(self._began_s, event.now_s)
+            if event.now_s - self._began_s >= LEARN_S:
+                self.hears.set()
+        self._post(partial(self.turns.hear, event))
+
+    def _latched(self, state: LatchState, reason: str) -> None:
+        if state is LatchState.TRIPPED:
+            self.robot.hold()
+            self._post(partial(self.turns.fire, Event.TRIP))
+
+    def _work(self) -> None:
+        while (call := self._queue.get()) is not None:
+            try:
+                call()
+                self.turns.look()
+            except Exception:  # a robot that moves and hears nothing any more would be the worst of all
+                logger.exception("the conversation failed, so motion is off")
+                self.latch.trip("the conversation failed")
+            self._done += 1

@@ -1,0 +1,138 @@
+"""The person that tools ask by voice: approvals of what can't be undone, and the questions of question tools.
+
+``confirm`` and ``question`` wait, on threads of runs; the conversation gives the answers and the time. One question at
+a time; the next one waits for its turn.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, Final
+
+from edgeagent import events
+from edgeagent.errors import BusyError
+from edgeagent.messages import ToolCall
+from edgeagent.views import Answer
+from edgeagent.voice.controls import yes_or_no
+from edgeagent.voice.speech_queue import SpeechHandle, SpeechQueue
+from edgeagent.voice.telling import command
+
+logger = logging.getLogger(__name__)
+ANSWER_S: Final = 15.0
+"""So long an answer is waited for after the question was said; the run itself may wait less."""
+
+
+class _Question:
+    """One question that is open."""
+
+    def __init__(self, said: SpeechHandle, *, understands: Callable[[str], bool]) -> None:
+        self.said = said
+        self.understands = understands
+        self.answer: SimpleQueue[str | None] = SimpleQueue()
+        self.since_s: float | None = None
+
+
+class VoicePerson:
+    """Asks through the loudspeaker, and takes the next thing that is said for the answer.
+
+    Args:
+        queue: The question goes there, before what waits for a pause.
+        answer_s: Seconds of the device's clock from the end of the question.
+    """
+
+    def __init__(self, queue: SpeechQueue, *, answer_s: float = ANSWER_S) -> None:
+        self._queue = queue
+        self._answer_s = answer_s
+        self._asking = threading.Lock()
+        self._lock = threading.Lock()
+        self._open: _Question | None = None
+        self._given_up = 0
+
+    # --- threads of runs --------------------------------------------------------------------------------------------
+
+    def confirm(self, name: str, arguments: dict[str, Any], /) -> bool:
+        """Whether a tool may do what can't be undone: only a clear yes is one."""
+        wanted = command(ToolCall("", name, arguments))
+        answer = self._ask(f"Shall I {wanted}? Yes or no?", understands=lambda text: yes_or_no(text) is not None)
+        return answer is not None and yes_or_no(answer) is True
+
+    def question(self, questions: list[str], answer: Answer, /) -> None:
+        """Asks one after the other; the answers are one text. Without an answer to each there is none."""
+        given: list[str] = []
+        for question in questions:
+            said = self._ask(question, understands=lambda text: bool(text.strip()))
+            if said is None:
+                return
+            given.append(said)
+        answer.put("\n".join(given))
+
+    def _ask(self, question: str, *, understands: Callable[[str], bool]) -> str | None:
+        """What the person says to a question; None if that is no answer, or none came."""
+        round_of_asking = self._given_up
+        with self._asking:
+            try:
+                opened = _Question(self._queue.aside(question), understands=understands)
+            except BusyError as error:  # the builder says more than the robot can
+                logger.warning("not asked: %s", error)
+                return None
+            with self._lock:
+                if self._given_up != round_of_asking:  # the run has ended while another question was open
+                    opened.answer.put(None)
+                else:
+                    self._open = opened
+            answer = opened.answer.get()
+            opened.said.cancel()
+            return answer
+
+    # --- the conversation's thread ----------------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> bool:
+        """A question is open, or about to be asked."""
+        return self._open is not None
+
+    def hear(self, text: str) -> bool:
+        """Takes what was said. False: it is no answer, and was meant otherwise; the question is over, unless it has not
+        been asked yet."""
+        with self._lock:
+            opened = self._open
+            if opened is None or not text.strip() or not (opened.said.begun or opened.said.done):
+                return False
+            self._open = None
+            taken = opened.understands(text)
+            opened.answer.put(text if taken else None)
+            return taken
+
+    def tick(self, now_s: float) -> None:
+        """Gives a question up when its time is over.
+
+        Args:
+            now_s: The device's clock.
+        """
+        with self._lock:
+            opened = self._open
+            if opened is None:
+                return
+            if opened.since_s is None:
+                opened.since_s = now_s if opened.said.done else None
+            elif now_s - opened.since_s >= self._answer_s:
+                self._close(opened)
+
+    def give_up(self) -> None:
+        """The run has ended or is stopped: nobody waits for an answer any more. Any thread; waits for nothing."""
+        with self._lock:
+            self._given_up += 1
+            if self._open is not None:
+                self._close(self._open)
+
+    def __call__(self, event: events.Event) -> None:
+        """A subscriber: the questions of a run end with it."""
+        if isinstance(event, events.AgentEnd):
+            self.give_up()
+
+    def _close(self, opened: _Question) -> None:
+        self._open = None
+        opened.answer.put(None)

@@ -1,0 +1,266 @@
+"""The robot's side of a conversation: what it says, does and is told, and how that is interrupted.
+
+On the conversation's thread, except where a method says otherwise. Knows neither ears nor turns.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from edgeagent import events
+from edgeagent.errors import BusyError
+from edgeagent.robot.latch import LatchState, SafetyLatch
+from edgeagent.session import Session
+from edgeagent.tools import Tool
+from edgeagent.tts.mouth import Mouth
+from edgeagent.voice.announcer import Announcer
+from edgeagent.voice.chimes import Chime, chime
+from edgeagent.voice.controls import Control, Controlled
+from edgeagent.voice.goal_reports import GoalReports
+from edgeagent.voice.person import VoicePerson
+from edgeagent.voice.reply import HeardMessage
+from edgeagent.voice.runs import Runs
+from edgeagent.voice.settings import DialogueSettings
+from edgeagent.voice.speech_queue import Priority, SpeechHandle, SpeechQueue
+from edgeagent.voice.table import State
+
+logger = logging.getLogger(__name__)
+
+_STEP: Final = 1.5
+"""Factor of the volume for "louder" and "quieter": 3.5 dB, which everybody hears."""
+_QUIETEST: Final = 0.05
+_DISCARD_S: Final = 1.0
+"""So long the end of a run that is discarded is waited for; the model stops within a token."""
+_CANCELLED: Final = "Okay, cancelled."
+_NOTHING_SAID: Final = "I have said nothing yet."
+
+Emit = Callable[..., None]
+
+
+class RobotSide:
+    """What the robot does in a conversation.
+
+    Args:
+        session: Its agent answers.
+        mouth: What speaks.
+        latch: Motion obeys it.
+        settings: Words and waiting.
+        clock: The device's, in seconds.
+        emit: Called with the class and the fields of an event of the voice.
+        tell: Called with every event of the runs.
+        on_change: Told of a tool that starts or ends, and of a run that ends; on the run's thread.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        mouth: Mouth,
+        latch: SafetyLatch,
+        settings: DialogueSettings,
+        *,
+        clock: Callable[[], float],
+        emit: Emit,
+        tell: Callable[[events.Event], object],
+        on_change: Callable[[events.Event], object],
+    ) -> None:
+        self.session, self.mouth, self.playback, self.latch = session, mouth, mouth.playback, latch
+        self.queue = SpeechQueue(mouth)
+        self.person = VoicePerson(self.queue)
+        self._settings, self._clock, self._emit = settings, clock, emit
+        self._volume: float | None = None
+        """While muted: the one before."""
+        self._reports = GoalReports(settings.telling.report)
+        session.agent.hooks.append(self._reports)
+        announcer = Announcer(
+            self.queue,
+            clock,
+            is_announced=self._is_skill,
+            tell=settings.telling.announcement,
+            is_asking=lambda: self.person.waiting,
+            settings=settings.announcer,
+        )
+        self._announcer = announcer
+        self.runs = Runs(
+            session,
+            self.queue,
+            announcer,
+            on_change=on_change,
+            on_heard=self._heard,
+            on_failure=self._failed,
+            tell=tell,
+        )
+        self._unsubscribe = session.subscribe(self.person)
+
+    def close(self) -> None:
+        """Ends what it does and says."""
+        self.person.give_up()
+        self.session.abort("safety_stop")
+        self.queue.close()
+        self._tell_said()
+        self.runs.close()
+        self._unsubscribe()
+        if self._reports in self.session.agent.hooks:
+            self.session.agent.hooks.remove(self._reports)
+
+    # --- what goes on -----------------------------------------------------------------------------------------------
+
+    @property
+    def sounding(self) -> bool:
+        """In the middle of saying something, be it held. Any thread."""
+        return self.queue.is_sounding(self._clock())
+
+    @property
+    def thinking(self) -> bool:
+        """A run goes on, or something is about to be said."""
+        return self.runs.active or self.queue.has_more(self._clock())
+
+    @property
+    def busy(self) -> bool:
+        """It moves, speaks or thinks. Any thread."""
+        return self.runs.active or self.runs.acting or self.sounding
+
+    def tick(self, now_s: float, state: State) -> None:
+        """Time passes: what is due is said."""
+        self.person.tick(now_s)
+        self._announcer.tick(now_s)
+        quiet = state in (State.LISTENING, State.ASLEEP) or (state is State.ACTING and not self.runs.active)
+        self.queue.tick(now_s, may_begin=quiet)
+        self._tell_said()
+
+    def settle(self, timeout_s: float) -> bool:
+        """Waits while a model thinks and the mouth synthesises. Any thread but the conversation's."""
+        if not self.person.waiting and not self.runs.settle(timeout_s):
+            return False
+        return self.mouth.settle(timeout_s)
+
+    # --- speaking ---------------------------------------------------------------------------------------------------
+
+    def hold(self, *, everything: bool = False) -> None:
+        """Silence within a block, which can be undone; ``everything``: of what is not interruptible too. Any thread."""
+        self.queue.hold(everything=everything)
+
+    def resume(self) -> None:
+        """What was held goes on."""
+        self.queue.resume()
+
+    def say(self, text: str, *, priority: Priority = "normal", interruptible: bool = True) -> SpeechHandle:
+        """Says something by itself. Any thread.
+
+        Raises:
+            BusyError: Too much waits already.
+        """
+        return self.queue.say(text, priority=priority, interruptible=interruptible)
+
+    def remark(self, text: str) -> None:
+        """Says something that belongs to what was just said, also while a run or a drive goes on."""
+        try:
+            self.queue.aside(text)
+        except BusyError as error:  # the builder says more than the robot can
+            logger.warning("not said: %s", error)
+
+    def chime(self, which: Chime) -> None:
+        """A short sound, after what is being said."""
+        if self._settings.chimes:
+            utterance = self.playback.begin()
+            self.playback.write(utterance, chime(which, self.playback.rate_hz))
+            self.playback.finish(utterance)
+
+    # --- acting -----------------------------------------------------------------------------------------------------
+
+    def interrupt(self, reason: str) -> None:
+        """Silence, history cut to what was heard, and the model stopped; tools by their on_interrupt."""
+        self.queue.cut(everything=reason == "safety_stop")
+        self.session.abort(reason)
+
+    def stop(self) -> None:
+        """Motion was stopped already; now speech, then the run and everything else."""
+        self.person.give_up()
+        self.interrupt("safety_stop")
+        self.runs.forget()
+
+    def ask(self, text: str, *, unfinished: bool = False) -> None:
+        """Has the model answer; what it does meanwhile is interrupted, and goals are left at work.
+
+        Args:
+            unfinished: The run that goes on heard only the first part of this turn.
+        """
+        first = self.runs.unnoticed if unfinished else ""
+        if first and self.runs.discard(_DISCARD_S):
+            text = f"{first} {text}"
+        if self.runs.unheard_report:
+            self.runs.add(text)
+            return
+        if self.runs.active or self.sounding:
+            self.interrupt("barge_in")
+        self.runs.ask(text)
+
+    def applies(self, controlled: Controlled | None) -> bool:
+        """Whether words that may be a control are one now: without a trip, "continue" is for the model."""
+        if controlled is None:
+            return False
+        if controlled.control is Control.CONTINUE:
+            return self.latch.state is LatchState.TRIPPED
+        return controlled.control is not Control.CANCEL or self.busy or self.person.waiting
+
+    def obey(self, controlled: Controlled) -> None:
+        """Does what a control word says."""
+        match controlled.control:
+            case Control.LOUDER:
+                self.playback.volume = min(self.playback.volume * _STEP, 1.0)
+            case Control.QUIETER:
+                self.playback.volume = max(self.playback.volume / _STEP, _QUIETEST)
+            case Control.VOLUME:
+                self.playback.volume = max((controlled.percent or 0.0) / 100, _QUIETEST)
+            case Control.REPEAT:
+                self.remark(self.runs.last_text or _NOTHING_SAID)
+            case Control.CANCEL:
+                self.person.give_up()
+                self.interrupt("cancelled")
+                self.session.agent.cancel_goals()
+                self.remark(_CANCELLED)
+            case Control.CONTINUE:
+                if self.latch.rearm():
+                    self.remark(self._settings.rearmed)
+            case Control.HUSH:
+                self.interrupt("hush")
+            case Control.MUTE:
+                self.mute(on=True)
+            case Control.UNMUTE:
+                self.mute(on=False)
+            case Control.SLEEP | Control.WAIT:  # they are the dialogue's
+                pass
+
+    def mute(self, *, on: bool) -> None:
+        """Says nothing aloud, or does again. Any thread."""
+        if on and self._volume is None:
+            self._volume, self.playback.volume = self.playback.volume, 0.0
+        elif not on and self._volume is not None:
+            self.playback.volume, self._volume = self._volume, None
+
+    def ended(self, event: events.AgentEnd) -> None:
+        """A run has ended; one that could say nothing of that by itself is spoken for."""
+        if event.reason == "error":
+            self.remark(self._settings.failed)
+        elif event.reason in ("budget", "stopped", "terminated"):
+            self.runs.conclude(event.run_id)
+
+    # --- told by others ---------------------------------------------------------------------------------------------
+
+    def _heard(self, heard: HeardMessage) -> None:
+        self._emit(events.Heard, message_id=heard.message_id, text=heard.text)
+
+    def _tell_said(self) -> None:
+        """What it has said by itself is no message, and in no history."""
+        while self.queue.finished:
+            if text := self.queue.finished.popleft().heard:
+                self._emit(events.Heard, message_id="", text=text)
+
+    def _failed(self, text: str) -> None:
+        logger.error("%s", text)
+        self._emit(events.Device, state="trouble", name=f"voice: {text}")
+
+    def _is_skill(self, name: str) -> bool:
+        tool: Tool | Any = self.session.agent.tools.get(name)
+        return tool is not None and tool.traits.is_skill

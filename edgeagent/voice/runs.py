@@ -1,0 +1,215 @@
+"""The runs of the conversation's session: what goes on, what it has done, and how its replies are spoken.
+
+Told of events on the runs' threads, asked on the conversation's. Knows nothing of turns.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from edgeagent import events
+from edgeagent.agent.handle import RunHandle
+from edgeagent.errors import BusyError
+from edgeagent.messages import Message
+from edgeagent.session import Session
+from edgeagent.voice.announcer import Announcer
+from edgeagent.voice.reply import HeardMessage, Reply, keep_heard
+from edgeagent.voice.speech_queue import SpeechQueue
+
+_END_S: Final = 1.0
+"""From the last event of a run to its result."""
+
+
+@dataclass(slots=True)
+class _Going:
+    """The run that goes on."""
+
+    run_id: str
+    before: list[Message]
+    """History when it began."""
+    reply: Reply
+    text: str = ""
+    woken: bool = False
+    """A message of the app's began it, or a goal that has ended, and nobody who spoke."""
+    tools: int = 0
+    """At work."""
+    acted: bool = False
+
+
+class Runs:
+    """What a session does.
+
+    Args:
+        session: Whose runs.
+        queue: Speaks their replies.
+        announcer: Told of their events too.
+        on_change: Told that a tool has started, a run has ended, or a woken one has begun; on the run's thread.
+        on_heard: Told of each message of the assistant's, when it is known what was heard of it.
+        on_failure: Told why a reply could not be spoken.
+        tell: Given every event.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        queue: SpeechQueue,
+        announcer: Announcer,
+        *,
+        on_change: Callable[[events.Event], object],
+        on_heard: Callable[[HeardMessage], object],
+        on_failure: Callable[[str], object],
+        tell: Callable[[events.Event], object],
+    ) -> None:
+        self.session, self._queue, self._announcer = session, queue, announcer
+        self._on_change, self._on_heard, self._on_failure, self._tell = on_change, on_heard, on_failure, tell
+        self._going: _Going | None = None
+        self._handle: RunHandle | None = None
+        self._starting = False
+        """Somebody has asked, and the run that answers has not begun."""
+        self._last_reply: Reply | None = None
+        self._calm = threading.Condition()
+        self.last_text = ""
+        """The last answer, for who did not catch it."""
+        self._unsubscribe = session.subscribe(self._take)
+
+    def close(self) -> None:
+        """Listens to no further run. Safe to call again."""
+        self._unsubscribe()
+
+    # --- the run's thread -------------------------------------------------------------------------------------------
+
+    def _take(self, event: events.Event) -> None:
+        if isinstance(event, events.AgentStart):
+            self._begin(event.run_id)
+        going = self._going
+        if going is not None:
+            self._follow(going, event)
+            going.reply(event)
+        self._announcer(event)
+        self._tell(event)
+        if isinstance(event, events.AgentEnd):
+            with self._calm:
+                self._last_reply = None if going is None else going.reply
+                self._going = None
+        if isinstance(event, events.AgentEnd | events.ToolExecutionStart | events.ToolExecutionEnd):
+            self._on_change(event)
+        with self._calm:
+            self._calm.notify_all()
+
+    def _begin(self, run_id: str) -> None:
+        reply = self._queue.begin_reply(
+            spoken=self.session.context.spoken, on_heard=self._heard, on_failure=self._on_failure
+        )
+        with self._calm:
+            self._going = _Going(run_id, self.session.messages(), reply)
+            self._starting = False
+
+    def _follow(self, going: _Going, event: events.Event) -> None:
+        match event:
+            case events.MessageEnd(message=message) if message.role == "user":
+                if not going.text:
+                    going.woken = message.origin == "follow_up"
+                going.text = f"{going.text} {message.text}".strip()
+            case events.MessageEnd(message=message) if message.role == "assistant" and message.text.strip():
+                self.last_text = message.text
+            case events.ToolExecutionStart():
+                with self._calm:
+                    going.tools += 1
+                    going.acted = True
+            case events.ToolExecutionEnd():
+                with self._calm:
+                    going.tools = max(going.tools - 1, 0)
+
+    def _heard(self, heard: HeardMessage) -> None:
+        keep_heard(self.session, heard)
+        self._on_heard(heard)
+
+    # --- the conversation's thread ----------------------------------------------------------------------------------
+
+    @property
+    def run_id(self) -> str | None:
+        going = self._going
+        return None if going is None else going.run_id
+
+    @property
+    def active(self) -> bool:
+        """A run goes on, or is about to begin."""
+        return self._going is not None or self._starting
+
+    @property
+    def acting(self) -> bool:
+        """A tool works, be it of a run that has ended."""
+        going = self._going
+        return (going is not None and going.tools > 0) or bool(self.session.agent.goals_at_work)
+
+    @property
+    def unheard_report(self) -> bool:
+        """The run that goes on tells what nobody has asked for, and nobody has heard any of it."""
+        going = self._going
+        return going is not None and going.woken and not going.reply.begun
+
+    @property
+    def unnoticed(self) -> str:
+        """What the run that goes on was asked, if nothing of it was heard and nothing was done; else empty."""
+        going = self._going
+        if going is None or going.woken or going.acted or going.reply.begun:
+            return ""
+        return going.text
+
+    def ask(self, text: str) -> None:
+        """Starts a run, or has the next one begin with it as soon as the one that ends has ended."""
+        self._starting = True
+        try:
+            self._handle = self.session.start(text)
+        except BusyError:
+            self.session.steer(text, wake=True)
+        except BaseException:
+            self._starting = False
+            raise
+
+    def forget(self) -> None:
+        """What was asked and has not begun was taken back."""
+        self._starting = False
+
+    def add(self, text: str) -> None:
+        """Has the run that goes on answer it too."""
+        self.session.steer(text, wake=True)
+
+    def conclude(self, run_id: str) -> None:
+        """Says what a run that has ended came to, if that is in none of its messages."""
+        handle, reply = self._handle, self._last_reply
+        if (
+            handle is None
+            or handle.id != run_id
+            or reply is None
+            or not handle.wait(_END_S)
+            or handle.error is not None
+        ):
+            return
+        reply.conclude(handle.result(0).reply)
+
+    def discard(self, timeout_s: float) -> bool:
+        """Undoes a run of which nothing is known outside; False if that came too late, and it is only stopped."""
+        going, handle = self._going, self._handle
+        if going is None or handle is None or handle.id != going.run_id or not self.unnoticed:
+            return False
+        handle.abort("reopened")
+        if not handle.wait(timeout_s) or going.acted:
+            return False
+        self._queue.cut()
+        try:
+            self.session.restore(going.before)
+        except BusyError:  # a message has woken another one
+            return False
+        return True
+
+    def settle(self, timeout_s: float) -> bool:
+        """Waits while a model thinks; a tool may take its time. False: not in time."""
+        with self._calm:
+            return self._calm.wait_for(
+                lambda: not self._starting and (self._going is None or self._going.tools > 0),
+                max(timeout_s, 0.0),
+            )

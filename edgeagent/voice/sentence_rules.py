@@ -1,0 +1,406 @@
+"""Rules on the words of a spoken English sentence: what it still lacks, and what kind it is.
+
+Made for commands and questions of a few words; a rule that does not know says nothing. Knows no app. Pure functions, on
+any thread; words are those of ``words.words_of``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from edgeagent.voice.word_classes import (
+    ADDRESSES,
+    ADJECTIVES,
+    AUXILIARIES,
+    BE,
+    DETERMINERS,
+    DIRECTIONS,
+    ENDS_OF_SUBJECT,
+    ENDS_WITH_IN,
+    FILLERS,
+    GOES_ON,
+    GOES_WITH_ON,
+    LEADING,
+    ME_ALONE,
+    MODALS,
+    MOVES,
+    NEEDS_OBJECT,
+    NUMBER_ENDS,
+    OBJECTLESS_PAST,
+    OPEN_VERBS,
+    PARTICLES,
+    PERSONS,
+    PLACED,
+    POLITE_ENDS,
+    ROOMS,
+    SITS_ON,
+    STATIVE,
+    STRANDED,
+    SUBJECTS,
+    SUBORDINATES,
+    SWITCHABLE,
+    SWITCHED,
+    TAKES_OBJECT,
+    THINGS,
+    TIMED,
+    TO_WHOM,
+    UNITS_OF_TIME_AND_WAY,
+    UP_ALONE,
+    VERBS,
+    WANTS_PLACE,
+    WANTS_PLACE_IT,
+    WH,
+    WH_ALONE,
+    WH_VERBS,
+)
+
+_NOW: Final = (["right", "now"], ["from", "now"], ["by", "now"])
+_NUMBER: Final = re.compile(r"[0-9]+(?:[.:][0-9]+)?")
+_ASKING: Final = tuple(
+    tuple(phrase.split())
+    for phrase in (
+        "can you, could you, would you, will you, can you please, could you please, would you please, i want you to, "
+        "i need you to, i would like you to, would you mind, why don't you, you can, you should, you must, you may, "
+        "don't, do not, please don't, never, let us, go and, go, i said, i meant, i mean, no, wait, sorry, actually"
+    ).split(", ")
+)
+"""What may stand before a command."""
+_DOUBTFUL: Final = (("go",), ("wait",), ("no",), ("sorry",), ("actually",))
+"""... if a verb follows."""
+_WANTING: Final = tuple(
+    tuple(phrase.split())
+    for phrase in (
+        "i want, i need, i would like, i want you, i need you, i would like you, let us, let me, i think, i mean, "
+        "i meant, i said, you said, there is, there are, is there, are there, is anybody, is anyone, do you know, "
+        "do you think, do you want, do you have, do you see, have you, have you seen, did you see, did you find, "
+        "can you see, can you hear, can you tell, may i, can i, may i ask, may i ask you, can i ask, would you mind, "
+        "would you like, it is, this is, that is, i am, you are, we are, i will, you will, how many, how much, "
+        "tell me, show me, let me see, make sure, go and, come and, one and a"
+    ).split(", ")
+)
+"""Nobody is done with these alone."""
+
+
+def bare(words: Sequence[str]) -> list[str]:
+    """The words without what is said around a sentence: "okay robot … please"."""
+    start, end = 0, len(words)
+    while start < end and (words[start] in FILLERS or words[start] in ADDRESSES):
+        if words[start] == "right" and end - start > 1 and words[start + 1] not in ADDRESSES:
+            break
+        start += 1
+    while end > start and words[end - 1] in POLITE_ENDS and words[end - 2 : end] not in _NOW:
+        end -= 1
+    return list(words[start:end])
+
+
+def without_asking(words: list[str]) -> list[str]:
+    """The command without the request around it: "could you please turn" is turn."""
+    found = True
+    while found and words:
+        found = False
+        for asking in sorted(_ASKING, key=len, reverse=True):
+            if tuple(words[: len(asking)]) == asking and len(words) > len(asking):
+                if asking in _DOUBTFUL and words[1] not in VERBS - {"back"}:
+                    continue
+                words, found = bare(words[len(asking) :]), True
+                if asking[-1] == "mind" and words:
+                    words[0] = _without_ing(words[0])
+                break
+    return words
+
+
+def _without_ing(word: str) -> str:
+    """The verb of a gerund, if it is a known one: driving, putting, going."""
+    stem = word.removesuffix("ing")
+    return next((verb for verb in (stem, f"{stem}e", stem[:-1]) if verb in VERBS), word)
+
+
+def without_leading(words: list[str]) -> list[str]:
+    """The main clause, without "quickly", "after that" or "when you are done" before it; nothing if it is missing."""
+    while len(words) > 1 and (words[0] in LEADING or (words[0].endswith("ly") and words[0] not in VERBS)):
+        words = words[1:]
+    if words[:2] in (["after", "that"], ["before", "that"]):
+        return bare(words[2:])
+    if words[0] in SUBORDINATES and words[1:2] != [] and words[1] in SUBJECTS | DETERMINERS | {"soon"}:
+        inside = SUBJECTS | MODALS | BE | {"to"}
+        first = next((at for at in range(3, len(words)) if words[at] in VERBS and words[at - 1] not in inside), None)
+        return words[first:] if first else []
+    return words
+
+
+def is_question(words: list[str]) -> bool:
+    """Whether words begin as a question does; "can you bring" is a request."""
+    if not words or (words[0] == "why" and words[1:3] == ["don't", "you"]):
+        return False
+    if words[0] == "when" and words[1:2] != [] and words[1] not in AUXILIARIES:
+        return False
+    if words[0] in WH:
+        return True
+    if words[0] in ("can", "could", "will", "would") and words[1:2] == ["you"]:
+        rest = bare(words[2:])
+        return bool(rest) and rest[0] in STATIVE
+    return words[0] in AUXILIARIES - {"don't", "have", "do"} or (
+        words[0] in ("have", "do") and words[1:2] != [] and words[1] in SUBJECTS - {"this", "that", "it"}
+    )
+
+
+def dangles(words: list[str]) -> bool:
+    """Whether the last word never ends a sentence like this."""
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last in FILLERS - {"well", "so", "like"}:
+        return True
+    if last in ("still", "so", "over") and _is_asking(words[0]) and len(words) > 2:
+        return True
+    if last == "on":
+        return not _may_end_with_on(words)
+    if last == "through" and before in PERSONS | {"come", "go", "get"}:
+        return False
+    if last not in GOES_ON or " ".join(words) in WH_ALONE:
+        return False
+    if last in STRANDED and before and _may_strand(words):
+        return False
+    if (before, last) in ENDS_WITH_IN or (last == "in" and before in THINGS | PERSONS and words[0] in ("bring", "let")):
+        return False
+    return not (last in AUXILIARIES and _ends_with_auxiliary(words))
+
+
+def _may_end_with_on(words: list[str]) -> bool:
+    """turn it on, is the light on, carry on; but not "put it on", "what is on"."""
+    if len(words) == 1:
+        return False
+    before = words[-2]
+    if before in SWITCHABLE or before in GOES_WITH_ON:
+        return True
+    if before in ("is", "are"):  # which lights are on
+        return len(words) > 2 and words[-3] not in WH
+    switched = (SWITCHED | {"leave", "keep", "is", "are"}) & set(words[:-2])
+    return bool(switched) and not (SITS_ON - {"leave"}) & set(words) and before in ROOMS | THINGS | {"all"}
+
+
+def _may_strand(words: list[str]) -> bool:
+    """ "where are you from", "what are you looking at", "which room are you in"."""
+    before, asked = words[-2], _asked_inside(words)
+    if asked is not None and len(words) - asked > 4:
+        return before in BE or before in PARTICLES
+    if words[0] not in ("what", "where", "who", "which") or len(words) < 4:
+        return False
+    return before in ENDS_OF_SUBJECT or before.endswith("ing") or before in ("made", "got")
+
+
+def _ends_with_auxiliary(words: list[str]) -> bool:
+    """ "stay where you are", "as fast as you can", "yes i do", "tell me where the cup is"."""
+    before = words[:-1]
+    if not before or before[-1] in WH or before[-1] in AUXILIARIES:
+        return False
+    if words[-1] == "do" and words[0] in ("what", "how"):
+        return before[-1] in SUBJECTS or before[-1] == "to"
+    if before[-1] in SUBJECTS - {"there"}:
+        return bool({*WH, "if", "as", "yes", "no", "than"} & set(before[:-1])) and words[0] not in WH - {"how"}
+    asked = _asked_inside(words)
+    return asked is not None and len(before) - asked > 2 and words[0] not in WH
+
+
+def _asked_inside(words: list[str]) -> int | None:
+    """Where a question begins inside of a sentence, with its subject before its verb: "tell me where the cup is"."""
+    asked = [at for at, word in enumerate(words) if word in WH and at > 0]
+    if not asked or set(words[asked[-1] + 1 : asked[-1] + 2]) & AUXILIARIES:
+        return None
+    return asked[-1]
+
+
+def lacks_something(words: list[str]) -> bool:
+    """Whether a word is missing that the sentence must have."""
+    if tuple(words) in _WANTING:
+        return True
+    if words[0] == "not":
+        return not is_correction_of_not(words)
+    if len(words) > 1 and _noun_lacks(words[-3:]):
+        return True
+    if words[-2:] == ["in", "front"]:
+        return True
+    if words[-1] in ("all", "some", "any"):
+        return words[-2:-1] not in (["at"], ["after"], ["is"])
+    asked = _asked_inside(words)
+    if asked is not None and len(words) - asked < 4 and not _has_verb(words[asked + 1 :]):
+        return True
+    if any(words[at] in ("if", "whether") and not _has_verb(words[at + 1 :]) for at in range(1, len(words))):
+        return True
+    for at in (at for at, word in enumerate(words) if word in ("and", "then") and 0 < at < len(words) - 1):
+        if words[at + 1] in VERBS and _command_lacks(words[at + 1 :]):
+            return True
+    main = without_leading(words)
+    if not main:
+        return True
+    if main is not words:
+        return lacks_something(main)
+    if words[0] in WH:
+        return _question_lacks(words)
+    if words[0] in AUXILIARIES and words[0] != "don't" and not (words[0] in ("do", "have") and not is_question(words)):
+        return _inversion_lacks(words)
+    command = without_asking(words)
+    if words[0] in ("don't", "do", "never") and len(command) == 1:
+        return False  # don't move
+    return _command_lacks(command)
+
+
+def _noun_lacks(words: list[str]) -> bool:
+    """the red, a little: words before a noun or an adverb, without it."""
+    last, before = words[-1], words[-2]
+    if before == "a" and last in ("little", "bit"):
+        return words[0] not in DIRECTIONS | PARTICLES
+    return last in ADJECTIVES and before in DETERMINERS and (before, last) != ("a", "second")
+
+
+def _has_verb(words: list[str]) -> bool:
+    """Whether a question inside a sentence has its verb: "what time it is", "what blocks you"."""
+    if (AUXILIARIES | WH_VERBS) & set(words):
+        return True
+    if any(word.endswith("ed") for word in words) or (len(words) == 2 and words[0] in ENDS_OF_SUBJECT - SUBJECTS):
+        return True
+    return len(words) > 1 and words[0].endswith("s") and words[0] not in DETERMINERS
+
+
+def is_correction_of_not(words: list[str]) -> bool:
+    """Whether "not …" also says what instead: "not left right", "not the kitchen the bedroom"."""
+    rest = words[1:]
+    if "but" in rest[:-1]:
+        return True
+    directions = sum(word in DIRECTIONS for word in rest)
+    starts = sum(word in DETERMINERS or word in ("to", "go") for word in rest)
+    return directions >= 2 or starts >= 2
+
+
+def _question_lacks(words: list[str]) -> bool:
+    """what time, how full, where do you: a question without its verb."""
+    if " ".join(words) in WH_ALONE:
+        return False
+    if len(words) > 1 and words[1] in ("about", "come"):
+        return len(words) == 2
+    last = words[-1]
+    verbs = [at for at, word in enumerate(words) if word in AUXILIARIES]
+    if not verbs:
+        if last in OBJECTLESS_PAST or (last in ("on", "off", "up", "down") and words[-2] in OBJECTLESS_PAST):
+            return True
+        third_person = (
+            words[0] in ("who", "what") and words[-1] not in THINGS and len(words) > 2 and words[1].endswith("s")
+        )
+        return not (third_person or WH_VERBS & set(words[1:]))
+    verb, rest = words[verbs[0]], words[verbs[0] + 1 :]
+    if last == "right":  # now
+        return True
+    if verb in MODALS:
+        where = words[0] in ("where", "when", "why") or (words[0] == "how" and verbs[0] == 1)
+        objectless = where and last in TAKES_OBJECT and len(rest) < 4
+        return objectless or (_subject_ends(rest) and words[0] != "who")
+    if words[0] == "why" and _subject_ends(rest):
+        return True
+    return words[0] in ("what", "which", "when") and rest in (["you"], ["we"], ["they"], ["there"], ["i"])
+
+
+def _subject_ends(rest: list[str]) -> bool:
+    """Whether there is a subject and nothing behind it."""
+    return not rest or (len(rest) == 1 and rest[0] in SUBJECTS) or (len(rest) == 2 and rest[0] in DETERMINERS)
+
+
+def _inversion_lacks(words: list[str]) -> bool:
+    """can you, is the light, did you find: a question or request that has just begun."""
+    if len(words) == 1:
+        return True
+    if words[0] in BE:
+        if words[1] in SUBJECTS:
+            return len(words) == 2
+        return words[1] in DETERMINERS and (len(words) == 3 or words[-1] in SWITCHABLE or words[-1] in ROOMS)
+    rest = words[1:]
+    if _subject_ends(rest):
+        return True
+    after = bare(rest[2:] if rest[0] in DETERMINERS else rest[1:])
+    if not after:
+        return True
+    if words[1] != "you" and len(after) == 1:
+        return False  # shall we go, may i pass: nobody knows
+    return _command_lacks(after) or (len(after) == 1 and after[0] in STATIVE - {"speak", "swim", "fly", "understand"})
+
+
+def is_doubtful(words: list[str]) -> bool:
+    """Whether more may well come though nothing is missing: "should i help", "look over", "set it to 50"."""
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    main = without_asking(words)
+    if main and len(main) == 1 and len(words) > 1 and main[0] in OPEN_VERBS:
+        return True
+    if (is_number(last) and before == "to") or (last == "on" and words[0] == "leave"):
+        return True
+    if last == "right" and len(words) == 2 and words[0] not in MOVES | {"look", "face", "point"}:
+        return True
+    if words[0] in MODALS and words[0] not in ("can", "could", "will", "would") and len(words) == 3:
+        return words[1] in SUBJECTS
+    if len(main) == 3 and main[1] in DETERMINERS:  # give the book, tell the kids, do the lights
+        return main[0] in ("give", "show", "tell", "ask", "bring", "do", "swap") and not PLACED & set(main)
+    if len(main) == 2 and main[0] in ("give", "show", "bring", "hand"):
+        return main[1] not in THINGS
+    if len(words) == 2 and words[0] in BE:
+        return True
+    if words[0] == "when" and words[2:3] == ["it"] and len(words) < 5:
+        return True
+    if words[0] == "who" and len(words) == 2 and last in WH_VERBS - {"happened"}:
+        return True
+    if words[0] in WH and len(words) > 2 and words[1] in ("put", "come"):
+        return (words[1] == "come" and len(words) == 3) or not PLACED & set(words)
+    return False
+
+
+def _command_lacks(words: list[str]) -> bool:
+    """turn, pick up, bring me, put the cup, drive 2: a command without its object, place or unit."""
+    if not words:
+        return True
+    if len(words) == 1:
+        return words[0] in OPEN_VERBS | SWITCHABLE | TIMED
+    if _lacks_unit(words):
+        return True
+    verb, last = words[0], words[-1]
+    if verb not in VERBS:
+        return False
+    if len(words) == 2:
+        if (verb, last) in NEEDS_OBJECT or (last == "up" and verb not in UP_ALONE):
+            return True
+        if last in PERSONS and (verb in TO_WHOM or (last == "me" and verb not in ME_ALONE)):
+            return True
+        if last in THINGS:
+            return verb in WANTS_PLACE_IT
+        if verb in ("tell", "ask", "remind"):
+            return True
+    if verb in SWITCHED and last in ROOMS and {"on", "off"} & set(words[1:3]) and not SWITCHABLE & set(words):
+        return True
+    if last in TIMED:
+        timed = any(map(is_number, words)) or not {"a", "an", "another", "set"} & set(words[:2])
+        return verb in ("set", "start", "make") and not timed
+    placed = PLACED & set(words[1:])
+    if verb in SWITCHED and words[1] in DETERMINERS | {"everything"}:
+        return not placed
+    if verb == "set" and words[1] in DETERMINERS:  # a timer wants its time
+        return not placed
+    return verb in WANTS_PLACE - {"take"} and not placed
+
+
+def _lacks_unit(words: list[str]) -> bool:
+    """drive 2, turn left 90, set a timer for 5: a number that wants its unit."""
+    last, before = words[-1], words[-2]
+    if last == "half" and before in MOVES | NUMBER_ENDS:
+        return True
+    if last in ("half", "quarter", "quarters", "hundred") and before in ("a", "and", "one", "1", "three", "3"):
+        return words[-4:-1][1:] != ["and", "a"] or words[-4].rstrip("s") not in UNITS_OF_TIME_AND_WAY
+    if last == "one":
+        return before in MOVES | DIRECTIONS | {"in", "for", "by", "about"}
+    if not is_number(last) or ":" in last:
+        return False
+    return before not in NUMBER_ENDS or (before == "to" and bool(TIMED & set(words)))
+
+
+def _is_asking(word: str) -> bool:
+    return word in WH or word in AUXILIARIES
+
+
+def is_number(word: str) -> bool:
+    """Whether it is a number or a time in digits."""
+    return _NUMBER.fullmatch(word) is not None

@@ -1,0 +1,47 @@
+"""How a conversation behaves, whatever its devices and engines are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from edgeagent.errors import ConfigError
+from edgeagent.voice.announcer import AnnouncerSettings
+from edgeagent.voice.completeness import Phrases
+from edgeagent.voice.presets import PRESETS, Preset
+from edgeagent.voice.telling import Telling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialogueSettings:
+    """Barge-in, words, and waiting.
+
+    Raises:
+        ConfigError: There is no stop word, or a time is negative.
+    """
+
+    preset: Preset = PRESETS["balanced"]
+    phrases: Phrases = field(default_factory=Phrases)
+    """What the people of the app say, for telling a whole sentence from one that goes on."""
+    stop_words: tuple[str, ...] = ("stop",)
+    wake_words: tuple[str, ...] = ()
+    """Without one the robot never sleeps."""
+    follow_up_s: float = 8.0
+    """After its last word the robot hears for so long without the wake word."""
+    reopen_s: float = 1.0
+    """Speech that goes on so soon after the hard end belongs to the turn, if nothing was heard or done yet."""
+    announcer: AnnouncerSettings = field(default_factory=AnnouncerSettings)
+    telling: Telling = field(default_factory=Telling)
+    """What is said of skills."""
+    chimes: bool = True
+    push_to_talk: bool = False
+    not_understood: str = "Sorry, I did not understand that."
+    failed: str = "Sorry, that did not work."
+    """Said when a run ends in an error."""
+    rearmed: str = "Okay, I can move again."
+
+    def __post_init__(self) -> None:
+        if not self.stop_words:
+            raise ConfigError("stop_words is empty: a robot that can't be stopped by a word must not talk")
+        for name in ("follow_up_s", "reopen_s"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"{name} of the conversation is {getattr(self, name)}: it must be 0 or more")

@@ -1,0 +1,356 @@
+"""What the robot says, in which order and when: the replies of runs, and what it says by itself.
+
+Any thread may ``say``; everything else is decided in ``tick``, ``hold``, ``resume`` and ``cut`` on the conversation's
+thread, from the times and the state that they are given: no thread and no clock of its own. Times are seconds of the
+device's clock.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Literal
+
+from edgeagent.errors import BusyError
+from edgeagent.tts.mouth import Mouth
+from edgeagent.voice.line import Line
+from edgeagent.voice.reply import HeardMessage, Reply
+
+Priority = Literal["normal", "urgent"]
+LIMIT: Final = 100
+"""Texts that may wait; a builder who says more than the robot can is told."""
+
+
+class SpeechHandle:
+    """One text that the robot says by itself. Any thread."""
+
+    def __init__(self, queue: SpeechQueue, text: str, *, interruptible: bool) -> None:
+        self.text = text
+        self.interruptible = interruptible
+        self._queue = queue
+        self._line: Line | None = None
+        self._over = threading.Event()
+        self._heard = ""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until it was said, interrupted, cancelled, or the voice failed; False when the time was over first."""
+        return self._over.wait(timeout)
+
+    @property
+    def done(self) -> bool:
+        """Nothing more of it will be heard."""
+        return self._over.is_set()
+
+    @property
+    def begun(self) -> bool:
+        """Its first sample was given to the device."""
+        line = self._line
+        return line is not None and line.begun
+
+    @property
+    def heard(self) -> str:
+        """As far as it was heard, to the word; all of it when it is whole."""
+        line = self._line
+        if line is None or self._over.is_set():
+            return self._heard
+        return line.heard(self._queue.now_s)
+
+    def cancel(self) -> bool:
+        """Takes it back, in the middle of a word if need be. True if it was not done."""
+        return self._queue.cancel(self)
+
+    # --- the queue's ------------------------------------------------------------------------------------------------
+
+    def begin(self, mouth: Mouth) -> None:
+        """Has the mouth say it."""
+        self._line = Line(mouth)
+        self._line.feed(self.text)
+        self._line.end()
+
+    @property
+    def line(self) -> Line | None:
+        """What says it, once it has begun."""
+        return self._line
+
+    def finish(self, *, drop: bool = False) -> None:
+        """It is done. Safe to call again."""
+        if self._over.is_set():
+            return
+        if self._line is not None:
+            if drop:
+                self._line.drop()
+            self._heard = self._line.heard(math.inf)
+            self._queue.finished.append(self)
+        self._over.set()
+
+
+class SpeechQueue:
+    """The robot's side of the conversation, one after the other through one mouth.
+
+    - A reply is spoken while its run streams it; replies follow one another without a gap.
+    - ``say`` waits for a pause: nobody speaks, the robot neither, and no run is thinking.
+    - ``say(priority="urgent")`` comes at once. What was being said falls silent, and goes on after it with the first
+      word that was not heard.
+    - ``aside`` is said as soon as the robot is silent and nobody speaks, also while a run thinks: announcements,
+      fillers, questions of tools.
+    - While somebody has the floor (``hold``) nothing begins but what is urgent, and nothing is lost: replies that begin
+      meanwhile wait. What is not interruptible is said to its end.
+
+    Args:
+        mouth: Speaks; its playback is held and released here.
+        limit: Texts that may wait.
+
+    Attributes:
+        now_s: Of the last tick.
+        last_sound_s: When something was last heard of the robot; -inf if nothing was yet.
+        finished: What it has said by itself since somebody last emptied this.
+    """
+
+    def __init__(self, mouth: Mouth, *, limit: int = LIMIT) -> None:
+        self.now_s = -math.inf
+        self.last_sound_s = -math.inf
+        self.finished: deque[SpeechHandle] = deque(maxlen=limit)
+        self._mouth = mouth
+        self._limit = limit
+        self._lock = threading.RLock()
+        self._replies: list[Reply] = []
+        self._waiting: deque[SpeechHandle] = deque()
+        self._asides: deque[SpeechHandle] = deque()
+        self._urgent: deque[SpeechHandle] = deque()
+        self._said: SpeechHandle | None = None
+        """What is said by itself now, or is suspended while something urgent is said;"""
+        self._said_urgently: SpeechHandle | None = None
+        self._held = self._suspended = self._closed = False
+
+    # --- any thread -------------------------------------------------------------------------------------------------
+
+    def say(self, text: str, *, priority: Priority = "normal", interruptible: bool = True) -> SpeechHandle:
+        """Has the robot say something by itself.
+
+        Args:
+            priority: "urgent" does not wait for a pause.
+            interruptible: False: a person who speaks over it does not end it; a stop word does.
+
+        Raises:
+            BusyError: Too much waits already.
+        """
+        return self._put(self._urgent if priority == "urgent" else self._waiting, text, interruptible)
+
+    def aside(self, text: str) -> SpeechHandle:
+        """Has the robot say something that belongs to what it is doing, before what waits for a pause.
+
+        Raises:
+            BusyError: Too much waits already.
+        """
+        return self._put(self._asides, text, True)
+
+    def cancel(self, handle: SpeechHandle) -> bool:
+        """As ``SpeechHandle.cancel``."""
+        with self._lock:
+            if handle.done:
+                return False
+            for queue in (self._waiting, self._asides, self._urgent):
+                if handle in queue:
+                    queue.remove(handle)
+            handle.finish(drop=True)
+            return True
+
+    @property
+    def waiting(self) -> int:
+        """Texts that have not begun."""
+        with self._lock:
+            return len(self._waiting) + len(self._asides) + len(self._urgent)
+
+    def _put(self, queue: deque[SpeechHandle], text: str, interruptible: bool) -> SpeechHandle:
+        handle = SpeechHandle(self, text, interruptible=interruptible)
+        with self._lock:
+            if self._closed or not text.strip():
+                handle.finish()
+            elif self.waiting >= self._limit:
+                raise BusyError(f"{self._limit} texts wait to be said already; wait for the handle of an earlier one")
+            else:
+                queue.append(handle)
+        return handle
+
+    # --- the conversation's thread ----------------------------------------------------------------------------------
+
+    def begin_reply(
+        self,
+        *,
+        spoken: Callable[[str], str] | None = None,
+        on_heard: Callable[[HeardMessage], object] = lambda heard: None,
+        on_failure: Callable[[str], object] = lambda text: None,
+    ) -> Reply:
+        """The voice of a run that is about to start, after those before it; arguments as ``Reply`` has them.
+
+        Begun while somebody has the floor, it says nothing until ``resume``. Any thread.
+        """
+        with self._lock:
+            suspended = self._held or self._suspended
+            reply = Reply(self._mouth, spoken=spoken, suspended=suspended, on_heard=on_heard, on_failure=on_failure)
+            reply.deferred = self._held
+            self._suspended = suspended
+            self._replies.append(reply)
+            return reply
+
+    def tick(self, now_s: float, *, may_begin: bool) -> None:
+        """Tells what was heard, and begins what may begin.
+
+        Args:
+            now_s: The device's clock; more often than every 50 ms is of no use.
+            may_begin: Nobody speaks and no run is thinking, so what waits for a pause may be said.
+        """
+        with self._lock:
+            self.now_s = now_s
+            if self.is_sounding(now_s):
+                self.last_sound_s = now_s
+            replies = list(self._replies)
+        for reply in replies:
+            reply.tick(now_s)
+        with self._lock:
+            self._replies = [reply for reply in self._replies if not reply.is_over(now_s)]
+            self._settle(now_s)
+            if self._urgent and self._said_urgently is None:
+                self._interpose()
+            self._go_on()
+            if not self._held and self._is_silent(now_s):
+                if self._asides:
+                    self._said = self._begin(self._asides)
+                elif self._waiting and may_begin:
+                    self._said = self._begin(self._waiting)
+
+    def hold(self, *, everything: bool = False) -> None:
+        """Somebody has the floor: silence within a block, in the middle of a word. Any thread.
+
+        Args:
+            everything: A stop word: silence also for what is not interruptible. Otherwise that goes on, and what was to
+                follow it waits.
+        """
+        with self._lock:
+            self._held = True
+            if self._firm and not everything:
+                self._suspend()
+            else:
+                self._mouth.playback.hold()
+
+    def resume(self) -> None:
+        """Nobody has the floor: what was held goes on where it was."""
+        with self._lock:
+            self._held = False
+            self._mouth.playback.resume()
+            self._settle(self.now_s)
+            self._go_on()
+
+    def cut(self, *, everything: bool = False) -> None:
+        """An interruption is final: what was being said ends, and what has not begun waits on.
+
+        Whether somebody has the floor does not change. Replies tell what was heard of them.
+
+        Args:
+            everything: A stop: also what is not interruptible, and what waits.
+        """
+        with self._lock:
+            kept = [] if everything else [reply for reply in self._replies if reply.deferred and not reply.begun]
+            ended = [reply for reply in self._replies if reply not in kept]
+            self._replies = kept
+            for handle in (self._said, self._said_urgently):
+                if handle is not None and (everything or handle.interruptible):
+                    handle.finish(drop=True)
+            if everything:
+                for queue in (self._waiting, self._asides, self._urgent):
+                    while queue:
+                        queue.popleft().finish()
+            self._settle(self.now_s)
+        for reply in ended:
+            reply.cut()
+
+    def close(self) -> None:
+        """Says nothing more. Safe to call again; the mouth stays open."""
+        self._closed = True
+        self.cut(everything=True)
+
+    def is_sounding(self, now_s: float) -> bool:
+        """Whether the robot is in the middle of saying something, be it held: from its first sample that was given to
+        the device until the last has left it."""
+        with self._lock:
+            said = (self._said, self._said_urgently)
+            lines = [handle.line for handle in said if handle is not None and not handle.done]
+            return any(line is not None and line.is_sounding(now_s) for line in lines) or any(
+                reply.is_sounding(now_s) for reply in self._replies
+            )
+
+    def saying(self, now_s: float) -> tuple[str, str]:
+        """What is being said, be it held: as far as it was heard, and the rest of it that is known. Any thread."""
+        with self._lock:
+            for handle in (self._said_urgently, self._said):
+                line = None if handle is None or handle.done else handle.line
+                if line is not None and line.is_sounding(now_s):
+                    heard = line.heard(now_s)
+                    return heard, line.text[len(heard) :]
+            replies = list(self._replies)
+        for reply in replies:
+            if reply.is_sounding(now_s):
+                return reply.saying(now_s)
+        return "", ""
+
+    def has_more(self, now_s: float) -> bool:
+        """Whether something is said, suspended, or about to be said, apart from what waits for a pause."""
+        with self._lock:
+            return not self._is_silent(now_s)
+
+    # --- the lock is held -------------------------------------------------------------------------------------------
+
+    @property
+    def _firm(self) -> bool:
+        """What is said now must not be held."""
+        said = self._said_urgently or self._said
+        return said is not None and not said.done and not said.interruptible
+
+    def _begin(self, queue: deque[SpeechHandle]) -> SpeechHandle:
+        handle = queue.popleft()
+        handle.begin(self._mouth)
+        return handle
+
+    def _is_silent(self, now_s: float) -> bool:
+        """Nothing is said, suspended, or about to be said."""
+        busy = self._said is not None or self._said_urgently is not None or self._suspended
+        return not busy and all(reply.is_silent(now_s) for reply in self._replies)
+
+    def _settle(self, now_s: float) -> None:
+        """Ends what was said to its end."""
+        for handle in (self._said, self._said_urgently):
+            if handle is not None and handle.line is not None and handle.line.is_over(now_s):
+                handle.finish()
+        if self._said is not None and self._said.done:
+            self._said = None
+        if self._said_urgently is not None and self._said_urgently.done:
+            self._said_urgently = None
+
+    def _interpose(self) -> None:
+        """Says something urgent now, whoever speaks."""
+        self._suspend()
+        if self._said is not None and self._said.line is not None:
+            self._said.line.suspend()
+        self._said_urgently = self._begin(self._urgent)
+        self._mouth.playback.resume()
+
+    def _suspend(self) -> None:
+        self._suspended = True
+        for reply in self._replies:
+            reply.suspend()
+
+    def _go_on(self) -> None:
+        """What was suspended goes on, once nothing urgent or firm is said and nobody has the floor."""
+        if self._said_urgently is not None or not (self._suspended or self._held):
+            return
+        if self._held:
+            if not self._firm:
+                self._mouth.playback.hold()
+            return
+        self._suspended = False
+        if self._said is not None and self._said.line is not None:
+            self._said.line.resume()
+        for reply in self._replies:
+            reply.resume()

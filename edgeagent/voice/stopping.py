@@ -1,0 +1,83 @@
+"""From a stop word that was spotted to what it meant: the transcript decides, or the time.
+
+Knows neither latch nor loudspeaker. Runs on the conversation's thread. Times are seconds of the device's clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from edgeagent.stt.confirming import confirm, missed
+from edgeagent.stt.keywords import Keyword
+from edgeagent.stt.types import Transcript
+
+AFTER_SPEECH_S: Final = 1.0
+"""So long after the end of the speech an unclear stop word counts (contract, section 4);"""
+AFTER_WORD_S: Final = 3.0
+"""so long after the word at most."""
+_APART_S: Final = 0.5
+"""The utterance of a word may begin so much after the word ends: voice activity is slower than the spotter."""
+
+Outcome = Literal["trip", "release"]
+
+
+class StopWatch:
+    """The stop words that wait for their transcript.
+
+    Args:
+        phrases: All stop words.
+    """
+
+    def __init__(self, phrases: Sequence[str]) -> None:
+        self._phrases = tuple(phrases)
+        self._word: Keyword | None = None
+        self._speech_end_s: float | None = None
+        self.phrase = ""
+        """The one that was spotted last."""
+
+    @property
+    def waiting(self) -> bool:
+        return self._word is not None
+
+    def spotted(self, keyword: Keyword) -> None:
+        """Another stop word: the time begins anew."""
+        self._word = keyword
+        self.phrase = keyword.phrase
+        self._speech_end_s = None
+
+    def speech(self, *, ended_s: float | None) -> None:
+        """Somebody speaks (None), or has stopped."""
+        self._speech_end_s = ended_s
+
+    def told(self, transcript: Transcript) -> Outcome | None:
+        """What a transcript of that speech, partial or final, makes of it. Also what the spotter has missed."""
+        if self._word is None:
+            return "trip" if transcript.final and missed(transcript, self._phrases) is not None else None
+        verdict = confirm(transcript, self._word.phrase)
+        if verdict != "confirmed" and transcript.final and missed(transcript, self._phrases) is not None:
+            verdict = "confirmed"
+        if verdict == "unclear":
+            return None
+        self._word = None
+        return "trip" if verdict == "confirmed" else "release"
+
+    def due(self, now_s: float) -> bool:
+        """Whether nobody has said in time what was meant; then it counts."""
+        if self._word is None:
+            return False
+        by_s = self._word.end_s + AFTER_WORD_S
+        if self._speech_end_s is not None:
+            by_s = min(by_s, max(self._speech_end_s, self._word.end_s) + AFTER_SPEECH_S)
+        if now_s < by_s:
+            return False
+        self._word = None
+        return True
+
+    def belongs(self, onset_s: float) -> bool:
+        """Whether speech that begins then may hold the word that waits."""
+        return self._word is not None and onset_s <= self._word.end_s + _APART_S
+
+    def forget(self) -> None:
+        """It was decided otherwise."""
+        self._word = None

@@ -1,0 +1,216 @@
+"""The conversation's table: what happens in each state at each event, one action a cell. ``docs/voice.md`` shows it.
+
+Values only. The conversation looks its cell up, does the action, and is in the next state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal
+
+
+class State(StrEnum):
+    """What the robot is doing, as a person would say it."""
+
+    ASLEEP = "asleep"
+    """It waits for its wake word, and hears stop words."""
+    LISTENING = "listening"
+    """Nobody speaks, and nothing goes on."""
+    HEARING = "hearing"
+    """A person speaks, and the robot is silent."""
+    THINKING = "thinking"
+    """A run goes on, and nothing of it is heard or moves yet."""
+    ACTING = "acting"
+    """A tool of a run works, or a goal that outlived its run; the robot is silent."""
+    SPEAKING = "speaking"
+    """The loudspeaker plays what the robot says."""
+    HELD = "held"
+    """A person speaks over the robot's voice, which waits in the middle of a word."""
+
+
+class Event(StrEnum):
+    """What happens to the robot."""
+
+    SPEECH_START = "speech start"
+    """Somebody has begun to speak; over the robot's voice: has spoken for ``hold_after_ms``."""
+    STOP_WORD = "stop word"
+    """The spotter has heard one; its transcript decides later."""
+    TWO_WORDS = "two words"
+    """Over the robot's voice: the partial transcript has as many words as the preset asks for."""
+    HALF_SECOND = "half a second"
+    """Over the robot's voice: somebody has spoken for ``final_after_ms``."""
+    BACKCHANNEL = "backchannel"
+    """The words until the soft end are "uh-huh" and the like."""
+    COMMAND = "complete command"
+    UNFINISHED = "unfinished phrase"
+    QUESTION = "question"
+    CORRECTION = "correction"
+    NOT_UNDERSTOOD = "not understood"
+    """It was speech, and no model of the ears explains it."""
+    DEVICE_LOST = "device lost"
+    GOAL_DONE = "goal done"
+    """A detached goal has ended, and the model is told."""
+    FOLLOW_UP = "follow-up"
+    """A timer, a sensor or the app has something to say."""
+    WAKE_WORD = "wake word"
+    SOFT_END = "soft end"
+    HARD_END = "hard end"
+    """The utterance is over, and its words are known. So are those of a text that was typed where nobody speaks."""
+    FALSE_ALARM = "false alarm"
+    """What began as speech was none, or too little to interrupt for."""
+    SOUND = "first sound"
+    """The first sample of what the robot says is played."""
+    TOOL = "tool started"
+    PLAYBACK_FINISHED = "playback finished"
+    RUN_FINISHED = "run finished"
+    QUIET = "follow-up window over"
+    """Nobody has spoken for ``follow_up_s``, and there is a wake word."""
+    TRIP = "trip"
+    """A stop word was confirmed, or somebody asked for a safety stop."""
+    REARM = "re-arm"
+
+
+class Action(StrEnum):
+    """What the conversation does. Each is a method of it."""
+
+    NOTHING = "-"
+    OPEN = "open the turn"
+    """The person has the floor: what the robot would say waits."""
+    HOLD = "hold speech"
+    """The playback falls silent within a block, and can go on."""
+    RESUME = "resume speech"
+    CUT = "interrupt"
+    """Barge-in is final: silence, the model stopped, tools by their on_interrupt, history cut to what was heard."""
+    HALT = "halt"
+    """Motion and speech are held, until the transcript says what was meant."""
+    PREPARE = "prepare"
+    """The transcript is begun, and the model's prefix warmed."""
+    END_SOON = "end soon"
+    """The hard end comes as early as the preset says for what was said."""
+    END_LATE = "end late"
+    """The person has not finished the sentence: the hard end waits."""
+    ANSWER = "answer"
+    """The turn is the robot's: a control word is obeyed, an open question answered, or a run started."""
+    ASK = "ask again"
+    CLOSE = "close the turn"
+    """Nothing was said; what waited goes on."""
+    DEFER = "let it wait"
+    """It is told when the person has finished."""
+    TELL = "tell"
+    WAKE = "wake up"
+    SLEEP = "go to sleep"
+    LOSE = "be safe"
+    """Motion is held until the device is back, and an open turn is closed."""
+    STOP = "stop everything"
+    """Actuators first, then speech, then the run; motion stays off."""
+    REARM = "allow motion"
+
+
+Next = State | Literal["stay", "back"]
+"""``back``: to what goes on: hearing, held, speaking, acting, thinking, else listening, or asleep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One action, and the state after it."""
+
+    action: Action
+    then: Next = "stay"
+
+
+_NONE: Final = Cell(Action.NOTHING)
+_HALT: Final = Cell(Action.HALT)
+_ANSWER: Final = Cell(Action.ANSWER, "back")
+_CUT: Final = Cell(Action.CUT, State.HEARING)
+_SOON: Final = Cell(Action.END_SOON)
+_DEFER: Final = Cell(Action.DEFER)
+_RESUME: Final = Cell(Action.RESUME, "back")
+
+_EVERYWHERE: Final[dict[Event, Cell]] = {
+    Event.STOP_WORD: _HALT,
+    Event.DEVICE_LOST: Cell(Action.LOSE, "back"),
+    Event.TRIP: Cell(Action.STOP, "back"),
+    Event.REARM: Cell(Action.REARM),
+}
+
+_AT_WORK: Final[dict[Event, Cell]] = {
+    Event.SPEECH_START: Cell(Action.OPEN, State.HEARING),
+    Event.GOAL_DONE: Cell(Action.TELL),
+    Event.FOLLOW_UP: Cell(Action.TELL),
+    Event.SOUND: Cell(Action.NOTHING, State.SPEAKING),
+    Event.TOOL: Cell(Action.NOTHING, State.ACTING),
+    Event.RUN_FINISHED: Cell(Action.NOTHING, "back"),
+    Event.HARD_END: _ANSWER,
+}
+
+_ROWS: Final[dict[State, dict[Event, Cell]]] = {
+    State.ASLEEP: {
+        Event.WAKE_WORD: Cell(Action.WAKE, "back"),
+        Event.GOAL_DONE: Cell(Action.TELL),
+        Event.FOLLOW_UP: Cell(Action.TELL),
+        Event.SOUND: Cell(Action.NOTHING, State.SPEAKING),
+        Event.TOOL: Cell(Action.NOTHING, State.ACTING),
+        Event.HARD_END: _ANSWER,
+    },
+    State.LISTENING: {
+        Event.SPEECH_START: Cell(Action.OPEN, State.HEARING),
+        Event.GOAL_DONE: Cell(Action.TELL),
+        Event.FOLLOW_UP: Cell(Action.TELL),
+        Event.SOUND: Cell(Action.NOTHING, State.SPEAKING),
+        Event.TOOL: Cell(Action.NOTHING, State.ACTING),
+        Event.QUIET: Cell(Action.SLEEP, State.ASLEEP),
+        Event.HARD_END: _ANSWER,
+    },
+    State.HEARING: {
+        Event.SPEECH_START: Cell(Action.OPEN),
+        Event.SOFT_END: Cell(Action.PREPARE),
+        Event.BACKCHANNEL: _SOON,
+        Event.COMMAND: _SOON,
+        Event.QUESTION: _SOON,
+        Event.CORRECTION: _SOON,
+        Event.UNFINISHED: Cell(Action.END_LATE),
+        Event.HARD_END: _ANSWER,
+        Event.NOT_UNDERSTOOD: Cell(Action.ASK, "back"),
+        Event.FALSE_ALARM: Cell(Action.CLOSE, "back"),
+        Event.GOAL_DONE: _DEFER,
+        Event.FOLLOW_UP: _DEFER,
+    },
+    State.THINKING: _AT_WORK,
+    State.ACTING: _AT_WORK,
+    State.SPEAKING: {
+        Event.SPEECH_START: Cell(Action.HOLD, State.HELD),
+        Event.TWO_WORDS: _CUT,
+        Event.HALF_SECOND: _CUT,
+        Event.WAKE_WORD: _CUT,
+        Event.COMMAND: _CUT,
+        Event.QUESTION: _CUT,
+        Event.CORRECTION: _CUT,
+        Event.UNFINISHED: _CUT,
+        Event.STOP_WORD: Cell(Action.HALT, State.HELD),
+        Event.GOAL_DONE: _DEFER,
+        Event.FOLLOW_UP: _DEFER,
+        Event.PLAYBACK_FINISHED: Cell(Action.NOTHING, "back"),
+    },
+    State.HELD: {
+        Event.TWO_WORDS: _CUT,
+        Event.HALF_SECOND: _CUT,
+        Event.WAKE_WORD: _CUT,
+        Event.SOFT_END: Cell(Action.PREPARE),
+        Event.COMMAND: _CUT,
+        Event.QUESTION: _CUT,
+        Event.CORRECTION: _CUT,
+        Event.UNFINISHED: _CUT,
+        Event.BACKCHANNEL: _RESUME,
+        Event.FALSE_ALARM: _RESUME,
+        Event.NOT_UNDERSTOOD: _RESUME,
+        Event.HARD_END: _RESUME,
+        Event.GOAL_DONE: _DEFER,
+        Event.FOLLOW_UP: _DEFER,
+    },
+}
+
+TABLE: Final[dict[tuple[State, Event], Cell]] = {
+    (state, event): (_EVERYWHERE | _ROWS[state]).get(event, _NONE) for state in State for event in Event
+}
+"""Every cell."""

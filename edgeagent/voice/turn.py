@@ -1,0 +1,55 @@
+"""What a person is saying, from the onset to the end of the utterance: what is known of it so far.
+
+Values for one thread, the conversation's. Times are seconds of the device's clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from edgeagent.stt.types import Transcript
+from edgeagent.voice.utterance import Kind
+
+
+@dataclass(slots=True)
+class Turn:
+    """One utterance."""
+
+    utterance: int
+    onset_s: float
+    """Of the speech that is heard now; later than the beginning if speech was resumed after a dismissal."""
+    asleep: bool = False
+    """It began while the robot slept: only a wake word in it makes it count."""
+    partial: str = ""
+    transcript: Transcript | None = None
+    """Of all until the soft end; None while it is not known, or void because speech went on."""
+    kind: Kind | None = None
+    """Of the words until the soft end."""
+    soft_end_s: float | None = None
+    ended: bool = False
+    final: bool = False
+    """It has interrupted the robot, or there was nothing to interrupt: it will be answered."""
+    dismissed: bool = False
+    """It is a stop word, a backchannel or a false alarm: it will not be answered."""
+
+    @property
+    def text(self) -> str:
+        return self.partial if self.transcript is None else self.transcript.text
+
+    @property
+    def speaking(self) -> bool:
+        """Nobody has paused yet."""
+        return self.soft_end_s is None and not self.ended
+
+    def resume(self, at_s: float) -> None:
+        """Speech goes on after what looked like its end."""
+        self.soft_end_s = None
+        self.transcript = None
+        if self.dismissed or not self.final:
+            self.onset_s = at_s
+            self.dismissed = False
+
+    @property
+    def complete(self) -> bool:
+        """It is over, and its words are known."""
+        return self.ended and self.transcript is not None

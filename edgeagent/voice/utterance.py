@@ -1,0 +1,118 @@
+"""What kind of thing somebody has said, so far as turn taking needs to know. English. Pure functions, on any thread."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Final
+
+from edgeagent.stt.types import Transcript
+from edgeagent.voice.completeness import Phrases
+from edgeagent.voice.controls import control_of, yes_or_no
+from edgeagent.voice.sentence_rules import bare, is_correction_of_not, is_number, is_question
+from edgeagent.voice.word_classes import DETERMINERS, DIRECTIONS
+from edgeagent.voice.words import is_asked, trails_off, words_of
+
+
+class Kind(StrEnum):
+    """What an utterance is."""
+
+    STOP = "stop"
+    """A stop word and nothing else; stop words in longer sentences are ``edgeagent.stt.confirming``'s to judge."""
+    CONTROL = "control"
+    """What works without the model; ``controls.control_of`` says which."""
+    BACKCHANNEL = "backchannel"
+    """ "uh-huh" while the robot speaks: go on."""
+    ANSWER = "answer"
+    """To a question that the robot has asked."""
+    UNFINISHED = "unfinished"
+    """The person will go on: "drive to the"."""
+    CORRECTION = "correction"
+    """ "no, the bedroom"."""
+    QUESTION = "question"
+    COMMAND = "command"
+    STATEMENT = "statement"
+    """Anything else that was understood."""
+    UNCLEAR = "unclear"
+    """Not understood, or no words."""
+
+
+_BACKCHANNEL: Final = (
+    "(?:u+h huh|m+ h+m+|m+ mm|mhm|m+hm+|mm+|um hum|hm+|huh|aha|ah+|oh|okay|yeah|yes|yep|yup|right|sure|all right|i see|"
+    "got it|i got it|good|great|cool|nice|fine|really|wow|interesting|of course|exactly|indeed|understood|thanks|"
+    "thank you|makes sense|that makes sense|that is (?:good|great|nice|fine|right|interesting)|very good|i understand|"
+    "i know|go on|and|true|perfect|ha ha|well)"
+)
+_BACKCHANNELS: Final = re.compile(f"{_BACKCHANNEL}(?: {_BACKCHANNEL}){{0,3}}")
+_WORDS_OF_ANSWER: Final = 4
+_CORRECTS: Final = frozenset("no nope sorry actually wait oh".split())
+_MEANT: Final = (["i", "meant"], ["i", "mean"], ["i", "said"], ["make", "that"], ["make", "it"], ["change", "that"])
+_OTHER: Final = re.compile(r"(?:the )?(?:other|wrong) (?:way|one|room|direction|side|door|place)(?: (?:round|around))?")
+_UNCORRECTED: Final = frozenset("thanks thank problem way need idea worries one it i that you there we he she".split())
+""" "no thanks", "no problem", "no it is fine" correct nothing."""
+
+
+def kind_of(
+    transcript: Transcript | str, *, phrases: Phrases, speaking: bool = False, question_open: bool = False
+) -> Kind:
+    """What kind of utterance this is.
+
+    Args:
+        transcript: Partial or final.
+        phrases: The app's.
+        speaking: The robot speaks, or was held speaking: only then is there a backchannel.
+        question_open: The robot has asked something, and waits for the answer.
+    """
+    text, raw, understood = _read(transcript)
+    words = words_of(text)
+    if tuple(bare(words)) in phrases.stops or tuple(words) in phrases.stops:
+        return Kind.STOP
+    if not words or not understood:
+        return Kind.UNCLEAR
+    if question_open and yes_or_no(text) is not None:
+        return Kind.CORRECTION if is_correction(words) else Kind.ANSWER
+    if speaking and not question_open and _BACKCHANNELS.fullmatch(" ".join(words)):
+        return Kind.BACKCHANNEL
+    if control_of(text) is not None:
+        return Kind.CONTROL
+    if trails_off(raw) or phrases.is_unfinished(text):
+        return Kind.UNFINISHED
+    if is_correction(words):
+        return Kind.CORRECTION
+    return _whole(text, words, phrases, question_open)
+
+
+def _whole(text: str, words: list[str], phrases: Phrases, question_open: bool) -> Kind:
+    said, complete = bare(words), phrases.is_complete(text)
+    if is_question(said) or (is_asked(text) and not phrases.is_command(said)):
+        return Kind.QUESTION if complete else Kind.STATEMENT
+    if question_open and len(said) <= _WORDS_OF_ANSWER:
+        amount = bool(said) and is_number(said[0])
+        if amount or not complete or phrases.is_name(said):
+            return Kind.ANSWER
+    return Kind.COMMAND if complete else Kind.STATEMENT
+
+
+def is_correction(words: list[str]) -> bool:
+    """Whether words take back a command and say what instead: "no, the bedroom", "i meant the kitchen"."""
+    said = bare(words)
+    if len(said) < 2:
+        return False
+    if said[-1] in ("instead", "rather") or _OTHER.fullmatch(" ".join(said)):
+        return True
+    if said[0] == "not":
+        return is_correction_of_not(said)
+    if said[:2] in _MEANT:
+        return len(said) > 2
+    if said[0] not in _CORRECTS:
+        return False
+    rest = [word for word in said[1:] if word not in _CORRECTS]
+    if not rest or (said[0] == "no" and rest[0] in _UNCORRECTED and rest[:2] not in _MEANT):
+        return False
+    return said[0] != "wait" or rest[0] in DETERMINERS | DIRECTIONS or rest[:2] in _MEANT
+
+
+def _read(transcript: Transcript | str) -> tuple[str, str, bool]:
+    if isinstance(transcript, str):
+        return transcript, transcript, True
+    return transcript.text, transcript.raw or transcript.text, transcript.understood

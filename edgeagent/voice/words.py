@@ -1,0 +1,58 @@
+"""The words of a transcript as the rules of this room read them. English. Pure functions, on any thread."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from edgeagent.stt.inverse import inverse_normalised
+
+_LONGEST: Final = 2_000
+"""Characters that are read; nobody says more in a turn."""
+_APOSTROPHES: Final = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})  # noqa: RUF001
+_NOISE: Final = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|♪")
+"""What recognisers write for what is no speech: [music], (coughs), <sil>."""
+_WORD: Final = re.compile(r"[0-9]+(?:[.:][0-9]+)?(?:st|nd|rd|th)?|[^\W\d_]+(?:'[^\W\d_]+)*")
+_ENDINGS: Final = {"'s": "is", "'re": "are", "'m": "am", "'ll": "will", "'ve": "have", "'d": "would"}
+_SHORTENED: Final = frozenset(
+    "i you he she it we they that this there here what where who how when why which let".split()
+)
+_ONE_WORD: Final = {
+    "ok": "okay",
+    "alright": "all right",
+    "wanna": "want to",
+    "gonna": "going to",
+    "gimme": "give me",
+    "dont": "don't",
+    "cant": "can't",
+}
+_TRAILS_OFF: Final = re.compile(r"(?:\.\.|…|[,–—-])\s*\Z")  # noqa: RUF001 - dashes look alike
+
+
+def words_of(text: str) -> list[str]:
+    """Lower-case words without punctuation; numbers in digits, contractions of pronouns apart.
+
+    "OK, what's two metres?" is okay what is 2 meters.
+    """
+    plain = _NOISE.sub(" ", text[:_LONGEST].translate(_APOSTROPHES).replace("%", " percent "))
+    made: list[str] = []
+    for word in _WORD.findall(inverse_normalised(plain).lower()):
+        made += _apart(_ONE_WORD.get(word, word)).split()
+    return made
+
+
+def is_asked(text: str) -> bool:
+    """Whether it ends in a question mark."""
+    return text.rstrip(" \t\"'”).").endswith("?")
+
+
+def trails_off(text: str) -> bool:
+    """Whether a recogniser that writes punctuation has left the sentence open: "drive to the..."."""
+    return _TRAILS_OFF.search(text) is not None
+
+
+def _apart(word: str) -> str:
+    start, mark, end = word.partition("'")
+    if mark and start in _SHORTENED and f"'{end}" in _ENDINGS:
+        return f"{start} {'us' if start == 'let' else _ENDINGS[f'{chr(39)}{end}']}"
+    return word

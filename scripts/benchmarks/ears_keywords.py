@@ -1,0 +1,255 @@
+"""Stop words: how soon they are heard, how often other talk sets them off, what the transcript makes of both.
+
+Voices are flite's slt, rms and awb and espeak-ng's en-gb-x-gbclan, by which no threshold was chosen. A stop word that
+is not heard counts as infinity. The talk is that of ``ears_sentences`` without stop words, with a second between two
+sentences.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from queue import Queue
+from threading import Event
+from typing import Final
+
+import numpy as np
+from benchmarks import ears_sentences
+
+from edgeagent.audio.echo import EchoCanceller
+from edgeagent.audio.types import Samples
+from edgeagent.stt.keywords import STOP_WORDS, Keyword, KeywordSpotter, confirm, missed
+from edgeagent.stt.sphinx import SphinxTranscriber
+from edgeagent.testing import Room, RoomSettings, synthesised
+
+Row = tuple[str, str, str]
+
+VOICES: Final = ("slt", "rms", "awb", "en-gb-x-gbclan")
+AT_THE_END: Final = (
+    "stop", "robot stop", "please stop", "no stop", "no no stop", "stop stop", "wait stop", "okay stop", "now stop",
+    "freeze", "robot freeze", "please freeze", "go to the kitchen no stop",
+)  # fmt: skip
+"""Lines that end with their stop word, so that its end is known."""
+AT_THE_BEGINNING: Final = (
+    "stop now", "stop it", "stop moving", "stop right there", "stop please", "stop the robot", "freeze right there",
+)  # fmt: skip
+PHRASES: Final = (
+    *STOP_WORDS, "robot stop", "please stop", "no stop", "stop now", "stop moving", "stop it", "stop right there",
+    "go to the kitchen", "come to the living room", "drive forward two meters", "turn left", "turn right",
+    "look around", "how full is your battery", "what time is it", "where are you", "follow me", "pick up the red cube",
+)  # fmt: skip
+ROBOT: Final = (
+    "i will stop at the kitchen door. please tell me to stop if i drive too fast. stop. i have come to a full stop "
+    "now. i can freeze here until you call me. robot stop is what you say to make me stop."
+)
+"""Spoken by espeak-ng's en-gb."""
+RATE_HZ: Final = 16_000
+SOON_S: Final = 0.15
+LATE_S: Final = 1.2
+SOFT_END_S: Final = 0.35
+"""The pause after which the transcript is made."""
+_BLOCK: Final = 160
+_PAUSE_S: Final = 0.5
+_PEAK: Final = 0.3
+_FLOOR: Final = 3e-4
+_WITHIN: Final = 0.01
+"""Of the peak, -40 dB: where a word ends."""
+_LIMIT_S: Final = 60.0
+_ECHOES_DB: Final = (-6, 0)
+_TICKS_PER_S: Final = 100
+
+
+class Listening:
+    """A spotter, fed as fast as it goes."""
+
+    def __init__(self) -> None:
+        self.found: Queue[Keyword] = Queue()
+        self.spotter = KeywordSpotter(dict.fromkeys(STOP_WORDS), self.found.put)
+
+    def hear(self, sound: Samples) -> list[Keyword]:
+        """What is heard in a sound that begins at 0 s."""
+        self.spotter.flush()
+        for number, start in enumerate(range(0, len(sound), _BLOCK)):
+            if number % 25 == 0:
+                self.spotter.wait_idle(_LIMIT_S)
+            self.spotter.feed(sound[start : start + _BLOCK], start / RATE_HZ)
+        self.spotter.wait_idle(_LIMIT_S)
+        return [self.found.get() for _ in range(self.found.qsize())]
+
+
+def rows(quick: bool) -> list[Row]:
+    """Name, figure and target of each measurement."""
+    listening = Listening()
+    transcriber = SphinxTranscriber(PHRASES)
+    try:
+        voices = VOICES[:2] if quick else VOICES
+        return [
+            *_hits(listening, transcriber, voices),
+            *_false_alarms(listening, transcriber, 120.0 if quick else 600.0),
+            *(row for gain_db in _ECHOES_DB for row in _own_voice(listening, gain_db)),
+            *_costs(listening),
+        ]
+    finally:
+        listening.spotter.close()
+        transcriber.close()
+
+
+def _hits(listening: Listening, transcriber: SphinxTranscriber, voices: Sequence[str]) -> list[Row]:
+    soon: list[float] = []
+    late: list[float] = []
+    lost: list[str] = []
+    beginnings = beginnings_heard = 0
+    for voice in voices:
+        for line in filter(_has_a_stop_word, (*AT_THE_END, *AT_THE_BEGINNING)):
+            sound, end_s = clip(line, voice)
+            heard = listening.hear(sound)
+            after_s = min((one.heard_s - end_s for one in heard), default=math.inf)
+            if line in AT_THE_BEGINNING:
+                beginnings += 1
+                beginnings_heard += after_s <= SOON_S
+            else:
+                soon.append(after_s)
+            if after_s > LATE_S:
+                text, took_s = transcribed(transcriber, sound)
+                if missed(text, STOP_WORDS) is not None:
+                    after_s = SOFT_END_S + took_s
+                else:
+                    lost.append(f"{voice}: {line!r} as {text!r}")
+            late.append(after_s)
+    within = sum(one <= SOON_S for one in soon)
+    caught = sum(one <= LATE_S for one in late)
+    return [
+        ("stop words at the end of a line heard within 150 ms of their end", _share(within, len(soon)), "95 %"),
+        ("median time after the word's end", f"{1000 * float(np.median(soon)):.0f} ms", ""),
+        ("stop words at the beginning heard before 150 ms after the line", _share(beginnings_heard, beginnings), ""),
+        ("all of them within 1.2 s with the transcript", _share(caught, len(late)), "all"),
+        *(("lost", each, "") for each in lost),
+    ]
+
+
+def _false_alarms(listening: Listening, transcriber: SphinxTranscriber, wanted_s: float) -> list[Row]:
+    seconds, alarms, wrong = 0.0, 0, []
+    lines = [line for line in (*ears_sentences.TALK, *ears_sentences.OTHER) if not _has_a_stop_word(line)]
+    number = 0
+    while seconds < wanted_s:
+        voice, line = VOICES[number % len(VOICES)], lines[number % len(lines)]
+        number += 1
+        sound, _ = clip(line, voice)
+        seconds += len(sound) / RATE_HZ
+        heard = listening.hear(sound)
+        alarms += len(heard)
+        for one in heard:
+            text, _ = transcribed(transcriber, sound)
+            if confirm(text, one.phrase) == "confirmed":
+                wrong.append(f"{voice}: {line!r} as {text!r}")
+    minutes = seconds / 60
+    return [
+        (f"false alarms in {minutes:.0f} minutes of other talk, before confirmation", str(alarms), "< 5 in 10"),
+        ("the same, confirmed by the transcript", str(len(wrong)), "0"),
+        *(("confirmed", each, "") for each in wrong),
+    ]
+
+
+def _own_voice(listening: Listening, gain_db: float) -> list[Row]:
+    """The robot says stop words itself; then a person does over its voice."""
+    said = _in_room(gain_db, None)
+    own = listening.hear(said)
+    heard = tried = 0
+    for voice in VOICES:
+        for line in ("stop", "please stop"):
+            tried += 1
+            sound = _in_room(gain_db, (line, voice))
+            heard += any(_PERSON_AT_S < one.heard_s < _PERSON_AT_S + 2 for one in listening.hear(sound))
+    name = f"the robot speaks, echo {gain_db:+.0f} dB"
+    return [
+        (f"{name}: its own stop words spotted, of 6", str(len(own)), "0"),
+        (f"{name}: a person's stop words heard by the spotter", _share(heard, tried), ""),
+    ]
+
+
+_PERSON_AT_S: Final = 6.0
+_ROOM_S: Final = 12.0
+
+
+def _in_room(gain_db: float, person: tuple[str, str] | None) -> Samples:
+    room = Room(RoomSettings(rate_hz=RATE_HZ, echo_gain_db=gain_db))
+    robot = synthesised(ROBOT, "en-gb", RATE_HZ)
+    robot = robot * np.float32(_PEAK / np.abs(robot).max())
+    room.calibrate(robot, RATE_HZ)
+    canceller = EchoCanceller(RATE_HZ, RATE_HZ, xruns=room.xruns)
+    clean: list[Samples] = []
+    at = 0
+
+    def fill(block: Samples, dac_s: float) -> None:
+        nonlocal at
+        part = robot[at : at + len(block)]
+        block[: len(part)] = part
+        at += len(block)
+        canceller.far(block, dac_s)
+
+    if person is not None:
+        room.say(synthesised(*person, RATE_HZ), RATE_HZ, _PERSON_AT_S)
+    room.start(fill=fill, take=lambda block, adc_s: clean.append(canceller.near(block, adc_s)))
+    room.run(_ROOM_S)
+    return np.concatenate(clean)
+
+
+def _costs(listening: Listening) -> list[Row]:
+    made = []
+    quiet = np.random.default_rng(0).normal(0, _FLOOR, 20 * RATE_HZ).astype(np.float32)
+    talk = np.concatenate([clip(line, "slt")[0] for line in ears_sentences.TALK[:8]])
+    for name, sound in (("idle", quiet), ("hearing", talk)):
+        before_s, own_s = _cpu_s(listening.spotter.pid), time.process_time()
+        listening.hear(sound)
+        length_s = len(sound) / RATE_HZ
+        child = (_cpu_s(listening.spotter.pid) - before_s) / length_s
+        parent = (time.process_time() - own_s) / length_s
+        made.append((f"spotter, {name}", f"{child:.1%} of a core, and {parent:.1%} to feed it", ""))
+    return [*made, ("spotter's memory", memory(listening.spotter.pid), "")]
+
+
+def clip(line: str, voice: str) -> tuple[Samples, float]:
+    """A line as a microphone has it, a pause before and after; and when its last word ends."""
+    words = np.asarray(synthesised(line, voice, RATE_HZ), np.float64)
+    words = words * (_PEAK / np.abs(words).max())
+    frames = np.abs(words[: len(words) // _BLOCK * _BLOCK]).reshape(-1, _BLOCK).max(axis=1)
+    end = int(np.flatnonzero(frames > _WITHIN * _PEAK)[-1] + 1) * _BLOCK
+    pause = np.zeros(round(_PAUSE_S * RATE_HZ))
+    sound = np.concatenate([pause, words, pause])
+    sound += np.random.default_rng(0).normal(0, _FLOOR, len(sound))
+    return sound.astype(np.float32), _PAUSE_S + end / RATE_HZ
+
+
+def transcribed(transcriber: SphinxTranscriber, sound: Samples) -> tuple[str, float]:
+    """What is understood, and how long it took after the last sample. A guess that is not understood is no text."""
+    transcriber.begin()
+    transcriber.feed(sound)
+    begun_s = time.monotonic()
+    transcript = transcriber.finish(Event())
+    took_s = max(0.0, time.monotonic() - begun_s - len(sound) / RATE_HZ)
+    return (transcript.text if transcript.understood else ""), took_s
+
+
+def _has_a_stop_word(line: str) -> bool:
+    return any(word in line.lower() for word in STOP_WORDS)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({part / max(1, whole):.0%})"
+
+
+def _cpu_s(pid: int | None) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+
+
+def memory(pid: int | None) -> str:
+    """Of a process: what is its own, and what it shares with others."""
+    kilobytes = {
+        line.split(":")[0]: int(line.split()[1])
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
+    }
+    own = kilobytes["Private_Clean"] + kilobytes["Private_Dirty"]
+    return f"{kilobytes['Pss'] / 1024:.0f} MB ({own / 1024:.0f} MB of its own)"

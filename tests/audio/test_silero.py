@@ -1,0 +1,122 @@
+"""Silero's network: the same figures as its package gives, and what is told when it is not there."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from edgeagent.audio import silero
+from edgeagent.audio.silero import CHUNK, Silero
+from edgeagent.errors import AudioError
+from edgeagent.testing import synthesised
+
+
+@pytest.fixture(scope="module")
+def line():
+    """A spoken line, in whole chunks."""
+    spoken = synthesised("set the speed to half a meter per second", "slt", 16_000) * np.float32(0.3)
+    return spoken[: len(spoken) // CHUNK * CHUNK].reshape(-1, CHUNK)
+
+
+def test_speech_is_likely_and_noise_is_not(line):
+    network = Silero()
+    assert np.median([network.process(chunk) for chunk in line]) > 0.9
+    network.reset()
+    hiss = np.random.default_rng(0).standard_normal(line.shape).astype(np.float32) * 0.01
+    assert max(network.process(chunk) for chunk in hiss) < 0.1
+
+
+def test_it_gives_what_its_own_package_gives(line):
+    from faster_whisper.vad import get_vad_model
+
+    network = Silero()
+    streamed = [network.process(chunk) for chunk in line]
+    # the package blanks one chunk's context, so only nearly
+    np.testing.assert_allclose(streamed, get_vad_model()(line.ravel().copy()), atol=0.01)
+
+
+def test_reset_begins_another_stream(line):
+    network = Silero()
+    first = [network.process(chunk) for chunk in line]
+    network.reset()
+    assert [network.process(chunk) for chunk in line] == first
+
+
+# --- one process ----------------------------------------------------------------------------------------------------
+
+LLAMA = "import llama_cpp; llama_cpp.llama_backend_init(); llama_cpp.llama_print_system_info()"
+VOICE = """
+import numpy as np
+from edgeagent.audio.vad import VoiceActivity
+activity = VoiceActivity()
+activity.process(0.1 * np.random.default_rng(0).standard_normal(16_000).astype(np.float32))
+assert activity.asked
+"""
+
+
+@pytest.mark.parametrize("parts", [(LLAMA, VOICE, LLAMA), (VOICE, LLAMA, VOICE)], ids=["llama first", "voice first"])
+def test_it_lives_in_one_process_with_llama_cpp(parts):
+    done = subprocess.run([sys.executable, "-c", "\n".join(parts)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_weights_are_found_without_importing_faster_whisper():
+    code = """
+import sys
+from edgeagent.audio.silero import Silero
+assert "onnxruntime" not in sys.modules
+Silero()
+assert "faster_whisper" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+# --- what is missing or wrong ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Says where faster-whisper is installed: a folder, or nowhere."""
+
+    def at(folder):
+        spec = folder and SimpleNamespace(submodule_search_locations=[str(folder)])
+        monkeypatch.setattr(silero, "find_spec", lambda name: spec)
+
+    return at
+
+
+def test_without_faster_whisper_there_is_no_voice_activity(installed):
+    installed(None)
+    with pytest.raises(AudioError, match=r"faster-whisper, which is not installed: pip install"):
+        Silero()
+
+
+def test_a_missing_file_is_named(installed, tmp_path):
+    installed(tmp_path)
+    with pytest.raises(AudioError, match=rf"{tmp_path}.*silero_vad_v6\.onnx, which is missing: pip install"):
+        Silero()
+
+
+def test_a_file_that_is_none_is_named(tmp_path):
+    path = tmp_path / "broken.onnx"
+    path.write_bytes(silero.shipped().read_bytes()[:1_000])
+    with pytest.raises(AudioError, match=r"broken\.onnx is not an ONNX model .*pip install"):
+        Silero(path)
+
+
+def test_another_network_is_not_taken_for_it():
+    spec = importlib.util.find_spec("piper")
+    path = Path(spec.submodule_search_locations[0], "tashkeel", "model.onnx")
+    with pytest.raises(AudioError, match=r"model\.onnx is not Silero's network, version 6"):
+        Silero(path)
+
+
+def test_without_onnxruntime_there_is_no_voice_activity(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(AudioError, match=r"onnxruntime, which is not installed .*pip install"):
+        Silero()

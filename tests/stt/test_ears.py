@@ -1,0 +1,414 @@
+"""The ears in the simulated room: what is told, in which order, and when; with real recognisers, and with a fake one
+where the recogniser does not matter or must fail."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgeagent.audio.endpoint import EndpointSettings
+from edgeagent.audio.files import FileDevice
+from edgeagent.audio.playback import Playback
+from edgeagent.audio.wav import WavWriter
+from edgeagent.errors import AudioError, RecognitionError
+from edgeagent.stt.ears import Ears, EarsSettings
+from edgeagent.stt.hearing import (
+    LEVEL_S,
+    Ended,
+    Partial,
+    Resumed,
+    SoftEnded,
+    Spotted,
+    Started,
+    Transcribed,
+    Trouble,
+)
+from edgeagent.stt.keywords import KeywordSpotter
+from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
+from edgeagent.stt.types import RATE_HZ, Transcript
+from edgeagent.testing import Room, RoomSettings, synthesised
+from tests.stt.listening import Kept, Listening, Notes, listening
+from tests.stt.speech import PHRASES, ROOMS, within
+
+LIMIT_S = 30.0
+
+
+@pytest.fixture(scope="module")
+def sphinx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    options = SphinxOptions(names=[ROOMS], cache=tmp_path_factory.mktemp("ears"), hang_s=10.0)
+    transcriber = SphinxTranscriber(PHRASES, options)
+    yield Kept(transcriber)
+    transcriber.close()
+
+
+@pytest.fixture(scope="module")
+def spotter() -> Iterator[Kept]:
+    made = KeywordSpotter({"stop": None}, lambda keyword: None)
+    yield Kept(made)
+    made.close()
+
+
+# --- with real recognisers ------------------------------------------------------------------------------------------
+
+
+def test_a_command_is_heard_and_its_times_are_the_rooms(sphinx: Kept) -> None:
+    with listening(sphinx) as here:
+        end_s = here.say("where are you", at_s=2.0)
+        here.run(5.0)
+    assert here.kinds(Partial) == ["Started", "SoftEnded", "Transcribed", "Ended"]
+    (started,), (soft,), (heard,), (ended,) = (here.of(kind) for kind in (Started, SoftEnded, Transcribed, Ended))
+    assert heard.transcript.text == "where are you"
+    assert heard.transcript.final
+    assert started.at_s == pytest.approx(2.0, abs=0.1)
+    assert soft.at_s == heard.at_s == ended.at_s == pytest.approx(end_s, abs=0.15)
+    assert heard.latency_s == pytest.approx(0.2, abs=0.06), (
+        "the silence until the soft end; decoding takes no room time"
+    )
+    assert not ended.cut
+    partials = [event.transcript for event in here.of(Partial)]
+    assert partials
+    assert not any(transcript.final for transcript in partials)
+
+
+def test_a_person_is_heard_over_the_robots_own_voice_and_that_voice_is_not() -> None:
+    room = Room(RoomSettings(rate_hz=RATE_HZ, echo_gain_db=-6))
+    playback = Playback(RATE_HZ)
+    text = "the kitchen is warm and the lamp in the hall is on and all the windows are closed"
+    talk = playback.begin()
+    for _ in range(3):
+        playback.write(talk, synthesised(text, "en-gb", RATE_HZ))
+    with listening(Notes(), room=room, fill=playback.fill) as here:
+        here.run(5.0)
+        before = list(here.told)
+        end_s = here.say("could you please stop right there", at_s=5.5, voice="rms")
+        here.run(end_s - 4.0)
+        assert here.ears.echo.far_active
+        assert here.ears.echo.removed_db is not None
+    assert before == [], "its own voice is no speech"
+    assert here.of(Started)[0].at_s == pytest.approx(5.5, abs=0.4)
+    assert here.of(Ended)[-1].at_s == pytest.approx(end_s, abs=0.25)
+    assert all(level.far_active for level in here.levels if 2.0 < level.now_s < 4.5)
+
+
+def test_a_stop_word_is_spotted_and_its_times_are_the_rooms(spotter: Kept) -> None:
+    with listening(Notes(), spotter=spotter) as here:
+        end_s = here.say("stop", at_s=3.0, voice="rms")
+        here.run(4.5)
+    (spotted,) = here.of(Spotted)
+    assert spotted.keyword.phrase == "stop"
+    assert spotted.keyword.end_s == pytest.approx(end_s, abs=0.15)
+    assert next(told_s for told_s, event in here.told if event is spotted) == pytest.approx(end_s, abs=0.2)
+
+
+def test_the_same_room_gives_the_same_events(tmp_path: Path) -> None:
+    def once() -> list[object]:
+        options = SphinxOptions(names=[ROOMS], cache=tmp_path, hang_s=10.0)
+        keywords = KeywordSpotter({"stop": None}, lambda keyword: None)
+        with listening(SphinxTranscriber(PHRASES, options), spotter=keywords) as here:
+            here.say("drive forward", at_s=1.5)
+            here.say("two meters", at_s=2.9)
+            here.say("stop", at_s=5.2, voice="rms")
+            here.run(6.5)
+        # at one time of the room, a spotter and a recogniser tell in any order
+        return [*sorted(here.told, key=lambda told: (told[0], isinstance(told[1], Spotted))), here.levels]
+
+    first, second = once(), once()
+    assert "Resumed" in [type(told[1]).__name__ for told in first[:-1]]
+    assert first == second
+
+
+# --- what is told ---------------------------------------------------------------------------------------------------
+
+
+def test_speech_that_goes_on_is_heard_again_as_a_whole() -> None:
+    notes = Notes()
+    with listening(notes) as here:
+        here.say("drive forward", at_s=1.5)
+        end_s = here.say("two meters", at_s=2.9)
+        here.run(5.0)
+    assert here.kinds() == ["Started", "SoftEnded", "Transcribed", "Resumed", "SoftEnded", "Transcribed", "Ended"]
+    short, long = notes.finished
+    assert np.array_equal(long[: len(short)], short)
+    assert here.of(Transcribed)[1].at_s == pytest.approx(end_s, abs=0.15)
+
+
+def test_a_decode_that_speech_makes_void_is_stopped_and_never_told() -> None:
+    notes = Notes()
+    stopped = threading.Event()
+
+    def finishing(stop_event: threading.Event) -> Transcript | None:
+        if len(notes.finished) > 1:
+            return None
+        assert stop_event.wait(LIMIT_S)
+        stopped.set()
+        return Transcript("a part", final=False)
+
+    notes.finishing = finishing
+    with listening(notes) as here:
+        here.say("drive forward", at_s=1.5)
+        here.say("two meters", at_s=2.9)
+        here.room.run(5.0)
+        assert stopped.wait(LIMIT_S)
+        assert here.ears.settle(LIMIT_S)
+    assert here.kinds() == ["Started", "SoftEnded", "Resumed", "SoftEnded", "Transcribed", "Ended"] or here.kinds() == [
+        "Started",
+        "SoftEnded",
+        "Resumed",
+        "SoftEnded",
+        "Ended",
+        "Transcribed",
+    ]  # fmt: skip - the room did not wait for the decode
+    assert "a part" not in [event.transcript.text for event in here.of(Transcribed)]
+
+
+def test_all_of_the_sound_reaches_the_transcriber_once() -> None:
+    notes, kept = Notes(), {}
+    with listening(notes) as here:
+        here.ears.keep_sound(lambda number, samples: kept.update({number: samples}))
+        here.say("turn on the light in the office", at_s=1.5)
+        here.run(4.5)
+    (heard,) = notes.finished
+    assert np.array_equal(kept[1][: len(heard)], heard), "until the soft end; what was kept goes on until the hard end"
+    assert len(heard) / RATE_HZ == pytest.approx(here.of(SoftEnded)[0].at_s - here.of(Started)[0].at_s + 0.7, abs=0.1)
+
+
+def test_without_speculation_the_decode_begins_at_the_hard_end() -> None:
+    notes, kept = Notes(), {}
+    with listening(notes, speculative=False) as here:
+        here.ears.keep_sound(lambda number, samples: kept.update({number: samples}))
+        here.say("drive forward", at_s=1.5)
+        here.say("two meters", at_s=2.9)
+        here.run(5.0)
+    assert here.kinds() == ["Started", "SoftEnded", "Resumed", "SoftEnded", "Ended", "Transcribed"]
+    (heard,) = notes.finished
+    assert np.array_equal(heard, kept[1])
+
+
+def test_speculation_is_off_while_a_decode_costs_seconds_and_it_is_said() -> None:
+    class Slow(Notes):
+        cost_s: float | None = None
+
+    notes = Slow()
+    with listening(notes) as here:
+        for number, cost_s in enumerate((None, 3.2, 3.2, 0.1)):
+            notes.cost_s = cost_s
+            here.say("turn left", at_s=1.5 + 2.5 * number)
+            here.run(2.5 if number else 3.5)
+    kinds = here.kinds(Started, SoftEnded)
+    assert kinds == ["Transcribed", "Ended", "Trouble", "Ended", "Transcribed", "Ended", "Transcribed", "Trouble",
+                     "Transcribed", "Ended"]  # fmt: skip
+    slow, fast = here.of(Trouble)
+    assert slow.part == "transcriber"
+    assert "3.2 s" in slow.text
+    assert "certain" in slow.text
+    assert "first pause again" in fast.text
+
+
+def test_levels_are_a_clock_and_tell_who_speaks() -> None:
+    with listening(Notes()) as here:
+        end_s = here.say("how full is your battery", at_s=2.0)
+        here.run(4.0)
+    times = np.array([level.now_s for level in here.levels])
+    assert np.allclose(np.diff(times), LEVEL_S, atol=0.002)
+    assert times[-1] == pytest.approx(4.0, abs=0.1)
+    voiced = times[[level.voiced for level in here.levels]]
+    assert voiced[0] == pytest.approx(2.15, abs=0.15)
+    assert voiced[-1] == pytest.approx(end_s + 0.2, abs=0.15)
+    loud = max(level.level_db for level in here.levels)
+    assert -30 < loud < -10
+    assert max(level.level_db for level in here.levels if 1.0 < level.now_s < 1.9) < loud - 25
+    assert not any(level.far_active for level in here.levels)
+
+
+def test_the_hard_end_of_the_open_utterance_can_be_set() -> None:
+    def late_s(milliseconds: float) -> float:
+        with listening(Notes()) as here:
+            end_s = here.say("turn left", at_s=1.5)
+            here.run(end_s - 0.1)
+            assert here.of(Started)
+            here.ears.hard_end_ms = milliseconds
+            assert here.ears.hard_end_ms == milliseconds
+            here.run(2.0)
+            ((told_s, ended),) = [(told_s, event) for told_s, event in here.told if isinstance(event, Ended)]
+        return told_s - ended.at_s
+
+    assert late_s(300) == pytest.approx(0.3, abs=0.05)
+    assert late_s(1300) == pytest.approx(1.3, abs=0.05)
+
+
+def test_the_soft_end_can_be_set_and_stays() -> None:
+    with listening(Notes()) as here:
+        here.ears.soft_end_ms = 400
+        for at_s in (1.5, 4.0):
+            here.say("turn left", at_s=at_s)
+        here.run(6.0)
+        late = [told_s - event.at_s for told_s, event in here.told if isinstance(event, SoftEnded)]
+    assert late == [pytest.approx(0.4, abs=0.05)] * 2
+
+
+def test_what_is_said_to_closed_ears_is_lost_and_the_clock_goes_on() -> None:
+    with listening(Notes()) as here:
+        here.say("go to the kitchen", at_s=1.5)
+        here.run(2.0)
+        here.ears.listen(False)
+        here.run(0.05)
+        assert here.kinds() == ["Started", "SoftEnded", "Ended", "Transcribed"]
+        here.say("turn left", at_s=4.0)
+        here.run(3.5)
+        assert len(here.told) == 4
+        assert here.levels[-1].now_s == pytest.approx(5.5, abs=0.1)
+        here.ears.listen(True)
+        here.say("turn right", at_s=7.0)
+        here.run(3.5)
+    assert here.of(Started)[-1].at_s == pytest.approx(7.0, abs=0.1)
+    assert [event.utterance for event in here.of(Ended)] == [1, 2]
+    assert here.ears.utterance == 2
+
+
+def test_end_now_is_soft_and_hard_end_at_once() -> None:
+    with listening(Notes()) as here:
+        here.say("could you go to the sofa", at_s=1.5)
+        here.run(2.2)
+        here.ears.end_now()
+        here.run(0.02)
+        assert here.kinds() == ["Started", "SoftEnded", "Ended", "Transcribed"]
+        here.ears.end_now()
+        here.run(0.02)
+    assert len(here.told) == 4
+
+
+def test_a_file_that_ends_ends_its_utterance_and_is_heard_as_fast_as_possible(sphinx: Kept, tmp_path: Path) -> None:
+    path = tmp_path / "talk.wav"
+    with WavWriter(path, RATE_HZ) as writer:
+        writer.write(np.zeros(2 * RATE_HZ, np.float32))
+        writer.write(synthesised("go to the bathroom", "slt", RATE_HZ))
+    told: list[object] = []
+    device = FileDevice(input=path, paced=False)
+    ears = Ears(device, sphinx, told.append, settings=EarsSettings(in_step=True))
+    ears.start()
+    try:
+        assert device.ended.wait(LIMIT_S)
+        assert within(LIMIT_S, lambda: any(isinstance(event, Ended) for event in told))
+        assert ears.settle(LIMIT_S)
+    finally:
+        ears.close()
+    (heard,) = [event for event in told if isinstance(event, Transcribed)]
+    assert heard.transcript.text == "go to the bathroom"
+    ended = next(event for event in told if isinstance(event, Ended))
+    assert ended.at_s < device.now()
+
+
+# --- the end --------------------------------------------------------------------------------------------------------
+
+
+def test_close_ends_a_decode_that_goes_on_and_leaves_no_thread() -> None:
+    notes = Notes()
+    begun = threading.Event()
+
+    def finishing(stop_event: threading.Event) -> Transcript:
+        begun.set()
+        assert stop_event.wait(LIMIT_S)
+        return Transcript("", final=False)
+
+    notes.finishing = finishing
+    here = Listening(notes)
+    here.ears.start()
+    here.say("turn left", at_s=1.5)
+    here.room.run(3.0)
+    assert begun.wait(LIMIT_S)
+    here.ears.close()
+    here.ears.close()
+    assert notes.closed == 1
+    assert not {"ears", "transcriber"} & {thread.name for thread in threading.enumerate()}
+    told = len(here.told)
+    here.room.run(1.0)
+    assert len(here.told) == told
+
+
+def test_ears_that_were_never_opened_can_be_closed() -> None:
+    notes = Notes()
+    Listening(notes).ears.close()
+    assert notes.closed == 1
+
+
+def test_a_device_without_a_microphone_is_refused(tmp_path: Path) -> None:
+    device = FileDevice(output=tmp_path / "out.wav")
+    with pytest.raises(AudioError, match="no microphone"):
+        Ears(device, Notes(), lambda event: None)
+    device.stop()
+
+
+# --- recognisers that fail ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [RecognitionError("its process died"), ZeroDivisionError("oh")])
+def test_a_recogniser_that_fails_is_told_and_hears_the_next_utterance(error: Exception) -> None:
+    notes = Notes()
+
+    def finishing(stop_event: threading.Event) -> None:
+        if len(notes.finished) == 1:
+            raise error
+
+    notes.finishing = finishing
+    with listening(notes) as here:
+        here.say("turn left", at_s=1.5)
+        here.say("turn right", at_s=4.0)
+        here.run(6.0)
+    assert here.kinds(Started, SoftEnded, Ended) == ["Trouble", "Transcribed", "Transcribed"]
+    assert str(error) in here.of(Trouble)[0].text
+    first, second = here.of(Transcribed)
+    assert (first.transcript.text, first.transcript.understood) == ("", False)
+    assert second.transcript.understood
+
+
+def test_a_decode_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgeagent.stt.ears.LIMIT_S", 0.2)
+    notes = Notes()
+
+    def finishing(stop_event: threading.Event) -> Transcript:
+        assert stop_event.wait(LIMIT_S)
+        return Transcript("hal", final=False)
+
+    notes.finishing = finishing
+    with listening(notes) as here:
+        here.say("turn left", at_s=1.5)
+        here.run(2.0)
+        while not here.of(Transcribed):
+            here.room.run(0.1)
+            assert here.ears.settle(LIMIT_S)
+    assert "given up" in here.of(Trouble)[0].text
+    (heard,) = here.of(Transcribed)
+    assert (heard.transcript.text, heard.transcript.understood) == ("", False)
+
+
+def test_a_listener_that_raises_is_logged_and_told_the_rest(caplog: pytest.LogCaptureFixture) -> None:
+    told: list[str] = []
+
+    def take(event: object) -> None:
+        told.append(type(event).__name__)
+        if isinstance(event, Started):
+            raise KeyError("mine")
+
+    here = Listening(Notes(), endpoint=EndpointSettings(hard_end_ms=300))
+    here.ears.close()
+    here.ears = Ears(here.room, Notes(), take)
+    here.ears.start()
+    here.say("turn left", at_s=1.5)
+    here.run(3.5)
+    here.ears.close()
+    assert "Ended" in told
+    assert "what listens to the ears raised" in caplog.text
+
+
+def test_resumed_comes_with_the_number_of_its_utterance() -> None:
+    with listening(Notes()) as here:
+        here.say("turn left", at_s=1.5)
+        here.say("drive forward", at_s=4.0)
+        here.say("two meters", at_s=5.4)
+        here.run(7.5)
+    assert [event.utterance for event in here.of(Resumed)] == [2]
+    assert {event.utterance for event in here.of(Transcribed)} == {1, 2}

@@ -1,0 +1,46 @@
+"""The ways a key phrase is listened for, and the level at which."""
+
+import numpy as np
+import pytest
+
+from edgeagent.stt.levelling import Levelling
+from edgeagent.stt.patterns import patterns
+
+STOP = {"stop": ["S T AA P"]}
+
+
+def test_a_short_phrase_has_to_be_surer_in_the_midst_of_talk_than_between_pauses() -> None:
+    found = {pattern.phones: pattern.threshold(1e-28) for pattern in patterns(["stop"], STOP)}
+    assert found["S T AA P"] == 1
+    assert found["SIL SIL SIL S T AA P SIL"] == pytest.approx(1e-28)
+    assert 1e-28 < found["P L IY Z S T AA P SIL"] < found["S T AA P SIL"] < 1
+
+
+def test_the_vowel_of_london_is_listened_for_too() -> None:
+    assert any("S T AO P" in pattern.phones for pattern in patterns(["stop"], STOP))
+
+
+def test_a_long_phrase_is_listened_for_anywhere_in_each_pronunciation() -> None:
+    known = {"hey": ["HH EY"], "robi": ["R OW B AY", "R OW B IY"]}
+    found = patterns(["hey", "robi"], known)
+    assert [pattern.phones for pattern in found] == ["HH EY R OW B AY", "HH EY R OW B IY"]
+    assert [pattern.threshold(1e-30) for pattern in found] == [pytest.approx(1e-30)] * 2
+
+
+def test_no_threshold_leaves_its_range() -> None:
+    assert all(1e-50 <= pattern.threshold(t) <= 1 for pattern in patterns(["stop"], STOP) for t in (1e-50, 1e-20, 1.0))
+
+
+@pytest.mark.parametrize("peak", [0.05, 0.1, 0.5, 1.0])
+def test_voices_come_out_at_one_level(peak: float) -> None:
+    voice = (peak * np.sin(np.arange(16_000) / 5)).astype(np.float32)
+    made = np.frombuffer(Levelling().process(voice), "<i2")
+    assert len(made) == len(voice)
+    assert np.abs(made[8_000:]).max() / 32_767 == pytest.approx(0.1, rel=0.05)
+
+
+def test_silence_is_never_digital_and_nonsense_is_silence() -> None:
+    for sound in (np.zeros(1600, np.float32), np.full(1600, np.nan, np.float32)):
+        made = np.frombuffer(Levelling().process(sound), "<i2")
+        assert 3 < made.astype(float).std() < 15
+    assert Levelling().process(np.zeros(0, np.float32)) == b""

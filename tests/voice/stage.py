@@ -1,0 +1,176 @@
+"""A conversation on a stage: the real mouth and the real loop over ears that a test plays, on a clock that it moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from edgeagent import Agent, Session, events
+from edgeagent.audio.playback import Playback
+from edgeagent.audio.types import Fill, Samples
+from edgeagent.stt import hearing
+from edgeagent.stt.hearing import HearingEvent
+from edgeagent.stt.keywords import Keyword
+from edgeagent.stt.types import Transcript
+from edgeagent.testing import ScriptedLLM
+from edgeagent.tts.espeak import EspeakSpeaker
+from edgeagent.tts.mouth import Mouth
+from edgeagent.voice.dialogue import Dialogue
+from edgeagent.voice.settings import DialogueSettings
+from edgeagent.voice.table import State
+
+RATE_HZ = 16_000
+BLOCK = 160
+LATENCY_S = 0.06
+
+
+class PlayedEars:
+    """As ``Ears``, but a test says what is heard. Its device is a loudspeaker whose samples it keeps."""
+
+    def __init__(self, on_event: Callable[[HearingEvent], None]) -> None:
+        self.on_event = on_event
+        self.hard_end_ms = self.soft_end_ms = 0.0
+        self.utterance = 0
+        self.now_s = 0.0
+        self.listening = True
+        self.played: list[Samples] = []
+        self._fill: Fill | None = None
+
+    def start(self, fill: Fill | None = None) -> None:
+        self._fill = fill
+
+    def listen(self, on: bool) -> None:
+        self.listening = on
+
+    def settle(self, timeout_s: float = 10.0) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._fill = None
+
+    def block(self) -> None:
+        """10 ms pass."""
+        block: Samples = np.zeros(BLOCK, np.float32)
+        if self._fill is not None:
+            self._fill(block, self.now_s + LATENCY_S)
+        self.played.append(block)
+        self.now_s += BLOCK / RATE_HZ
+        if len(self.played) % 5 == 0:
+            self.on_event(hearing.Level(self.now_s, -60.0, -60.0, voiced=False, far_active=False))
+
+
+class Stage:
+    """A conversation, and what a test does to it."""
+
+    def __init__(
+        self,
+        *replies: Any,
+        settings: DialogueSettings | None = None,
+        agent: Agent | None = None,
+        token_delay_s: float = 0,
+    ) -> None:
+        self.llm = ScriptedLLM(*replies, token_delay_s=token_delay_s)
+        self.agent = agent or Agent("robi")
+        self.agent.llm = self.agent.llm or self.llm
+        self.session = Session(self.agent)
+        self.speaker = EspeakSpeaker()
+        self.mouth = Mouth(self.speaker, Playback(RATE_HZ))
+        self.dialogue = Dialogue(
+            self.session,
+            self.mouth,
+            self._make_ears,  # type: ignore[arg-type] - test_the_played_ears_are_like_the_real_ones
+            settings=settings or DialogueSettings(chimes=False),
+            latch=self.agent.latch,  # type: ignore[arg-type]
+        )
+        self.log: list[Any] = []
+        self.dialogue.subscribe(self.log.append)
+        self.dialogue.start()
+
+    def _make_ears(self, on_event: Callable[[HearingEvent], None]) -> PlayedEars:
+        self.ears = PlayedEars(on_event)
+        return self.ears
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.dialogue.close()
+        self.mouth.close()
+        self.session.close()
+        self.speaker.close()
+
+    @property
+    def state(self) -> State:
+        return self.dialogue.state
+
+    @property
+    def now_s(self) -> float:
+        return self.ears.now_s
+
+    def settle(self) -> None:
+        assert self.dialogue.settle(20.0), "the conversation does not come to rest"
+
+    def pass_s(self, seconds: float) -> None:
+        """Time passes, in which nobody says anything."""
+        for _ in range(round(seconds * RATE_HZ / BLOCK)):
+            self.ears.block()
+            self.settle()
+
+    def pass_until(self, condition: Callable[[], bool], limit_s: float = 30.0) -> None:
+        """Time passes until something is true."""
+        end_s = self.now_s + limit_s
+        while not condition():
+            assert self.now_s < end_s, f"not within {limit_s} s; the conversation is {self.state}"
+            self.ears.block()
+            self.settle()
+
+    def tell(self, *heard: HearingEvent) -> None:
+        """The ears tell something."""
+        for event in heard:
+            self.ears.on_event(event)
+        self.settle()
+
+    def begin(self) -> None:
+        """Somebody begins to speak, and has done so for a tenth of a second."""
+        self.ears.utterance += 1
+        self.tell(hearing.Started(self.ears.utterance, self.now_s - 0.1))
+
+    def partly(self, text: str) -> None:
+        self.tell(hearing.Partial(self.ears.utterance, Transcript(text, final=False)))
+
+    def pause(self, text: str, *, understood: bool = True) -> None:
+        """A soft end, and the words until it."""
+        transcript = Transcript(text, understood=understood, confidence=0.9)
+        self.tell(hearing.SoftEnded(self.ears.utterance, self.now_s))
+        self.tell(hearing.Transcribed(self.ears.utterance, transcript, self.now_s, 0.1))
+
+    def go_on(self) -> None:
+        self.tell(hearing.Resumed(self.ears.utterance, self.now_s))
+
+    def end(self) -> None:
+        self.tell(hearing.Ended(self.ears.utterance, self.now_s, cut=False))
+
+    def say(self, text: str, *, seconds: float = 0.3, understood: bool = True) -> None:
+        """A whole utterance, and the silence after it."""
+        self.begin()
+        self.pass_s(seconds)
+        self.pause(text, understood=understood)
+        self.pass_s(0.2)
+        self.end()
+
+    def spot(self, phrase: str) -> None:
+        """The spotter hears a phrase that ends now."""
+        keyword = Keyword(phrase, self.now_s - 0.3, self.now_s, self.now_s, 0.9)
+        self.tell(hearing.Spotted(keyword))
+
+    def kinds(self) -> list[str]:
+        """The kinds of the voice's events so far, without those of the runs."""
+        return [event.kind for event in self.log if not isinstance(event, events.Event)]
+
+    def states(self) -> list[str]:
+        return [event.new for event in self.log if event.kind == "voice_state"]

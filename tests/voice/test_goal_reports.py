@@ -1,0 +1,159 @@
+"""A skill that outlived its run is reported in words of ours; the model is not asked to make sense of its end."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from edgeagent import Agent, LlamaLLM, Session, events
+from edgeagent.app.app import INSTRUCTIONS
+from edgeagent.messages import Message
+from edgeagent.robot import HouseRobot
+from edgeagent.robot.telling import report
+from edgeagent.testing import ScriptedLLM, call
+from edgeagent.tools import Tool, skill
+from edgeagent.voice.goal_reports import GoalReports
+
+LIMIT_S = 20
+
+
+class Ride:
+    """A skill that arrives when it is told to."""
+
+    def __init__(self, *, result: str = "arrived in the bedroom") -> None:
+        self.arrive = threading.Event()
+        self._result = result
+
+    @property
+    def tool(self) -> Tool:
+        @skill(on_interrupt="detach", resources=("base",))
+        def go_to(place: str) -> str:
+            """Drives."""
+            assert self.arrive.wait(LIMIT_S)
+            return self._result
+
+        return go_to
+
+
+def ended(session: Session, *, run: int) -> threading.Event:
+    """Set when that many more runs have ended."""
+    over, left = threading.Event(), [run]
+
+    def count(event: events.Event) -> None:
+        if isinstance(event, events.AgentEnd):
+            left[0] -= 1
+            if left[0] == 0:
+                over.set()
+
+    session.subscribe(count)
+    return over
+
+
+def interrupted(session: Session, text: str) -> None:
+    """Asks, and interrupts the run as soon as its skill works."""
+    handle = session.start(text)
+    for event in handle.events():
+        if isinstance(event, events.ToolExecutionStart):
+            handle.abort("barge_in")
+
+
+def test_the_end_of_a_goal_is_told_without_the_model_and_kept_from_it_later() -> None:
+    ride = Ride()
+    llm = ScriptedLLM([call("go_to", place="bedroom")], "80 percent.", "Yes.")
+    with Session(Agent("robi", llm=llm, tools=[ride.tool], hooks=[GoalReports(report)])) as session:
+        interrupted(session, "go to the bedroom")
+        assert session.step("how full is your battery?").reply == "80 percent."
+        over = ended(session, run=1)
+        ride.arrive.set()
+        assert over.wait(LIMIT_S)
+        history = [(message.role, message.text) for message in session.messages()]
+        assert history[-2:] == [
+            ("user", "go_to has ended: arrived in the bedroom"),
+            ("assistant", "I am in the bedroom."),
+        ]
+        assert len(llm.requests) == 2, "the model was not asked"
+        session.step("really?")
+        seen = [message.text for message in llm.requests[-1].messages]
+        assert seen[-2:] == ["I am in the bedroom.", "really?"]
+        assert not any("has ended" in text for text in seen)
+
+
+def test_it_is_told_after_the_answer_of_a_run_that_goes_on() -> None:
+    ride = Ride()
+
+    def arrive(request: object) -> str:
+        ride.arrive.set()
+        assert told.wait(LIMIT_S)
+        return "80 percent."
+
+    llm = ScriptedLLM([call("go_to", place="bedroom")], arrive)
+    with Session(Agent("robi", llm=llm, tools=[ride.tool], hooks=[GoalReports(report)])) as session:
+        told = threading.Event()
+        follow_up = session.follow_up
+
+        def noted(*args: object, **keywords: object) -> object:
+            made = follow_up(*args, **keywords)
+            told.set()
+            return made
+
+        session.follow_up = noted
+        interrupted(session, "go to the bedroom")
+        session.step("how full is your battery?")
+        said = [message.text for message in session.messages() if message.role == "assistant" and message.text]
+        assert said == ["80 percent.", "I am in the bedroom."]
+
+
+def test_other_follow_ups_and_people_go_to_the_model() -> None:
+    llm = ScriptedLLM("a", "b", "c")
+    with Session(Agent("robi", llm=llm, hooks=[GoalReports(report)])) as session:
+        session.step("go_to has ended: what does that mean?")
+        session.step(Message.user("[timer] 5 seconds are over", origin="follow_up"))
+        session.step(Message.user("the war has ended: hooray", origin="follow_up"))
+    assert [request.messages[-1].text for request in llm.requests] == [
+        "go_to has ended: what does that mean?",
+        "[timer] 5 seconds are over",
+        "the war has ended: hooray",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("go_to", "arrived at the sofa", "I am at the sofa."),
+        ("drive", "drove back 2 m", "I drove back 2 m."),
+        ("turn", "turned left 90 degrees", "I turned left 90 degrees."),
+        ("pick_up", "picked up the cup in the bathroom", "I picked up the cup in the bathroom."),
+        ("put_down", "put the cup down at the sofa", "I put the cup down at the sofa."),
+        ("follow", "followed you for 60 s", "I followed you for 60 s."),
+        ("dock", "docked and charging", "I am docked and charging."),
+        ("go_to", "blocked by the sofa after 0.7 m", "I could not go there: blocked by the sofa after 0.7 m."),
+        ("follow", "lost you after 12 s", "I could not follow you: lost you after 12 s."),
+        ("dock", "the battery ran out after 2 m", "I could not dock: the battery ran out after 2 m."),
+    ],
+)
+def test_results_of_the_house_robot_in_its_own_words(name: str, text: str, said: str) -> None:
+    assert report(name, text) == said
+
+
+def test_nano_arrives_and_stays_there() -> None:
+    """Without the hook it takes the end of the drive for a command, and drives again."""
+    robot = HouseRobot(speed=8)
+    for one in robot.tools:
+        if one.traits.is_skill:
+            one.traits = replace(one.traits, on_interrupt="detach")
+    agent = Agent("robi", INSTRUCTIONS, llm=LlamaLLM("nano"), tools=robot.tools, latch=robot.latch)
+    agent.hooks.append(GoalReports(report))
+    with Session(agent) as session:
+        interrupted(session, "go to the bedroom")
+        over = ended(session, run=2)
+        session.start("how full is your battery?")
+        assert over.wait(LIMIT_S)
+        said = [message.text for message in session.messages() if message.role == "assistant" and message.text]
+        calls = [made.name for message in session.messages() for made in message.tool_calls]
+        assert said == ["My battery is at 80 percent.", "I am in the bedroom."]
+        assert calls == ["go_to", "get_battery"]
+        assert session.step("where are you?").reply == "I am in the bedroom."
+    robot.close()
+    agent.llm.close()

@@ -1,0 +1,78 @@
+"""A stop word that was spotted: the transcript decides what it meant, or the time does."""
+
+from edgeagent.stt.keywords import Keyword
+from edgeagent.stt.types import Transcript
+from edgeagent.voice.stopping import AFTER_SPEECH_S, AFTER_WORD_S, StopWatch
+
+STOP = Keyword("stop", start_s=9.7, end_s=10.0, heard_s=10.05, score=0.9)
+
+
+def _partial(text: str) -> Transcript:
+    return Transcript(text, final=False)
+
+
+def _watch() -> StopWatch:
+    watch = StopWatch(["stop", "halt"])
+    watch.spotted(STOP)
+    return watch
+
+
+def test_a_partial_transcript_that_says_it_trips() -> None:
+    watch = _watch()
+    assert watch.told(_partial("stop")) == "trip"
+    assert not watch.waiting
+
+
+def test_a_transcript_that_denies_it_releases() -> None:
+    assert _watch().told(Transcript("don't stop")) == "release"
+    assert _watch().told(Transcript("the bus stop is far away")) == "release"
+    assert _watch().told(_partial("don't stop")) == "release"
+
+
+def test_another_stop_word_in_the_transcript_counts_as_much() -> None:
+    assert _watch().told(Transcript("halt")) == "trip"
+
+
+def test_an_unclear_transcript_decides_nothing() -> None:
+    watch = _watch()
+    assert watch.told(_partial("st")) is None
+    assert watch.told(Transcript("hop", understood=False)) is None
+    assert watch.waiting
+
+
+def test_without_a_clear_transcript_it_counts_one_second_after_the_speech() -> None:
+    watch = _watch()
+    watch.speech(ended_s=10.4)
+    assert not watch.due(10.39 + AFTER_SPEECH_S)
+    assert watch.due(10.41 + AFTER_SPEECH_S)
+    assert not watch.due(20.0), "it is decided once"
+
+
+def test_speech_without_an_end_is_not_waited_for() -> None:
+    watch = _watch()
+    watch.speech(ended_s=None)
+    assert not watch.due(9.99 + AFTER_WORD_S)
+    assert watch.due(10.01 + AFTER_WORD_S)
+
+
+def test_speech_that_goes_on_moves_its_end() -> None:
+    watch = _watch()
+    watch.speech(ended_s=10.1)
+    watch.speech(ended_s=None)
+    assert not watch.due(10.2 + AFTER_SPEECH_S)
+
+
+def test_the_transcript_catches_what_the_spotter_missed() -> None:
+    watch = StopWatch(["stop"])
+    assert watch.told(_partial("stop")) is None, "a partial one is too unsure for that"
+    assert watch.told(Transcript("stop")) == "trip"
+    assert watch.told(Transcript("go to the kitchen")) is None
+
+
+def test_speech_belongs_to_a_word_that_was_spotted_in_it() -> None:
+    watch = _watch()
+    assert watch.belongs(9.6)
+    assert watch.belongs(10.3), "voice activity may be later than the spotter"
+    assert not watch.belongs(11.0)
+    watch.forget()
+    assert not watch.belongs(9.6)
