@@ -168,15 +168,14 @@ _SETTINGS: Final[dict[str, _Setting]] = {
         variable="EDGEAGENT_EARS_THREADS", flag=None, kind="integer", low=1, high=1024, what="1 or more"
     ),
     "conversation.barge_in": _Setting(variable="EDGEAGENT_BARGE_IN", flag="--barge-in", kind="text"),
-    "conversation.push_to_talk": _Setting(
-        variable="EDGEAGENT_PUSH_TO_TALK", flag="--push-to-talk", kind="boolean"
-    ),
+    "conversation.push_to_talk": _Setting(variable="EDGEAGENT_PUSH_TO_TALK", flag="--push-to-talk", kind="boolean"),
     "conversation.follow_up_s": _Setting(
         variable="EDGEAGENT_FOLLOW_UP_S", flag=None, kind="number", low=0, high=3600, what="from 0 to 3600 seconds"
     ),
     "conversation.filler_s": _Setting(
         variable="EDGEAGENT_FILLER_S", flag=None, kind="number", low=0.5, high=3600, what="from 0.5 to 3600 seconds"
     ),
+    "conversation.turn_end": _Setting(variable="EDGEAGENT_TURN_END", flag=None, kind="path"),
     "conversation.chimes": _Setting(variable="EDGEAGENT_CHIMES", flag=None, kind="boolean"),
 }
 _TABLES: Final = ("engine", "audio", "speech", "ears", "conversation")

@@ -19,8 +19,9 @@ from edgeagent.app.ears import Vocabulary, build_ears, open_device, stop_words, 
 from edgeagent.audio.playback import Playback
 from edgeagent.audio.types import Device
 from edgeagent.config import Config, load_config
-from edgeagent.errors import AudioError, EdgeAgentError
-from edgeagent.llm import LLM
+from edgeagent.errors import AudioError
+from edgeagent.llm import LLM, LLMRequest
+from edgeagent.messages import Message
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.session import Session
 from edgeagent.tts.mouth import Mouth
@@ -35,6 +36,7 @@ from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.speech_queue import Priority, SpeechHandle
 from edgeagent.voice.table import State
 from edgeagent.voice.telling import Telling
+from edgeagent.voice.turn_end import SmartTurn
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +81,7 @@ class Conversation:
         self._owned: list[Callable[[], object]] = []
         """What is closed at the end, the last one first."""
         self._closed = threading.Event()
+        self._closing_down = threading.Event()
         self._closing = threading.Lock()
         try:
             self._llm = self._model(agent, config)
@@ -96,6 +99,8 @@ class Conversation:
                 latch=self.latch,
             )
             self._owned.append(self._dialogue.close)
+            if "turn_end" in config.conversation:
+                self._dialogue.ears.judge_ends(SmartTurn(config.conversation["turn_end"]).probability)
         except BaseException:
             self._close_owned()
             raise
@@ -107,6 +112,7 @@ class Conversation:
         Raises:
             AudioError: The device can't be opened.
         """
+        self._dialogue.robot.ready = False
         self._dialogue.start()
         threading.Thread(target=self._warm, name="warm-up", daemon=True).start()
 
@@ -125,6 +131,7 @@ class Conversation:
         Raises:
             AudioError: A device has failed meanwhile; everything else is closed nevertheless.
         """
+        self._closing_down.set()
         self.session.abort("safety_stop")  # what moves must not wait for a device to close
         with self._closing:
             self._close_owned()
@@ -234,17 +241,30 @@ class Conversation:
             session.options = replace(options, confirm=person.confirm)
 
     def _warm(self) -> None:
-        """Loads the weights, so that the first answer needs not wait for it."""
+        """Loads the weights and evaluates system prompt and tools, so that the first answer waits for neither."""
+        agent, robot = self.session.agent, self._dialogue.robot
         load = getattr(self._llm, "load", None)
         if not callable(load):
+            robot.ready = True
             return
+        options = self.session.options or agent.options
+        request = LLMRequest(
+            system=agent.instructions,
+            messages=[Message.user("hello")],
+            tools=list(agent.tools),
+            tool_choice="none",
+            max_tokens=1,
+            thinking_level=options.thinking_level,
+        )
         try:
             load()
-        except EdgeAgentError as error:  # the first request says the same, to whoever asks
-            logger.error("%s", error)
-            self._dialogue.robot.chime(Chime.ERROR)
+            self._llm.complete(request, self._closing_down)
+        except Exception as error:  # noqa: BLE001 - the first request says the same, to whoever asks
+            logger.error("the model did not warm up: %s", error)
+            robot.chime(Chime.ERROR)
         else:
-            self._dialogue.robot.chime(Chime.READY)
+            robot.chime(Chime.READY)
+        robot.ready = True
 
 
 def _latch(agent: Agent) -> SafetyLatch:

@@ -244,7 +244,9 @@ def build_ears(
     relay = _Relay()
     settings = ears_settings(config, in_step=in_step)
     keywords = stop_words(config) | wake_words(config)
-    transcriber = make_transcriber(config, vocabulary, on_event=relay.worker)
+    called = [f"{word} {phrase}" for word in wake_words(config) for phrase in vocabulary.phrases]
+    said = dataclasses.replace(vocabulary, phrases=tuple(dict.fromkeys((*vocabulary.phrases, *keywords, *called))))
+    transcriber = make_transcriber(config, said, on_event=relay.worker)
     spotter = None
     try:
         if keywords:
@@ -297,7 +299,7 @@ class _Relay:
         match event.kind:
             case "started":
                 if event.restarts:
-                    self._tell(part, f"{event.worker} is back after {event.after_s:.2f} s")
+                    self._tell(part, f"{event.worker} is back after {event.after_s:.2f} s", over=True)
             case "died":
                 self._tell(part, f"{event.worker} died ({event.reason}){again}")
             case "hung":
@@ -308,6 +310,6 @@ class _Relay:
     def behind(self, seconds: float) -> None:
         self._tell("keywords", f"{seconds:.1f} s of sound were not searched for key phrases: this machine is too busy")
 
-    def _tell(self, part: str, text: str) -> None:
+    def _tell(self, part: str, text: str, *, over: bool = False) -> None:
         if self.ears is not None:
-            self.ears.trouble(part, text)
+            self.ears.trouble(part, text, over=over)

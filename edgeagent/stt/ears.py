@@ -153,14 +153,18 @@ class Ears:
         """Ends the open utterance, softly and hard at once."""
         self._queue.put(self._finish)
 
-    def trouble(self, part: str, text: str) -> None:
+    def trouble(self, part: str, text: str, *, over: bool = False) -> None:
         """Tells of something that whoever built the recognisers was told."""
-        self._tell(Trouble(part, text))
+        self._tell(Trouble(part, text, over))
 
     @property
     def utterance(self) -> int:
         """Number of the open utterance or, if none is, of the last one; 0 before the first."""
         return self._open.number
+
+    def judge_ends(self, judge: Callable[[Samples], float]) -> None:
+        """Has a turn-end model hear every utterance at its soft end; what it says is told as ``Judged``."""
+        self._open.judge = judge
 
     def keep_sound(self, on_sound: Callable[[int, Samples], object]) -> None:
         """Has it given the number of each utterance and its sound, at 16 kHz, before ``Ended``; on the ears' thread."""
@@ -302,7 +306,7 @@ class Ears:
         if late.begins:
             self._finish()
         if late.said:
-            self._tell(Trouble("ears", late.said))
+            self._tell(Trouble("ears", late.said, late.over))
         if late.drop:
             self._fresh = True
             return

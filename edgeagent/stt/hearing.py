@@ -72,6 +72,14 @@ class Transcribed:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """A turn-end model has heard the utterance until its soft end: the probability that the speaker is done."""
+
+    utterance: int
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
 class Spotted:
     """A key phrase was heard, at any time, also over the robot's own voice. What was meant is the transcript's to say.
 
@@ -103,8 +111,12 @@ class Level:
 @dataclass(frozen=True, slots=True)
 class Trouble:
     """Something does not work as it should, or does again: a recogniser died, hangs, is back, is behind; the microphone
-    stalls. ``part`` is ``device``, ``ears``, ``transcriber`` or ``keywords``, ``text`` a sentence for a person; ``over``:
-    it works again.
+    stalls.
+
+    Attributes:
+        part: ``device``, ``ears``, ``transcriber`` or ``keywords``.
+        text: A sentence for a person.
+        over: It works again.
     """
 
     part: str
@@ -112,4 +124,4 @@ class Trouble:
     over: bool = False
 
 
-HearingEvent = Started | SoftEnded | Resumed | Ended | Partial | Transcribed | Spotted | Level | Trouble
+HearingEvent = Started | SoftEnded | Resumed | Ended | Partial | Transcribed | Judged | Spotted | Level | Trouble

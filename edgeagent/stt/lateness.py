@@ -20,6 +20,8 @@ class Late:
     """It is the first one that is dropped."""
     said: str = ""
     """For a person, if there is news."""
+    over: bool = False
+    """The news are good."""
 
 
 class Lateness:
@@ -36,7 +38,7 @@ class Lateness:
                 return Late(drop=False)
             lost = f"; {self._dropped_s:.1f} s of sound were dropped" if self._dropped_s else ""
             self._behind, self._dropped_s = False, 0.0
-            return Late(drop=False, said=f"they keep up again{lost}")
+            return Late(drop=False, said=f"they keep up again{lost}", over=True)
         said = "" if self._behind else f"they are {late_s:.1f} s behind: this machine is too busy"
         self._behind = True
         if late_s <= LOST_S and not self._dropped_s:

@@ -28,6 +28,8 @@ class OpenUtterance:
     Attributes:
         number: From 1; 0 before the first.
         on_sound: Given the number and the sound of each one, before its ``Ended``.
+        judge: A turn-end model: the probability that the speaker is done, by the sound until the soft end. On the
+            transcriber's thread.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class OpenUtterance:
         self._speculate_under_s = speculate_under_s
         self.number = 0
         self.on_sound: Callable[[int, Samples], object] | None = None
+        self.judge: Callable[[Samples], float] | None = None
         self._fed = 0
         """Samples that the transcriber has heard of it."""
         self._soft = False
@@ -66,6 +69,9 @@ class OpenUtterance:
             case endpoint.SoftEnd():
                 self._hear_on()
                 self._soft, self._waits = True, not self._speculates()
+                if self.judge is not None:
+                    sound = self._endpointer.utterance()
+                    self._work.append(partial(self._transcription.judge, self.number, sound, self.judge))
                 if not self._waits:
                     self._decode(at_s)
                 self._tell(SoftEnded(self.number, at_s))
@@ -123,5 +129,5 @@ class OpenUtterance:
         if slow is not self._slow:
             self._slow = slow
             when = "when it is certain that an utterance has ended" if slow else "at the first pause again"
-            self._tell(Trouble(PART, f"a decode takes {cost_s:.1f} s here: it begins {when}"))
+            self._tell(Trouble(PART, f"a decode takes {cost_s:.1f} s here: it begins {when}", over=not slow))
         return not slow

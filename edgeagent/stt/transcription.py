@@ -20,7 +20,7 @@ import numpy as np
 
 from edgeagent.audio.types import Samples
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.hearing import HearingEvent, Partial, Transcribed, Trouble
+from edgeagent.stt.hearing import HearingEvent, Judged, Partial, Transcribed, Trouble
 from edgeagent.stt.types import Transcriber, Transcript
 
 log: Final = logging.getLogger("edgeagent.stt")
@@ -109,6 +109,10 @@ class Transcription:
         self._asked = decode = _Decode(utterance, at_s)
         self._queue.put(partial(self._finish, decode))
 
+    def judge(self, utterance: int, samples: Samples, judge: Callable[[Samples], float]) -> None:
+        """A turn-end model hears the utterance before it is decoded."""
+        self._queue.put(partial(self._judge, utterance, samples, judge))
+
     def void(self) -> None:
         """It had not ended: the result, if there is none yet, is never told."""
         with self._telling:
@@ -161,6 +165,12 @@ class Transcription:
         known = self._transcriber.feed(samples)
         if known is not None and known.text:
             self._emit(Partial(self._utterance, known))
+
+    def _judge(self, utterance: int, samples: Samples, judge: Callable[[Samples], float]) -> None:
+        try:
+            self._emit(Judged(utterance, judge(samples)))
+        except RecognitionError as error:
+            self._say(str(error))
 
     def _wait_idle(self) -> None:
         if self._open and isinstance(self._transcriber, Idling):  # what has ended was waited for already

@@ -68,6 +68,8 @@ class RobotSide:
         self.session, self.mouth, self.playback, self.latch = session, mouth, mouth.playback, latch
         self.queue = SpeechQueue(mouth)
         self.person = VoicePerson(self.queue)
+        self.ready = True
+        """Set from outside: False while the model is not warm yet, and an answer would take long."""
         self._settings, self._clock, self._emit = settings, clock, emit
         self._volume: float | None = None
         """While muted: the one before."""
@@ -194,6 +196,8 @@ class RobotSide:
             return
         if self.runs.active or self.sounding:
             self.interrupt("barge_in")
+        if not self.ready:
+            self.remark(self._settings.not_ready)
         self.runs.ask(text)
 
     def applies(self, controlled: Controlled | None) -> bool:

@@ -35,6 +35,8 @@ class DialogueSettings:
     chimes: bool = True
     push_to_talk: bool = False
     not_understood: str = "Sorry, I did not understand that."
+    not_ready: str = "One moment, please."
+    """Said when the model is not warm yet."""
     failed: str = "Sorry, that did not work."
     """Said when a run ends in an error."""
     rearmed: str = "Okay, I can move again."

@@ -25,12 +25,16 @@ class Turn:
     """Of all until the soft end; None while it is not known, or void because speech went on."""
     kind: Kind | None = None
     """Of the words until the soft end."""
+    done: bool | None = None
+    """What a turn-end model makes of the sound until the soft end; None without one."""
     soft_end_s: float | None = None
     ended: bool = False
     final: bool = False
     """It has interrupted the robot, or there was nothing to interrupt: it will be answered."""
     dismissed: bool = False
     """It is a stop word, a backchannel or a false alarm: it will not be answered."""
+    woken_s: float | None = None
+    """When a wake word in it ended."""
 
     @property
     def text(self) -> str:
@@ -43,7 +47,7 @@ class Turn:
 
     def resume(self, at_s: float) -> None:
         """Speech goes on after what looked like its end."""
-        self.soft_end_s = None
+        self.soft_end_s = self.done = None
         self.transcript = None
         if self.dismissed or not self.final:
             self.onset_s = at_s

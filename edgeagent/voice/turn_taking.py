@@ -26,6 +26,7 @@ from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.stopping import StopWatch
 from edgeagent.voice.table import TABLE, Action, Event, State
 from edgeagent.voice.turn import Turn
+from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.utterance import Kind, kind_of
 
 logger = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ _EVENT_OF: Final = {
 """What is known at the soft end; other kinds change nothing until the hard end."""
 _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
 """Controls that are obeyed while the robot goes on speaking."""
+_CALL_S: Final = 0.4
+"""Speech that ends so soon after the wake word was nothing else."""
 
 
 class TurnTaking:
@@ -160,6 +163,8 @@ class TurnTaking:
                 self._end()
             case hearing.Partial():
                 self._hear_partly(event.transcript)
+            case hearing.Judged():
+                self._judge(event)
             case hearing.Transcribed():
                 self._understand(event)
             case hearing.Spotted():
@@ -234,6 +239,12 @@ class TurnTaking:
             self._weigh(turn, transcript)
         self._close_turn()
 
+    def _judge(self, event: hearing.Judged) -> None:
+        turn = self._turn
+        if turn is not None and turn.utterance == event.utterance:
+            turn.done = event.probability >= DONE
+            self._set_hard_end()
+
     def _weigh(self, turn: Turn, transcript: Transcript) -> None:
         """What was said until the soft end: it decides when the turn ends, and whether it interrupts."""
         over = self.state in (State.SPEAKING, State.HELD)
@@ -245,7 +256,9 @@ class TurnTaking:
             turn.dismissed = True
             self._robot.obey(control)
             self.fire(Event.FALSE_ALARM)
-        elif turn.kind in _EVENT_OF and (self._settings.preset.interruptible or not over):
+        elif turn.kind not in _EVENT_OF:
+            self._set_hard_end()
+        elif self._settings.preset.interruptible or not over:
             self.fire(_EVENT_OF[turn.kind])
 
     def _close_turn(self) -> None:
@@ -254,7 +267,7 @@ class TurnTaking:
         if turn is None or turn.transcript is None or not turn.complete:
             return
         self._turn, self._closing = None, turn
-        if turn.dismissed or turn.asleep or not turn.transcript.text.strip():
+        if turn.dismissed or turn.asleep or not turn.transcript.text.strip() or _only_called(turn):
             self.fire(Event.FALSE_ALARM)
         else:
             self.fire(Event.HARD_END if turn.transcript.understood else Event.NOT_UNDERSTOOD)
@@ -317,6 +330,8 @@ class TurnTaking:
     def _spot(self, keyword: Keyword) -> None:
         if keyword.phrase not in self._settings.stop_words:
             self._emit(events.Keyword, phrase=keyword.phrase, confirmed=True)
+            if self._turn is not None:
+                self._turn.woken_s = keyword.end_s
             self.fire(Event.WAKE_WORD)
             return
         turn = self._turn
@@ -389,15 +404,24 @@ class TurnTaking:
         self._robot.interrupt("barge_in")
 
     def _set_hard_end(self) -> None:
+        """How long the rest of the sentence is waited for: by the words, and a turn-end model where there is one."""
         turn, preset = self._turn, self._settings.preset
-        if turn is not None and not turn.ended:
-            match turn.kind:
-                case Kind.QUESTION:
-                    self._ears.hard_end_ms = preset.question_end_ms
-                case Kind.UNFINISHED:
-                    self._ears.hard_end_ms = preset.unfinished_end_ms
-                case _:
-                    self._ears.hard_end_ms = preset.command_end_ms
+        if turn is None or turn.ended or turn.transcript is None:
+            return
+        match turn.kind, turn.done:
+            case Kind.UNFINISHED, _:
+                ends_ms = preset.unfinished_end_ms
+            case Kind.STATEMENT | Kind.UNCLEAR | None, True:
+                ends_ms = preset.command_end_ms
+            case Kind.STATEMENT | Kind.UNCLEAR | None, False:
+                ends_ms = preset.unfinished_end_ms
+            case (Kind.STATEMENT | Kind.UNCLEAR | None, None) | (_, False):
+                ends_ms = preset.statement_end_ms
+            case Kind.QUESTION, _:
+                ends_ms = preset.question_end_ms
+            case _:
+                ends_ms = preset.command_end_ms
+        self._ears.hard_end_ms = ends_ms
 
     def _answer(self) -> None:
         """The turn is the robot's: control words, the answer to a question of a tool, or the model."""
@@ -434,6 +458,14 @@ class TurnTaking:
             if text.casefold().startswith(phrase.casefold()):
                 return text[len(phrase) :].lstrip(" ,.!?")
         return text.strip()
+
+
+def _only_called(turn: Turn) -> bool:
+    """Whether it was the wake word and no more, though the recogniser did not know it."""
+    understood = turn.transcript is not None and turn.transcript.understood
+    if understood or turn.woken_s is None or turn.soft_end_s is None:
+        return False
+    return turn.soft_end_s - turn.woken_s <= _CALL_S
 
 
 def _nothing() -> None:

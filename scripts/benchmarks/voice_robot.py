@@ -30,6 +30,8 @@ from edgeagent.messages import Message
 from edgeagent.robot.house import HouseRobot
 
 _LIMIT_S: Final = 20.0
+_QUIET_S: Final = 0.4
+"""Between two trials: what was decoded late comes within it."""
 _UNTOLD: Final = frozenset({"message_update", "playback"})
 _LONG: Final = "drive to the kitchen, then to the bedroom, and tell me all that you have seen"
 
@@ -39,6 +41,8 @@ class Log:
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[dict[str, Any] | events.Event | events.VoiceEvent | None] = SimpleQueue()
+        self.spoken_to = False
+        """Somebody speaks, and has not ended."""
         self._thread = threading.Thread(target=self._write, name="log", daemon=True)
         self._thread.start()
 
@@ -47,6 +51,10 @@ class Log:
 
     def take(self, event: events.Event | events.VoiceEvent) -> None:
         """A subscriber."""
+        if isinstance(event, events.SpeechStart):
+            self.spoken_to = True
+        elif isinstance(event, events.SpeechEnd) and not event.soft:
+            self.spoken_to = False
         if event.kind not in _UNTOLD:
             self._queue.put(event)
 
@@ -116,13 +124,16 @@ class Thinker:
         yield from self._stream(request, stop_event)
 
 
-def rest(conversation: Conversation, thinker: Thinker) -> None:
+def rest(conversation: Conversation, thinker: Thinker, log: Log) -> None:
     """Ends everything that goes on, and allows motion again."""
     thinker.think_s = 0.0
     conversation.stop("the next trial")
     end_s = time.monotonic() + _LIMIT_S
     waiting = threading.Event()
-    while (conversation.dialogue.robot.busy or conversation.state != "listening") and time.monotonic() < end_s:
+    quiet_s = time.monotonic()
+    while time.monotonic() < min(quiet_s + _QUIET_S, end_s):
+        if conversation.dialogue.robot.busy or conversation.state != "listening" or log.spoken_to:
+            quiet_s = time.monotonic()
         waiting.wait(0.01)
     conversation.session.reset()
     conversation.rearm()
@@ -163,7 +174,7 @@ def obey(asked: dict[str, Any], conversation: Conversation, thinker: Thinker, lo
         case "think":
             thinker.think_s = asked["seconds"]
         case "rest":
-            rest(conversation, thinker)
+            rest(conversation, thinker, log)
             xruns = conversation.device.xruns
             log.tell("rests", under=xruns.under, over=xruns.over)
 

@@ -220,6 +220,7 @@ def test_recognisers_that_die_or_hang_are_back_and_the_utterance_is_heard(heard:
     (told,) = heard.of(Transcribed)
     assert told.transcript.text == "where are you"
     assert within(LIMIT_S, lambda: heard.said("keywords", "is back") and len(heard.said("transcriber", "is back")) == 2)
+    assert all(event.over is ("is back" in event.text) for event in heard.of(Trouble) if "ears-" in event.text)
     word = "died" if number is signal.SIGKILL else "hung"
     assert heard.said("keywords", word)
     assert len(heard.said("transcriber", word)) == 2

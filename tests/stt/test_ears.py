@@ -19,6 +19,7 @@ from edgeagent.stt.ears import Ears, EarsSettings
 from edgeagent.stt.hearing import (
     LEVEL_S,
     Ended,
+    Judged,
     Partial,
     Resumed,
     SoftEnded,
@@ -72,6 +73,29 @@ def test_a_command_is_heard_and_its_times_are_the_rooms(sphinx: Kept) -> None:
     partials = [event.transcript for event in here.of(Partial)]
     assert partials
     assert not any(transcript.final for transcript in partials)
+
+
+def test_a_turn_end_model_hears_each_utterance_until_its_soft_end(sphinx: Kept) -> None:
+    with listening(sphinx) as here:
+        sounds: list[int] = []
+        here.ears.judge_ends(lambda samples: sounds.append(len(samples)) or 0.75)
+        end_s = here.say("where are you", at_s=2.0)
+        here.run(5.0)
+    (judged,) = here.of(Judged)
+    assert judged.probability == 0.75
+    assert sounds[0] / RATE_HZ == pytest.approx(end_s - 2.0 + 0.5 + 0.2, abs=0.2), "pre-roll, speech, and the pause"
+
+
+def test_a_turn_end_model_that_fails_is_said_and_the_words_come_nevertheless(sphinx: Kept) -> None:
+    def fail(samples: object) -> float:
+        raise RecognitionError("no model")
+
+    with listening(sphinx) as here:
+        here.ears.judge_ends(fail)
+        here.say("where are you", at_s=2.0)
+        here.run(5.0)
+    assert [trouble.text for trouble in here.of(Trouble)] == ["no model"]
+    assert here.of(Transcribed)[0].transcript.text == "where are you"
 
 
 def test_a_person_is_heard_over_the_robots_own_voice_and_that_voice_is_not() -> None:
@@ -206,6 +230,7 @@ def test_speculation_is_off_while_a_decode_costs_seconds_and_it_is_said() -> Non
     assert "3.2 s" in slow.text
     assert "certain" in slow.text
     assert "first pause again" in fast.text
+    assert (slow.over, fast.over) == (False, True)
 
 
 def test_levels_are_a_clock_and_tell_who_speaks() -> None:

