@@ -142,7 +142,7 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "ears.model": _Setting(variable="EDGEAGENT_EARS_MODEL", flag=None, kind="text"),
     "ears.language": _Setting(variable="EDGEAGENT_LANGUAGE", flag="--language", kind="text"),
     "ears.stop_words": _Setting(variable="EDGEAGENT_STOP_WORDS", flag=None, kind="phrases"),
-    "ears.wake_words": _Setting(variable="EDGEAGENT_WAKE_WORDS", flag=None, kind="phrases"),
+    "ears.wake_words": _Setting(variable="EDGEAGENT_WAKE_WORDS", flag="--wake-word", kind="phrases"),
     "ears.hot_words": _Setting(variable="EDGEAGENT_HOT_WORDS", flag=None, kind="phrases"),
     "ears.soft_end_ms": _Setting(
         variable="EDGEAGENT_SOFT_END_MS", flag=None, kind="integer", low=50, high=5000, what="from 50 to 5000"

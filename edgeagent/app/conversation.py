@@ -87,6 +87,7 @@ class Conversation:
             self._llm = self._model(agent, config)
             self.session = session or self._own(Session(agent, path=config.session))
             self.device = device = self._device(input, output)
+            self._owned.append(device.stop)
             voice = self._own(speaker(**config.speech))
             mouth = self._own(Mouth(voice, Playback(device.output_rate_hz or voice.rate_hz)))
             vocabulary = Vocabulary.of(agent)

@@ -245,8 +245,8 @@ def build_ears(
     settings = ears_settings(config, in_step=in_step)
     keywords = stop_words(config) | wake_words(config)
     called = [f"{word} {phrase}" for word in wake_words(config) for phrase in vocabulary.phrases]
-    said = dataclasses.replace(vocabulary, phrases=tuple(dict.fromkeys((*vocabulary.phrases, *keywords, *called))))
-    transcriber = make_transcriber(config, said, on_event=relay.worker)
+    with_calls = dataclasses.replace(vocabulary, phrases=(*vocabulary.phrases, *called))
+    transcriber = make_transcriber(config, with_calls, on_event=relay.worker)
     spotter = None
     try:
         if keywords:

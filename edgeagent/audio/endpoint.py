@@ -213,18 +213,27 @@ class Endpointer:
         """The open utterance until now without its first ``skip`` samples, for one who listens along; else nothing."""
         return self._history.read(self._history.end if self._begin is None else self._begin + skip)
 
-    def feed(self, block: Samples, *, far_active: bool = False, microphone_db: float | None = None) -> list[VoiceEvent]:
+    def feed(
+        self,
+        block: Samples,
+        *,
+        far_active: bool = False,
+        microphone_db: float | None = None,
+        sound: Samples | None = None,
+    ) -> list[VoiceEvent]:
         """The next samples of the stream, at 16 kHz and of any number; returns what they bring, in order.
 
         Args:
             far_active: What an echo canceller leaves of the robot's own voice may be in them.
             microphone_db: How loud they were before it, in dB of full scale; None: nobody knows, because something
                 else cancels the echo.
+            sound: The same samples as a recogniser is to have them; None: these.
         """
         found: list[VoiceEvent] = []
+        sound = block if sound is None else sound
         for begin in range(0, len(block), _PIECE):
             piece = block[begin : begin + _PIECE]
-            self._history.append(piece)
+            self._history.append(sound[begin : begin + _PIECE])
             for frame in self.activity.process(piece):
                 self._frame = frame
                 self._take(frame, self._least(frame, far_active, microphone_db), found)

@@ -14,7 +14,7 @@ from edgeagent.errors import ConfigError
 
 
 class EventLog:
-    """A subscriber that writes. Called on the threads of runs and of the voice; a disk that is full ends it, never the run.
+    """A subscriber that writes. Called on the threads of runs and voice; a disk that is full ends it, never the run.
 
     Args:
         path: Created with mode 0600, because it holds what was said; None writes nothing.

@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.echo import EchoCanceller, Mode
+from edgeagent.audio.echo import FRAME_S, EchoCanceller, Mode
 from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
 from edgeagent.audio.types import Device, Fill, Samples
@@ -28,6 +28,7 @@ from edgeagent.stt.hearing import LEVEL_S, HearingEvent, Level, Spotted, Trouble
 from edgeagent.stt.keywords import Keyword, KeywordSpotter
 from edgeagent.stt.lateness import Lateness
 from edgeagent.stt.open_utterance import OpenUtterance
+from edgeagent.stt.own_voice import OwnVoice
 from edgeagent.stt.transcription import Transcription
 from edgeagent.stt.types import RATE_HZ, Transcriber
 
@@ -121,6 +122,7 @@ class Ears:
         self._sound_count = 0
         self._microphone_db: float | None = None
         """Of the last block, before the canceller: how much of it is left tells a person from the own voice."""
+        self._own = OwnVoice()
         self._level_s = 0.0
         self._lateness = Lateness()
         self._stalled = self._fresh = self._failing = self._spotter_lost = False
@@ -238,8 +240,12 @@ class Ears:
             log.exception("what listens to the ears raised")
 
     def _spotted(self, keyword: Keyword) -> None:
-        if self._on:
-            self._tell(Spotted(keyword))
+        if not self._on:
+            return
+        if self._own.explains(keyword.end_s):
+            log.debug("the robot's own voice was taken for %r", keyword.phrase)
+            return
+        self._tell(Spotted(keyword))
 
     def _spotter_idle(self, spotter: KeywordSpotter, end_s: float) -> bool:
         """Waits for it; where its process was lost, for the next one, but not for one that never comes."""
@@ -321,19 +327,28 @@ class Ears:
             block = np.nan_to_num(block, nan=0.0, posinf=1.0, neginf=-1.0)
         self._microphone_db = _level_db(block) if self.echo.mode == "webrtc" else None
         clean = self.echo.near(block, adc_s)
+        sound = self.echo.unsuppressed
+        self._own.take(self._time(self._count + len(clean)), self.echo.persons, FRAME_S)
         at = 0
         while at < len(clean):
-            piece = clean[at : at + _LEVEL - self._sound_count]
-            at += len(piece)
-            self._hear_clean(piece)
+            end = at + _LEVEL - self._sound_count
+            self._hear_clean(clean[at:end], sound[at:end])
+            at = end
 
-    def _hear_clean(self, piece: Samples) -> None:
-        """Sound without the robot's own voice, at 16 kHz, not beyond the next ``Level``."""
+    def _hear_clean(self, piece: Samples, sound: Samples) -> None:
+        """Sound at 16 kHz, not beyond the next ``Level``.
+
+        Args:
+            piece: Without the robot's own voice: who speaks, and how loud.
+            sound: The same for recognisers.
+        """
         at_s = self._time(self._count)
         self._count += len(piece)
         if self._on:
             active = self.echo.far_active
-            self._take_events(self._endpointer.feed(piece, far_active=active, microphone_db=self._microphone_db))
+            self._take_events(
+                self._endpointer.feed(piece, far_active=active, microphone_db=self._microphone_db, sound=sound)
+            )
         self._sound.append(piece)
         self._sound_count += len(piece)
         if self._sound_count >= _LEVEL:
@@ -341,7 +356,7 @@ class Ears:
         if self._on:
             self._open.pass_on()
             if self._spotter is not None:
-                self._spotter.feed(piece, at_s)
+                self._spotter.feed(sound, at_s)
 
     def _tell_level(self) -> None:
         sound = np.concatenate(self._sound)

@@ -28,8 +28,9 @@ from edgeagent.stt.cepstra import CEPSTRAL_MEAN
 from edgeagent.stt.child import Message
 from edgeagent.stt.inverse import inverse_normalised
 from edgeagent.stt.phrases import sentences
+from edgeagent.stt.reply import Reply
 from edgeagent.stt.types import RATE_HZ, HeardWord, Transcript
-from edgeagent.stt.worker import HANG_S, Reply, Worker, WorkerEvent
+from edgeagent.stt.worker import HANG_S, Worker, WorkerEvent
 
 log: Final = logging.getLogger("edgeagent.stt")
 
@@ -65,6 +66,8 @@ _RESTART_S: Final = 5.0
 _FULL_SCALE: Final = 32_767
 _WORK: Final = 1.0
 """Seconds of work for a second of sound on the slowest machine that keeps up."""
+_LAST_WORK: Final = 0.5
+"""The same of the passes over all of an utterance, at its end."""
 _VARIANT: Final = re.compile(r"\(\d+\)$")
 _FILLERS: Final = re.compile(r"^[<\[+]")
 _RECOGNISER: Final = "edgeagent.stt.decoding:Recogniser"
@@ -284,21 +287,26 @@ class _Model:
         )
         self._generation = 0
         self._whole = False
+        self._fed_s = 0.0
 
     def begin(self, utterance: int) -> None:
         self._generation = self.worker.generation
-        self._whole = self.worker.send("begin", utterance=utterance)
+        # one that was not finished is ended first
+        self._whole = self.worker.send("begin", work_s=_LAST_WORK * self._fed_s, utterance=utterance)
+        self._fed_s = 0.0
 
     def feed(self, sound: bytes) -> None:
         if self._whole:
-            self._whole = self.worker.send("feed", sound, work_s=_WORK * len(sound) / (2 * RATE_HZ))
+            length_s = len(sound) / (2 * RATE_HZ)
+            self._fed_s += length_s
+            self._whole = self.worker.send("feed", sound, work_s=_WORK * length_s)
 
     def ask_end(self) -> Reply | None:
         """Asks for the result; None if the process has not heard all."""
         if not self._whole or self.worker.generation != self._generation:
             return None
         try:
-            return self.worker.ask("finish")
+            return self.worker.ask("finish", work_s=_LAST_WORK * self._fed_s)
         except RecognitionError:
             return None
 

@@ -2,7 +2,10 @@
 
 Knows nothing of sound. A supervising thread starts each process and reads its answers, since Linux ties "die with your
 parent" to the thread that made the child; a second one writes, so that no caller waits for a full pipe; a third one
-watches the deadlines. Every method may be called by any thread.
+looks whether the process lives. Every method may be called by any thread.
+
+A process hangs if it was stopped, or waits for something else while there is something to do; or if it has computed for
+longer than the work that it was given allows. One that a busy machine lets compute little does not.
 """
 
 from __future__ import annotations
@@ -20,18 +23,23 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 from typing import IO, Any, Final, Literal
 
 from edgeagent.errors import RecognitionError
 from edgeagent.stt.child import Message, read_message, write_message
+from edgeagent.stt.reply import Reply
+from edgeagent.stt.vital_signs import IDLE_LOOK_S, LOOK_S, STILL_S, Stillness, VitalSigns, unread_bytes
 
 log: Final = logging.getLogger("edgeagent.stt")
 
 START_TIMEOUT_S: Final = 20.0
 """A process that has not said by then that it is ready is killed."""
-HANG_S: Final = 1.0
-"""So long may a process that is sent messages be silent."""
+HANG_S: Final = 0.5
+"""So long may a process that was asked wait for something else, or compute beyond the work that it was given."""
+STARVED_S: Final = 10.0
+"""So much longer may it take by the wall's clock, on a machine that is busy with other things."""
+UNSEEN_S: Final = 0.5
+"""The same where the kernel does not tell what a process does."""
 QUEUE_BYTES: Final = 1 << 22
 """What may wait to be written: two minutes of sound."""
 MOST_FAILURES: Final = 5
@@ -59,37 +67,6 @@ class WorkerEvent:
     final: bool = False
 
 
-class Reply:
-    """An answer on its way."""
-
-    def __init__(self, worker: str, deadline_s: float, work_s: float) -> None:
-        self.deadline_s = deadline_s
-        self.work_s = work_s
-        """Of all that was sent until then."""
-        self._worker = worker
-        self._done = threading.Event()
-        self._answer: Message | None = None
-        self._error = ""
-
-    def settle(self, answer: Message | None, error: str) -> None:
-        """The worker's side."""
-        self._answer, self._error = answer, error
-        self._done.set()
-
-    def wait(self, stop_event: Event | None = None) -> Message | None:
-        """The answer; None if the stop event is set before it is there.
-
-        Raises:
-            RecognitionError: The process died, hung or refused.
-        """
-        while not self._done.wait(None if stop_event is None else _STOP_POLL_S):
-            if stop_event is not None and stop_event.is_set():
-                return None
-        if self._answer is None or self._error:
-            raise RecognitionError(f"{self._worker}: {self._error or 'no answer'}")
-        return self._answer
-
-
 class Worker:
     """One process, always there.
 
@@ -115,12 +92,17 @@ class Worker:
         self.name = name
         self._service, self._settings = service, settings
         self._on_emit, self._on_event, self._hang_s = on_emit, on_event, hang_s
-        self._changed = threading.Condition()
+        lock = threading.RLock()
+        self._changed = threading.Condition(lock)
+        self._to_write = threading.Condition(lock)
+        self._to_watch = threading.Condition(lock)
         self._process: subprocess.Popen[bytes] | None = None
         self._ready = False
         self._given_up = ""
         self._closed = False
         self._lost_because: tuple[Literal["died", "hung"], str] | None = None
+        self._reading = self._writing = False
+        """Whether the supervising thread waits for the process, and the writing one is about to hand it something."""
         self._outgoing: deque[tuple[Message, bytes]] = deque()
         self._outgoing_bytes = 0
         self._pending: dict[int, Reply] = {}
@@ -169,12 +151,13 @@ class Worker:
             self._sent_s += work_s
             self._put({"op": op, **message}, payload)
             self._ping()
-            self._changed.notify_all()
         return True
 
     def ask(self, op: str, payload: bytes = b"", *, work_s: float = 0.0, **message: Any) -> Reply:
-        """Ask. A process that has no answer when its work should be done, and ``hang_s`` later, is killed, and another
-        one started.
+        """Ask. A process that hangs before it has answered is killed, and another one started.
+
+        Args:
+            work_s: For how long it may compute for it, on the slowest machine.
 
         Raises:
             RecognitionError: The process is not there.
@@ -183,16 +166,13 @@ class Worker:
             if not self._ready:
                 raise RecognitionError(self._given_up or f"{self.name} is being started again")
             self._sent_s += work_s
-            reply = self._expect(op, payload, message, self._hang_s)
-            self._changed.notify_all()
-        return reply
+            return self._expect(op, payload, message)
 
     def ping(self) -> None:
         """Have the process say that it lives, if it has not been asked just now; brings ``waiting_s`` up to date."""
         with self._changed:
             if self._ready:
                 self._ping()
-                self._changed.notify_all()
 
     @property
     def waiting_s(self) -> float:
@@ -205,7 +185,7 @@ class Worker:
         with self._changed:
             self._closed = True
             self._kill()
-            self._changed.notify_all()
+            self._notify()
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(_JOIN_S)
@@ -214,19 +194,25 @@ class Worker:
         now_s = time.monotonic()
         if now_s - self._pinged_s > _PING_EVERY_S and not any(number < 0 for number in self._pending):
             self._pinged_s = now_s
-            self._expect("ping", b"", {}, self._hang_s, sign=-1)
+            self._expect("ping", b"", {}, sign=-1)
 
-    def _expect(self, op: str, payload: bytes, message: Message, timeout_s: float, *, sign: int = 1) -> Reply:
+    def _expect(self, op: str, payload: bytes, message: Message, *, sign: int = 1) -> Reply:
         self._numbers += 1
         number = sign * self._numbers
-        deadline_s = time.monotonic() + timeout_s + self._sent_s - self._done_s
-        reply = self._pending[number] = Reply(self.name, deadline_s, self._sent_s)
+        allowed_s = self._hang_s + self._sent_s - self._done_s
+        reply = self._pending[number] = Reply(self.name, allowed_s, self._sent_s)
         self._put({"op": op, "id": number, **message}, payload)
         return reply
 
     def _put(self, message: Message, payload: bytes) -> None:
         self._outgoing.append((message, payload))
         self._outgoing_bytes += len(payload)
+        self._to_write.notify_all()
+
+    def _notify(self) -> None:
+        """Of a change that may concern every thread."""
+        for condition in (self._changed, self._to_write, self._to_watch):
+            condition.notify_all()
 
     def _kill(self) -> None:
         if self._process is not None and self._process.poll() is None:
@@ -257,7 +243,7 @@ class Worker:
                 closed, final = self._closed, failures >= MOST_FAILURES
                 if final:
                     self._given_up = f"{self.name} can't be started: {reason}"
-                self._changed.notify_all()
+                self._notify()
             if closed:
                 return
             log.warning("%s %s (%s)%s", self.name, kind, because, "" if final else ": it is started again")
@@ -288,8 +274,7 @@ class Worker:
                 self._process = process
                 if self._closed:
                     self._kill()
-            while (told := read_message(process.stdout)) is not None:
-                message = told[0]
+            while (message := self._read(process.stdout)) is not None:
                 if "ready" in message:
                     timer.cancel()
                     served = True
@@ -313,13 +298,19 @@ class Worker:
         said = stderr.read()[-_STDERR_SHOWN:].decode(errors="replace").strip()
         return served, reason or f"exit status {status}{': ' + said if said else ''}"
 
+    def _read(self, pipe: IO[bytes]) -> Message | None:
+        self._reading = True
+        told = read_message(pipe)
+        self._reading = False
+        return told[0] if told is not None else None
+
     def _serves(self, lost_s: float) -> None:
         with self._changed:
             self._ready = True
             self.generation += 1
             self._pinged_s = self._sent_s = self._done_s = 0.0
             restarts = self.generation - 1
-            self._changed.notify_all()
+            self._notify()
         after_s = time.monotonic() - lost_s if lost_s else 0.0
         self._tell(WorkerEvent(self.name, "started", restarts=restarts, after_s=after_s))
 
@@ -328,7 +319,6 @@ class Worker:
             pending = self._pending.pop(message["id"], None)
             if pending is not None:
                 self._done_s = pending.work_s
-            self._changed.notify_all()
         if pending is not None:
             pending.settle(message, str(message.get("error", "")))
 
@@ -353,19 +343,21 @@ class Worker:
 
     def _write(self) -> None:
         while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._closed or (self._ready and self._outgoing))
+            with self._to_write:
+                self._writing = False
+                self._to_write.wait_for(lambda: self._closed or (self._ready and self._outgoing))
                 process = self._process
                 if self._closed or process is None or process.stdin is None:
                     return
                 pipe, generation = process.stdin, self.generation
                 message, payload = self._outgoing.popleft()
                 self._outgoing_bytes -= len(payload)
+                self._writing = True
             try:
                 write_message(pipe, message, payload)
             except (OSError, ValueError):  # it died: the supervising thread sees it too
-                with self._changed:
-                    self._changed.wait_for(lambda: self._moved_on(generation))  # noqa: B023 - it is waited for here
+                with self._to_write:
+                    self._to_write.wait_for(lambda: self._moved_on(generation))  # noqa: B023 - it is waited for here
 
     def _moved_on(self, generation: int) -> bool:
         return self._closed or not self._ready or self.generation != generation
@@ -373,21 +365,54 @@ class Worker:
     # the watching thread
 
     def _watch(self) -> None:
-        with self._changed:
+        with self._to_watch:
             while not self._closed:
-                first = min((pending.deadline_s for pending in self._pending.values()), default=None)
-                if first is None:
-                    self._changed.wait()
-                elif (left_s := first - time.monotonic()) > 0:
-                    self._changed.wait(left_s)
-                else:
-                    self._lost_because = ("hung", "it did not answer in time")
-                    self._abandon("it did not answer in time")
-                    self._ready = False
-                    self._kill()
+                if not self._to_watch.wait_for(lambda: self._ready or self._closed):
+                    continue
+                generation, stillness, looked_s = self.generation, Stillness(), time.monotonic()
+                while not self._moved_on(generation):
+                    signs = stillness.signs
+                    busy = bool(self._pending or self._outgoing) or (signs is not None and signs.stopped)
+                    self._to_watch.wait(LOOK_S if busy else IDLE_LOOK_S)
+                    now_s = time.monotonic()
+                    if not self._moved_on(generation) and (why := self._hangs(stillness, now_s - looked_s)):
+                        self._lost_because = ("hung", why)
+                        self._abandon(why)
+                        self._ready = False
+                        self._kill()
+                    looked_s = now_s
 
-
-_STOP_POLL_S: Final = 0.02  # a stop event has no way to wake a waiter on another
+    def _hangs(self, stillness: Stillness, since_s: float) -> str:
+        """Why the process is taken to hang; nothing if it is not."""
+        process = self._process
+        assert process is not None  # noqa: S101 - it serves
+        assert process.stdin is not None  # noqa: S101
+        assert process.stdout is not None  # noqa: S101
+        signs = VitalSigns.of(process.pid)
+        # what it said and nobody has read yet is an answer perhaps, or what it waits for to be read
+        heard = self._reading and not unread_bytes(process.stdout.fileno())
+        stillness.look(
+            signs,
+            since_s,
+            unread=heard and unread_bytes(process.stdin.fileno()) > 0,
+            owes=heard and bool(self._pending) and not self._outgoing and not self._writing,
+        )
+        if stillness.with_work_s >= STILL_S:
+            return f"it does not run (state {signs.state if signs else '?'})"
+        if stillness.silent_s >= self._hang_s:
+            return f"it did not answer, and has not run for {self._hang_s:g} s"
+        now_s = time.monotonic()
+        for pending in self._pending.values():
+            if signs is not None and pending.cpu_s is None:
+                pending.cpu_s = signs.cpu_s
+            took_s, more_s = now_s - pending.asked_s, STARVED_S
+            if signs is None or pending.cpu_s is None:
+                more_s = UNSEEN_S
+            elif heard and signs.cpu_s - pending.cpu_s > pending.allowed_s:
+                return f"it did not answer in {signs.cpu_s - pending.cpu_s:.1f} s of computing"
+            if heard and took_s > pending.allowed_s + more_s:
+                return f"it did not answer in {took_s:.1f} s"
+        return ""
 
 
 def _absolute(paths: list[str]) -> list[str]:

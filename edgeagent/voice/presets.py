@@ -24,7 +24,8 @@ class Preset:
     words: int
     """Words over the robot's voice that make the interruption final."""
     final_after_ms: float
-    """Speech over the robot's voice that makes it final whatever was said."""
+    """Speech over the robot's voice that makes it final whatever was said; of what sounds like a backchannel, twice
+    that. ``soft_end_ms`` of silence comes on top: until then nobody knows that the speech has ended."""
     resume_after_ms: float
     """Silence after speech that was too little, until the robot goes on where it was held."""
     soft_end_ms: float
@@ -51,7 +52,7 @@ class Preset:
 
 PRESETS: Final[dict[PresetName, Preset]] = {
     "eager": Preset(
-        hold_after_ms=120,
+        hold_after_ms=60,
         words=1,
         final_after_ms=350,
         resume_after_ms=400,
@@ -62,7 +63,7 @@ PRESETS: Final[dict[PresetName, Preset]] = {
         unfinished_end_ms=900,
     ),
     "balanced": Preset(
-        hold_after_ms=150,
+        hold_after_ms=80,
         words=2,
         final_after_ms=500,
         resume_after_ms=600,

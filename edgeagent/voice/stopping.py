@@ -5,6 +5,7 @@ Knows neither latch nor loudspeaker. Runs on the conversation's thread. Times ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final, Literal
 
@@ -18,6 +19,8 @@ AFTER_WORD_S: Final = 3.0
 """so long after the word at most."""
 _APART_S: Final = 0.5
 """The utterance of a word may begin so much after the word ends: voice activity is slower than the spotter."""
+_FIRST_S: Final = 0.3
+"""A word that begins later after the onset of the speech has others before it."""
 
 Outcome = Literal["trip", "release"]
 
@@ -50,11 +53,18 @@ class StopWatch:
         """Somebody speaks (None), or has stopped."""
         self._speech_end_s = ended_s
 
-    def told(self, transcript: Transcript) -> Outcome | None:
-        """What a transcript of that speech, partial or final, makes of it. Also what the spotter has missed."""
+    def told(self, transcript: Transcript, *, onset_s: float = math.inf) -> Outcome | None:
+        """What a transcript of that speech, partial or final, makes of it. Also what the spotter has missed.
+
+        Args:
+            onset_s: Of the speech. A partial transcript is a guess that often lacks the "don't" before the word: it
+                confirms only a word with which the speech begins.
+        """
         if self._word is None:
             return "trip" if transcript.final and missed(transcript, self._phrases) is not None else None
         verdict = confirm(transcript, self._word.phrase)
+        if verdict == "confirmed" and not transcript.final and self._word.start_s > onset_s + _FIRST_S:
+            return None
         if verdict != "confirmed" and transcript.final and missed(transcript, self._phrases) is not None:
             verdict = "confirmed"
         if verdict == "unclear":

@@ -5,7 +5,7 @@ Values for one thread, the conversation's. Times are seconds of the device's clo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from edgeagent.stt.types import Transcript
 from edgeagent.voice.utterance import Kind
@@ -18,6 +18,8 @@ class Turn:
     utterance: int
     onset_s: float
     """Of the speech that is heard now; later than the beginning if speech was resumed after a dismissal."""
+    began_s: float = field(init=False)
+    """Of the utterance."""
     asleep: bool = False
     """It began while the robot slept: only a wake word in it makes it count."""
     partial: str = ""
@@ -35,6 +37,9 @@ class Turn:
     """It is a stop word, a backchannel or a false alarm: it will not be answered."""
     woken_s: float | None = None
     """When a wake word in it ended."""
+
+    def __post_init__(self) -> None:
+        self.began_s = self.onset_s
 
     @property
     def text(self) -> str:

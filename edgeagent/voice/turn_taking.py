@@ -43,6 +43,8 @@ _EVENT_OF: Final = {
 """What is known at the soft end; other kinds change nothing until the hard end."""
 _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
 """Controls that are obeyed while the robot goes on speaking."""
+_NOD: Final = 2
+"""Times ``final_after_ms``: so long may a backchannel be."""
 _CALL_S: Final = 0.4
 """Speech that ends so soon after the wake word was nothing else."""
 
@@ -183,6 +185,8 @@ class TurnTaking:
         self._stop.speech(ended_s=None)
         if self.state is not State.SPEAKING:
             self.fire(Event.SPEECH_START)
+        elif self._settings.preset.interruptible:
+            self._hold(self._turn, self._ears.now_s)
 
     def _go_on(self, at_s: float) -> None:
         self._emit(events.SpeechStart)
@@ -214,8 +218,12 @@ class TurnTaking:
             self._decide(turn, transcript)
         if turn.dismissed or not 0 < preset.words <= len(transcript.text.split()):
             return
-        if kind_of(transcript, phrases=self._settings.phrases, speaking=True) is not Kind.BACKCHANNEL:
+        if self._kind(transcript) is not Kind.BACKCHANNEL:
             self.fire(Event.TWO_WORDS)
+
+    def _kind(self, transcript: Transcript) -> Kind:
+        """Of words over the robot's voice."""
+        return kind_of(transcript, phrases=self._settings.phrases, speaking=True)
 
     def _understand(self, event: hearing.Transcribed) -> None:
         turn, transcript = self._turn, event.transcript
@@ -311,10 +319,9 @@ class TurnTaking:
         if self._stop.due(now_s):
             self._trip()
         if turn is not None and not turn.dismissed and turn.speaking and preset.interruptible:
+            self._hold(turn, now_s)
             spoken_ms = (now_s - turn.onset_s) * 1000
-            if self.state is State.SPEAKING and spoken_ms >= preset.hold_after_ms:
-                self.fire(Event.SPEECH_START)
-            if self.state is State.HELD and spoken_ms >= preset.final_after_ms:
+            if self.state is State.HELD and spoken_ms >= self._final_after_ms(turn):
                 self.fire(Event.HALF_SECOND)
         elif self.state is State.HELD and not self._stop.waiting:
             silent_s = self._active_s if turn is None or turn.soft_end_s is None else turn.soft_end_s
@@ -324,6 +331,20 @@ class TurnTaking:
         if self.state is State.LISTENING and self._settings.wake_words and waited_s >= self._settings.follow_up_s:
             self.fire(Event.QUIET)
         self._robot.tick(now_s, self.state)
+
+    def _hold(self, turn: Turn, now_s: float) -> None:
+        """Somebody who speaks over the robot's voice has the floor, once it is long enough."""
+        if self.state is State.SPEAKING and (now_s - turn.onset_s) * 1000 >= self._settings.preset.hold_after_ms:
+            self.fire(Event.SPEECH_START)
+
+    def _final_after_ms(self, turn: Turn) -> float:
+        """From the onset of speech over the robot's voice until it is an interruption, whatever was said.
+
+        The silence in which a soft end is awaited is no speech; and what sounds like "oh I see" may take its time.
+        """
+        preset = self._settings.preset
+        nods = self._kind(Transcript(turn.partial, final=False)) is Kind.BACKCHANNEL
+        return preset.final_after_ms * (_NOD if nods else 1) + preset.soft_end_ms
 
     # --- stop words -----------------------------------------------------------------------------
 
@@ -345,7 +366,7 @@ class TurnTaking:
     def _decide(self, turn: Turn, transcript: Transcript) -> None:
         """What a transcript makes of a stop word, spotted or missed."""
         waited = self._stop.waiting
-        outcome = self._stop.told(transcript)
+        outcome = self._stop.told(transcript, onset_s=turn.began_s)
         if outcome is None:
             return
         if waited or outcome == "trip":

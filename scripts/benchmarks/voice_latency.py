@@ -53,28 +53,37 @@ OVER: Final = (
 """Said over the robot's voice."""
 _ALOUD: Final = "I will go through the flat now and tell you everything that I find on my way to the kitchen and back"
 """Without a pause."""
+_DRIVES: Final = ("go to the kitchen", "go to the bedroom")
 _ANSWER_S: Final = 6.0
 _EVENT_S: Final = 8.0
 _THINK_S: Final = 6.0
 _AFTER_S: Final = 0.4
 """Recorded beyond the end of a trial."""
 
+_TRIES: Final = 4
+
 Event = dict[str, Any]
 Trial = dict[str, float]
 
 
-def rows(quick: bool, *, keep: Path | None = None) -> tuple[Rows, list[str]]:
+class NotBegunError(Exception):
+    """The robot did not do what it should be interrupted in."""
+
+
+def rows(quick: bool, *, count: int | None = None, keep: Path | None = None) -> tuple[Rows, list[str]]:
     """Name, figure and target of each latency; and what does not work.
 
     Args:
+        count: Trials of each kind; None: 30, or 4.
         keep: Where the trials are written to, one a line.
     """
-    count = 4 if quick else 30
+    count = count or (4 if quick else 30)
     rng = random.Random(7)
     made: Rows = []
     trials: dict[str, list[Trial]] = {}
     with Stage() as stage:
         echo_db = stage.set_echo()
+        stage.warm_up()
         made.append(("echo at the microphone, beside a person's speech", f"{echo_db:+.1f} dB", "-6 dB"))
         lines = [Line(text, VOICES[i % 3]) for i, text in enumerate(_drawn(MOTIONS, QUESTIONS, count=count))]
         trials["answer"] = [_tried("answer", answer, stage, line) for line in lines]
@@ -99,8 +108,16 @@ def _drawn(*kinds: Sequence[str], count: int) -> list[str]:
 
 
 def _tried(what: str, trial: Callable[..., Trial], stage: Stage, line: Line, *arguments: Any) -> Trial:
-    stage.rest()
-    found = trial(stage, line, *arguments)
+    for _ in range(_TRIES):
+        stage.rest()
+        try:
+            found = trial(stage, line, *arguments)
+        except NotBegunError as error:  # the model or the world would not have it so
+            print(f"  {what}: again, {error}", file=sys.stderr, flush=True)
+        else:
+            break
+    else:
+        raise NotBegunError(f"{what} can't be begun")
     shown = "  ".join(f"{name} {value * 1e3:.0f}" for name, value in found.items())
     print(f"  {what}: {line.text!r} ({line.voice}): {shown}", file=sys.stderr, flush=True)
     return found
@@ -202,10 +219,16 @@ def stop(stage: Stage, line: Line, begin: Callable[[Stage, random.Random], objec
     }
 
 
+def _begun(stage: Stage, seen: Callable[[Event], bool]) -> None:
+    """Waits for what a trial begins with."""
+    if not math.isfinite(_came(stage, seen)):
+        raise NotBegunError(f"after {[event['kind'] for event in stage.seen[-5:]]}")
+
+
 def speaking(stage: Stage, rng: random.Random) -> None:
     """Has the robot speak for long."""
     stage.ask("say", text=_ALOUD)
-    stage.wait(_is("given", sound=True), _EVENT_S)
+    _begun(stage, _is("given", sound=True))
     stage.tape.wait_until(stage.seen[-1]["t"] + rng.uniform(0.3, 1.0))
 
 
@@ -213,18 +236,15 @@ def thinking(stage: Stage, rng: random.Random) -> None:
     """Has the model generate for long."""
     stage.ask("think", seconds=_THINK_S)
     stage.ask("hear", text="what time is it")
-    stage.wait(_is("voice_state", new="thinking"), _EVENT_S)
+    _begun(stage, _is("voice_state", new="thinking"))
     stage.tape.wait_until(stage.seen[-1]["t"] + rng.uniform(0.3, 1.0))
 
 
 def acting(stage: Stage, rng: random.Random) -> None:
     """Has the robot drive, and announced it."""
-    if not hasattr(stage, "drives"):
-        stage.drives = 0  # type: ignore[attr-defined]
-    stage.drives += 1  # type: ignore[attr-defined]
-    stage.ask("hear", text=("go to the kitchen", "go to the bedroom")[stage.drives % 2])  # type: ignore[attr-defined]
-    stage.wait(_is("base", what="moves"), _EVENT_S)
-    stage.wait(_is("voice_state", new="acting", why="playback finished"), _EVENT_S)
+    stage.ask("hear", text=_DRIVES[stage.trials % len(_DRIVES)])
+    _begun(stage, _is("base", what="moves"))
+    _begun(stage, _is("voice_state", new="acting", why="playback finished"))
     stage.tape.wait_until(stage.seen[-1]["t"] + rng.uniform(0.1, 0.5))
 
 

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ from edgeagent.llm import LLMRequest
 from edgeagent.llm.llama import LlamaLLM
 from edgeagent.robot import HouseRobot
 from edgeagent.testing import RoomSettings, Said, ScriptedLLM, call, synthesised
+from edgeagent.testing.recorded import Recorded
 from edgeagent.tts.espeak import EspeakSpeaker
 from edgeagent.tts.text.normalise import speakable
 from edgeagent.voice.table import State
@@ -197,7 +198,7 @@ class Reference:
         self.words: list[tuple[float, float]] = []
         parts: list[Samples] = []
         passed_s = 0.0
-        with EspeakSpeaker() as speaker:
+        with closing(EspeakSpeaker()) as speaker:
             for sentence in text.split(". "):
                 chunks = list(speaker.speak(sentence.rstrip(".") + ".", Event()))
                 samples = np.concatenate([chunk.samples for chunk in chunks])
@@ -240,7 +241,7 @@ def heard_words(count: int) -> list[Row]:
             talk.app.session.reset()
             log.events.clear()
             which = number % len(stories)
-            talk.room.recorded.tracks["loudspeaker"].clear()
+            talk.room.recorded = Recorded()
             talk.conversation.hear(f"story {which}")
             talk.pass_until(lambda: talk.state is State.SPEAKING, _LIMIT_S)
             talk.pass_s(random.uniform(0.3, 8.0))
@@ -251,10 +252,7 @@ def heard_words(count: int) -> list[Row]:
                 tell(f"not an interruption: {question!r}: {log.brief()}")
                 talk.pass_until(lambda: talk.state is State.LISTENING, _LIMIT_S)
                 continue
-            played = np.concatenate(talk.room.recorded.tracks["loudspeaker"])
-            for track in talk.room.recorded.tracks.values():
-                track.clear()
-            position_s = references[which].position_s(played)
+            position_s = references[which].position_s(talk.room.recorded.loudspeaker)
             text = next(m.text for m in talk.app.session.messages() if m.role == "assistant")
             kept = len(text.split())
             words = references[which].words
@@ -294,12 +292,14 @@ def false_stops(count: int) -> list[Row]:
         for number in range(len(voice_lines.FALSE_STOPS) + min(75, len(ears_sentences.TALK)))
     ]
     with talking(_ROOM, reply) as (talk, log):
+        runs = talk.conversation.dialogue.robot.runs
         for number in range(count):
-            if not talk.app.agent.goals_at_work:
+            if not runs.acting:
+                calm(talk)
                 talk.app.session.reset()
                 talk.conversation.hear(f"drive to number {drives}")
                 drives += 1
-                talk.pass_until(lambda: bool(talk.app.agent.goals_at_work), _LIMIT_S)
+                talk.pass_until(lambda: runs.acting, _LIMIT_S)
                 calm(talk)
             log.events.clear()
             line, voice = lines[number % len(lines)], VOICES[number // len(lines) % len(VOICES)]

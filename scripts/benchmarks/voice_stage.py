@@ -39,6 +39,8 @@ _END_DB: Final = -40.0
 _NEAR_S: Final = 1.0
 _LIMIT_S: Final = 60.0
 _SECOND: Final = RATE_HZ
+_ALONE: Final = 6
+"""Texts of five seconds."""
 _ALOUD: Final = "I will go through the flat now and tell you everything that I find on my way there"
 
 
@@ -158,8 +160,13 @@ class Stage:
         self._log: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self.seen: list[dict[str, Any]] = []
         """The log since the last ``rest``."""
+        self.trials = 0
+        """How often it has rested."""
         try:
-            self.tape, self.microphone = Tape(self._pulse, f"{'card' if one_card else 'speaker'}.monitor"), Tape(self._pulse, "room.monitor")
+            self.tape, self.microphone = (
+                Tape(self._pulse, f"{'card' if one_card else 'speaker'}.monitor"),
+                Tape(self._pulse, "room.monitor"),
+            )
             root = Path(__file__).parents[2]
             self._errors = (self._pulse.folder / "robot").open("w+")
             self._process = subprocess.Popen(
@@ -241,6 +248,7 @@ class Stage:
         self.tape.cut()
         self.microphone.cut()
         self.seen.clear()
+        self.trials += 1
         return state
 
     def takes(self, until_s: float) -> tuple[Take, Take]:
@@ -267,6 +275,11 @@ class Stage:
         volume_db = wanted_db - self._echo_db()
         self._pulse.control("set-sink-input-volume", found[1], f"{volume_db:.2f}dB")
         return self._echo_db() - 20 * math.log10(_PERSON_RMS)
+
+    def warm_up(self) -> None:
+        """Has the robot speak alone for half a minute, so that it knows its own voice in this room."""
+        for _ in range(_ALONE):
+            self._echo_db()
 
     def _echo_db(self) -> float:
         """Level of the echo at the microphone, while the robot speaks."""

@@ -6,22 +6,26 @@ from pathlib import Path
 import pytest
 
 from edgeagent.cli.slash import HELP
+from edgeagent.cli.talk_slash import HELP as TALK_HELP
 
 
 def test_every_option_that_is_named_exists_and_the_other_way_round(in_process, checkout: Path) -> None:
     text = (checkout / "docs/cli.md").read_text(encoding="utf-8")
-    commands = ([], ["ask"], ["chat"], ["replay"], ["say"], ["listen"], ["doctor"])
+    commands = ([], ["ask"], ["chat"], ["replay"], ["say"], ["listen"], ["talk"], ["doctor"])
     shown = "".join(in_process(*command, "--help").stdout for command in commands)
     options = re.compile(r"--[a-z]+")
     assert set(options.findall(text)) == set(options.findall(shown))
 
 
-def test_every_slash_command_is_told(checkout: Path) -> None:
+@pytest.mark.parametrize(("command", "commands"), [("chat", HELP), ("talk", TALK_HELP)])
+def test_every_slash_command_is_told(command: str, commands: dict[str, str], checkout: Path) -> None:
     text = (checkout / "docs/cli.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| `(/\w+)[ `]", text, re.MULTILINE) == list(HELP)
+    section = text.partition(f"\n## {command}\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`/.*?) \|", section, re.MULTILINE)
+    assert re.findall(r"`(/\w+)", " ".join(rows)) == list(commands)
 
 
-@pytest.mark.parametrize("command", ["say", "listen"])
+@pytest.mark.parametrize("command", ["say", "listen", "talk"])
 def test_the_examples_of_a_command_are_those_of_its_help(command: str, in_process, checkout: Path) -> None:
     text = (checkout / "docs/cli.md").read_text(encoding="utf-8")
     section = text.partition(f"\n## {command}\n")[2].partition("\n## ")[0]

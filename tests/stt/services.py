@@ -20,8 +20,10 @@ class Echo:
                 return {"bytes": len(payload), "text": message.get("text", "")}
             case "hang":  # in C, with the interpreter's lock held
                 ctypes.PyDLL(None).sleep(60)
-            case "slow":
-                time.sleep(message["s"])
+            case "work":
+                end_s = time.process_time() + message["s"]
+                while time.process_time() < end_s:
+                    pass
             case "die":
                 os.write(2, b"the last words")
                 os._exit(3)

@@ -18,6 +18,7 @@ from edgeagent.errors import RecognitionError
 from edgeagent.stt.worker import MOST_FAILURES, Worker, WorkerEvent
 
 LIMIT_S = 30.0
+SOON_S = 10.0  # it takes less than half a second where nothing else goes on
 SERVICE = "services:Echo"
 
 
@@ -70,7 +71,7 @@ def test_it_answers_many_times_and_survives_a_refusal(start: Callable[..., Worke
     worker = start()
     worker.wait_ready()
     for number in range(500):
-        worker.send("slow", s=0)
+        worker.send("work", s=0)
         assert worker.ask("echo", b"x" * number, text=str(number)).wait() == pytest.approx(
             {"id": pytest.approx(number, abs=10**6), "bytes": number, "text": str(number)}
         )
@@ -94,7 +95,7 @@ def test_one_that_is_killed_is_back_and_says_so(start: Callable[..., Worker], ev
     events.next("started")
     pid = worker.pid
     assert pid is not None
-    reply = worker.ask("slow", s=LIMIT_S)
+    reply = worker.ask("work", s=LIMIT_S, work_s=LIMIT_S)
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(RecognitionError):
         reply.wait()
@@ -136,14 +137,75 @@ def test_a_hang_is_noticed_though_nobody_asks(start: Callable[..., Worker], even
     worker.wait_ready()
 
 
-def test_work_is_no_hang(start: Callable[..., Worker], events: Events) -> None:
-    worker = start(hang_s=0.8)
+def test_one_that_is_stopped_is_killed_and_back_though_nobody_asks(
+    start: Callable[..., Worker], events: Events
+) -> None:
+    worker = start(hang_s=LIMIT_S)
+    worker.wait_ready()
+    pid = worker.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    assert "does not run (state T)" in events.next("hung").reason
+    assert events.next("started").after_s < SOON_S
+    assert gone(pid)
+    assert worker.ask("echo").wait() is not None
+
+
+@pytest.mark.parametrize("way", ["stopped", "waits in C"])
+def test_one_that_hangs_in_a_long_work_is_killed_long_before_it_would_end(
+    start: Callable[..., Worker], events: Events, way: str
+) -> None:
+    worker = start(hang_s=LIMIT_S)
+    worker.wait_ready()
+    pid = worker.pid
+    assert pid is not None
+    begun_s = time.monotonic()
+    if way == "stopped":
+        reply = worker.ask("work", s=LIMIT_S, work_s=LIMIT_S)
+        os.kill(pid, signal.SIGSTOP)
+    else:
+        reply = worker.ask("hang", work_s=LIMIT_S)
+        worker.send("echo", bytes(100_000))  # more than its buffer: something lies before it
+    with pytest.raises(RecognitionError, match="does not run"):
+        reply.wait()
+    assert time.monotonic() - begun_s < SOON_S
+    events.next("hung")
+    events.next("started")
+
+
+def test_one_that_computes_without_an_end_is_killed(start: Callable[..., Worker], events: Events) -> None:
+    worker = start(hang_s=0.2)
+    worker.wait_ready()
+    with pytest.raises(RecognitionError, match="of computing"):
+        worker.ask("work", s=LIMIT_S, work_s=0.2).wait()
+    events.next("hung")
+    worker.wait_ready()
+
+
+def test_work_is_no_hang(start: Callable[..., Worker]) -> None:
+    worker = start(hang_s=0.1)
     worker.wait_ready()
     for _ in range(4):
-        worker.send("slow", s=0.4, work_s=0.5)
-    assert worker.waiting_s == pytest.approx(2.0)
+        worker.send("work", s=0.2, work_s=0.25)
+    assert worker.waiting_s == pytest.approx(1.0)
     assert worker.ask("echo").wait() is not None
     assert worker.waiting_s == 0
+    assert worker.generation == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes can't be bound to a processor")
+def test_one_that_a_busy_machine_lets_compute_little_is_no_hang(start: Callable[..., Worker]) -> None:
+    worker, *greedy = start(hang_s=0.5), start(), start()
+    processor = {min(os.sched_getaffinity(0))}
+    for one in (worker, *greedy):
+        one.wait_ready()
+        assert one.pid is not None
+        os.sched_setaffinity(one.pid, processor)
+    for one in greedy:
+        one.ask("work", s=LIMIT_S, work_s=LIMIT_S)
+    begun_s = time.monotonic()
+    assert worker.ask("work", s=0.4).wait() is not None
+    assert time.monotonic() - begun_s > 0.6  # longer than hang_s, by the wall's clock
     assert worker.generation == 1
 
 
@@ -152,7 +214,7 @@ def test_a_caller_who_stops_waits_no_more(start: Callable[..., Worker]) -> None:
     worker.wait_ready()
     stopped = threading.Event()
     stopped.set()
-    assert worker.ask("slow", s=0.2).wait(stopped) is None
+    assert worker.ask("work", s=0.2).wait(stopped) is None
     assert worker.ask("echo").wait() is not None
 
 

@@ -215,10 +215,23 @@ def test_half_a_second_interrupts_whatever_is_said() -> None:
     with Stage(LONG) as stage:
         _speaking(stage)
         stage.begin()
-        stage.pass_s(0.3)
-        assert stage.state is State.HELD
-        stage.pass_s(0.25)
+        stage.pass_s(0.5)
+        assert stage.state is State.HELD, "the silence before a soft end is no speech"
+        stage.pass_s(0.15)
         assert stage.state is State.HEARING
+
+
+def test_a_backchannel_may_last_longer_than_half_a_second() -> None:
+    with Stage(LONG) as stage:
+        _speaking(stage)
+        stage.begin()
+        stage.partly("oh")
+        stage.pass_s(0.7)
+        stage.partly("oh i see")
+        assert stage.state is State.HELD
+        stage.pause("oh i see")
+        stage.end()
+        assert stage.state is State.SPEAKING
 
 
 def test_a_false_alarm_resumes() -> None:
@@ -291,6 +304,17 @@ def test_a_stop_word_halts_at_once_and_its_transcript_trips(driving: tuple[Agent
         stage.pause("stop")
         stage.end()
         assert len(stage.llm.requests) == 1, "no model is asked"
+
+
+def test_a_guess_before_the_end_does_not_trip_where_a_dont_may_stand_before_the_word() -> None:
+    with Stage("All right.", agent=_latched()) as stage:
+        stage.begin()
+        stage.pass_s(0.6)
+        stage.spot("stop")
+        stage.partly("stop")
+        assert stage.dialogue.latch.state == "held"
+        stage.pause("please do not stop")
+        assert stage.dialogue.latch.state == "free"
 
 
 def test_a_stop_word_that_was_none_lets_the_robot_drive_on(

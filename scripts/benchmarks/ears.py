@@ -1,0 +1,137 @@
+"""``scripts/bench ears``: what is heard of people, over noise and the robot's own voice; what is mistaken; how soon, and
+what it costs.
+
+A miss counts as infinity in a percentile. Ends with exit code 1 when something does not work; a target that is missed,
+and a slow machine, are none of that. With ``--dir`` it measures recordings of one's own instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from benchmarks.mouth import printed
+from benchmarks.mouth_voices import Rows
+
+Part = Callable[[bool], tuple[Rows, list[str]]]
+
+
+def tell(text: str) -> None:
+    """Progress, beside the table."""
+    print(f"scripts/bench ears: {text}", file=sys.stderr, flush=True)
+
+
+def words(quick: bool) -> tuple[Rows, list[str]]:
+    """Words wrong, and commands heard in talk; of the people's voices, and of espeak-ng's by itself."""
+    ears_words = import_module("benchmarks.ears_words")
+    made: Rows = []
+    for name, people, machine, target in ears_words.rows(quick, tell):
+        if people:
+            made.append((name, people, target))
+        if machine:
+            made.append((f"{name}, espeak-ng", machine, target))
+        if not people and not machine:
+            made.append((name, "", target))
+    return made, []
+
+
+def voice_activity(quick: bool) -> tuple[Rows, list[str]]:
+    """Start and end of speech, and false starts."""
+    return import_module("benchmarks.ears_vad").rows(quick, tell), []
+
+
+def keywords(quick: bool) -> tuple[Rows, list[str]]:
+    """Stop words, and what is mistaken for them."""
+    return import_module("benchmarks.ears_keywords").rows(quick), []
+
+
+def sound_server(quick: bool) -> tuple[Rows, list[str]]:
+    """A real device: words, latency, cost, under-runs."""
+    made: tuple[Rows, list[str]] = import_module("benchmarks.ears_pulse").rows(quick, tell)
+    return made
+
+
+def whisper(quick: bool) -> tuple[Rows, list[str]]:
+    """The fixture's sentences."""
+    made: tuple[Rows, list[str]] = import_module("benchmarks.ears_whisper").rows(quick)
+    return made
+
+
+def hangs(quick: bool) -> tuple[Rows, list[str]]:
+    """Processes that are stopped and killed."""
+    made: tuple[Rows, list[str]] = import_module("benchmarks.ears_hangs").rows(quick)
+    return made
+
+
+PARTS: Final[dict[str, Part]] = {
+    "pulse": sound_server,
+    "hangs": hangs,
+    "whisper": whisper,
+    "words": words,
+    "vad": voice_activity,
+    "keywords": keywords,
+}
+"""What depends most on a quiet machine comes first."""
+
+
+def measured(names: list[str], quick: bool) -> tuple[Rows, list[str]]:
+    """Each part, one after the other; one that fails leaves the others alone."""
+    made: Rows = []
+    wrong: list[str] = []
+    for name in names:
+        tell(name)
+        begun_s = time.monotonic()
+        try:
+            rows, bad = PARTS[name](quick)
+        except Exception as error:  # noqa: BLE001 - the other parts go on, and it is told
+            rows, bad = [(name, f"failed: {type(error).__name__}: {error}", "")], [f"{name}: {error}"]
+        made += rows
+        wrong += bad
+        tell(f"{name}: {time.monotonic() - begun_s:.0f} s")
+    return made, wrong
+
+
+def of_a_folder(folder: Path) -> list[str]:
+    """Prints what was measured of recordings; returns what could not be used."""
+    recordings = import_module("benchmarks.ears_recordings")
+    config = import_module("edgeagent.config")
+    rows, wrong = recordings.rows(folder, config.load_config(), tell)
+    printed([recordings.HEADER, *rows])
+    return list(wrong)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="scripts/bench ears", description="Measure hearing.")
+    parser.add_argument("--quick", action="store_true", help="fewer of everything: less than five minutes")
+    parser.add_argument("--dir", type=Path, help="recordings of edgeagent listen --record, the texts corrected by you")
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this; may be given again")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that no process stays behind
+    begun_s, before = time.monotonic(), os.getloadavg()[0]
+    if arguments.dir is not None:
+        from edgeagent.errors import EdgeAgentError
+
+        try:
+            wrong = of_a_folder(arguments.dir)
+        except EdgeAgentError as error:
+            wrong = [str(error)]
+    else:
+        rows, wrong = measured(arguments.part or list(PARTS), arguments.quick)
+        load = f"{before:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores"
+        printed([("measured", "figure", "target"), ("load of the machine (1 min)", load, ""), *rows])
+    tell(f"{time.monotonic() - begun_s:.0f} s")
+    for each in wrong:
+        tell(f"does not work: {each}")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Recognisers' processes that are stopped and killed: how soon another one is ready."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from queue import Empty, Queue
+from typing import Final
+
+import numpy as np
+from benchmarks.mouth_voices import Rows
+
+from edgeagent.app.phrases import house_phrases, house_talk
+from edgeagent.stt.keywords import STOP_WORDS, KeywordSpotter, SpotterOptions
+from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
+from edgeagent.stt.types import RATE_HZ
+from edgeagent.stt.worker import WorkerEvent
+
+NAMES: Final = ("app's model", "general model", "key phrases")
+_BLOCK: Final = RATE_HZ // 50
+_FLOOR: Final = 1e-3
+_LIMIT_S: Final = 30.0
+
+
+def rows(quick: bool) -> tuple[Rows, list[str]]:
+    """Name, figure and target; and what does not work. Sound goes on meanwhile."""
+    told: Queue[tuple[float, WorkerEvent]] = Queue()
+
+    def on_event(event: WorkerEvent) -> None:
+        told.put((time.monotonic(), event))
+
+    made: Rows = []
+    wrong: list[str] = []
+    stop = threading.Event()
+    transcriber = SphinxTranscriber([*house_phrases(), *house_talk()], SphinxOptions(on_event=on_event))
+    spotter = KeywordSpotter(dict.fromkeys(STOP_WORDS), lambda keyword: None, SpotterOptions(on_event=on_event))
+
+    def feed() -> None:
+        random = np.random.default_rng(0)
+        transcriber.begin()
+        while not stop.wait(_BLOCK / RATE_HZ):
+            block = (random.standard_normal(_BLOCK) * _FLOOR).astype(np.float32)
+            transcriber.feed(block)
+            spotter.feed(block)
+
+    feeding = threading.Thread(target=feed, name="microphone")
+    feeding.start()
+    try:
+        for what, number in (("stopped", signal.SIGSTOP), ("killed", signal.SIGKILL)):
+            for index, name in enumerate(NAMES):
+                after_s = [
+                    _back_s(lambda i=index: [*transcriber.pids, spotter.pid][i], number, told)  # type: ignore[misc]
+                    for _ in range(1 if quick else 5)
+                ]
+                figure = f"{min(after_s):.2f} to {max(after_s):.2f} s" if not quick else f"{after_s[0]:.2f} s"
+                made.append((f"process of the {name} is {what}: until the next one is ready", figure, "1 s"))
+                if max(after_s) == float("inf"):
+                    wrong.append(f"the process of the {name} was {what}, and none came back")
+    finally:
+        stop.set()
+        feeding.join()
+        transcriber.close()
+        spotter.close()
+    return made, wrong
+
+
+def _back_s(pid: Callable[[], int | None], number: signal.Signals, told: Queue[tuple[float, WorkerEvent]]) -> float:
+    """From a signal to the next process, in seconds; infinity if it does not come."""
+    while not told.empty():
+        told.get()
+    process = pid()
+    if process is None:
+        return float("inf")
+    begun_s = time.monotonic()
+    os.kill(process, number)
+    while True:
+        try:
+            at_s, event = told.get(timeout=_LIMIT_S)
+        except Empty:
+            return float("inf")
+        if event.kind == "started":
+            return at_s - begun_s

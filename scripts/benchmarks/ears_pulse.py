@@ -1,0 +1,314 @@
+"""The ears on a real device: PortAudio on null sinks of PulseAudio, the loudspeaker in the microphone at -6 dB.
+
+Words and their latency from recorded audio, what idle, hearing and speaking cost, and what the loudspeaker misses while
+the robot speaks and a person too. A process of its own listens (``ears_listener``).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import numpy as np
+from benchmarks import ears_sentences as said
+from benchmarks.mouth_voices import Rows, percentile
+from benchmarks.voice_stack import Shares, pss_mb
+from benchmarks.voice_stage import RATE_HZ, VOICES, Line, Tape, rms
+
+from edgeagent.stt.error_rate import for_error_rate, word_error_rate
+from tests.audio.pulse import Pulse, missing
+
+ECHO_GAIN_DB: Final = -6.0
+LATENCIES_MS: Final = (60, 30)
+_PERSON_RMS: Final = 0.1
+_LIMIT_S: Final = 60.0
+_ANSWER_S: Final = 4.0
+"""After a line, for its transcript."""
+_BETWEEN_S: Final = 0.4
+_GAP_S: Final = 1.2
+"""After a transcript: ends of utterances take up to that."""
+_TALK: Final = "well my sister said that the weather would be nice tomorrow and we could all go to the lake"
+
+
+class Listener:
+    """The robot's ears in their process, a person, and what the microphone hears. A context manager.
+
+    Raises:
+        TimeoutError: It is not ready in time, or does not answer.
+    """
+
+    def __init__(self, latency_ms: int) -> None:
+        self._pulse = Pulse()
+        self._told: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        try:
+            # a card: loudspeaker and microphone on one clock, the person in the same room
+            self._pulse.control("load-module", "module-remap-sink", "sink_name=card", "master=room")
+            self._pulse.control("set-default-sink", "card")
+            self.microphone = Tape(self._pulse, "room.monitor")
+            root = Path(__file__).parents[2]
+            self._errors = (self._pulse.folder / "listener").open("w+")
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "benchmarks.ears_listener", str(latency_ms)],
+                env=self._pulse.environment | {"PYTHONPATH": f"{root}{os.pathsep}{root / 'scripts'}"},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                text=True,
+            )
+            threading.Thread(target=self._read, name="listener", daemon=True).start()
+            self.wait(lambda told: told["kind"] == "ready", _LIMIT_S)
+        except BaseException:
+            self.close()
+            raise
+        self.pid = self._process.pid
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None  # noqa: S101  it is a pipe
+        for line in self._process.stdout:
+            self._told.put(json.loads(line))
+        self._told.put(None)
+
+    def close(self) -> None:
+        """Ends it and the sound server."""
+        if hasattr(self, "_process"):
+            assert self._process.stdin is not None  # noqa: S101  it is a pipe
+            self._process.stdin.close()
+            try:
+                self._process.wait(_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._errors.close()
+        self._pulse.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def ask(self, op: str, **what: Any) -> None:
+        """Something that ``ears_listener`` does."""
+        assert self._process.stdin is not None  # noqa: S101  it is a pipe
+        self._process.stdin.write(json.dumps({"op": op, **what}) + "\n")
+        self._process.stdin.flush()
+
+    def wait(self, seen: Callable[[dict[str, Any]], bool], timeout_s: float) -> dict[str, Any]:
+        """The next of what it tells that is of a kind.
+
+        Raises:
+            TimeoutError: It has not come in time, or the process has ended.
+        """
+        end_s = time.monotonic() + timeout_s
+        while (left_s := end_s - time.monotonic()) > 0:
+            try:
+                told = self._told.get(timeout=left_s)
+            except queue.Empty:
+                break
+            if told is None:
+                self._errors.seek(0)
+                raise TimeoutError((self._errors.read().strip().splitlines() or ["the ears have ended"])[-1])
+            if seen(told):
+                return told
+        raise TimeoutError("the ears do not answer")
+
+    def told(self) -> Iterator[dict[str, Any]]:
+        """What it has told and nobody has taken."""
+        while not self._told.empty():
+            if (told := self._told.get()) is not None:
+                yield told
+
+    def state(self) -> dict[str, Any]:
+        self.ask("state")
+        return self.wait(lambda told: told["kind"] == "state", _LIMIT_S)
+
+    def speak(self, line: Line) -> None:
+        """Somebody in the room says it, and has said it when this returns."""
+        argv = ["pacat", "--latency-msec=100", f"--rate={RATE_HZ}", "--channels=1", "--format=s16le", "-d", "room"]
+        sound = (line.sound * 32_767).astype("<i2").tobytes() + bytes(RATE_HZ // 5)
+        subprocess.run(argv, input=sound, env=self._pulse.environment, check=True, timeout=_LIMIT_S)
+
+    def set_echo(self) -> float:
+        """Makes the echo as much softer than the person as it shall be; returns what it was measured to be, in dB."""
+        listed = self._pulse.control("list", "short", "sink-inputs").stdout.decode()
+        found = re.search(r"^(\d+)\t.*module-remap-sink", listed, re.MULTILINE)
+        assert found is not None  # noqa: S101  it was loaded
+        person_db = 20 * math.log10(_PERSON_RMS)
+        self._pulse.control("set-sink-input-volume", found[1], "0dB")
+        volume_db = person_db + ECHO_GAIN_DB - self._echo_db()
+        self._pulse.control("set-sink-input-volume", found[1], f"{volume_db:.2f}dB")
+        return self._echo_db() - person_db
+
+    def _echo_db(self) -> float:
+        """Level of the echo at the microphone while the robot speaks."""
+        self.ask("speak", seconds=4)
+        begun_s = time.monotonic()
+        self.microphone.wait_until(begun_s + 1.0)
+        self.microphone.cut()
+        self.microphone.wait_until(begun_s + 4.0)
+        take = self.microphone.cut()
+        self.ask("hush")
+        loud = take.samples[np.abs(take.samples) > 1e-4]
+        if not len(loud):
+            raise TimeoutError("the robot is not heard in the room")
+        return 20 * math.log10(rms(loud))
+
+
+def rows(quick: bool, tell: Callable[[str], None] = lambda text: None) -> tuple[Rows, list[str]]:
+    """Name, figure and target of each measurement; and what does not work."""
+    if (why := missing()) is not None:
+        return [("through PortAudio and PulseAudio", f"not measured: {why}", "")], []
+    made: Rows = []
+    wrong: list[str] = []
+    for latency_ms in LATENCIES_MS:
+        tell(f"PulseAudio, {latency_ms} ms")
+        try:
+            with Listener(latency_ms) as listener:
+                first = latency_ms == LATENCIES_MS[0]
+                if first:
+                    made += _costs(listener, 8.0 if quick else 30.0)
+                    made += _words(listener, quick, "", own=False)
+                echo_db = listener.set_echo()
+                made += _both(listener, latency_ms, 20.0 if quick and not first else 60.0, costs=first)
+                if first:
+                    name = f", over the robot's voice, its echo {echo_db:+.1f} dB"
+                    made += _words(listener, quick, name, own=True)
+        except (TimeoutError, subprocess.SubprocessError) as error:
+            made.append((f"PulseAudio, {latency_ms} ms", f"failed: {error}", ""))
+            wrong.append(f"PulseAudio, {latency_ms} ms: {error}")
+    return made, wrong
+
+
+def _words(listener: Listener, quick: bool, name: str, *, own: bool) -> Rows:
+    """Commands and talk, said one after the other: words wrong, and how late the transcript is."""
+    texts = [*said.COMMANDS[:: 25 if quick else 6], *said.OTHER[:: 40 if quick else 12]]
+    wrong = words = 0.0
+    late_s: list[float] = []
+    understood = 0
+    for number, text in enumerate(texts):
+        line = Line(text, VOICES[number % len(VOICES)])
+        if own:
+            listener.ask("speak", seconds=line.end_s + _ANSWER_S)
+            listener.microphone.wait_until(time.monotonic() + 1.5)
+        for _ in listener.told():
+            pass
+        listener.microphone.cut()
+        listener.speak(line)
+        heard = _transcripts(listener)
+        if own:
+            listener.ask("hush")
+        take = listener.microphone.cut()
+        count = len(for_error_rate(text).split())
+        raw = " ".join(each["transcript"]["raw"] for each in heard)
+        wrong += count * word_error_rate(text, raw)
+        words += count
+        understood += any(each["transcript"]["understood"] for each in heard)
+        late_s.append(heard[-1]["now_s"] - take.begins_s(line) - line.end_s if heard else math.inf)
+        listener.microphone.wait_until(time.monotonic() + _GAP_S)
+    late = f"p50 {_ms(late_s, 0.5)}, p95 {_ms(late_s, 0.95)}, {sum(map(math.isinf, late_s))} without one"
+    return [
+        (f"PulseAudio: words wrong{name}", f"{wrong / words:.1%}, understood {understood} of {len(texts)} lines", ""),
+        (f"PulseAudio: end of speech to the final transcript{name}", late, ""),
+    ]
+
+
+def _transcripts(listener: Listener) -> list[dict[str, Any]]:
+    """Of all utterances that ended, until none is open; what was void is left out."""
+    found: dict[int, dict[str, Any]] = {}
+    ended: set[int] = set()
+    end_s = time.monotonic() + _ANSWER_S
+    while (left_s := end_s - time.monotonic()) > 0:
+        try:
+            told = listener.wait(lambda told: True, left_s)
+        except TimeoutError:
+            break
+        if told["kind"] == "transcribed":
+            found[told["utterance"]] = told
+        elif told["kind"] == "resumed":
+            found.pop(told["utterance"], None)
+        elif told["kind"] == "ended":
+            ended.add(told["utterance"])
+        if found and set(found) == ended:  # another one may follow at once
+            end_s = min(end_s, time.monotonic() + _BETWEEN_S)
+    return [found[number] for number in sorted(found)]
+
+
+def _costs(listener: Listener, seconds: float) -> Rows:
+    """Share of a core and memory while nobody speaks, and while a person does without a pause."""
+    listener.microphone.wait_until(time.monotonic() + 2.0)
+    made = _measured(listener, "idle", seconds, lambda: listener.microphone.wait_until(time.monotonic() + seconds))
+    end_s = time.monotonic() + seconds
+
+    def hearing() -> None:
+        for voice in _again(VOICES):
+            if time.monotonic() > end_s:
+                return
+            listener.speak(Line(_TALK, voice))
+
+    return [*made, *_measured(listener, "hearing", seconds, hearing)]
+
+
+def _both(listener: Listener, latency_ms: int, seconds: float, *, costs: bool) -> Rows:
+    """The robot speaks; then a person does too: blocks that the loudspeaker misses."""
+    made: Rows = []
+    if costs:
+        length_s = seconds / 3
+        listener.ask("speak", seconds=length_s)
+        for _ in listener.told():
+            pass
+        wait = listener.microphone.wait_until
+        made += _measured(listener, "speaking", length_s, lambda: wait(time.monotonic() + length_s))
+        starts = sum(told["kind"] == "started" for told in listener.told())
+        made.append((f"PulseAudio: own voice taken for speech in {length_s:.0f} s", f"{starts} times", "0"))
+        listener.ask("hush")
+    before = listener.state()
+    listener.ask("speak", seconds=seconds)
+    begun_s = time.monotonic()
+    for voice in _again(VOICES):
+        if time.monotonic() > begun_s + seconds:
+            break
+        listener.speak(Line(_TALK, voice))
+    took_s = time.monotonic() - begun_s
+    after = listener.state()
+    listener.ask("hush")
+    removed = "" if after["removed_db"] is None else f"; echo removed {after['removed_db']:.0f} dB"
+    figure = f"{after['under'] - before['under']} of the device, {after['starved']} starved blocks, "
+    figure += f"{after['over'] - before['over']} over-runs{removed}"
+    name = f"under-runs in {took_s:.0f} s of playback at {latency_ms} ms while a person speaks"
+    return [*made, (name, figure, "0" if latency_ms == LATENCIES_MS[0] else "")]
+
+
+def _measured(listener: Listener, state: str, seconds: float, work: Callable[[], object]) -> Rows:
+    shares = Shares(listener.pid)
+    work()
+    found = shares.end()
+    memory = [pss_mb(pid) for pid in found]
+    parts = " + ".join(f"{share:.1%}" for share in found.values())
+    sizes = " + ".join(f"{size:.0f}" for size in memory)
+    return [
+        (f"share of a core, {state}", f"{sum(found.values()):.1%} (ears and mouth, then recognisers: {parts})", ""),
+        (f"memory (PSS), {state}", f"{sum(memory):.0f} MB ({sizes})", ""),
+    ]
+
+
+def _again(voices: Sequence[str]) -> Iterator[str]:
+    while True:
+        yield from voices
+
+
+def _ms(times_s: list[float], share: float) -> str:
+    value = percentile(times_s, share)
+    return f"{value * 1e3:.0f} ms" if math.isfinite(value) else "infinite"

@@ -1,0 +1,78 @@
+"""``scripts/bench voice``: how soon the robot answers, moves, is silent and stands; what it mistakes; what it costs.
+
+Ends with exit code 1 when something does not work or has grown; a slow machine is none of that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from benchmarks import voice_latency, voice_soak, voice_stack
+from benchmarks.mouth import printed
+from benchmarks.mouth_voices import Rows
+
+from tests.audio.pulse import missing
+
+PARTS: Final = ("latency", "stack", "soak", "room")
+
+
+def tell(text: str) -> None:
+    """Progress, beside the table."""
+    print(f"scripts/bench voice: {text}", file=sys.stderr, flush=True)
+
+
+def in_room(quick: bool) -> tuple[Rows, list[str]]:
+    """Counts, in the simulated room."""
+    try:
+        room = import_module("benchmarks.voice_room")
+    except ImportError as error:
+        return [("counts in the simulated room", f"not measured: {error}", "")], []
+    made = room.rows(quick)
+    return made if isinstance(made, tuple) else (made, [])
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="scripts/bench voice", description="Measure the conversation.")
+    parser.add_argument("--quick", action="store_true", help="few of everything")
+    parser.add_argument("--only", choices=PARTS, help="one part: latency, stack (share and memory), soak, room")
+    parser.add_argument("--trials", type=int, metavar="N", help="of each latency (default: 30; 4 with --quick)")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write the trials of the latencies there, as JSON")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that no sound server stays behind
+    quick: bool = arguments.quick
+    parts: dict[str, Callable[[], tuple[Rows, list[str]]]] = {
+        "latency": lambda: voice_latency.rows(quick, count=arguments.trials, keep=arguments.keep),
+        "stack": lambda: voice_stack.rows(quick),
+        "soak": lambda: voice_soak.rows(quick),
+        "room": lambda: in_room(quick),
+    }
+    wrong: list[str] = []
+    made: Rows = []
+    begun_s, before = time.monotonic(), os.getloadavg()[0]
+    for part in PARTS if arguments.only is None else (arguments.only,):
+        tell(part)
+        if part in ("latency", "stack") and (why := missing()) is not None:
+            made.append((part, f"not measured: {why}", ""))
+            continue
+        rows, bad = parts[part]()
+        made += rows
+        wrong += bad
+    load = f"{before:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores"
+    printed([("measured", "figure", "target"), ("load of the machine (1 min)", load, ""), *made])
+    tell(f"{time.monotonic() - begun_s:.0f} s")
+    for each in wrong:
+        tell(f"does not work: {each}")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""A conversation as a builder has it in a program of his own: the contract's methods, in the simulated room."""
+
+import inspect
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from edgeagent import Agent, Conversation, Session
+from edgeagent.config import Config
+from edgeagent.errors import AudioError, ConfigError
+from edgeagent.robot import SafetyLatch
+from edgeagent.testing import Room, RoomSettings, ScriptedLLM
+
+STEP_S = 0.04
+QUIET = Config(conversation={"chimes": False}, ears={"stop_words": "stop"})
+
+
+class Home:
+    """A conversation in a room whose clock a test moves."""
+
+    def __init__(self, *replies: str, config: Config = QUIET) -> None:
+        self.room = Room(RoomSettings(rate_hz=16_000, record=False))
+        self.llm = ScriptedLLM(*replies)
+        self.agent = Agent("robi", llm=self.llm, latch=SafetyLatch(), phrases=("what time is it",))
+        self.conversation = Conversation(self.agent, config=config, input=self.room)
+        self.log: list[object] = []
+
+    def pass_until(self, condition: object, limit_s: float = 20.0) -> None:
+        for _ in range(round(limit_s / STEP_S)):
+            if condition():  # type: ignore[operator]
+                return
+            self.room.run(STEP_S)
+            assert self.conversation.dialogue.settle(20)
+        raise AssertionError(f"not within {limit_s} s; the conversation is {self.conversation.state}")
+
+
+@pytest.fixture
+def home() -> Iterator[Home]:
+    made = Home("It is noon.", "Yes.")
+    with made.conversation:
+        made.conversation.subscribe(made.log.append)
+        made.conversation.start()
+        yield made
+
+
+def test_it_has_the_methods_of_the_contract() -> None:
+    wanted = {
+        "start": [],
+        "run": [],
+        "close": [],
+        "say": ["text", "priority", "interruptible"],
+        "hear": ["text"],
+        "listen": ["on"],
+        "push_to_talk": ["down"],
+        "mute": ["on"],
+        "stop": ["reason"],
+        "rearm": [],
+        "subscribe": ["fn"],
+    }
+    for name, parameters in wanted.items():
+        assert list(inspect.signature(getattr(Conversation, name)).parameters)[1:] == parameters, name
+    made = inspect.signature(Conversation).parameters
+    assert {"agent", "config", "input", "output", "session"} <= made.keys()
+
+
+def test_what_is_typed_is_answered_aloud(home: Home) -> None:
+    home.conversation.hear("what time is it")
+    home.pass_until(lambda: home.conversation.state == "speaking")
+    home.pass_until(lambda: home.conversation.state == "listening")
+    assert [message.text for message in home.conversation.session.messages()] == ["what time is it", "It is noon."]
+
+
+def test_the_builder_may_say_something_and_is_told_what_was_heard(home: Home) -> None:
+    handle = home.conversation.say("Dinner is ready.")
+    home.pass_until(lambda: handle.done)
+    assert handle.heard == "Dinner is ready."
+
+
+def test_muted_it_answers_without_a_sound(home: Home) -> None:
+    home.conversation.mute(True)
+    handle = home.conversation.say("Dinner is ready.")
+    home.pass_until(lambda: handle.done)
+    assert home.conversation.dialogue.robot.playback.volume == 0
+    home.conversation.mute(False)
+    assert home.conversation.dialogue.robot.playback.volume == 1
+
+
+def test_a_stop_holds_until_it_is_re_armed(home: Home) -> None:
+    home.conversation.stop("button")
+    assert home.conversation.latch.state == "tripped"
+    assert home.agent.latch is home.conversation.latch
+    assert home.conversation.rearm()
+    assert home.conversation.latch.state == "free"
+
+
+def test_a_session_of_the_builders_goes_on(home: Home) -> None:
+    agent = Agent("other", llm=ScriptedLLM("Hello."))
+    with Session(agent) as session:
+        session.step("hi")
+        with Conversation(agent, config=QUIET, input=Room(RoomSettings(rate_hz=16_000)), session=session) as other:
+            assert other.session is session
+        assert len(session.messages()) == 2, "it is still open, and whole"
+
+
+def test_it_ends_whoever_closes_it_and_leaves_nothing() -> None:
+    before = set(threading.enumerate())
+    made = Home("Never said.")
+    ended = threading.Event()
+    waiting = threading.Thread(target=lambda: (made.conversation.run(), ended.set()))
+    waiting.start()
+    made.conversation.close()
+    made.conversation.close()
+    assert ended.wait(20)
+    waiting.join(20)
+    left = [thread for thread in set(threading.enumerate()) - before if not thread.daemon]
+    assert left == []
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        (Config(conversation={"barge_in": "loud"}), "there is no barge-in preset 'loud'"),
+        (Config(ears={"stop_words": ""}), "stop_words"),
+        (Config(ears={"engine": "hal"}), "there is no engine 'hal'"),
+    ],
+)
+def test_a_wrong_setting_is_told_before_anything_listens(config: Config, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        Home("x", config=config)
+
+
+def test_two_devices_without_a_common_clock_are_refused() -> None:
+    agent = Agent("robi", llm=ScriptedLLM("x"))
+    with pytest.raises(AudioError, match="no common clock"):
+        Conversation(agent, config=QUIET, input=Room(), output=Room())

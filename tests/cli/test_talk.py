@@ -1,0 +1,237 @@
+"""``edgeagent talk``, with files in place of microphone and loudspeaker, and at a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgeagent.audio.wav import WavWriter, read_wav
+from edgeagent.cli.talk_button import FIRST_REPEAT_S, LET_GO_S, TalkButton
+from edgeagent.testing import synthesised
+
+RATE_HZ = 16_000
+END_S = 8
+GO = 'go_to {"place": "kitchen"}'
+STATES: dict[str, str] = {"at rest": "", "while it drives": GO, "while it speaks": "one two three four five six"}
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ears' model, which is built once for all tests."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def command(edgeagent, cache: Path):
+    edgeagent.environment["XDG_CACHE_HOME"] = str(cache)
+    return edgeagent
+
+
+def room(folder: Path, *lines: str) -> list[str]:
+    """What is said in it, as options."""
+    parts = [np.zeros(2 * RATE_HZ, np.float32)]
+    for text in lines:
+        speech = synthesised(text, "slt", RATE_HZ)
+        parts += [0.3 / np.abs(speech).max() * speech, np.zeros(RATE_HZ, np.float32)]
+    whole = np.concatenate(parts)
+    whole += np.random.default_rng(1).normal(0, 1e-3, len(whole)).astype(np.float32)
+    with WavWriter(folder / "room.wav", RATE_HZ) as writer:
+        writer.write(whole)
+    return ["--input", "room.wav", "--output", "robot.wav"]
+
+
+def children(pid: int) -> set[int]:
+    return {
+        int(child)
+        for task in Path(f"/proc/{pid}/task").glob("*")
+        for child in (task / "children").read_text(encoding="ascii").split()
+    }
+
+
+def left(pids: set[int]) -> list[int]:
+    """Those that have not ended, or do not within two seconds: a child's death is a matter of the system's."""
+    found = []
+    for pid in pids:
+        try:
+            handle = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        if not select.select([handle], [], [], 2.0)[0]:
+            found.append(pid)
+        os.close(handle)
+    return found
+
+
+def test_what_is_said_in_a_file_is_answered_aloud(command) -> None:
+    done = command("talk", *room(command.cwd, "what time is it"), "--log", "log.jsonl")
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
+        "you: what time is it",
+        "  → get_time",
+        "  ← it is 14:00",
+        "robi: It is 14:00.",
+    ]
+    assert "ready: robi on nano listens to room.wav" in done.stderr
+    spoken, _ = read_wav(command.cwd / "robot.wav")
+    assert np.abs(spoken).max() > 0.05
+    kinds = [json.loads(line)["kind"] for line in (command.cwd / "log.jsonl").read_text().splitlines()]
+    assert {"transcript", "speech_end", "agent_end", "heard"} <= set(kinds)
+
+
+def test_without_sound_the_error_names_what_to_do_and_text_does_it(command) -> None:
+    command.environment["ALSA_CONFIG_PATH"] = "/dev/null"
+    done = command("talk")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.startswith("error: ALSA")
+    assert done.stderr.endswith("to type instead: edgeagent talk --text\n")
+    done = command("talk", "--text", stdin=b"what time is it\n")
+    assert (done.returncode, done.stdout) == (0, "It is 14:00.\n")
+    assert "warning: ALSA" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--barge-in", "often"], 2, "no barge-in preset 'often'"),
+        (["--engine", "ear"], 2, "no engine 'ear'"),
+        (["--push-to-talk"], 2, "push-to-talk needs a terminal"),
+        (["--text", "--json"], 2, "--log writes for both"),
+        (["--wake-word", "???"], 2, "???"),
+        (["--voice", "klingon-x"], 4, "klingon-x"),
+        (["--model", "no-such"], 3, "no-such"),
+        (["--input", "no.wav", "--output", "out.wav"], 4, "no.wav can't be read"),
+        (["--output", "one.wav"], 2, "--input has to be one too"),
+        (["--app", "no.py"], 2, "no.py is not there"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_line(in_process, command, arguments: list[str], code: int, told: str) -> None:
+    files = [] if {"--input", "--output"} & set(arguments) else room(command.cwd)
+    done = in_process("talk", *files, *arguments)
+    assert done.returncode == code, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert told in line
+
+
+@pytest.fixture
+def talks(at_terminal, command) -> Callable:
+    """At a terminal, in a room where nobody speaks, with a model that does what it is told."""
+
+    def start(*arguments: object, env: dict[str, str] | None = None):
+        terminal = at_terminal("talk", *room(command.cwd), *arguments, house=True, env=env or {})
+        terminal.expect("is ready")
+        terminal.expect("listening")
+        return terminal
+
+    return start
+
+
+def test_a_line_that_is_typed_is_heard_and_the_answer_is_shown(talks) -> None:
+    terminal = talks()
+    terminal.enter("get_time")
+    terminal.expect("→ get_time")
+    terminal.expect("robi: it is 14:00.\n")
+    terminal.enter("/louder")
+    terminal.enter("/nonsense")
+    terminal.expect("there is no /nonsense")
+    terminal.enter("/help")
+    terminal.expect("/continue +allows motion again")
+    terminal.enter("/quit")
+    assert terminal.ends() == 0
+
+
+def test_a_stop_trips_and_continue_allows_motion_again(talks) -> None:
+    terminal = talks()
+    stops = {
+        "/stop": lambda: terminal.enter("/stop"),
+        "SIGUSR1": lambda: os.kill(terminal.process.pid, signal.SIGUSR1),
+        "Ctrl-C": lambda: terminal.type("\x03"),
+    }
+    for how, stop in stops.items():
+        terminal.enter(GO)
+        terminal.expect("→ go_to kitchen")
+        stop()
+        tripped = rf"■ stopped \({how}\)"
+        terminal.expect(f"(?s){tripped}.*← interrupted|← interrupted.*{tripped}")
+        terminal.expect("STOPPED")
+        terminal.enter(GO)
+        terminal.expect("← stopped for safety")
+        terminal.enter("/continue")
+    terminal.enter(GO)
+    terminal.expect("robi: On my way to the kitchen")
+    terminal.type("\x03")
+    terminal.expect("Ctrl-C again leaves")
+    terminal.type("\x03")
+    assert terminal.ends() == 0
+
+
+def test_the_space_bar_opens_the_ears(talks) -> None:
+    terminal = talks("--push-to-talk")
+    terminal.expect("space to talk")
+    terminal.type(" ")
+    terminal.expect("-[0-9]+ dB")
+    terminal.enter("two words")  # a space in a line is one
+    terminal.expect("robi: heard two words")
+    terminal.type("\x04")
+    assert terminal.ends() == 0
+
+
+@pytest.mark.parametrize(
+    ("state", "number"),
+    [("at rest", signal.SIGHUP), ("while it drives", signal.SIGTERM), ("while it speaks", signal.SIGTERM)],
+)
+def test_a_signal_ends_it_in_every_state_with_nothing_left_running(talks, state: str, number: signal.Signals) -> None:
+    terminal = talks()
+    if STATES[state]:
+        terminal.enter(STATES[state])
+        terminal.expect("→ go_to kitchen" if STATES[state] == GO else "speaking")
+    below = children(terminal.process.pid)
+    assert below, "the recognisers are processes of their own"
+    terminal.process.send_signal(number)
+    assert terminal.ends() == 128 + number
+    assert left(below) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_without_a_terminal_a_signal_leaves(command, number: signal.Signals) -> None:
+    with command.start("talk", *room(command.cwd), stdin=subprocess.DEVNULL, house=True) as process:
+        assert process.stderr is not None
+        while b"ready" not in process.stderr.readline():
+            assert process.poll() is None
+        below = children(process.pid)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=END_S)
+    assert (process.returncode, out) == (128 + number, b"")
+    assert b"Traceback" not in err
+    assert left(below) == []
+
+
+def test_a_press_opens_the_ears_and_another_one_closes_them() -> None:
+    button = TalkButton()
+    button.press(10.0)
+    button.look(15.0)
+    assert button.down
+    button.press(15.0)
+    assert not button.down
+
+
+def test_a_key_that_repeats_is_held_until_it_does_so_no_more() -> None:
+    button = TalkButton()
+    button.press(10.0)
+    at_s = 10.0 + 0.9 * FIRST_REPEAT_S
+    for _ in range(40):
+        button.press(at_s)
+        button.look(at_s + LET_GO_S / 2)
+        assert button.down
+        at_s += 0.05
+    button.look(at_s + LET_GO_S)
+    assert not button.down
+    button.press(at_s + 1)
+    assert button.down
