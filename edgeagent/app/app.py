@@ -196,9 +196,7 @@ class App:
 
         self.telling = Telling(announcement=telling.announcement, report=telling.report)
         llm = self._configured_llm()
-        robot = HouseRobot(
-            seed=self.config.seed, speed=self.config.speed, on_timer=self._speak_up, clock=self._clock
-        )
+        robot = HouseRobot(seed=self.config.seed, speed=self.config.speed, on_timer=self._speak_up, clock=self._clock)
         self.robot = robot
         options = Options(max_tool_hops=MAX_TOOL_HOPS)
         if self._voice:

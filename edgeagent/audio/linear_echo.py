@@ -47,6 +47,12 @@ _UP_DB, _DOWN_DB = 0.3, 0.1
 """Steps of what is expected to be left: where they balance, three frames of four have less."""
 _AT_FIRST_DB: Final = -10.0
 _LEAST_DB: Final = -40.0
+_NOISE_RISE: Final = 1.005
+"""By which the softest that is left may rise in a frame: 2 dB a second."""
+_OVER_NOISE: Final = 10**1.5
+"""Power of a person over the softest: noise alone reaches a third of it."""
+_PROOF: Final = 200
+"""Frames with an echo before that is believed."""
 _PERSON_DB: Final = 10.0
 """Over what is expected. Of the frames of the robot alone one in a hundred is."""
 
@@ -155,11 +161,13 @@ class Remainder:
         self._starts, self._end = bins[:-1], int(bins[-1])
         self._decay = 10 ** (-_DECAY_DB_S * FRAME_S / 10)
         self._left = self._echo = np.zeros(len(self._starts))
+        self._noise: Powers | None = None
         self.forget()
 
     def forget(self) -> None:
         """The canceller begins anew."""
         self._expected_db = np.full(len(self._starts), _AT_FIRST_DB)
+        self._seen = 0
 
     def has_more(self, left: Samples, echo: Samples) -> bool:
         """Whether a frame of what is left has more in it than the echo explains; learns from it."""
@@ -171,10 +179,13 @@ class Remainder:
         self._left = self._left + _SMOOTH * (powers[0] - self._left)
         self._echo = np.maximum(self._echo * self._decay, powers[1])
         known = self._echo > _QUIET
+        self._noise = self._left if self._noise is None else np.minimum(self._noise * _NOISE_RISE, self._left)
         over_db = 10 * np.log10((self._left + _QUIET) / (self._echo + _QUIET)) - self._expected_db
         step_db = np.where(known, np.where(over_db > 0, _UP_DB, -_DOWN_DB), 0.0)
         self._expected_db = np.clip(self._expected_db + step_db, _LEAST_DB, 0.0)
-        return bool(np.any(known & (over_db > _PERSON_DB)))
+        self._seen += bool(np.any(known))
+        more = known & (over_db > _PERSON_DB) & (self._left > _OVER_NOISE * self._noise)
+        return self._seen > _PROOF and bool(np.any(more))
 
 
 class Unsuppressed:

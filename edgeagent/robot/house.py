@@ -303,6 +303,8 @@ class HouseRobot:
         if not self._base.acquire(timeout=_HANDOVER_S):
             return Report("failed", f"base is still busy with {self._busy_with}")
         self._busy_with = name
+        if self._paused:  # by a motion that was cancelled then, and never told to go on
+            self.resume()
         if goal is not None:
             self._goals.append(goal)
         try:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from edgeagent.audio.types import Samples
 from edgeagent.errors import ConfigError
 from edgeagent.stt import app_model
@@ -57,6 +59,12 @@ STOP_WORDS: Final = ("stop",)
 _DEFAULT_SHORT, _DEFAULT_LONG = 1e-24, 1e-30
 _REPLAY_S: Final = 1.5
 """So much of the past is heard again by a process that was started again."""
+_SILENT: Final = 1e-3
+"""Peak of a block in which nobody speaks, -60 dBFS: a whisper 20 dB under a voice has -35."""
+_REST_AFTER_S: Final = 1.0
+"""After so much silence the process is given no more: most of the day there is nothing to hear."""
+_LEAD_S: Final = 0.5
+"""Of that silence, what is heard before the first sound after it."""
 _AGAIN_S: Final = 0.5
 """A phrase that is reported again within so much of its end is the same one."""
 _WORK: Final = 0.3
@@ -108,6 +116,7 @@ class KeywordSpotter:
         on_keyword: As given; may be another one later.
         thresholds: What is used, by phrase.
         dropped_s: Sound that the process has never heard, since it was behind.
+        rested_s: Silence that it was not given.
 
     Raises:
         ConfigError: There is no phrase, one can't be said, or a threshold is none.
@@ -128,8 +137,9 @@ class KeywordSpotter:
         except BaseException:
             self._folder.cleanup()
             raise
-        self.dropped_s = 0.0
-        self._behind_s = 0.0
+        self.dropped_s = self.rested_s = 0.0
+        self._behind_s = self._silent_s = 0.0
+        self._rests = False
         self._levelling = Levelling()
         self._fed_s = 0.0
         self._recent: deque[tuple[float, bytes]] = deque()
@@ -170,10 +180,19 @@ class KeywordSpotter:
             self._recent.popleft()
         if self._worker.pid is None:  # what it misses now, it hears when it is back
             return
+        loud = float(np.abs(samples).max(initial=0.0)) >= _SILENT
+        self._silent_s = 0.0 if loud else self._silent_s + length_s
         if self._worker.generation != self._generation:
-            self._generation = self._worker.generation
-            for earlier_s, earlier in list(self._recent)[:-1]:
-                self._send(earlier_s, earlier)
+            self._generation, self._rests = self._worker.generation, False
+            self._send_recent(_REPLAY_S)
+        elif self._silent_s > _REST_AFTER_S:
+            self._rests = True
+            self.rested_s += length_s
+            return
+        elif self._rests:
+            self._rests = False
+            self._worker.send("flush")
+            self._send_recent(_LEAD_S)
         elif self._worker.waiting_s > _WORK * BEHIND_S:
             self._behind_s += length_s
             self.dropped_s += length_s
@@ -210,6 +229,12 @@ class KeywordSpotter:
 
     def _send(self, at_s: float, block: bytes) -> None:
         self._worker.send("feed", block, work_s=_WORK * len(block) / (2 * RATE_HZ), at_s=at_s)
+
+    def _send_recent(self, seconds: float) -> None:
+        """What came before the newest block."""
+        for earlier_s, earlier in list(self._recent)[:-1]:
+            if earlier_s >= self._recent[-1][0] - seconds:
+                self._send(earlier_s, earlier)
 
     def _say_behind(self) -> None:
         behind_s, self._behind_s = self._behind_s, 0.0

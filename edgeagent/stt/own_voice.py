@@ -15,8 +15,9 @@ _KEPT: Final = 300
 """Frames of 10 ms."""
 _WORD_S: Final = 0.7
 """Before the end of the phrase: that of a spotter begins too early, with the pause before it."""
-_LEAST: Final = 10
-"""Frames with a person in them."""
+_LEAST: Final = 14
+"""Frames with a person in them. In the simulated room the words of a person had at least 20, up to an echo 6 dB louder
+than his voice, and what was taken for a word in the robot's own voice at most 9."""
 
 
 class OwnVoice:

@@ -128,6 +128,11 @@ class Line:
                 return False
             return not self._is_silent(now_s)
 
+    def position_s(self, now_s: float) -> float:
+        """Seconds of its newest stretch that were heard."""
+        with self._lock:
+            return 0.0 if self._speech is None else self._mouth.playback.heard_s(self._speech.utterance, now_s)
+
     def _stretch(self) -> Speech:
         if self._speech is None:
             self._speech = self._mouth.begin()

@@ -22,7 +22,8 @@ class Preset:
     hold_after_ms: float
     """Speech over the robot's voice until it falls silent, from the onset. Voice activity itself takes about 150."""
     words: int
-    """Words over the robot's voice that make the interruption final."""
+    """Words over the robot's voice that make the interruption final, after ``final_after_ms`` of speech at the
+    earliest: before that they are a guess. Speech that is no two words has to be longer by ``soft_end_ms``."""
     final_after_ms: float
     """Speech over the robot's voice that makes it final whatever was said; of what sounds like a backchannel, twice
     that. ``soft_end_ms`` of silence comes on top: until then nobody knows that the speech has ended."""

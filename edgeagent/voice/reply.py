@@ -203,6 +203,12 @@ class Reply:
         with self._lock:
             return any(spoken.line.begun for spoken in self._messages)
 
+    def position_s(self, now_s: float) -> float:
+        """Seconds that were heard of the message that is being heard."""
+        with self._lock:
+            sounding = (spoken.line for spoken in self._messages if spoken.line.is_sounding(now_s))
+            return max((line.position_s(now_s) for line in sounding), default=0.0)
+
     def is_sounding(self, now_s: float) -> bool:
         """Whether a message is in the middle of being heard, be it held."""
         with self._lock:

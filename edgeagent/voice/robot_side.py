@@ -114,6 +114,11 @@ class RobotSide:
         return self.queue.is_sounding(self._clock())
 
     @property
+    def position_s(self) -> float:
+        """Seconds that were heard of what is being said."""
+        return self.queue.position_s(self._clock())
+
+    @property
     def thinking(self) -> bool:
         """A run goes on, or something is about to be said."""
         return self.runs.active or self.queue.has_more(self._clock())

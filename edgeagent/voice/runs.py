@@ -210,6 +210,5 @@ class Runs:
         """Waits while a model thinks; a tool may take its time. False: not in time."""
         with self._calm:
             return self._calm.wait_for(
-                lambda: not self._starting and (self._going is None or self._going.tools > 0),
-                max(timeout_s, 0.0),
+                lambda: not self._starting if self._going is None else self._going.tools > 0, max(timeout_s, 0.0)
             )

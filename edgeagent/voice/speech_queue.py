@@ -295,6 +295,15 @@ class SpeechQueue:
                 return reply.saying(now_s)
         return "", ""
 
+    def position_s(self, now_s: float) -> float:
+        """Seconds that were heard of what is being said. Any thread."""
+        with self._lock:
+            for handle in (self._said_urgently, self._said):
+                line = None if handle is None or handle.done else handle.line
+                if line is not None and line.is_sounding(now_s):
+                    return line.position_s(now_s)
+            return max((reply.position_s(now_s) for reply in self._replies), default=0.0)
+
     def has_more(self, now_s: float) -> bool:
         """Whether something is said, suspended, or about to be said, apart from what waits for a pause."""
         with self._lock:

@@ -6,6 +6,7 @@ Everything here runs on the conversation's thread, except ``halt``. Knows ears o
 from __future__ import annotations
 
 import logging
+import math
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -41,10 +42,14 @@ _EVENT_OF: Final = {
     Kind.BACKCHANNEL: Event.BACKCHANNEL,
 }
 """What is known at the soft end; other kinds change nothing until the hard end."""
+_PLAYBACK: Final = {State.SPEAKING: "playing", State.HELD: "held"}
+"""What the loudspeaker does; in other states it is stopped."""
 _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
 """Controls that are obeyed while the robot goes on speaking."""
 _NOD: Final = 2
 """Times ``final_after_ms``: so long may a backchannel be."""
+_SILENT_S: Final = 0.3
+"""A stop word that begins after so much silence of everybody else is in the robot's own voice, if it speaks."""
 _CALL_S: Final = 0.4
 """Speech that ends so soon after the wake word was nothing else."""
 
@@ -74,6 +79,8 @@ class TurnTaking:
         """The turn that is over, while its cell is done."""
         self._typed: deque[str] = deque()
         self._now_s = self._active_s = self._asked_s = 0.0
+        self._spoken_s = -math.inf
+        """Until when somebody has spoken."""
         self._unfinished = self._lost = False
         self._stop = StopWatch(settings.stop_words)
         self._actions: dict[Action, Callable[[], object]] = {
@@ -116,6 +123,8 @@ class TurnTaking:
             old, self.state = self.state, state
             self._active_s = self._now_s
             self._emit(events.VoiceState, old=str(old), new=str(state), why=str(why))
+            if (told := _PLAYBACK.get(state, "stopped")) != _PLAYBACK.get(old, "stopped"):
+                self._emit(events.Playback, state=told, position_s=self._robot.position_s)
 
     def _going_on(self) -> State:
         """The state that is what goes on."""
@@ -182,7 +191,7 @@ class TurnTaking:
         self._turn = Turn(event.utterance, event.at_s, asleep=self.state is State.ASLEEP)
         self._emit(events.SpeechStart)
         self._ears.hard_end_ms = self._settings.preset.statement_end_ms
-        self._stop.speech(ended_s=None)
+        self._stop.begun(event.at_s)
         if self.state is not State.SPEAKING:
             self.fire(Event.SPEECH_START)
         elif self._settings.preset.interruptible:
@@ -217,6 +226,8 @@ class TurnTaking:
         if not turn.dismissed:
             self._decide(turn, transcript)
         if turn.dismissed or not 0 < preset.words <= len(transcript.text.split()):
+            return
+        if (self._now_s - turn.onset_s) * 1000 < preset.final_after_ms:  # a guess: "right" is heard as "but I" first
             return
         if self._kind(transcript) is not Kind.BACKCHANNEL:
             self.fire(Event.TWO_WORDS)
@@ -316,8 +327,13 @@ class TurnTaking:
         """Time passes."""
         self._now_s = now_s
         turn, preset = self._turn, self._settings.preset
-        if self._stop.due(now_s):
-            self._trip()
+        if turn is not None:
+            self._spoken_s = now_s if turn.soft_end_s is None else turn.soft_end_s
+        match self._stop.due(now_s):
+            case "trip":
+                self._trip()
+            case "release":
+                self._deny()
         if turn is not None and not turn.dismissed and turn.speaking and preset.interruptible:
             self._hold(turn, now_s)
             spoken_ms = (now_s - turn.onset_s) * 1000
@@ -357,7 +373,9 @@ class TurnTaking:
             return
         turn = self._turn
         self._emit(events.Keyword, phrase=keyword.phrase, confirmed=None)
-        self._stop.spotted(keyword)
+        alone = turn is None and self._robot.sounding and not self._robot.runs.acting
+        alone = alone and keyword.start_s - self._spoken_s > _SILENT_S
+        self._stop.spotted(keyword, alone=alone)
         self._stop.speech(ended_s=None if turn is not None and turn.speaking else keyword.end_s)
         self.fire(Event.STOP_WORD)
         if turn is not None and turn.text:
@@ -375,8 +393,15 @@ class TurnTaking:
             turn.dismissed = True
             self._trip()
         else:
-            if not self._lost:
-                self._latch.release()
+            self._deny()
+
+    def _deny(self) -> None:
+        """It was no stop word, or the robot's own: what was held goes on."""
+        if not self._lost:
+            self._latch.release()
+        if self.state is State.HELD and self._turn is None:
+            self.fire(Event.FALSE_ALARM)
+        else:
             self._become(self.state, Event.FALSE_ALARM)
 
     def halt(self) -> None:

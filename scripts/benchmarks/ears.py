@@ -1,5 +1,5 @@
-"""``scripts/bench ears``: what is heard of people, over noise and the robot's own voice; what is mistaken; how soon, and
-what it costs.
+"""``scripts/bench ears``: what is heard of people, over noise and the robot's own voice; what is mistaken; how soon it
+is known, and what that costs.
 
 A miss counts as infinity in a percentile. Ends with exit code 1 when something does not work; a target that is missed,
 and a slow machine, are none of that. With ``--dir`` it measures recordings of one's own instead.
@@ -8,11 +8,14 @@ and a slow machine, are none of that. With ``--dir`` it measures recordings of o
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -52,6 +55,11 @@ def keywords(quick: bool) -> tuple[Rows, list[str]]:
     return import_module("benchmarks.ears_keywords").rows(quick), []
 
 
+def double_talk(quick: bool) -> tuple[Rows, list[str]]:
+    """Stop words and commands over the robot's own voice."""
+    return import_module("benchmarks.ears_double_talk").rows(quick), []
+
+
 def sound_server(quick: bool) -> tuple[Rows, list[str]]:
     """A real device: words, latency, cost, under-runs."""
     made: tuple[Rows, list[str]] = import_module("benchmarks.ears_pulse").rows(quick, tell)
@@ -77,25 +85,46 @@ PARTS: Final[dict[str, Part]] = {
     "words": words,
     "vad": voice_activity,
     "keywords": keywords,
+    "double-talk": double_talk,
 }
 """What depends most on a quiet machine comes first."""
+TOGETHER: Final = frozenset({"vad", "keywords", "double-talk"})
+"""Parts in which nothing is timed by the wall's clock: several run at once."""
+TELL_RAW: Final = "--raw"
 
 
-def measured(names: list[str], quick: bool) -> tuple[Rows, list[str]]:
-    """Each part, one after the other; one that fails leaves the others alone."""
-    made: Rows = []
-    wrong: list[str] = []
+def measured(names: list[str], quick: bool) -> Iterator[tuple[Rows, list[str]]]:
+    """Each part by itself, then those that may run together; one that fails leaves the others alone."""
+    beside = [name for name in names if name in TOGETHER]
     for name in names:
-        tell(name)
-        begun_s = time.monotonic()
-        try:
-            rows, bad = PARTS[name](quick)
-        except Exception as error:  # noqa: BLE001 - the other parts go on, and it is told
-            rows, bad = [(name, f"failed: {type(error).__name__}: {error}", "")], [f"{name}: {error}"]
-        made += rows
-        wrong += bad
-        tell(f"{name}: {time.monotonic() - begun_s:.0f} s")
-    return made, wrong
+        if name not in beside or len(beside) == 1:
+            yield one_part(name, quick)
+    if len(beside) > 1:
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            yield from pool.map(lambda name: in_a_process(name, quick), beside)
+
+
+def one_part(name: str, quick: bool) -> tuple[Rows, list[str]]:
+    """Name, figure and target; and what does not work."""
+    tell(name)
+    begun_s = time.monotonic()
+    try:
+        rows, wrong = PARTS[name](quick)
+    except Exception as error:  # noqa: BLE001 - the other parts go on, and it is told
+        rows, wrong = [(name, f"failed: {type(error).__name__}: {error}", "")], [f"{name}: {error}"]
+    tell(f"{name}: {time.monotonic() - begun_s:.0f} s")
+    return rows, wrong
+
+
+def in_a_process(name: str, quick: bool) -> tuple[Rows, list[str]]:
+    """The same, beside others."""
+    argv = [sys.executable, "-m", "benchmarks.ears", "--part", name, TELL_RAW, *(["--quick"] if quick else [])]
+    done = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=False)
+    try:
+        rows, wrong = json.loads(done.stdout)
+    except ValueError:
+        return [(name, "failed", "")], [f"{name}: it ended with {done.returncode}"]
+    return [tuple(row) for row in rows], wrong
 
 
 def of_a_folder(folder: Path) -> list[str]:
@@ -113,9 +142,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer of everything: less than five minutes")
     parser.add_argument("--dir", type=Path, help="recordings of edgeagent listen --record, the texts corrected by you")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this; may be given again")
+    parser.add_argument(TELL_RAW, action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that no process stays behind
     begun_s, before = time.monotonic(), os.getloadavg()[0]
+    if arguments.raw:
+        print(json.dumps(one_part(arguments.part[0], arguments.quick)))
+        return
     if arguments.dir is not None:
         from edgeagent.errors import EdgeAgentError
 
@@ -124,7 +157,14 @@ def main() -> None:
         except EdgeAgentError as error:
             wrong = [str(error)]
     else:
-        rows, wrong = measured(arguments.part or list(PARTS), arguments.quick)
+        rows: Rows = []
+        wrong = []
+        try:
+            for more, bad in measured(arguments.part or list(PARTS), arguments.quick):
+                rows += more
+                wrong += bad
+        except (KeyboardInterrupt, SystemExit):  # what was measured until then is worth its table
+            wrong.append("it was ended before all was measured")
         load = f"{before:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores"
         printed([("measured", "figure", "target"), ("load of the machine (1 min)", load, ""), *rows])
     tell(f"{time.monotonic() - begun_s:.0f} s")

@@ -229,6 +229,7 @@ def spoken(text: str) -> Samples:
 
 
 def share(part: int, whole: int) -> str:
+    """So many of so many."""
     return f"{part} of {whole} ({part / max(1, whole):.0%})"
 
 

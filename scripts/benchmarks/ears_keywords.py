@@ -16,13 +16,12 @@ from threading import Event
 from typing import Final
 
 import numpy as np
-from benchmarks import ears_sentences
+from benchmarks import ears_double_talk, ears_sentences
 
-from edgeagent.audio.echo import EchoCanceller
 from edgeagent.audio.types import Samples
 from edgeagent.stt.keywords import STOP_WORDS, Keyword, KeywordSpotter, confirm, missed
 from edgeagent.stt.sphinx import SphinxTranscriber
-from edgeagent.testing import Room, RoomSettings, synthesised
+from edgeagent.testing import synthesised
 
 Row = tuple[str, str, str]
 
@@ -40,11 +39,6 @@ PHRASES: Final = (
     "go to the kitchen", "come to the living room", "drive forward two meters", "turn left", "turn right",
     "look around", "how full is your battery", "what time is it", "where are you", "follow me", "pick up the red cube",
 )  # fmt: skip
-ROBOT: Final = (
-    "i will stop at the kitchen door. please tell me to stop if i drive too fast. stop. i have come to a full stop "
-    "now. i can freeze here until you call me. robot stop is what you say to make me stop."
-)
-"""Spoken by espeak-ng's en-gb."""
 RATE_HZ: Final = 16_000
 SOON_S: Final = 0.15
 LATE_S: Final = 1.2
@@ -57,7 +51,6 @@ _FLOOR: Final = 3e-4
 _WITHIN: Final = 0.01
 """Of the peak, -40 dB: where a word ends."""
 _LIMIT_S: Final = 60.0
-_ECHOES_DB: Final = (-6, 0)
 _TICKS_PER_S: Final = 100
 
 
@@ -88,7 +81,7 @@ def rows(quick: bool) -> list[Row]:
         return [
             *_hits(listening, transcriber, voices),
             *_false_alarms(listening, transcriber, 120.0 if quick else 600.0),
-            *(row for gain_db in _ECHOES_DB for row in _own_voice(listening, gain_db)),
+            *ears_double_talk.rows(quick),
             *_costs(listening),
         ]
     finally:
@@ -150,50 +143,6 @@ def _false_alarms(listening: Listening, transcriber: SphinxTranscriber, wanted_s
         ("the same, confirmed by the transcript", str(len(wrong)), "0"),
         *(("confirmed", each, "") for each in wrong),
     ]
-
-
-def _own_voice(listening: Listening, gain_db: float) -> list[Row]:
-    """The robot says stop words itself; then a person does over its voice."""
-    said = _in_room(gain_db, None)
-    own = listening.hear(said)
-    heard = tried = 0
-    for voice in VOICES:
-        for line in ("stop", "please stop"):
-            tried += 1
-            sound = _in_room(gain_db, (line, voice))
-            heard += any(_PERSON_AT_S < one.heard_s < _PERSON_AT_S + 2 for one in listening.hear(sound))
-    name = f"the robot speaks, echo {gain_db:+.0f} dB"
-    return [
-        (f"{name}: its own stop words spotted, of 6", str(len(own)), "0"),
-        (f"{name}: a person's stop words heard by the spotter", _share(heard, tried), ""),
-    ]
-
-
-_PERSON_AT_S: Final = 6.0
-_ROOM_S: Final = 12.0
-
-
-def _in_room(gain_db: float, person: tuple[str, str] | None) -> Samples:
-    room = Room(RoomSettings(rate_hz=RATE_HZ, echo_gain_db=gain_db))
-    robot = synthesised(ROBOT, "en-gb", RATE_HZ)
-    robot = robot * np.float32(_PEAK / np.abs(robot).max())
-    room.calibrate(robot, RATE_HZ)
-    canceller = EchoCanceller(RATE_HZ, RATE_HZ, xruns=room.xruns)
-    clean: list[Samples] = []
-    at = 0
-
-    def fill(block: Samples, dac_s: float) -> None:
-        nonlocal at
-        part = robot[at : at + len(block)]
-        block[: len(part)] = part
-        at += len(block)
-        canceller.far(block, dac_s)
-
-    if person is not None:
-        room.say(synthesised(*person, RATE_HZ), RATE_HZ, _PERSON_AT_S)
-    room.start(fill=fill, take=lambda block, adc_s: clean.append(canceller.near(block, adc_s)))
-    room.run(_ROOM_S)
-    return np.concatenate(clean)
 
 
 def _costs(listening: Listening) -> list[Row]:

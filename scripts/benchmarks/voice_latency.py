@@ -158,7 +158,7 @@ def answer(stage: Stage, line: Line) -> Trial:
     hard = [event["t"] for event in seen if event["kind"] == "speech_end" and not event["soft"]]
     soft = [event["t"] for event in seen if event["kind"] == "speech_end" and event["soft"]]
     asked = [event for event in seen if event["kind"] == "transcript"]
-    found = {
+    return {
         "sound": loudspeaker.first_sound_s(end_s, last_s + _AFTER_S),
         "motion": _at(seen, _is("base", what="moves")) - end_s if moves else math.nan,
         "soft end": (soft[-1] if soft else math.inf) - end_s,
@@ -171,14 +171,12 @@ def answer(stage: Stage, line: Line) -> Trial:
         "given": given_s - end_s,
         "understood": float(bool(asked) and bool(asked[-1]["understood"])) / 1e3,
     }
-    return found
 
 
 def barge_in(stage: Stage, line: Line, rng: random.Random) -> Trial:
     """Speech over the robot's voice, until that is silent."""
     speaking(stage, rng)
     stage.speak(line)
-    onset = math.inf
     until_s = _at(stage.seen, _is("barge_in", action="final"))
     if not math.isfinite(until_s):
         until_s = _came(stage, _is("barge_in", action="final"), 2.0)
@@ -211,7 +209,7 @@ def stop(stage: Stage, line: Line, begin: Callable[[Stage, random.Random], objec
     end_s = begins_s + line.end_s
     stood_s = _at(seen, _is("base", what="stands"), begins_s) if begin is acting else math.nan
     return {
-        "zero": _at(seen, _is("base", what="zero"), begins_s) - end_s,
+        "zero": _at(seen, _is("base", what="zero"), begins_s + line.onset_s) - end_s,
         "standstill": stood_s - end_s,
         "spotted": _at(seen, _is("keyword", confirmed=None), begins_s) - end_s,
         "trip": _at(seen, _is("voice_state", why="trip"), begins_s) - end_s,

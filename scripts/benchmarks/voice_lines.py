@@ -1,4 +1,5 @@
-"""What people and the robot say in the measurements of the conversation: written by hand, before any of it was measured.
+"""What people and the robot say in the measurements of the conversation: by hand, before any of it was measured.
+
 No preset and no rule was tuned on these lines; what they showed to be wrong was mended by rule, and not by line.
 """
 
@@ -124,19 +125,32 @@ what is in front of you
 """What interrupts the robot."""
 
 STORIES: Final = tuple(
-    """
-The living room is tidy and the window is closed. The plant on the desk needs a little water today. I have seen your keys next to the old lamp in the hallway. The blue ball has rolled under the sofa again.
-My battery will last for another three hours if I drive slowly. After that I go back to my dock and rest for a while. You can still ask me things while I charge. The light in the garage is off now.
-Tomorrow the weather will be mild with a little rain in the evening. The train to the city leaves every twenty minutes from the old station. It takes about half an hour to get there. You may want to bring an umbrella with you.
-The kitchen has a large table with four wooden chairs around it. There is a bottle and a cup near the sink. The fridge is closed and the floor is dry. I found nothing else that is worth a word.
-I went from the bedroom to the balcony and back again. On my way I passed two doors and a box that was not there before. Nobody was in the bathroom. The towel lies on the floor beside the shelf.
-""".strip().splitlines()
+    " ".join(story.split())
+    for story in """
+The living room is tidy and the window is closed. The plant on the desk needs a little water today. I have
+seen your keys next to the old lamp in the hallway. The blue ball has rolled under the sofa again.
+
+My battery will last for another three hours if I drive slowly. After that I go back to my dock and rest for a
+while. You can still ask me things while I charge. The light in the garage is off now.
+
+Tomorrow the weather will be mild with a little rain in the evening. The train to the city leaves every twenty
+minutes from the old station. It takes about half an hour to get there. You may want to bring an umbrella with
+you.
+
+The kitchen has a large table with four wooden chairs around it. There is a bottle and a cup near the sink.
+The fridge is closed and the floor is dry. I found nothing else that is worth a word.
+
+I went from the bedroom to the balcony and back again. On my way I passed two doors and a box that was not
+there before. Nobody was in the bathroom. The towel lies on the floor beside the shelf.
+
+)
+""".strip().split("\n\n")
 )
 """What the robot says. No comma, so that each sentence is synthesised as a whole."""
 
 TEMPTING: Final = (
-    "I will stop at the kitchen door and wait there. Please tell me to stop if I drive too fast for you. The bus stop is "
-    "far from here. I never stop in the middle of a room. Say stop and I stop."
+    "I will stop at the kitchen door and wait there. Please tell me to stop if I drive too fast for you. The bus stop "
+    "is far from here. I never stop in the middle of a room. Say stop and I stop."
 )
 """The robot's own words with stop words in them."""
 

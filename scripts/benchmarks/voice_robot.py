@@ -30,7 +30,7 @@ from edgeagent.messages import Message
 from edgeagent.robot.house import HouseRobot
 
 _LIMIT_S: Final = 20.0
-_QUIET_S: Final = 0.4
+_QUIET_S: Final = 0.8
 """Between two trials: what was decoded late comes within it."""
 _UNTOLD: Final = frozenset({"message_update", "playback"})
 _LONG: Final = "drive to the kitchen, then to the bedroom, and tell me all that you have seen"

@@ -88,9 +88,16 @@ def talking(
 
 
 def calm(talk: Rehearsal) -> None:
-    """Until the robot and everybody else is silent."""
-    talk.pass_until(lambda: talk.state in (State.LISTENING, State.ACTING), _LIMIT_S)
-    talk.pass_s(_CALM_S)
+    """Until the robot and everybody else has been silent for a moment."""
+    since_s = talk.now_s
+
+    def silent() -> bool:
+        nonlocal since_s
+        if talk.state not in (State.LISTENING, State.ACTING) or talk.conversation.latch.state == "held":
+            since_s = talk.now_s
+        return talk.now_s - since_s >= _CALM_S
+
+    talk.pass_until(silent, _LIMIT_S)
 
 
 def tell(text: str) -> None:
@@ -139,7 +146,7 @@ def in_two(talk: Rehearsal, parts: Sequence[str], voice: str) -> Said:
 
 
 def slow_speakers(lines: Sequence[tuple[str, ...]], count: int, name: str, target: str) -> list[Row]:
-    """A turn is cut off if the robot has said or done something before the sentence is over, or makes two turns of it."""
+    """A turn is cut off if the robot says or does something before the sentence is over, or makes two turns of it."""
     cut = 0
     with talking() as (talk, log):
         for number in range(count):
@@ -152,7 +159,7 @@ def slow_speakers(lines: Sequence[tuple[str, ...]], count: int, name: str, targe
             talk.conversation.rearm()
             calm(talk)
             turns = len([m for m in talk.app.session.messages() if m.role == "user" and m.origin != "marker"])
-            asked_again = len([event for event in log.of("heard", message_id="")])
+            asked_again = len(log.of("heard", message_id=""))
             if early or turns + asked_again > 1:
                 cut += 1
                 tell(f"cut off: {' | '.join(parts)} ({voice}): {log.brief()}")

@@ -1,4 +1,4 @@
-"""What the whole embedded stack costs while it does nothing, hears and speaks: all processes, through a sound server."""
+"""What the whole embedded stack costs while it does nothing, hears and speaks: all its processes, in real time."""
 
 from __future__ import annotations
 

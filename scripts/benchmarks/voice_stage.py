@@ -163,10 +163,8 @@ class Stage:
         self.trials = 0
         """How often it has rested."""
         try:
-            self.tape, self.microphone = (
-                Tape(self._pulse, f"{'card' if one_card else 'speaker'}.monitor"),
-                Tape(self._pulse, "room.monitor"),
-            )
+            self.tape = Tape(self._pulse, "card.monitor" if one_card else "speaker.monitor")
+            self.microphone = Tape(self._pulse, "room.monitor")
             root = Path(__file__).parents[2]
             self._errors = (self._pulse.folder / "robot").open("w+")
             self._process = subprocess.Popen(

@@ -410,3 +410,18 @@ def test_the_callback_and_a_frame_are_cheap():
     for at in range(0, len(voice) - 159, 160):
         canceller.near(voice[at : at + 160], at / OUT)
     assert time.thread_time() - began_s < 1.5  # of 5 s; 0.15 as a rule
+
+
+def test_silence_after_the_robot_has_spoken_costs_no_more_than_its_speech():
+    canceller = EchoCanceller(OUT, OUT)
+    voice = robot(OUT, 8.0)[OUT:]
+    silence = np.zeros(4 * OUT, np.float32)
+    took_s = []
+    for sound in (voice[: 4 * OUT], silence, silence):
+        begun_s = time.thread_time()
+        for at in range(0, len(sound), OUT // 100):
+            at_s = len(took_s) * 4 + at / OUT
+            canceller.far(sound[at : at + OUT // 100], at_s)
+            canceller.near(sound[at : at + OUT // 100] / 2, at_s + 0.06)
+        took_s.append(time.thread_time() - begun_s)
+    assert took_s[2] < 2 * took_s[0]

@@ -47,3 +47,22 @@ def test_a_tripped_drive_is_stopped_for_safety_and_motion_waits_until_it_is_re_a
         assert "stopped for safety" in turned.text
         house.latch.rearm()
         assert agent.run("go on").tool_calls[0].result.status == "ok"
+
+
+def test_a_drive_that_was_held_and_then_tripped_leaves_nothing_behind_that_holds_the_next_one() -> None:
+    with closing(HouseRobot(speed=20)) as house:
+        llm = ScriptedLLM([call("drive", distance_m=2)], "no", [call("turn", angle_deg=90)], "")
+        agent = Agent("robi", llm=llm, tools=house.tools, latch=house.latch)
+        handle = agent.start("go")
+        moving(house)
+        house.latch.hold("stop word")
+        assert not handle.wait(0.2)
+        house.latch.trip("stop word")
+        assert handle.result(LIMIT_S).tool_calls[0].result.status == "interrupted"
+        house.latch.rearm()
+        handle = agent.start("go on")
+        try:
+            assert handle.wait(LIMIT_S / 4), "the base is held for ever"
+            assert handle.result(0).tool_calls[0].result.status == "ok"
+        finally:
+            handle.abort("safety_stop")

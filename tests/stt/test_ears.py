@@ -118,6 +118,26 @@ def test_a_person_is_heard_over_the_robots_own_voice_and_that_voice_is_not() -> 
     assert all(level.far_active for level in here.levels if 2.0 < level.now_s < 4.5)
 
 
+def test_a_stop_word_is_spotted_over_the_robots_voice_and_the_robots_own_is_not() -> None:
+    spotter = KeywordSpotter({"stop": None}, lambda keyword: None)
+    room = Room(RoomSettings(rate_hz=RATE_HZ, echo_gain_db=-6, rt60_s=0.2, drift_ppm=100))
+    playback = Playback(RATE_HZ)
+    talk = playback.begin()
+    for text in ("i will stop at the kitchen door. please tell me to stop.", "stop. i have come to a full stop now."):
+        playback.write(talk, synthesised(text, "en", RATE_HZ))
+    for _ in range(6):
+        playback.write(talk, synthesised("the battery is full, and the lamp in the hall is on.", "en", RATE_HZ))
+    with listening(Notes(), spotter=spotter, room=room, fill=playback.fill) as here:
+        said = [
+            here.say("stop", at_s=at_s, voice=voice) for at_s, voice in ((8.0, "slt"), (11.0, "awb"), (14.0, "slt"))
+        ]
+        here.run(16.0)
+        assert here.ears.echo.far_active
+    heard = [round(event.keyword.heard_s, 2) for event in here.of(Spotted)]
+    assert all(any(end_s - 0.5 < heard_s < end_s + 0.3 for heard_s in heard) for end_s in said), (said, heard)
+    assert min(heard) > 8.0, "its own"
+
+
 def test_a_stop_word_is_spotted_and_its_times_are_the_rooms(spotter: Kept) -> None:
     with listening(Notes(), spotter=spotter) as here:
         end_s = here.say("stop", at_s=3.0, voice="rms")

@@ -63,6 +63,17 @@ def test_a_stop_word_is_heard_within_150_ms_of_its_end(ears: Ears, voice: str) -
     assert 0 < heard[0].score <= 1
 
 
+@pytest.mark.parametrize("voice", VOICES)
+def test_a_process_that_rests_in_silence_hears_the_first_word_after_it(ears: Ears, voice: str) -> None:
+    before_s = ears.spotter.rested_s
+    heard = ears.hear("stop", voice, at_s=300.0, silence_s=20.0)
+    assert ears.spotter.rested_s - before_s > 18.0
+    assert [one.phrase for one in heard] == ["stop"]
+    end_s = 320.0 + len(said("stop", voice)) / RATE_HZ - PAUSE_S
+    assert 320.0 - 0.05 < heard[0].start_s < heard[0].end_s < end_s + 0.05
+    assert heard[0].heard_s < end_s + 0.15
+
+
 def test_a_wake_word_of_a_name_that_no_dictionary_has_is_heard(ears: Ears) -> None:
     assert sum([one.phrase for one in ears.hear("hey roby what time is it", v)] == ["hey robi"] for v in VOICES) >= 2
 
@@ -113,7 +124,7 @@ def test_other_talk_is_mostly_quiet(ears: Ears) -> None:
 def test_feeding_never_waits_and_says_when_it_is_behind(ears: Ears) -> None:
     pid = ears.spotter.pid
     assert pid is not None
-    block = np.zeros(160, np.float32)
+    block = np.full(160, 0.01, np.float32)  # in silence it rests
     os.kill(pid, signal.SIGSTOP)
     try:
         start_s = time.monotonic()

@@ -17,6 +17,8 @@ from edgeagent.errors import ConfigError
 from edgeagent.stt.sphinx import NEGATIONS, Hypothesis, SphinxOptions, SphinxTranscriber
 from edgeagent.stt.types import HeardWord, Transcriber, Transcript
 from edgeagent.stt.worker import WorkerEvent
+from edgeagent.testing.noise import steady_noise
+from edgeagent.testing.room_settings import NoiseKind
 from edgeagent.testing.voices import synthesised
 from tests.stt.speech import PHRASES, ROOMS, VOICES, blocks, said
 
@@ -129,6 +131,21 @@ def test_the_model_that_leads_is_believed_and_doubt_is_told(ears: SphinxTranscri
     assert ears._chosen(of("turn left", -10), of("learn it", -10.2)).raw == "learn it"
     assert ears._chosen(of("turn left", -10), of("learn it", -12)).raw == "turn left"
     assert not ears._chosen(of("turn left", -10, 0.4), of("learn it", -12)).understood
+
+
+def test_in_noise_more_confidence_is_asked_for(ears: SphinxTranscriber) -> None:
+    sure, doubtful, general = of("turn left", -10, 0.8), of("turn left", -10, 0.6), of("learn it", -12, 0.6)
+    assert ears._chosen(doubtful, general, 35.0).understood
+    assert not ears._chosen(doubtful, general, 20.0).understood
+    assert not ears._chosen(of("turn left", -12), of("learn it", -10, 0.6), 20.0).understood
+    assert ears._chosen(sure, general, 20.0).understood
+    assert not ears._chosen(sure, general, 5.0).understood
+
+
+@pytest.mark.parametrize("kind", ["pink", "fan"])
+def test_nothing_is_understood_of_noise_alone(ears: SphinxTranscriber, kind: NoiseKind) -> None:
+    noise = steady_noise(kind, 0.05, np.random.default_rng(2), 16_000)
+    assert not any(hear(ears, noise.block(at, 24_000).astype(np.float32)).understood for at in (0, 24_000, 48_000))
 
 
 def test_words_have_times_and_confidence(ears: SphinxTranscriber) -> None:

@@ -135,10 +135,10 @@ class Stage:
             self.ears.on_event(event)
         self.settle()
 
-    def begin(self) -> None:
+    def begin(self, ago_s: float = 0.1) -> None:
         """Somebody begins to speak, and has done so for a tenth of a second."""
         self.ears.utterance += 1
-        self.tell(hearing.Started(self.ears.utterance, self.now_s - 0.1))
+        self.tell(hearing.Started(self.ears.utterance, self.now_s - ago_s))
 
     def partly(self, text: str) -> None:
         self.tell(hearing.Partial(self.ears.utterance, Transcript(text, final=False)))

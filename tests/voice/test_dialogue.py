@@ -186,6 +186,9 @@ def test_two_words_over_the_robots_voice_interrupt_it_and_history_has_what_was_h
         stage.pass_s(0.1)
         assert stage.state is State.HELD
         stage.partly("what about")
+        assert stage.state is State.HELD, "so early it is a guess"
+        stage.pass_s(0.35)
+        stage.partly("what about the")
         assert stage.state is State.HEARING
         stage.pause("what about the kitchen")
         stage.end()
@@ -207,6 +210,9 @@ def test_a_backchannel_lets_the_robot_go_on_where_it_was_held() -> None:
         assert stage.state is State.SPEAKING
         stage.pass_until(lambda: stage.state is State.LISTENING)
         assert stage.session.messages()[1].text == LONG
+        told = [event for event in stage.log if event.kind == "playback"]
+        assert [event.state for event in told] == ["playing", "held", "playing", "stopped"]
+        assert told[1].position_s == pytest.approx(1.0, abs=0.3)
         stage.pass_s(0.1)
         assert [event.text for event in stage.log if event.kind == "heard"] == [LONG]
 
@@ -334,6 +340,32 @@ def test_a_stop_word_that_was_none_lets_the_robot_drive_on(
         assert _until(lambda: "stopped" in ends)
 
 
+def test_a_stop_word_in_the_robots_own_voice_lets_it_go_on_where_nobody_has_spoken() -> None:
+    with Stage(LONG, agent=_latched()) as stage:
+        _speaking(stage)
+        stage.pass_s(1.0)
+        stage.spot("stop")
+        assert stage.state is State.HELD
+        assert stage.dialogue.latch.state == "held"
+        stage.pass_s(1.0)
+        assert stage.dialogue.latch.state == "free"
+        assert stage.state is State.SPEAKING
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert stage.session.messages()[1].text == LONG
+
+
+def test_a_stop_word_over_the_robots_voice_counts_where_somebody_has_spoken() -> None:
+    with Stage(LONG, agent=_latched()) as stage:
+        _speaking(stage)
+        stage.pass_s(1.0)
+        stage.spot("stop")
+        stage.begin()
+        stage.pause("", understood=False)
+        stage.end()
+        stage.pass_s(1.2)
+        assert stage.dialogue.latch.state == "tripped"
+
+
 def test_without_a_transcript_a_stop_word_counts() -> None:
     with Stage(agent=_latched()) as stage:
         stage.spot("stop")
@@ -364,7 +396,8 @@ def test_a_second_stop_silences_a_robot_that_was_stopped_already() -> None:
         stage.say("stop")
         assert stage.state is State.LISTENING
         heard = [event.text for event in stage.log if event.kind == "heard"]
-        assert heard and heard != [LONG]
+        assert heard
+        assert heard != [LONG]
 
 
 def test_a_stop_while_the_model_thinks_stops_the_model() -> None:
@@ -506,7 +539,7 @@ def test_until_the_model_is_warm_it_asks_for_a_moment() -> None:
     with Stage("It is noon.", "Still noon.") as stage:
         stage.dialogue.robot.ready = False
         said: list[str] = []
-        stage.dialogue.robot.queue.aside = lambda text: said.append(text)  # type: ignore[assignment,return-value]
+        stage.dialogue.robot.queue.aside = said.append  # type: ignore[assignment,return-value]
         stage.say("what time is it")
         stage.dialogue.robot.ready = True
         stage.say("and now")

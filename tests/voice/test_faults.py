@@ -1,4 +1,4 @@
-"""What breaks while people talk: devices, voices, models and tools. The conversation goes on, and nothing stays behind."""
+"""What breaks while people talk: devices, voices, models and tools. The conversation goes on, and nothing is left."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -145,9 +145,7 @@ def test_a_stop_word_stops_in_every_state(state: State) -> None:
         if state not in (State.HEARING, State.HELD):
             stage.ears.utterance += 1
             stage.ears.on_event(hearing.Started(stage.ears.utterance, stage.now_s - 0.1))
-        stage.ears.on_event(
-            hearing.Spotted(hearing.Keyword("stop", stage.now_s - 0.3, stage.now_s, stage.now_s, 0.9))
-        )
+        stage.ears.on_event(hearing.Spotted(hearing.Keyword("stop", stage.now_s - 0.3, stage.now_s, stage.now_s, 0.9)))
         assert stage.dialogue.latch.state == "held", "at once, on the thread that spotted it"
         stage.ears.on_event(hearing.SoftEnded(stage.ears.utterance, stage.now_s))
         stage.ears.on_event(hearing.Transcribed(stage.ears.utterance, Transcript("stop"), stage.now_s, 0.1))
@@ -205,7 +203,7 @@ def test_a_model_that_never_stops_is_stopped_by_two_words() -> None:
         stage.ears.on_event(hearing.Ended(stage.ears.utterance, stage.now_s, cut=False))
         assert until(lambda: _block(stage) and stage.state is State.SPEAKING)
         stage.ears.utterance += 1
-        stage.ears.on_event(hearing.Started(stage.ears.utterance, stage.now_s - 0.2))
+        stage.ears.on_event(hearing.Started(stage.ears.utterance, stage.now_s - 0.6))
         stage.ears.on_event(hearing.Partial(stage.ears.utterance, Transcript("that is enough", final=False)))
         assert until(lambda: not stage.dialogue.robot.runs.active)
         emitted = stage.llm.emitted
@@ -298,7 +296,7 @@ def test_two_hundred_interruptions_at_random_moments() -> None:
                 stage.ears.block()
                 if block % 10 == 0 or block == after - 1:
                     stage.settle()
-            stage.begin()
+            stage.begin(ago_s=0.6)
             stage.partly("no no")
             stage.pause("")
             stage.end()

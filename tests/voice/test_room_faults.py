@@ -41,7 +41,8 @@ def parrot(request: Any) -> str:
 def talk() -> Iterator[Watched]:
     """One conversation for all of them: what breaks must mend."""
     config = Config(conversation={"chimes": False}, ears={"wake_words": "hey robi"})
-    with Watched(config, llm=ScriptedLLM(*[parrot] * 50)) as made:
+    room = RoomSettings(rt60_s=0, echo_gain_db=-20, record=False)
+    with Watched(config, room, llm=ScriptedLLM(*[parrot] * 50)) as made:
         yield made
     left = [one for one in threading.enumerate() if one is not threading.current_thread() and not one.daemon]
     assert not left
@@ -51,10 +52,11 @@ def talk() -> Iterator[Watched]:
 def awake(talk: Watched) -> None:
     talk.pass_s(1.0)
     talk.conversation.rearm()
-    talk.conversation.session.reset()
-    talk.say("hey robi")
-    talk.pass_s(1.8)
+    talk.say("hey robi", "awb")
+    talk.pass_s(2.5)
     assert talk.pass_until(lambda: talk.state is State.LISTENING, 4)
+    talk.pass_s(0.5)
+    talk.conversation.session.reset()
     talk.log.clear()
 
 

@@ -2,7 +2,7 @@
 
 from edgeagent.stt.keywords import Keyword
 from edgeagent.stt.types import Transcript
-from edgeagent.voice.stopping import AFTER_SPEECH_S, AFTER_WORD_S, StopWatch
+from edgeagent.voice.stopping import AFTER_SPEECH_S, AFTER_WORD_S, ALONE_S, StopWatch
 
 STOP = Keyword("stop", start_s=9.7, end_s=10.0, heard_s=10.05, score=0.9)
 
@@ -69,10 +69,23 @@ def test_the_transcript_catches_what_the_spotter_missed() -> None:
     assert watch.told(Transcript("go to the kitchen")) is None
 
 
-def test_speech_belongs_to_a_word_that_was_spotted_in_it() -> None:
-    watch = _watch()
-    assert watch.belongs(9.6)
-    assert watch.belongs(10.3), "voice activity may be later than the spotter"
-    assert not watch.belongs(11.0)
-    watch.forget()
-    assert not watch.belongs(9.6)
+def test_a_word_in_the_robots_own_voice_is_released_where_nobody_else_has_spoken() -> None:
+    watch = StopWatch(["stop"])
+    watch.spotted(STOP, alone=True)
+    assert watch.due(9.99 + ALONE_S) is None
+    assert watch.due(10.01 + ALONE_S) == "release"
+
+
+def test_speech_that_begins_with_the_word_makes_it_count_though_the_robot_speaks() -> None:
+    watch = StopWatch(["stop"])
+    watch.spotted(STOP, alone=True)
+    watch.begun(10.3)
+    assert watch.due(10.1 + ALONE_S) is None
+    assert watch.due(10.01 + AFTER_WORD_S) == "trip"
+
+
+def test_speech_that_begins_long_after_the_word_is_another() -> None:
+    watch = StopWatch(["stop"])
+    watch.spotted(STOP, alone=True)
+    watch.begun(10.6)
+    assert watch.due(10.01 + ALONE_S) == "release"

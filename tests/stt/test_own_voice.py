@@ -1,0 +1,39 @@
+"""Whose word it was: by the frames before its end."""
+
+from edgeagent.stt.own_voice import OwnVoice
+
+
+def told(persons: list[bool]) -> OwnVoice:
+    own = OwnVoice()
+    for number, person in enumerate(persons):
+        own.take((number + 1) * 0.01, [person], 0.01)
+    return own
+
+
+def test_a_word_without_a_person_in_it_is_the_robots_own() -> None:
+    assert told([False] * 200).explains(2.0)
+
+
+def test_a_word_with_a_person_in_it_is_not() -> None:
+    assert not told([False] * 150 + [True] * 25 + [False] * 25).explains(2.0)
+
+
+def test_a_person_long_before_the_word_says_nothing() -> None:
+    assert told([True] * 100 + [False] * 100).explains(2.0)
+
+
+def test_single_frames_are_no_person() -> None:
+    assert told(([False] * 9 + [True]) * 20).explains(2.0)
+
+
+def test_nothing_is_explained_when_the_loudspeaker_is_silent_or_nothing_was_told() -> None:
+    assert not told([True] * 200).explains(2.0)
+    assert not OwnVoice().explains(2.0)
+
+
+def test_frames_that_come_together_have_each_their_time() -> None:
+    own = OwnVoice()
+    own.take(1.0, [False] * 100, 0.01)
+    own.take(1.5, [True] * 50, 0.01)
+    assert own.explains(1.0)
+    assert not own.explains(1.3)
