@@ -28,6 +28,7 @@ IS_A_LIMIT = re.compile(r"_S$|MAX|MOST|LIMIT|LONGEST|LARGEST|CEILING|TIMEOUT|DEE
 NO_LIMITS = {
     "edgeagent.pii._LONGEST_CARD",  # what a card's number looks like
     "edgeagent.robot.base.STEP_S",  # of the simulation's clock
+    "edgeagent.app.rehearsal.STEP_S",  # of the simulated room's
     "edgeagent.robot.person._BEFORE_LEADING_S",  # how the simulated person behaves
     "edgeagent.robot.person._PATIENCE_STEPS",
     "edgeagent.tools.coerce._LARGEST",  # of all floats

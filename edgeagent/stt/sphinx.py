@@ -212,7 +212,7 @@ class SphinxTranscriber:
                 text = self._partial()
                 return Transcript(self._options.normalise(text), final=False, engine=ENGINE, raw=text)
             found[model.name] = _hypothesis(message)
-        sound = np.frombuffer(b"".join(self._sound), "<i2").astype(np.float32) / _FULL_SCALE
+        sound = (np.frombuffer(b"".join(self._sound), "<i2") / _FULL_SCALE).astype(np.float32)
         return self._chosen(found["app"], found["general"], snr_db(sound))
 
     def wait_idle(self, timeout_s: float = 10.0) -> bool:
