@@ -324,8 +324,7 @@ class Agent:
         session = run.parts[0].context.session
         if session is not None:
             session.detached_ended(run.id, call, result)
-        failed = "error: " if result.is_error and result.status != "interrupted" else ""
-        told = f"{call.name} has ended: {failed}{result.text}"
+        told = f"{call.name} has ended: {result.text}"
         if result.status == "interrupted":
             (session or self).steer(told)  # with the next request, whoever makes it
         else:

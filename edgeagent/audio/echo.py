@@ -123,7 +123,7 @@ class EchoCanceller:
         self._energies = np.zeros(2)
         self._plain = Unsuppressed(rate_hz, _AEC_DELAY_S + (_NS_DELAY_S if noise_suppression else 0.0))
         self._unsuppressed: Samples = np.zeros(0, np.float32)
-        self._frames: list[tuple[Samples, bool]] = []
+        self._frames: list[tuple[Samples, bool | None]] = []
 
     # --- the device's output callback -------------------------------------------------------------------------------
 
@@ -196,8 +196,10 @@ class EchoCanceller:
         return self._unsuppressed
 
     @property
-    def persons(self) -> list[bool]:
+    def persons(self) -> list[bool | None]:
         """For each frame of what ``near`` returned last, whether one of two looks finds a person in it.
+
+        None where the loudspeaker is silent: nothing but a person, or noise, can be in it.
 
         The gate's, as in ``person``, is blind where AEC3 has suppressed the person; the other takes one frame of the
         robot's own voice in a hundred for one.
@@ -222,6 +224,7 @@ class EchoCanceller:
         self._silent_s = 0.0 if active else self._silent_s + FRAME_S
         if self.mode != "webrtc":
             made: Samples = near if self._processor is None else self._processor.process(near + self._hiss[0])
+            self._frames.append((made, None))
             return made
         if not self._aligned and active:
             self._sought_s += FRAME_S
@@ -231,7 +234,8 @@ class EchoCanceller:
         lead_s = self._delay_s - self._shift_s
         wanted = self._aligned and self.far_active
         plain = self._plain.process(near, far, clean, lead_s=lead_s, wanted=wanted)
-        self._frames.append((plain, self._gate.open or (wanted and self._plain.person)))
+        person = self._gate.open or (wanted and self._plain.person)
+        self._frames.append((plain, person if self.far_active else None))
         if self.far_active and self._gate.only_far:
             self._energies *= 1 - FRAME_S / _MEMORY_S
             self._energies += np.dot(near, near), np.dot(clean, clean)

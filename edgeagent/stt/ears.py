@@ -47,6 +47,8 @@ _POLL_S: Final = 0.05
 """Between two looks at a device that delivers nothing."""
 _STEP_S: Final = 0.05
 """Of a device that waits."""
+_LOUD_DB: Final = 6.0
+"""Over the room's floor; a person at 5 dB SNR is louder in most frames of a word."""
 _JOIN_S: Final = 5.0
 _IN_STEP_S: Final = 60.0
 
@@ -328,12 +330,19 @@ class Ears:
         self._microphone_db = _level_db(block) if self.echo.mode == "webrtc" else None
         clean = self.echo.near(block, adc_s)
         sound = self.echo.unsuppressed
-        self._own.take(self._time(self._count + len(clean)), self.echo.persons, FRAME_S)
+        if self.echo.mode == "webrtc":  # another canceller tells nothing of its frames
+            self._own.take(self._time(self._count + len(clean)), self.echo.persons, self._loud(clean), FRAME_S)
         at = 0
         while at < len(clean):
             end = at + _LEVEL - self._sound_count
             self._hear_clean(clean[at:end], sound[at:end])
             at = end
+
+    def _loud(self, clean: Samples) -> list[bool]:
+        """For each frame whether it is louder than the room."""
+        frames = clean.reshape(-1, round(FRAME_S * RATE_HZ))
+        least = 10 ** ((self._endpointer.activity.floor_db + _LOUD_DB) / 10)
+        return [bool(power > least) for power in np.mean(np.square(frames), axis=1)]
 
     def _hear_clean(self, piece: Samples, sound: Samples) -> None:
         """Sound at 16 kHz, not beyond the next ``Level``.

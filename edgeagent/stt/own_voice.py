@@ -25,17 +25,25 @@ class OwnVoice:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._frames: deque[tuple[float, bool]] = deque(maxlen=_KEPT)
+        self._frames: deque[tuple[float, bool, bool]] = deque(maxlen=_KEPT)
 
-    def take(self, end_s: float, persons: Iterable[bool], frame_s: float) -> None:
-        """The next frames, of which the last ends at ``end_s``; True: with a person, or the loudspeaker is silent."""
-        listed = list(persons)
+    def take(self, end_s: float, persons: Iterable[bool | None], loud: Iterable[bool], frame_s: float) -> None:
+        """The next frames, of which the last ends at ``end_s``.
+
+        Args:
+            persons: Whether there is a person in each; None: the loudspeaker is silent.
+            loud: Whether each is louder than the room: a person, where the loudspeaker is silent.
+        """
+        listed = list(zip(persons, loud, strict=True))
         with self._lock:
-            for number, person in enumerate(listed, start=1 - len(listed)):
-                self._frames.append((end_s + number * frame_s, person))
+            for number, (person, is_loud) in enumerate(listed, start=1 - len(listed)):
+                found = is_loud if person is None else person
+                self._frames.append((end_s + number * frame_s, found, person is not None))
 
     def explains(self, end_s: float) -> bool:
         """Whether a phrase that ends then is nothing but the robot's own voice."""
         with self._lock:
-            heard = [person for at_s, person in self._frames if end_s - _WORD_S < at_s <= end_s]
-        return len(heard) > _LEAST and sum(heard) < _LEAST
+            heard = [frame for frame in self._frames if end_s - _WORD_S < frame[0] <= end_s]
+        if len(heard) <= _LEAST or not any(spoken for _, _, spoken in heard):
+            return False
+        return sum(person for _, person, _ in heard) < _LEAST

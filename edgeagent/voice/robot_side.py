@@ -24,6 +24,7 @@ from edgeagent.voice.reply import HeardMessage
 from edgeagent.voice.runs import Runs
 from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.speech_queue import Priority, SpeechHandle, SpeechQueue
+from edgeagent.voice.stopped_answer import StoppedAnswer
 from edgeagent.voice.table import State
 
 logger = logging.getLogger(__name__)
@@ -74,7 +75,8 @@ class RobotSide:
         self._volume: float | None = None
         """While muted: the one before."""
         self._reports = GoalReports(settings.telling.report)
-        session.agent.hooks.append(self._reports)
+        self._hooks = [self._reports, StoppedAnswer(latch, settings.stopped)]
+        session.agent.hooks += self._hooks
         announcer = Announcer(
             self.queue,
             clock,
@@ -103,8 +105,7 @@ class RobotSide:
         self._tell_said()
         self.runs.close()
         self._unsubscribe()
-        if self._reports in self.session.agent.hooks:
-            self.session.agent.hooks.remove(self._reports)
+        self.session.agent.hooks[:] = [hook for hook in self.session.agent.hooks if hook not in self._hooks]
 
     # --- what goes on -----------------------------------------------------------------------------------------------
 

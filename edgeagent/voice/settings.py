@@ -39,6 +39,8 @@ class DialogueSettings:
     """Said when the model is not warm yet."""
     failed: str = "Sorry, that did not work."
     """Said when a run ends in an error."""
+    stopped: str = "I am stopped. Say continue when I may move again."
+    """Said when motion is asked for while it is off."""
     rearmed: str = "Okay, I can move again."
 
     def __post_init__(self) -> None:

@@ -51,13 +51,8 @@ def voice_activity(quick: bool) -> tuple[Rows, list[str]]:
 
 
 def keywords(quick: bool) -> tuple[Rows, list[str]]:
-    """Stop words, and what is mistaken for them."""
+    """Stop words, and what is mistaken for them; over the robot's own voice too."""
     return import_module("benchmarks.ears_keywords").rows(quick), []
-
-
-def double_talk(quick: bool) -> tuple[Rows, list[str]]:
-    """Stop words and commands over the robot's own voice."""
-    return import_module("benchmarks.ears_double_talk").rows(quick), []
 
 
 def sound_server(quick: bool) -> tuple[Rows, list[str]]:
@@ -85,10 +80,9 @@ PARTS: Final[dict[str, Part]] = {
     "words": words,
     "vad": voice_activity,
     "keywords": keywords,
-    "double-talk": double_talk,
 }
 """What depends most on a quiet machine comes first."""
-TOGETHER: Final = frozenset({"vad", "keywords", "double-talk"})
+TOGETHER: Final = frozenset({"vad", "keywords"})
 """Parts in which nothing is timed by the wall's clock: several run at once."""
 TELL_RAW: Final = "--raw"
 

@@ -218,8 +218,9 @@ def _words(listener: Listener, quick: bool, name: str, *, own: bool) -> Rows:
         for _ in listener.told():
             pass
         listener.microphone.cut()
+        said_s = time.monotonic()
         listener.speak(line)
-        heard = _transcripts(listener)
+        heard = _transcripts(listener, said_s)
         if own:
             listener.ask("hush")
         take = listener.microphone.cut()
@@ -250,8 +251,8 @@ def _likeness(take: Take, line: Line) -> float:
     return float(recorded @ clean) / product if product else 0.0
 
 
-def _transcripts(listener: Listener) -> list[dict[str, Any]]:
-    """Of all utterances that ended, until none is open; what was void is left out."""
+def _transcripts(listener: Listener, said_s: float) -> list[dict[str, Any]]:
+    """Of all utterances that ended since then, until none is open; what was void is left out."""
     found: dict[int, dict[str, Any]] = {}
     ended: set[int] = set()
     end_s = time.monotonic() + _ANSWER_S
@@ -260,6 +261,8 @@ def _transcripts(listener: Listener) -> list[dict[str, Any]]:
             told = listener.wait(lambda told: True, left_s)
         except TimeoutError:
             break
+        if told.get("at_s", 0.0) < said_s:  # of what was said before; a sound card's clock is this one
+            continue
         if told["kind"] == "transcribed":
             found[told["utterance"]] = told
         elif told["kind"] == "resumed":

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from edgeagent.audio.echo import Mode
 from edgeagent.audio.endpoint import EndpointSettings
 from edgeagent.audio.files import FileDevice
 from edgeagent.audio.playback import Playback
@@ -73,6 +74,15 @@ def test_a_command_is_heard_and_its_times_are_the_rooms(sphinx: Kept) -> None:
     partials = [event.transcript for event in here.of(Partial)]
     assert partials
     assert not any(transcript.final for transcript in partials)
+
+
+@pytest.mark.parametrize("mode", ["off", "hardware"])
+def test_a_microphone_that_cancels_echo_itself_is_heard_as_well(sphinx: Kept, mode: Mode) -> None:
+    with listening(sphinx, echo=mode) as here:
+        here.say("where are you", at_s=2.0)
+        here.run(5.0)
+    assert [heard.transcript.text for heard in here.of(Transcribed)] == ["where are you"]
+    assert here.of(Trouble) == []
 
 
 def test_a_turn_end_model_hears_each_utterance_until_its_soft_end(sphinx: Kept) -> None:

@@ -3,10 +3,10 @@
 from edgeagent.stt.own_voice import OwnVoice
 
 
-def told(persons: list[bool]) -> OwnVoice:
+def told(persons: list[bool | None], *, loud: bool = False) -> OwnVoice:
     own = OwnVoice()
     for number, person in enumerate(persons):
-        own.take((number + 1) * 0.01, [person], 0.01)
+        own.take((number + 1) * 0.01, [person], [loud], 0.01)
     return own
 
 
@@ -27,13 +27,22 @@ def test_single_frames_are_no_person() -> None:
 
 
 def test_nothing_is_explained_when_the_loudspeaker_is_silent_or_nothing_was_told() -> None:
-    assert not told([True] * 200).explains(2.0)
+    assert not told([None] * 200).explains(2.0)
     assert not OwnVoice().explains(2.0)
 
 
 def test_frames_that_come_together_have_each_their_time() -> None:
     own = OwnVoice()
-    own.take(1.0, [False] * 100, 0.01)
-    own.take(1.5, [True] * 50, 0.01)
+    own.take(1.0, [False] * 100, [False] * 100, 0.01)
+    own.take(1.5, [True] * 50, [False] * 50, 0.01)
     assert own.explains(1.0)
     assert not own.explains(1.3)
+
+
+def test_silence_before_the_robot_speaks_is_no_person() -> None:
+    assert told([None] * 160 + [False] * 40).explains(2.0), "it was: the first words of each answer stopped the robot"
+
+
+def test_a_word_that_ends_as_the_robot_begins_is_a_persons() -> None:
+    own = told([None] * 185 + [False] * 15, loud=True)
+    assert not own.explains(2.0)

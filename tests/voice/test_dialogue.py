@@ -389,6 +389,23 @@ def test_a_trip_lasts_until_somebody_says_continue() -> None:
         assert not stage.llm.requests
 
 
+def test_motion_asked_for_while_it_is_off_is_answered_in_words_of_ours(
+    driving: tuple[Agent, threading.Event, list[str]],
+) -> None:
+    agent, began, _ = driving
+    with Stage([call("drive")], agent=agent) as stage:
+        stage.dialogue.stop("button")
+        stage.settle()
+        stage.say("drive on")
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        stage.pass_s(0.1)
+        assert stage.session.messages()[-1].text == QUIET.stopped
+        assert QUIET.stopped in [event.text for event in stage.log if event.kind == "heard"]
+        assert not began.is_set()
+        assert len(stage.llm.requests) == 1
+
+
 def test_a_second_stop_silences_a_robot_that_was_stopped_already() -> None:
     with Stage(LONG, agent=_latched()) as stage:
         stage.say("stop")
