@@ -49,7 +49,8 @@ _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
 _NOD: Final = 2
 """Times ``final_after_ms``: so long may a backchannel be."""
 _SILENT_S: Final = 0.3
-"""A stop word that begins after so much silence of everybody else is in the robot's own voice, if it speaks."""
+"""A stop word that ends after so much silence of everybody else is in the robot's own voice, if it speaks. When the
+word begins the spotter does not tell well: it counts the pause before it."""
 _CALL_S: Final = 0.4
 """Speech that ends so soon after the wake word was nothing else."""
 
@@ -374,7 +375,7 @@ class TurnTaking:
         turn = self._turn
         self._emit(events.Keyword, phrase=keyword.phrase, confirmed=None)
         alone = turn is None and self._robot.sounding and not self._robot.runs.acting
-        alone = alone and keyword.start_s - self._spoken_s > _SILENT_S
+        alone = alone and keyword.end_s - self._spoken_s > _SILENT_S
         self._stop.spotted(keyword, alone=alone)
         self._stop.speech(ended_s=None if turn is not None and turn.speaking else keyword.end_s)
         self.fire(Event.STOP_WORD)

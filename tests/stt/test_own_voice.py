@@ -46,3 +46,11 @@ def test_silence_before_the_robot_speaks_is_no_person() -> None:
 def test_a_word_that_ends_as_the_robot_begins_is_a_persons() -> None:
     own = told([None] * 185 + [False] * 15, loud=True)
     assert not own.explains(2.0)
+
+
+def test_a_person_who_has_just_finished_says_nothing_of_the_robots_first_word() -> None:
+    own = OwnVoice()
+    for number in range(200):
+        loud = number < 142  # 0.28 s before the robot begins
+        own.take((number + 1) * 0.01, [None if number < 170 else False], [loud], 0.01)
+    assert own.explains(2.0)
