@@ -30,7 +30,7 @@ class _CallbackHook(BaseHook):
     """Callbacks may run side by side, as the calls that they are asked about do."""
 
     callback: Any
-    concurrent: ClassVar[bool] = True  # type: ignore[misc]
+    concurrent: ClassVar[bool] = True  # type: ignore[misc]  # a class variable over one of an instance
 
 
 class BeforeToolCall(_CallbackHook):

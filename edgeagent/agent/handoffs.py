@@ -85,7 +85,7 @@ def target_of(handoff: Handoff, known: list[Agent]) -> Agent:
         raise EdgeAgentError(f"there is no agent called {handoff.target} to hand over to; there are: {names}")
     if not hasattr(handoff.target, "reserve"):
         raise EdgeAgentError(f"a Handoff needs an Agent or the name of one, not {type(handoff.target).__name__}")
-    return handoff.target  # type: ignore[return-value]
+    return handoff.target  # type: ignore[return-value]  # an Agent: who else can be reserved
 
 
 def _identifier(name: str) -> str:

@@ -186,5 +186,6 @@ def _chosen(name: str, value: Any) -> Any:
 def _check_callback(name: str, value: Any) -> None:
     if not callable(value):
         raise ConfigError(f"Options({name}={value!r}): it should be a function")
-    if inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(getattr(value, "__call__", None)):  # noqa: B004
+    method = getattr(value, "__call__", None)  # noqa: B004 - the method is wanted, not whether there is one
+    if inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(method):
         raise ConfigError(f"Options({name}=...): it is async; callbacks are plain functions, called on a run's thread")

@@ -19,7 +19,7 @@ from edgeagent.app.ears import Vocabulary, build_ears, open_device, stop_words, 
 from edgeagent.audio.playback import Playback
 from edgeagent.audio.types import Device
 from edgeagent.config import Config, load_config
-from edgeagent.errors import AudioError
+from edgeagent.errors import AudioError, ConfigError
 from edgeagent.llm import LLM, LLMRequest
 from edgeagent.messages import Message
 from edgeagent.robot.latch import SafetyLatch
@@ -217,7 +217,11 @@ class Conversation:
         assert agent.llm is not None  # noqa: S101 - it was just set
         return agent.llm
 
-    def _device(self, input: Device | str | int | Path | None, output: Device | str | int | Path | None) -> Device:  # noqa: A002
+    def _device(
+        self,
+        input: Device | str | int | Path | None,  # noqa: A002 - the contract's word
+        output: Device | str | int | Path | None,
+    ) -> Device:
         named = (str, int, Path, type(None))
         if not isinstance(input, named):
             if output is not None and output is not input:
@@ -271,7 +275,10 @@ class Conversation:
 def _latch(agent: Agent) -> SafetyLatch:
     if agent.latch is None:
         agent.latch = SafetyLatch()
-    assert isinstance(agent.latch, SafetyLatch)  # noqa: S101 - nothing else can be held
+    if not isinstance(agent.latch, SafetyLatch):
+        raise ConfigError(
+            f"the agent's latch is a {type(agent.latch).__name__}: a conversation needs a SafetyLatch, which it can hold"
+        )
     return agent.latch
 
 

@@ -44,7 +44,7 @@ class Backlog:
             for message in messages:
                 if message.id not in self._known:
                     self._known.add(message.id)
-                    self._put(lambda message=message: self._journal.append(message))  # type: ignore[misc]
+                    self._put(lambda message=message: self._journal.append(message))  # type: ignore[misc]  # bound now
 
     def replace(self, messages: Iterable[Message]) -> None:
         """Writes another history; what waited for its turn before it is of no use any more, but the usage."""

@@ -25,8 +25,6 @@ _OTHERS: Final = 10
 """Paths that are told, best first: from a lattice that is there anyway, in a millisecond."""
 _MOST_HMMS: Final = 5_000
 """A frame. Bounds the work: without it noise takes four times as much as speech; it costs speech nothing (measured)."""
-_STREAM_BYTES: Final = 60 * BYTES_PER_S
-"""So long an utterance of the spotter; a decoder keeps something of each frame."""
 
 
 def _decoder(settings: Message) -> Any:
@@ -100,61 +98,3 @@ class Recogniser:
         nbest = islice(self._decoder.nbest(), _OTHERS)
         others = [other.hypstr for other in nbest if other is not None and other.hypstr]
         return {"words": words, "score": score, "frames": self._decoder.n_frames(), "others": others}
-
-
-class Spotter:
-    """Listens for key phrases without an end.
-
-    Args:
-        settings: ``decoder``: options of PocketSphinx; ``file``: the phrases with their thresholds, one a line, as
-            PocketSphinx reads them.
-    """
-
-    def __init__(self, settings: Message, emit: Emit) -> None:
-        self._decoder = _decoder({**settings["decoder"], "kws": settings["file"]})
-        self._emit = emit
-        self._start = 0.0
-        self._bytes = 0
-        self._listening = False
-        self._told: dict[str, int] = {}
-        """The last frame of what was told, by phrase."""
-
-    def handle(self, op: str, message: Message, payload: bytes) -> Message | None:
-        if op == "feed":
-            self._feed(message["at_s"], payload)
-        elif op == "flush":  # what was fed before is over
-            self._end()
-        return None
-
-    def _feed(self, at_s: float, payload: bytes) -> None:
-        if not self._listening:
-            self._decoder.start_utt()
-            self._listening, self._start, self._bytes = True, at_s, 0
-            self._told = {}
-        self._decoder.process_raw(payload, False, False)
-        self._bytes += len(payload)
-        if self._decoder.hyp() is not None:
-            for part in sorted(self._decoder.seg(), key=lambda part: int(part.start_frame)):
-                self._heard(part)
-        if self._bytes >= _STREAM_BYTES:
-            self._end()
-
-    def _heard(self, part: Any) -> None:
-        """A detection, once: it stays in the decoder's list, and may still find a better score."""
-        if part.start_frame <= self._told.get(part.word, -1):
-            return
-        self._told[part.word] = part.end_frame
-        self._emit(
-            {
-                "keyword": part.word,
-                "start_s": self._start + part.start_frame / FRAMES_PER_S,
-                "end_s": self._start + (part.end_frame + 1) / FRAMES_PER_S,
-                "score": part.prob,
-                "heard_s": self._start + self._bytes / BYTES_PER_S,
-            }
-        )
-
-    def _end(self) -> None:
-        if self._listening:
-            self._decoder.end_utt()
-            self._listening = False

@@ -134,3 +134,18 @@ def test_two_devices_without_a_common_clock_are_refused() -> None:
     agent = Agent("robi", llm=ScriptedLLM("x"))
     with pytest.raises(AudioError, match="no common clock"):
         Conversation(agent, config=QUIET, input=Room(), output=Room())
+
+
+def test_a_latch_that_cannot_be_held_is_refused() -> None:
+    class Switch:
+        state, reason = "free", ""
+
+        def trip(self, reason: str) -> bool:
+            return True
+
+        def subscribe(self, listener: object) -> object:
+            return lambda: None
+
+    agent = Agent("robi", llm=ScriptedLLM("x"), latch=Switch())
+    with pytest.raises(ConfigError, match="latch is a Switch"):
+        Conversation(agent, config=QUIET, input=Room())
