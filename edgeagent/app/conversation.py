@@ -277,7 +277,7 @@ def _latch(agent: Agent) -> SafetyLatch:
         agent.latch = SafetyLatch()
     if not isinstance(agent.latch, SafetyLatch):
         raise ConfigError(
-            f"the agent's latch is a {type(agent.latch).__name__}: a conversation needs a SafetyLatch, which it can hold"
+            f"the agent's latch is a {type(agent.latch).__name__}: a conversation needs a SafetyLatch that it can hold"
         )
     return agent.latch
 

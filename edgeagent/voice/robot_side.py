@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from edgeagent import events
-from edgeagent.errors import BusyError
+from edgeagent.errors import BusyError, EdgeAgentError
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.session import Session
 from edgeagent.tools import Tool
@@ -204,7 +204,11 @@ class RobotSide:
             self.interrupt("barge_in")
         if not self.ready:
             self.remark(self._settings.not_ready)
-        self.runs.ask(text)
+        try:
+            self.runs.ask(text)
+        except EdgeAgentError as error:  # no model, or a closed session: the conversation itself goes on
+            logger.error("%s", error)
+            self.remark(self._settings.failed)
 
     def applies(self, controlled: Controlled | None) -> bool:
         """Whether words that may be a control are one now: without a trip, "continue" is for the model."""
@@ -218,11 +222,11 @@ class RobotSide:
         """Does what a control word says."""
         match controlled.control:
             case Control.LOUDER:
-                self.playback.volume = min(self.playback.volume * _STEP, 1.0)
+                self._set_volume(self._wanted_volume * _STEP)
             case Control.QUIETER:
-                self.playback.volume = max(self.playback.volume / _STEP, _QUIETEST)
+                self._set_volume(self._wanted_volume / _STEP)
             case Control.VOLUME:
-                self.playback.volume = max((controlled.percent or 0.0) / 100, _QUIETEST)
+                self._set_volume((controlled.percent or 0.0) / 100)
             case Control.REPEAT:
                 self.remark(self.runs.last_text or _NOTHING_SAID)
             case Control.CANCEL:
@@ -241,6 +245,18 @@ class RobotSide:
                 self.mute(on=False)
             case Control.SLEEP | Control.WAIT:  # they are the dialogue's
                 pass
+
+    @property
+    def _wanted_volume(self) -> float:
+        return self.playback.volume if self._volume is None else self._volume
+
+    def _set_volume(self, volume: float) -> None:
+        """While muted it is what will be heard afterwards."""
+        volume = min(max(volume, _QUIETEST), 1.0)
+        if self._volume is None:
+            self.playback.volume = volume
+        else:
+            self._volume = volume
 
     def mute(self, *, on: bool) -> None:
         """Says nothing aloud, or does again. Any thread."""

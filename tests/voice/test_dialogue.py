@@ -275,6 +275,24 @@ def test_louder_is_obeyed_while_the_robot_goes_on() -> None:
         assert stage.dialogue.robot.playback.volume > 0.6
 
 
+def test_a_muted_robot_stays_mute_whatever_its_volume_is_set_to() -> None:
+    with Stage() as stage:
+        robot = stage.dialogue.robot
+        robot.mute(on=True)
+        stage.say("quieter")
+        assert robot.playback.volume == 0
+        robot.mute(on=False)
+        assert 0.5 < robot.playback.volume < 0.9
+
+
+def test_without_a_model_it_says_so_and_motion_stays_allowed() -> None:
+    with Stage(agent=_latched()) as stage:
+        stage.agent.llm = None
+        stage.say("what time is it")
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        assert stage.dialogue.latch.state == "free"
+
+
 # --- stop words ----------------------------------------------------------------------------------------------------
 
 
