@@ -144,6 +144,7 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "ears.stop_words": _Setting(variable="EDGEAGENT_STOP_WORDS", flag=None, kind="phrases"),
     "ears.wake_words": _Setting(variable="EDGEAGENT_WAKE_WORDS", flag="--wake-word", kind="phrases"),
     "ears.hot_words": _Setting(variable="EDGEAGENT_HOT_WORDS", flag=None, kind="phrases"),
+    "ears.said": _Setting(variable="EDGEAGENT_SAID", flag=None, kind="sounds"),
     "ears.soft_end_ms": _Setting(
         variable="EDGEAGENT_SOFT_END_MS", flag=None, kind="integer", low=50, high=5000, what="from 50 to 5000"
     ),
@@ -154,7 +155,7 @@ _SETTINGS: Final[dict[str, _Setting]] = {
         variable="EDGEAGENT_PRE_ROLL_MS", flag=None, kind="integer", low=0, high=2000, what="from 0 to 2000"
     ),
     "ears.max_s": _Setting(
-        variable="EDGEAGENT_MAX_S", flag=None, kind="number", low=5, high=600, what="from 5 to 600 seconds"
+        variable="EDGEAGENT_MAX_S", flag=None, kind="number", low=5, high=60, what="from 5 to 60 seconds"
     ),
     "ears.noise_suppression": _Setting(variable="EDGEAGENT_NOISE_SUPPRESSION", flag=None, kind="boolean"),
     "ears.speculative": _Setting(variable="EDGEAGENT_SPECULATIVE", flag=None, kind="boolean"),
@@ -184,6 +185,7 @@ _KINDS: Final = {
     "boolean": "true or false",
     "text": "a text",
     "phrases": "a text, phrases with commas between them",
+    "sounds": 'words with their phones, such as robi = "R OW B IY"',
     "path": "a path",
     "number": "a number",
     "integer": "a whole number",
@@ -302,6 +304,9 @@ def _parsed(setting: _Setting, text: str) -> object:
                 return int(text)
             case "boolean":
                 return _WORDS.get(text.lower(), text)
+            case "sounds":
+                pairs = [pair.split("=") for pair in text.split(",")]
+                return {word.strip(): phones.strip() for word, phones in pairs}
     except ValueError:
         pass
     return text
@@ -317,6 +322,8 @@ def _checked(setting: _Setting, value: object, where: str, folder: Path) -> obje
         case "boolean", bool():
             return value
         case "phrases", str():
+            return value
+        case "sounds", dict() if all(isinstance(phones, str) for phones in value.values()):
             return value
         case "text" | "path", str() | Path() if str(value):
             return _located(setting, str(value), folder)

@@ -71,7 +71,7 @@ ONLY = {
         "robot",
     },
     "config": {"errors"},
-    "doctor": {"errors", "messages", "llm", "audio", "tts"},
+    "doctor": {"errors", "messages", "llm", "audio", "tts", "stt"},
 }
 # What takes long to load or needs a device; `import edgeagent` and text without a model do without.
 HEAVY = {"llama_cpp", "numpy", "torch", "gguf", "tokenizers", "sounddevice", "soxr", "pocketsphinx", "webrtcvad"}

@@ -274,3 +274,17 @@ def test_the_checks_pass(checkout: Path) -> None:
     environment = os.environ | {"PYTHON": sys.executable}
     done = subprocess.run([checkout / "scripts/check"], env=environment, capture_output=True, text=True, timeout=590)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_bench_without_a_suite_tells_of_every_one_that_there_is(checkout: Path) -> None:
+    script = checkout / "scripts" / "bench"
+    done = subprocess.run([script], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    (listed,) = [line for line in script.read_text(encoding="utf-8").splitlines() if line.endswith(") shift ;;")]
+    suites = listed.strip().removesuffix(") shift ;;").split(" | ")
+    assert {"text", "ears", "voice"} <= set(suites)
+    for suite in suites:
+        assert f"scripts/bench {suite} " in done.stderr
+        assert (checkout / "scripts" / "benchmarks" / f"{suite}.py").is_file()
+    assert "PYTHON=" in done.stderr
+    assert "set -euo" not in done.stderr

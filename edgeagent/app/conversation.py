@@ -35,11 +35,14 @@ from edgeagent.voice.presets import preset
 from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.speech_queue import Priority, SpeechHandle
 from edgeagent.voice.table import State
+from edgeagent.voice.talk_guard import changes, moves
 from edgeagent.voice.telling import Telling
 from edgeagent.voice.turn_end import SmartTurn
 
 logger = logging.getLogger(__name__)
 
+BARGE_IN: Final = "balanced"
+"""The preset, unless another one is set."""
 _BY_HAND: Final = 1_000
 """Nobody writes more phrases; those that were drawn from a corpus hold sentences that are broken off, which say nothing
 of where one ends."""
@@ -106,6 +109,7 @@ class Conversation:
             self._close_owned()
             raise
         self._let_people_be_asked()
+        self._owned.append(self._let_nobody_be_asked)
 
     def start(self) -> None:
         """Listens and speaks, and loads the model meanwhile; returns at once.
@@ -127,16 +131,20 @@ class Conversation:
         self._closed.wait()
 
     def close(self) -> None:
-        """Stops what moves, speaks and thinks, and ends everything. Safe to call again, and on any thread.
+        """Stops what moves, speaks and thinks, and ends everything. Safe on any thread, that of an event included;
+        another call returns at once, though the first may not be done.
 
         Raises:
             AudioError: A device has failed meanwhile; everything else is closed nevertheless.
         """
-        self._closing_down.set()
         self.session.abort("safety_stop")  # what moves must not wait for a device to close
-        with self._closing:
+        if not self._closing.acquire(blocking=False):  # whoever waited here may be whom the first call waits for
+            return
+        self._closing_down.set()
+        try:
             self._close_owned()
-        self._closed.set()
+        finally:
+            self._closed.set()
 
     def say(self, text: str, *, priority: Priority = "normal", interruptible: bool = True) -> SpeechHandle:
         """Says something: at the next pause, or at once if it is urgent.
@@ -239,11 +247,16 @@ class Conversation:
     def _let_people_be_asked(self) -> None:
         """By voice, unless the builder has a way of his own."""
         person, session = self._dialogue.robot.person, self.session
+        self._asked_before = session.callbacks, session.options
         if session.callbacks is None:
             session.callbacks = Callbacks(on_question=person.question)
         options = session.options or session.agent.options
         if options.confirm is None:
             session.options = replace(options, confirm=person.confirm)
+
+    def _let_nobody_be_asked(self) -> None:
+        """As it was before: the session may go on without a voice, or with another."""
+        self.session.callbacks, self.session.options = self._asked_before
 
     def _warm(self) -> None:
         """Loads the weights and evaluates system prompt and tools, so that the first answer waits for neither."""
@@ -285,7 +298,7 @@ def _latch(agent: Agent) -> SafetyLatch:
 def _settings(config: Config, vocabulary: Vocabulary) -> DialogueSettings:
     """How turns are taken, by the settings."""
     table = config.conversation
-    numbers = preset(table.get("barge_in", "balanced"))
+    numbers = preset(table.get("barge_in", BARGE_IN))
     if "soft_end_ms" in config.ears:
         numbers = replace(numbers, soft_end_ms=config.ears["soft_end_ms"])
     stops = tuple(stop_words(config))
@@ -298,5 +311,6 @@ def _settings(config: Config, vocabulary: Vocabulary) -> DialogueSettings:
         phrases=Phrases(by_hand, names=vocabulary.names, stops=stops),
         stop_words=stops,
         wake_words=tuple(wake_words(config)),
+        keeps_from_talk=changes if config.app is None else moves,
         **chosen,
     )

@@ -22,9 +22,11 @@ from edgeagent.config import Config
 from edgeagent.errors import ConfigError, RecognitionError
 from edgeagent.llm import LLM
 from edgeagent.llm.catalog import user_models_dir
+from edgeagent.stt.app_model import sounds
 from edgeagent.stt.ears import Ears, EarsSettings
 from edgeagent.stt.hearing import HearingEvent
 from edgeagent.stt.keywords import STOP_WORDS, KeywordSpotter, SpotterOptions
+from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.types import Transcriber
 from edgeagent.stt.worker import WorkerEvent
 
@@ -121,6 +123,24 @@ def wake_words(config: Config) -> dict[str, float | None]:
     return key_phrases(config.ears.get("wake_words", ""))
 
 
+def check(config: Config) -> None:
+    """Finds out what is wrong with the settings of hearing before any device is looked for.
+
+    Raises:
+        ConfigError: There is no such engine, PocketSphinx is to hear another language, or a key phrase or pronunciation
+            is none.
+    """
+    engine = config.ears.get("engine", "sphinx")
+    if engine not in ENGINES:
+        raise ConfigError(_no_engine(engine))
+    if engine == "sphinx":
+        _check_language(config.ears.get("language", "en"))
+    for phrase in stop_words(config) | wake_words(config):
+        if not spoken_words(phrase):
+            raise ConfigError(f"the key phrase {phrase!r} has no words")
+    sounds(config.ears.get("said", {}))
+
+
 def is_file(device: object) -> bool:
     """Whether a file or a pipe stands for a device."""
     return device is not None and (str(device) == "-" or str(device).lower().endswith(".wav"))
@@ -181,7 +201,8 @@ def make_transcriber(
         _check_language(config.ears.get("language", "en"))
         # a closed model that lacks a word hears another one: the transcript has to be able to say "stop"
         phrases = dict.fromkeys((*vocabulary.phrases, *stop_words(config), *wake_words(config)))
-        return SphinxTranscriber(list(phrases), SphinxOptions(names=vocabulary.names, on_event=on_event))
+        options = SphinxOptions(names=vocabulary.names, said=config.ears.get("said", {}), on_event=on_event)
+        return SphinxTranscriber(list(phrases), options)
     if engine == "whisper":
         from edgeagent.stt.whisper import WhisperTranscriber
 
@@ -194,7 +215,7 @@ def make_transcriber(
             threads=config.ears.get("threads"),
             window_s=config.ears.get("window_s"),
         )
-    raise ConfigError(f"there is no engine {engine!r} for the ears; there are {', '.join(ENGINES)}")
+    raise ConfigError(_no_engine(engine))
 
 
 def whisper_folder(model: str) -> Path:
@@ -250,7 +271,8 @@ def build_ears(
     spotter = None
     try:
         if keywords:
-            options = SpotterOptions(on_event=relay.worker, on_behind=relay.behind)
+            said = config.ears.get("said", {})
+            options = SpotterOptions(said=said, on_event=relay.worker, on_behind=relay.behind)
             spotter = KeywordSpotter(keywords, lambda keyword: None, options)
         ears = Ears(device, transcriber, on_event, spotter=spotter, settings=settings)
     except BaseException:
@@ -276,6 +298,10 @@ def ears_settings(config: Config, *, in_step: bool = False) -> EarsSettings:
         speculative=config.ears.get("speculative", True),
         in_step=in_step,
     )
+
+
+def _no_engine(engine: object) -> str:
+    return f"there is no engine {engine!r} for the ears; there are {', '.join(ENGINES)}"
 
 
 def _check_language(language: str) -> None:

@@ -60,6 +60,7 @@ class Rehearsal:
                 session=self.app.session,
                 telling=self.app.telling,
             )
+            self.app.person = self.conversation.dialogue.robot.person
             self.conversation.start()
         except BaseException:
             self.app.close()

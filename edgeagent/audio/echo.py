@@ -183,6 +183,14 @@ class EchoCanceller:
         return self._silent_s < _TAIL_S
 
     @property
+    def seeking(self) -> bool:
+        """Whether the robot speaks and its echo, of which nobody knows yet how late it is, is in all that is heard.
+
+        Over when it has been found, or is too soft to be.
+        """
+        return self.far_active and self._gate.waiting
+
+    @property
     def person(self) -> bool:
         """Whether there is something in what ``near`` returned last that the far end does not explain."""
         return self._gate.open

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from edgeagent.audio.history import History
 from edgeagent.audio.silero import CHUNK
 from edgeagent.audio.types import Samples
 from edgeagent.audio.vad import FRAME, RATE_HZ, VOICE, VoiceActivity, VoiceFrame
@@ -40,11 +42,14 @@ _CUT_SHARE: Final = 0.5
 """and in this last part of what is allowed: the quietest place of all may be before the first word."""
 _CUT_SMOOTHED: Final = 5
 """Frames, 50 ms, that must be quiet together for a cut: a stop consonant is as long."""
+_OVER_MS: Final = 150
+"""Somebody who is found over the robot's own voice has spoken for so long."""
 _OWN_FRAMES: Final = 9
 """What is left of the robot's own voice is compared with it over so many frames"""
 _OWN_SHARE: Final = 0.005
 """and with its mean; by which share a frame changes that: a time constant of 2 s."""
 _SILENT_DB: Final = -90.0
+_PRE_ROLLS: Final = ("pre_roll_ms", "far_pre_roll_ms")
 _PIECE: Final = RATE_HZ
 """Longer blocks are taken in pieces of so many samples."""
 
@@ -75,6 +80,8 @@ class EndpointSettings:
     robot's own voice at +6 dB echo reached 0.64."""
     pre_roll_ms: float = 500
     """Sound kept before the start, in milliseconds. At 10 dB SNR the start is found up to 120 ms late, at 5 dB 270."""
+    far_pre_roll_ms: float = 200
+    """The same while the robot speaks, whose voice it would hold: recognisers hear words in that."""
     min_speech_ms: float = 90
     """Speech that must be heard for a start, in milliseconds: three times what Silero takes; less is a click."""
     soft_end_ms: float = 200
@@ -99,11 +106,11 @@ class EndpointSettings:
                 )
         if not self.far_below_db >= 0:
             raise ConfigError(f"far_below_db of the endpointer is {self.far_below_db}: it must be 0 or more")
-        for name in ("pre_roll_ms", "min_speech_ms", "far_speech_ms", "soft_end_ms", "hard_end_ms", "resume_ms"):
+        for name in (*_PRE_ROLLS, "min_speech_ms", "far_speech_ms", "soft_end_ms", "hard_end_ms", "resume_ms"):
             if not 0 <= getattr(self, name) <= 10_000:
                 raise ConfigError(f"{name} of the endpointer is {getattr(self, name)}: it must be from 0 to 10000")
-        if not 2 <= self.max_s <= 600:
-            raise ConfigError(f"max_s of the endpointer is {self.max_s}: it must be from 2 to 600")
+        if not 2 <= self.max_s <= 60:
+            raise ConfigError(f"max_s of the endpointer is {self.max_s}: it must be from 2 to 60")
         if self.pre_roll_ms + self.min_speech_ms > 500 * self.max_s:
             raise ConfigError(f"pre_roll_ms of the endpointer is {self.pre_roll_ms}: max_s leaves no room for speech")
 
@@ -180,7 +187,8 @@ class Endpointer:
     def reset(self) -> None:
         """Forgets everything, without an event: another stream, which begins at 0 s."""
         self.activity.reset()
-        self._history = _History(round(self.settings.pre_roll_ms / 1000 * RATE_HZ) + RATE_HZ)
+        self._history = History(round(self.settings.pre_roll_ms / 1000 * RATE_HZ) + RATE_HZ)
+        self._pre_roll_ms = self.settings.pre_roll_ms
         self._begin: int | None = None
         self._free = 0
         self._soft = False
@@ -219,7 +227,9 @@ class Endpointer:
         *,
         far_active: bool = False,
         microphone_db: float | None = None,
+        over: Sequence[bool] = (),
         sound: Samples | None = None,
+        own: bool = False,
     ) -> list[VoiceEvent]:
         """The next samples of the stream, at 16 kHz and of any number; returns what they bring, in order.
 
@@ -227,18 +237,26 @@ class Endpointer:
             far_active: What an echo canceller leaves of the robot's own voice may be in them.
             microphone_db: How loud they were before it, in dB of full scale; None: nobody knows, because something
                 else cancels the echo.
+            over: For each 10 ms of them, which are whole frames then, whether a person is sure to speak over the
+                robot's voice (``DoubleTalk``); empty: nobody knows.
             sound: The same samples as a recogniser is to have them; None: these.
+            own: The robot's own voice is in them as loud as it is: nothing starts.
         """
         found: list[VoiceEvent] = []
+        self._pre_roll_ms = self.settings.pre_roll_ms
+        if far_active:
+            self._pre_roll_ms = min(self._pre_roll_ms, self.settings.far_pre_roll_ms)
         sound = block if sound is None else sound
         for begin in range(0, len(block), _PIECE):
             piece = block[begin : begin + _PIECE]
             self._history.append(sound[begin : begin + _PIECE])
-            for frame in self.activity.process(piece):
+            for number, frame in enumerate(self.activity.process(piece), begin // FRAME):
                 self._frame = frame
-                self._take(frame, self._least(frame, far_active, microphone_db), found)
-            if self._begin is None:
-                self._history.forget()
+                least = self._least(frame, far_active, microphone_db)  # which learns how loud its own voice is
+                deaf = own and self._begin is None
+                sure = not deaf and number < len(over) and over[number]
+                self._take(frame, _DEAF if deaf else least, sure, found)
+            self._history.forget(self._begin)
         return found
 
     def finish(self) -> list[VoiceEvent]:
@@ -264,20 +282,20 @@ class Endpointer:
             return _Least(threshold, math.inf, settings.far_speech_ms)
         return _Least(settings.far_threshold, settings.far_threshold, settings.far_speech_ms)
 
-    def _take(self, frame: VoiceFrame, least: _Least, found: list[VoiceEvent]) -> None:
+    def _take(self, frame: VoiceFrame, least: _Least, over: bool, found: list[VoiceEvent]) -> None:
         self._levels.append(frame.level_db)
         self._recent.append(frame.probability)
-        if frame.probability >= least.threshold:
-            self._hear(frame)
+        if over or frame.probability >= least.threshold:
+            self._hear(frame, _samples(_OVER_MS) if over else FRAME + CHUNK)
         elif self._onset is not None and frame.end - self._last > _samples(_GAP_MS):
             self._onset = None
         if self._begin is None:
             recent = list(self._recent)[-round(least.speech_ms / _FRAME_MS) :]
-            if self._spoken(least.speech_ms) and np.mean(recent) >= least.sure:
+            if over or (self._spoken(least.speech_ms) and np.mean(recent) >= least.sure):
                 self._open(frame, found)
             return
         if self._soft:
-            if self._spoken(self.settings.resume_ms) and least.sure <= 1:
+            if over or (self._spoken(self.settings.resume_ms) and least.sure <= 1):
                 self._soft = False
                 self._end = self._spoken_until()
                 found.append(Resumed((self._onset or 0) / RATE_HZ))
@@ -293,10 +311,10 @@ class Endpointer:
         elif frame.end + FRAME - self._begin > self.settings.max_s * RATE_HZ:
             self._cut(frame, found)
 
-    def _hear(self, frame: VoiceFrame) -> None:
-        """A frame of speech."""
+    def _hear(self, frame: VoiceFrame, since: int) -> None:
+        """A frame of speech, which is found so many samples after it began."""
         if self._onset is None:
-            self._onset = max(frame.end - FRAME - CHUNK, 0)
+            self._onset = max(frame.end - since, 0)
             self._voiced = 0
         self._voiced += FRAME
         self._last = frame.end
@@ -313,7 +331,7 @@ class Endpointer:
 
     def _open(self, frame: VoiceFrame, found: list[VoiceEvent]) -> None:
         onset = self._rise(frame)
-        self._begin = max(onset - _samples(self.settings.pre_roll_ms), self._free, self._history.begin)
+        self._begin = max(onset - _samples(self._pre_roll_ms), self._free, self._history.begin)
         self._end = self._spoken_until()
         self._soft = False
         self.hard_end_ms = self.settings.hard_end_ms
@@ -366,6 +384,9 @@ class _Least(NamedTuple):
     speech_ms: float
 
 
+_DEAF: Final = _Least(math.inf, math.inf, 0.0)
+
+
 class _OwnVoice:
     """How loud the robot's own voice is at the microphone, beside which what is left of it is quiet."""
 
@@ -383,40 +404,6 @@ class _OwnVoice:
         self._mean += max(_OWN_SHARE, 1 / self._count) * (self._microphone[-1] - self._mean)
         before = max(sum(self._microphone) / len(self._microphone), self._mean)
         return 10 * math.log10(before * len(self._left) / sum(self._left))
-
-
-class _History:
-    """The stream's last samples, by their number in it."""
-
-    def __init__(self, kept: int) -> None:
-        self._kept = kept
-        self._samples: Samples = np.zeros(4 * kept, np.float32)
-        self._used = 0
-        self.begin = 0
-
-    @property
-    def end(self) -> int:
-        return self.begin + self._used
-
-    def append(self, samples: Samples) -> None:
-        needed = self._used + len(samples)
-        if needed > len(self._samples):
-            self._samples = np.concatenate((self._samples[: self._used], np.zeros(needed, np.float32)))
-        self._samples[self._used : needed] = samples
-        self._used = needed
-
-    def forget(self) -> None:
-        """All but the last samples, once there are many."""
-        if self._used > 3 * self._kept:
-            drop = self._used - self._kept
-            self._samples = np.concatenate((self._samples[drop : self._used], np.zeros(3 * self._kept, np.float32)))
-            self._used -= drop
-            self.begin += drop
-
-    def read(self, begin: int, end: int | None = None) -> Samples:
-        """A copy, from one sample until before another."""
-        last = self._used if end is None else end - self.begin
-        return self._samples[max(begin - self.begin, 0) : max(last, 0)].copy()
 
 
 def _samples(milliseconds: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 import time
@@ -10,9 +11,12 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
+from edgeagent.audio.stoppable import StoppableFile
 from edgeagent.audio.types import Fill, Take, Xruns
 from edgeagent.audio.wav import WavReader, WavWriter
 from edgeagent.errors import AudioError
+
+logger = logging.getLogger(__name__)
 
 BLOCK_S: Final = 0.010
 _JOIN_S: Final = 5.0
@@ -102,6 +106,8 @@ class FileDevice:
             AudioError: The file could not be written.
         """
         self._stopping.set()
+        if self._input is not None:
+            self._input.stop()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_JOIN_S)
         self._close()
@@ -111,7 +117,7 @@ class FileDevice:
     def _close(self) -> None:
         if self._writer is not None:
             self._writer.close()
-        if self._input is not None and self._input is not sys.stdin.buffer:
+        if self._input is not None:
             self._input.close()
 
     def _run(self, fill: Fill | None, take: Take | None) -> None:
@@ -134,16 +140,16 @@ class FileDevice:
             count = self._count(self._reader.rate_hz)
             block = self._reader.read(count)
             if len(block) < count:
+                if self._reader.truncated and not self.ended.is_set() and not self._stopping.is_set():
+                    logger.warning("%s ends earlier than it says", self._reader.name)
                 self.ended.set()
                 block = np.pad(block, (0, count - len(block)))
             take(block, self.now())
 
 
-def _opened(path: Path | str) -> BinaryIO:
-    if str(path) == "-":
-        return sys.stdin.buffer
+def _opened(path: Path | str) -> StoppableFile:
     try:
-        return Path(path).open("rb")
+        return StoppableFile(path)
     except OSError as error:
         raise AudioError(f"{path} can't be read: {error.strerror}") from error
 

@@ -128,6 +128,8 @@ class ResidualGate:
             near: The frame.
             far: What the canceller was given as the far end.
         """
+        if not far.any() and not np.any(self._far > _QUIET):
+            return self._unheard(clean, near, far)
         left, heard, played = self._bands.of(clean, near, far)
         self._far = np.maximum(self._far * (self._slow if self.waiting else self._decay), played)
         active = self._far > _QUIET
@@ -142,6 +144,15 @@ class ResidualGate:
         power = float(left.sum())
         if self._proven or not sounding:
             self._noise.add(power)
+        return self._gated(clean, power)
+
+    def _unheard(self, clean: Samples, near: Samples, far: Samples) -> Samples:
+        """The same where there is no echo, as most of the time: two thirds of the work are spared."""
+        (left,) = self._bands.of(clean, near, far, wanted=1)
+        self.open = True
+        self._doubt = max(self._doubt - 1, 0)
+        power = float(left.sum())
+        self._noise.add(power)
         return self._gated(clean, power)
 
     # --- learning ---------------------------------------------------------------------------------------------------
@@ -219,11 +230,11 @@ class _Bands:
         self._starts = bins[:-1]
         self._end = int(bins[-1])
 
-    def of(self, *signals: Samples) -> Powers:
-        """Shape (signals, bands)."""
+    def of(self, *signals: Samples, wanted: int = _SIGNALS) -> Powers:
+        """Of the first signals as many as are wanted; shape (signals, bands)."""
         self._two[:, : self._frame] = self._two[:, self._frame :]
         self._two[:, self._frame :] = signals
-        spectrum = np.fft.rfft(self._two * self._window)[:, : self._end]
+        spectrum = np.fft.rfft(self._two[:wanted] * self._window)[:, : self._end]
         powers = np.square(spectrum.real) + np.square(spectrum.imag)
         made: Powers = np.add.reduceat(powers, self._starts, axis=1)
         return made

@@ -6,6 +6,7 @@ the machine's monotonic one, because PortAudio's differs from sound system to so
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import logging
 import os
@@ -13,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -42,6 +44,10 @@ _RETRY_S: Final = 0.5
 _CLOSE_S: Final = 2.0
 _SWITCH_S: Final = 0.001
 
+_HUSHED: Final = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p)(
+    lambda file, line, function, error, form: logger.debug("ALSA: %s, %s: %s", file, function, form)
+)
+
 End = Literal["input", "output"]
 Wanted = str | int | None
 State = Literal["lost", "back"]
@@ -60,6 +66,7 @@ def library() -> Any:
         import sounddevice
     except OSError as error:
         raise AudioError(f"PortAudio is not there ({error}): sudo apt install libportaudio2") from error
+    _hush_alsa()
     return sounddevice
 
 
@@ -318,6 +325,17 @@ def _ask_pulse(latency_s: float) -> None:
     """PulseAudio's own default buffers almost two seconds, of which PortAudio's times know nothing."""
     if not _PULSE_GIVEN:
         os.environ[_PULSE] = str(round(_PULSE_SHARE * latency_s * 1e3))
+
+
+@lru_cache(maxsize=1)
+def _hush_alsa() -> None:
+    """ALSA writes what it meets to stderr, into the midst of a screen; what matters is in the errors and the counts."""
+    try:
+        alsa = ctypes.CDLL("libasound.so.2")
+    except OSError:
+        return
+    alsa.snd_lib_error_set_handler(_HUSHED)
+    atexit.register(alsa.snd_lib_error_set_handler, None)  # its threads may outlive what Python has made
 
 
 def _check_alsa() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 _JITTER_S: Final = 0.002
@@ -40,6 +41,8 @@ class StreamClock:
         Returns:
             By how much the stream has jumped; 0 as a rule.
         """
+        if not math.isfinite(time_s):  # a driver that does not know
+            return 0.0
         if self._at_s is None:
             self._at_s, self._offset_s = at_s, time_s - at_s
             return 0.0

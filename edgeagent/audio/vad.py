@@ -156,6 +156,11 @@ class VoiceActivity:
         """Level of the room, in dB of full scale."""
         return self._levels.floor_db
 
+    @property
+    def asleep(self) -> bool:
+        """Whether nothing was heard for a while that could be speech, so that Silero was not asked."""
+        return not self._awake
+
     def process(self, block: Samples) -> list[VoiceFrame]:
         """The next samples of the stream, at 16 kHz and of any number; returns the frames that they complete."""
         return [self._look(frame) for frame in self._frames(block)]

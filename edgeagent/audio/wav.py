@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, BinaryIO, Final, Self
+from typing import IO, BinaryIO, Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,12 @@ _RATES_HZ: Final = (8_000, 192_000)
 _WIDTHS: Final = {_PCM: (8, 16, 24, 32), _FLOAT: (32, 64)}
 
 
+class Readable(Protocol):
+    """Where bytes come from."""
+
+    def read(self, count: int, /) -> bytes: ...
+
+
 class WavReader:
     """Reads a WAV stream as mono. A stream that ends early ends there; ``truncated`` says so.
 
@@ -45,7 +51,7 @@ class WavReader:
         AudioError: It is no WAV, or of a kind that this does not read.
     """
 
-    def __init__(self, stream: BinaryIO | IO[bytes], name: str, *, channel: int | None = None) -> None:
+    def __init__(self, stream: Readable, name: str, *, channel: int | None = None) -> None:
         self.name = name
         self.truncated = False
         self._stream = stream

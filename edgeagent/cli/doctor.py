@@ -51,14 +51,17 @@ def doctor(
     model: options.Model = None,
     config: options.ConfigFile = None,
 ) -> None:
-    """Look at the machine, the engine and the sound: what is there, what was chosen, how fast it is."""
+    """Look at the machine, the engine, the sound and the ears: what is there, what was chosen, how fast it is."""
     with exits.guarded():
         from edgeagent.app import configured_llm
+        from edgeagent.app.ears import WHISPER_FOLDER, make_transcriber, stop_words, vocabulary, wake_words
         from edgeagent.doctor import Report, examine
         from edgeagent.doctor.audio import audio
+        from edgeagent.doctor.ears import ears
         from edgeagent.doctor.engine import engine
         from edgeagent.doctor.machine import machine
         from edgeagent.doctor.sound import sound as heard
+        from edgeagent.llm.catalog import user_models_dir
 
         settings = options.settings(config, model=model)
         sections: list[Section] = []
@@ -66,6 +69,14 @@ def doctor(
             ("machine", machine),
             ("engine", lambda: engine(lambda: configured_llm(settings))),
             ("audio", lambda: audio(settings.audio, settings.speech)),
+            (
+                "ears",
+                lambda: ears(
+                    lambda: make_transcriber(settings, vocabulary(settings)),
+                    lambda: stop_words(settings) | wake_words(settings),
+                    user_models_dir() / WHISPER_FOLDER,
+                ),
+            ),
         ]
         if sound:
             rooms.append(("sound", lambda: heard(settings.audio, settings.speech)))

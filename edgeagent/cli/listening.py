@@ -10,6 +10,7 @@ import logging
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
@@ -38,6 +39,7 @@ def listen(config: Config, *, json: bool, record: Path | None, verbose: bool) ->
         AudioError: The microphone or a recogniser can't be used.
         ConfigError: A setting is wrong, or nothing can be kept in ``record``.
     """
+    parts.check(config)
     for name in ("edgeagent.stt", "edgeagent.audio"):  # what they warn of is told by the ears
         logging.getLogger(name).setLevel(logging.ERROR)
     queue: SimpleQueue[Item | None] = SimpleQueue()
@@ -64,13 +66,14 @@ def listen(config: Config, *, json: bool, record: Path | None, verbose: bool) ->
             _end_with(device, ears, queue)
         elif sys.stderr.isatty():
             streams.tell(f"listening to {device.name}; Ctrl-C ends", "dim")
-        ears.start()
-        while (item := queue.get()) is not None:
-            told_s, event = item
-            if isinstance(event, Level):
-                view.level(event)
-            else:
-                utterances.take(told_s, event)
+        with streams.own_screen() if isinstance(view, MeterView) else nullcontext():
+            ears.start()
+            while (item := queue.get()) is not None:
+                told_s, event = item
+                if isinstance(event, Level):
+                    view.level(event)
+                else:
+                    utterances.take(told_s, event)
     finally:
         try:
             view.close()

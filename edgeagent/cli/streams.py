@@ -23,6 +23,7 @@ _CODES: Final[dict[Tone, str]] = {
     "warning": "\x1b[33m",
     "name": "\x1b[36m",
 }
+_STDERR: Final = 2
 _PIPE_WIDTH: Final = 200
 _PATIENCE_S: Final = 0.7
 """Without a word about it, a person waits for so long."""
@@ -112,6 +113,25 @@ def patience(text: str, *, always: bool = False) -> Iterator[None]:
         timer.cancel()
 
 
+@contextmanager
+def own_screen() -> Iterator[None]:
+    """Keeps off the terminal what libraries write to stderr past Python, such as PortAudio of a card that is gone.
+
+    What Python writes is for ``sys.stderr`` to show, which is another stream meanwhile.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(_STDERR)
+    try:
+        _send_nowhere(_STDERR)
+        yield
+    finally:
+        os.dup2(kept, _STDERR)
+        os.close(kept)
+
+
 def prepare() -> None:
     """Makes the three streams safe to use: closed ones take everything, and no character is refused."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -127,8 +147,12 @@ def prepare() -> None:
 
 def silence_stdout() -> None:
     """What is still in the buffer goes nowhere, so that the interpreter does not complain at its end."""
+    _send_nowhere(1)
+
+
+def _send_nowhere(descriptor: int) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
+    os.dup2(nowhere, descriptor)
     os.close(nowhere)
 
 

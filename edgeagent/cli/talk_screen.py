@@ -92,7 +92,7 @@ class TalkScreen:
             self._conversation.latch.subscribe(lambda state, reason: self._post(loop, latch_line(state, reason))),
         ]
         try:
-            with patch_stdout(raw=True):
+            with streams.own_screen(), patch_stdout(raw=True):
                 try:
                     await self._prompt.prompt_async(handle_sigint=False, pre_run=self._began)
                 except EOFError:

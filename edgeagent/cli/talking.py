@@ -13,7 +13,8 @@ from types import FrameType, TracebackType
 from typing import Final, Self
 
 from edgeagent.app import App, build
-from edgeagent.app.conversation import Conversation
+from edgeagent.app.conversation import BARGE_IN, Conversation
+from edgeagent.app.ears import check
 from edgeagent.audio.files import FileDevice, is_file
 from edgeagent.cli import streams, text
 from edgeagent.cli.chatting import chatting
@@ -23,6 +24,7 @@ from edgeagent.config import Config
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.stt.ears import START_S
 from edgeagent.voice.dialogue import LEARN_S
+from edgeagent.voice.presets import preset
 from edgeagent.voice.table import State
 
 _QUIET_S: Final = 0.5
@@ -52,6 +54,8 @@ def talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
         try:
             conversation = _begin(app, config, log)
         except AudioError as error:
+            if is_file(config.audio.get("input")):
+                raise
             if not text:
                 raise AudioError(f"{error}; to type instead: edgeagent talk --text") from error
             streams.warn(f"{error}; so type")
@@ -66,6 +70,8 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool) -> None:
     """What would only be found out when it is too late."""
     if text and json:
         raise ConfigError("--json is for a conversation aloud, and --text may become a chat; --log writes for both")
+    check(config)
+    preset(config.conversation.get("barge_in", BARGE_IN))
     if config.conversation.get("push_to_talk") and not screen:
         raise ConfigError("push-to-talk needs a terminal with a space bar; without one, leave it out")
     ends = {end: config.audio.get(end) for end in ("input", "output")}

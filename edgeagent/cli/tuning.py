@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,7 @@ from edgeagent.audio.types import Samples
 from edgeagent.audio.wav import read_wav
 from edgeagent.cli import streams, text
 from edgeagent.errors import ConfigError
+from edgeagent.stt import app_model
 from edgeagent.stt.tuning import VOICES, Tuned, flite_is_there
 from edgeagent.stt.tuning import tune as tuned_for
 from edgeagent.stt.types import RATE_HZ
@@ -56,7 +57,7 @@ def tune(
         )
         _progress(None, "")
     _table(found)
-    lines = _lines(found, wake=wake)
+    lines = _lines(found, sounds, wake=wake)
     streams.answer("")
     streams.answer(lines)
     if output is not None:
@@ -72,8 +73,8 @@ def _pronunciations(said: Sequence[str]) -> dict[str, str]:
         word, equals, phones = one.partition("=")
         if not equals or not word.strip() or not phones.strip():
             raise ConfigError(f'--said {one!r}: write WORD=PHONES, such as robi="R OW B IY"')
-        sounds[word.strip().lower()] = " ".join(phones.upper().split())
-    return sounds
+        sounds[word.strip()] = phones
+    return app_model.sounds(sounds)
 
 
 def _recorded(folder: Path | None, phrase: str) -> list[Samples]:
@@ -84,7 +85,7 @@ def _recorded(folder: Path | None, phrase: str) -> list[Samples]:
     name = _file_name(phrase)
     files = sorted(
         path
-        for path in folder.rglob("*.wav")
+        for path in folder.rglob("*.[wW][aA][vV]")
         if _file_name(path.parent.name) == name or re.fullmatch(rf"{re.escape(name)}[0-9_]*", _file_name(path.stem))
     )
     if not files:
@@ -132,9 +133,11 @@ def _table(found: Sequence[Tuned]) -> None:
         streams.answer("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-def _lines(found: Sequence[Tuned], *, wake: bool) -> str:
+def _lines(found: Sequence[Tuned], sounds: Mapping[str, str], *, wake: bool) -> str:
     phrases = ", ".join(f"{one.phrase}/{one.threshold:.0e}" for one in found)
-    return f'[ears]\n{"wake" if wake else "stop"}_words = "{phrases}"'
+    lines = f'[ears]\n{"wake" if wake else "stop"}_words = "{phrases}"'
+    said = ", ".join(f'"{word}" = "{phones}"' for word, phones in sounds.items())
+    return f"{lines}\nsaid = {{ {said} }}" if said else lines
 
 
 def _doubt(one: Tuned) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from edgeagent import events
 from edgeagent.audio.types import Samples
@@ -22,7 +23,6 @@ class _Utterance:
     ended: bool = False
     result: hearing.Transcribed | None = None
     sound: Samples | None = None
-    spotted: list[Keyword] = field(default_factory=list)
 
 
 class Utterances:
@@ -91,8 +91,9 @@ class Utterances:
                 understood=transcript.understood,
             )
         )
-        spotted = {word.phrase for word in self._spotted if word.end_s >= utterance.at_s}
-        self._spotted.clear()
+        next_s = min((later.at_s for key, later in self._open.items() if key > number), default=math.inf)
+        spotted = {word.phrase for word in self._spotted if utterance.at_s <= word.end_s < next_s}
+        self._spotted = [word for word in self._spotted if word.end_s >= next_s]
         for phrase in sorted(spotted):
             verdict = confirm(transcript, phrase)
             if verdict != "unclear":

@@ -23,10 +23,11 @@ class LatchState(StrEnum):
 
 
 Listener = Callable[[LatchState, str], object]
+_Told = tuple[LatchState, str, tuple[Listener, ...]]
 
 
 class SafetyLatch:
-    """Starts free.
+    """Starts free. Several may hold it for reasons of their own: it is free when the last of them has released it.
 
     Attributes:
         state: free, held or tripped; equals those words.
@@ -35,8 +36,11 @@ class SafetyLatch:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._state = LatchState.FREE
-        self._reason = ""
+        self._tripped: str | None = None
+        """Why."""
+        self._holds: dict[str, str] = {}
+        """Why, by owner, the oldest first."""
+        self._state, self._reason = LatchState.FREE, ""
         self._listeners: list[Listener] = []
 
     @property
@@ -47,21 +51,44 @@ class SafetyLatch:
     def reason(self) -> str:
         return self._reason
 
-    def hold(self, reason: str) -> bool:
-        """Makes motion wait, reversibly. Returns True if this call did it; a tripped latch stays tripped."""
-        return self._change((LatchState.FREE,), LatchState.HELD, reason)
+    def hold(self, reason: str, *, owner: str = "") -> bool:
+        """Makes motion wait, reversibly. A tripped latch stays tripped.
 
-    def release(self) -> bool:
-        """Lets held motion go on. Returns True if this call did it; a tripped latch stays tripped."""
-        return self._change((LatchState.HELD,), LatchState.FREE, "")
+        Args:
+            owner: Only the same one can release it, and it outlives a trip: who holds for a person before the lidar
+                holds after a re-arm too. A trip takes the place of a hold without an owner.
+
+        Returns:
+            True if the state has changed.
+        """
+        with self._changed:
+            if owner or self._tripped is None:
+                self._holds.setdefault(owner, reason)
+            told = self._settle()
+        return self._tell(told)
+
+    def release(self, *, owner: str = "") -> bool:
+        """Lets motion go on that this owner holds, if nobody else does. Returns True if the state has changed."""
+        with self._changed:
+            self._holds.pop(owner, None)
+            told = self._settle()
+        return self._tell(told)
 
     def trip(self, reason: str) -> bool:
         """Cancels motion and refuses it until ``rearm``. Returns True if this call did it."""
-        return self._change((LatchState.FREE, LatchState.HELD), LatchState.TRIPPED, reason)
+        with self._changed:
+            if self._tripped is None:
+                self._tripped = reason
+                self._holds.pop("", None)
+            told = self._settle()
+        return self._tell(told)
 
     def rearm(self) -> bool:
-        """Allows motion again after ``trip``. Returns True if this call did it; a held latch stays held."""
-        return self._change((LatchState.TRIPPED,), LatchState.FREE, "")
+        """Allows motion again after ``trip``, once no owner holds it. Returns True if this call did it."""
+        with self._changed:
+            self._tripped = None
+            told = self._settle()
+        return self._tell(told)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Blocks while held.
@@ -88,13 +115,25 @@ class SafetyLatch:
 
         return unsubscribe
 
-    def _change(self, allowed: tuple[LatchState, ...], state: LatchState, reason: str) -> bool:
-        with self._changed:
-            if self._state not in allowed:
-                return False
-            self._state, self._reason = state, reason
-            listeners = tuple(self._listeners)
-            self._changed.notify_all()
+    def _settle(self) -> _Told | None:
+        """Brings the state in line with trip and holds; the lock is held. Returns what to tell, None if nothing."""
+        before = self._state
+        if self._tripped is not None:
+            self._state, self._reason = LatchState.TRIPPED, self._tripped
+        elif self._holds:
+            self._state, self._reason = LatchState.HELD, next(iter(self._holds.values()))
+        else:
+            self._state, self._reason = LatchState.FREE, ""
+        if self._state is before:
+            return None
+        self._changed.notify_all()
+        return self._state, self._reason, tuple(self._listeners)
+
+    def _tell(self, told: _Told | None) -> bool:
+        """Tells of a change. Returns whether there was one."""
+        if told is None:
+            return False
+        state, reason, listeners = told
         for listener in listeners:
             try:
                 listener(state, reason)

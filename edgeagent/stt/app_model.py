@@ -14,6 +14,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -21,7 +22,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Final
 
-from edgeagent.errors import RecognitionError
+from edgeagent.errors import ConfigError, RecognitionError
+from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.pronounce import PHONES, pronunciations
 
 log: Final = logging.getLogger("edgeagent.stt")
@@ -102,20 +104,39 @@ def pronounced(
         said: Pronunciations that go before all others, such as {"robi": "R OW B IY"}.
 
     Raises:
-        RecognitionError: A pronunciation has a phone that there is none of, or a word has no sound.
+        ConfigError: As ``sounds``.
+        RecognitionError: A word has no sound.
     """
-    known, said = known_words(), said or {}
-    for word, phones in said.items():
-        if wrong := set(phones.split()) - PHONES:
-            raise RecognitionError(f"{word!r} can't sound like {phones!r}: there is no phone {sorted(wrong)[0]}")
+    known, said = known_words(), sounds(said or {})
     words = sorted(set(words))
     lacking = tuple(word for word in words if word not in known and word not in said)
     guessed = pronunciations(lacking) if lacking else {}
     return {word: (said[word],) if word in said else known.get(word) or tuple(guessed[word]) for word in words}, lacking
 
 
+def sounds(said: Mapping[str, str]) -> dict[str, str]:
+    """Pronunciations that a builder wrote, words and phones as the dictionary has them.
+
+    Raises:
+        ConfigError: A key is not one word as it is spoken, or a pronunciation is empty or has a phone that there is
+            none of; the text names the word.
+    """
+    found = {}
+    for word, phones in said.items():
+        spoken, sound = spoken_words(word), phones.upper().split()
+        if len(spoken) != 1:
+            raise ConfigError(f"{word!r} is not one word as it is spoken: give the sound of each")
+        if not sound:
+            raise ConfigError(f"{word!r} has no sound: write its phones, such as R OW B IY")
+        if wrong := set(sound) - PHONES:
+            raise ConfigError(f"{word!r} can't sound like {phones!r}: there is no phone {sorted(wrong)[0]}")
+        found[spoken[0]] = " ".join(sound)
+    return found
+
+
 def build(sentences: Sequence[str], *, said: Mapping[str, str] | None = None, cache: Path | None = None) -> AppModel:
-    """Build the model of these sentences, or take it from the cache.
+    """Build the model of these sentences, or take it from the cache. Where that can't be written to, the model lasts as
+    long as this process.
 
     Args:
         sentences: As ``phrases.sentences`` makes them.
@@ -123,24 +144,37 @@ def build(sentences: Sequence[str], *, said: Mapping[str, str] | None = None, ca
         cache: The folder of all models; in the user's cache folder unless told.
 
     Raises:
-        RecognitionError: There are no sentences, PocketSphinx is missing, or the folder can't be written to.
+        ConfigError: As ``sounds``.
+        RecognitionError: There are no sentences, PocketSphinx is missing, or no folder can be written to.
     """
     if not sentences:
         raise RecognitionError("a language model needs phrases, and there are none")
-    folder = cache or _cache_folder()
-    home = folder / _key(sentences, said or {})
+    folder, said = cache or _cache_folder(), sounds(said or {})
+    try:
+        return _kept_or_built(folder, sentences, said)
+    except OSError as error:
+        log.warning("the ears' cache %s can't be written to (%s): their model is built for now only", folder, error)
+    try:
+        return _kept_or_built(Path(_own_folder().name), sentences, said)
+    except OSError as error:
+        raise RecognitionError(f"the ears' model can't be written anywhere: {error}") from error
+
+
+@lru_cache(maxsize=1)
+def _own_folder() -> tempfile.TemporaryDirectory[str]:
+    """Of this process."""
+    return tempfile.TemporaryDirectory(prefix="edgeagent-ears-")
+
+
+def _kept_or_built(folder: Path, sentences: Sequence[str], said: Mapping[str, str]) -> AppModel:
+    home = folder / _key(sentences, said)
     if (kept := _read(home)) is not None:
         return kept
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
-    except OSError as error:
-        raise RecognitionError(f"the ears' cache {folder} can't be written to: {error}") from error
+    folder.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
     try:
         _write(beside, sentences, said)
         _move(beside, home)
-    except OSError as error:
-        raise RecognitionError(f"the ears' model can't be kept in {folder}: {error}") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     _forget_old(folder, home)
@@ -214,7 +248,6 @@ def _read(home: Path) -> AppModel | None:
         told = json.loads((home / _SUMS).read_text(encoding="utf-8"))
         whole = all(_sum(home / name) == told["sums"][name] for name in (_LM, _DICTIONARY))
         model = AppModel(home / _LM, home / _DICTIONARY, int(told["words"]), tuple(map(str, told["guessed"])))
-        os.utime(home)
     except (OSError, ValueError, KeyError, TypeError) as error:
         if home.exists():
             log.warning("the ears' model in %s can't be read (%s): it is built again", home, error)
@@ -222,6 +255,8 @@ def _read(home: Path) -> AppModel | None:
     if not whole:
         log.warning("the ears' model in %s is damaged: it is built again", home)
         return None
+    with suppress(OSError):  # somebody else's, or never to be written to: it is as good
+        os.utime(home)
     return model
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, Literal
 
+from edgeagent.errors import ConfigError
 from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.types import Transcript
 
@@ -55,6 +56,8 @@ _MODALS: Final = frozenset("will would could should might may can must".split())
 _ENDINGS: Final = ("s", "es", "d", "ed", "ing")
 _SURE: Final = 0.5
 _SHORT: Final = 3
+_ALIKE: Final = 3
+"""Words that differ in no more than one letter of so many may be the same, misheard."""
 _TALK_WORDS: Final = 4
 _FEW_AFTER: Final = 1
 _GREETINGS: Final = frozenset({"hey", "hi", "hello", "ok", "okay"})
@@ -67,10 +70,9 @@ def confirm(transcript: Transcript | str, phrase: str) -> Verdict:
 
     "stop", "robot stop" and "please stop now" are; "don't stop", "the bus stop is far" and "stop sign" are denied. A
     short or uncertain transcript without the phrase is unclear, since the recogniser may have misheard what the spotter
-    heard right; so is a phrase in the middle of a sentence that no rule knows.
-
-    Raises:
-        ConfigError: The transcript has a word that can't be said.
+    heard right; so is a phrase in the middle of a sentence that no rule knows. An uncertain transcript denies only if
+    nothing else that the recogniser may have heard is short, or has anything like the phrase. A word of another script
+    is a word like any other.
     """
     text, sure = _read(transcript)
     words, wanted = _words(text), _words(phrase)
@@ -80,7 +82,9 @@ def confirm(transcript: Transcript | str, phrase: str) -> Verdict:
         if wanted and words[at : at + len(wanted)] == wanted
     }
     if not verdicts:
-        return "denied" if sure and (len(words) > _SHORT or _inflected(words, wanted)) else "unclear"
+        if sure:
+            return "denied" if len(words) > _SHORT or _inflected(words, wanted) else "unclear"
+        return "denied" if _nothing_like(transcript, wanted) else "unclear"
     if "confirmed" in verdicts:
         return "confirmed"
     return "unclear" if "unclear" in verdicts else "denied"
@@ -91,6 +95,20 @@ def missed(transcript: Transcript | str, phrases: Iterable[str]) -> str | None:
     return next((phrase for phrase in phrases if confirm(transcript, phrase) == "confirmed"), None)
 
 
+def occurrences(transcript: Transcript | str, phrases: Iterable[str]) -> int:
+    """How often a transcript has any of the phrases, whatever was meant."""
+    words = _words(_read(transcript)[0])
+    wanted = [_words(phrase) for phrase in phrases]
+    return sum(words[at : at + len(one)] == one for one in wanted if one for at in range(len(words)))
+
+
+def forbids(transcript: Transcript | str, phrase: str, *, after: int = 0) -> bool:
+    """Whether a transcript has the phrase more than ``after`` times, and a negator governs each of the rest."""
+    words, wanted = _words(_read(transcript)[0]), _words(phrase)
+    found = [at for at in range(len(words)) if wanted and words[at : at + len(wanted)] == wanted]
+    return bool(found[after:]) and all(_forbidden(words[:at]) for at in found[after:])
+
+
 def _read(transcript: Transcript | str) -> tuple[str, bool]:
     if isinstance(transcript, str):
         return transcript, True
@@ -98,8 +116,45 @@ def _read(transcript: Transcript | str) -> tuple[str, bool]:
     return transcript.text, transcript.final and transcript.understood and confident
 
 
+def _nothing_like(transcript: Transcript | str, wanted: list[str]) -> bool:
+    """Whether all that a recogniser can think of is longer than a command to stop, and sounds like none."""
+    if isinstance(transcript, str) or not transcript.final or not transcript.others:
+        return False
+    heard = [_words(text) for text in (transcript.text, *transcript.others)]
+    if any(len(words) <= _SHORT for words in heard):
+        return False
+    return not any(_alike(word, one) for words in heard for word in set(words) for one in wanted)
+
+
+def _alike(word: str, wanted: str) -> bool:
+    """Whether a word may be another one that was misheard, by the letters: top, step, and stock are like stop."""
+    return _distance(word, wanted) <= len(wanted) // _ALIKE
+
+
+def _distance(left: str, right: str) -> int:
+    """Letters to add, take away or exchange."""
+    row = list(range(len(right) + 1))
+    for count, letter in enumerate(left, 1):
+        above, row[0] = row[0], count
+        for place, other in enumerate(right, 1):
+            above, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, above + (letter != other))
+    return row[-1]
+
+
 def _words(text: str) -> list[str]:
-    return spoken_words(re.sub(r"[^\w\s'’.,%-]", " ", text))[:_MOST]  # noqa: RUF001 - an apostrophe
+    """A recogniser may write any language; what can't be said in English stays as it is."""
+    text = re.sub(r"[^\w\s'’.,%-]", " ", text)  # noqa: RUF001 - an apostrophe
+    try:
+        return spoken_words(text)[:_MOST]
+    except ConfigError:
+        return [part for word in text.split()[:_MOST] for part in _spoken_or_kept(word)]
+
+
+def _spoken_or_kept(word: str) -> list[str]:
+    try:
+        return spoken_words(word)
+    except ConfigError:
+        return [word.lower()]
 
 
 def _verdict(words: list[str], start: int, end: int) -> Verdict:

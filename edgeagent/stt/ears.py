@@ -18,15 +18,17 @@ from typing import Final
 
 import numpy as np
 
+from edgeagent.audio.double_talk import DoubleTalk
 from edgeagent.audio.echo import FRAME_S, EchoCanceller, Mode
 from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
 from edgeagent.audio.types import Device, Fill, Samples
-from edgeagent.audio.vad import VoiceActivity, VoiceSettings
+from edgeagent.audio.vad import FRAME, VoiceActivity, VoiceSettings
 from edgeagent.errors import AudioError, RecognitionError
 from edgeagent.stt.hearing import LEVEL_S, HearingEvent, Level, Spotted, Trouble
 from edgeagent.stt.keywords import Keyword, KeywordSpotter
 from edgeagent.stt.lateness import Lateness
+from edgeagent.stt.level_meter import QUIETEST_DB, LevelMeter, level_db
 from edgeagent.stt.open_utterance import OpenUtterance
 from edgeagent.stt.own_voice import OwnVoice
 from edgeagent.stt.transcription import Transcription
@@ -41,8 +43,6 @@ START_S: Final = 4.0
 LIMIT_S: Final = 30.0
 """A decode that takes longer is given up."""
 
-_LEVEL: Final = round(LEVEL_S * RATE_HZ)
-_QUIETEST_DB: Final = -90.0
 _POLL_S: Final = 0.05
 """Between two looks at a device that delivers nothing."""
 _STEP_S: Final = 0.05
@@ -114,16 +114,17 @@ class Ears:
             speculate_under_s=settings.speculate_under_s if settings.speculative else 0.0,
         )
         if spotter is not None:
+            spotter.flush()  # it may have listened for others
             spotter.on_keyword = self._spotted
         self._queue: SimpleQueue[tuple[Samples, float, float] | Callable[[], object] | None] = SimpleQueue()
         self._clock = StreamClock()
         self._in_count = self._count = self._base = 0
         """Samples: of the device; after the canceller; the same when the endpointer's stream began."""
         self._on = True
-        self._sound: list[Samples] = []
-        self._sound_count = 0
+        self._level = LevelMeter()
         self._microphone_db: float | None = None
         """Of the last block, before the canceller: how much of it is left tells a person from the own voice."""
+        self._double_talk = DoubleTalk()
         self._own = OwnVoice()
         self._level_s = 0.0
         self._lateness = Lateness()
@@ -299,14 +300,17 @@ class Ears:
             try:
                 if isinstance(item, tuple):
                     self._hear(*item)
-                    self._failing = False
+                    if self._failing:
+                        self._failing = False
+                        self._tell(Trouble("ears", "they work again", over=True))
                 else:
                     item()
             except Exception as error:  # one bad block must not leave a robot deaf
-                log.exception("the ears failed")
-                if not self._failing:
+                if not self._failing:  # or a fault that lasts writes gigabytes
+                    log.exception("the ears failed")
                     self._failing = True
                     self._tell(Trouble("ears", f"they failed, and go on: {error}"))
+                self._tell_time()
 
     def _hear(self, block: Samples, adc_s: float, taken_s: float) -> None:
         """A block of the device's."""
@@ -327,53 +331,60 @@ class Ears:
         self._in_count += len(block)
         if not np.isfinite(block).all():  # one such sample would stay in the canceller's filters for ever
             block = np.nan_to_num(block, nan=0.0, posinf=1.0, neginf=-1.0)
-        self._microphone_db = _level_db(block) if self.echo.mode == "webrtc" else None
         clean = self.echo.near(block, adc_s)
-        sound = self.echo.unsuppressed
+        sound, persons = self.echo.unsuppressed, self.echo.persons
+        self._microphone_db = None
+        over: list[bool] = []
         if self.echo.mode == "webrtc":  # another canceller tells nothing of its frames
-            self._own.take(self._time(self._count + len(clean)), self.echo.persons, self._loud(clean), FRAME_S)
+            self._own.take(self._time(self._count + len(clean)), persons, self._loud(clean), FRAME_S)
+            if any(person is not None for person in persons):
+                self._microphone_db = level_db(block)
+                over = self._double_talk.take(sound, persons, self._microphone_db)
         at = 0
         while at < len(clean):
-            end = at + _LEVEL - self._sound_count
-            self._hear_clean(clean[at:end], sound[at:end])
+            end = at + self._level.missing
+            self._hear_clean(clean[at:end], sound[at:end], over[at // FRAME : end // FRAME])
             at = end
 
     def _loud(self, clean: Samples) -> list[bool]:
         """For each frame whether it is louder than the room."""
         frames = clean.reshape(-1, round(FRAME_S * RATE_HZ))
         least = 10 ** ((self._endpointer.activity.floor_db + _LOUD_DB) / 10)
-        return [bool(power > least) for power in np.mean(np.square(frames), axis=1)]
+        return [float(np.dot(frame, frame)) > least * len(frame) for frame in frames]
 
-    def _hear_clean(self, piece: Samples, sound: Samples) -> None:
+    def _hear_clean(self, piece: Samples, sound: Samples, over: list[bool]) -> None:
         """Sound at 16 kHz, not beyond the next ``Level``.
 
         Args:
             piece: Without the robot's own voice: who speaks, and how loud.
             sound: The same for recognisers.
+            over: For each frame, whether a person speaks over the robot's voice; empty while that is silent.
         """
         at_s = self._time(self._count)
         self._count += len(piece)
         if self._on:
             active = self.echo.far_active
+            before_db, own = self._microphone_db, self.echo.seeking
             self._take_events(
-                self._endpointer.feed(piece, far_active=active, microphone_db=self._microphone_db, sound=sound)
+                self._endpointer.feed(
+                    piece, far_active=active, microphone_db=before_db, over=over, sound=sound, own=own
+                )
             )
-        self._sound.append(piece)
-        self._sound_count += len(piece)
-        if self._sound_count >= _LEVEL:
-            self._tell_level()
+        measured_db = self._level.add(piece)
+        if measured_db is not None:
+            self._tell_level(measured_db)
         if self._on:
             self._open.pass_on()
             if self._spotter is not None:
-                self._spotter.feed(sound, at_s)
+                # over its own voice a person may be in what recognisers hear, and not in what the activity hears
+                nobody = self._endpointer.activity.asleep and not self.echo.far_active
+                self._spotter.feed(sound, at_s, nobody=nobody)
 
-    def _tell_level(self) -> None:
-        sound = np.concatenate(self._sound)
-        self._sound, self._sound_count = [], 0
+    def _tell_level(self, measured_db: float) -> None:
         self._level_s = self._time(self._count)
-        level_db = _level_db(sound) if self._on else _QUIETEST_DB
+        heard_db = measured_db if self._on else QUIETEST_DB
         floor_db = self._endpointer.activity.floor_db
-        self._tell(Level(self._level_s, level_db, floor_db, self._open.voiced, self.echo.far_active))
+        self._tell(Level(self._level_s, heard_db, floor_db, self._open.voiced, self.echo.far_active))
         self._transcription.look()
 
     def _time(self, count: int) -> float:
@@ -419,9 +430,14 @@ class Ears:
             self._stalled = self._fresh = True
             self._finish()
             self._tell(Trouble("device", f"{self._device.name} has delivered no sound for {silent_s:.1f} s"))
+        self._tell_time()
+
+    def _tell_time(self) -> None:
+        """The clock goes on where nothing is heard."""
+        now_s = self._device.now()
         if now_s - self._level_s >= LEVEL_S:
             self._level_s = now_s
-            self._tell(Level(now_s, _QUIETEST_DB, self._endpointer.activity.floor_db, False, False))
+            self._tell(Level(now_s, QUIETEST_DB, self._endpointer.activity.floor_db, False, False))
 
     def _begin_again(self) -> None:
         """The first block after some that are missing; the device may have come back with another rate."""
@@ -430,7 +446,8 @@ class Ears:
             self._in_hz = self._device.input_rate_hz or self._in_hz
             self.echo = self._canceller()
         self._clock, self._in_count, self._count = StreamClock(), 0, 0
-        self._sound, self._sound_count = [], 0
+        self._level.reset()
+        self._double_talk.reset()
         self._forget()
 
     def _canceller(self) -> EchoCanceller:
@@ -442,9 +459,3 @@ class Ears:
             rate_hz=RATE_HZ,
             xruns=self._device.xruns,
         )
-
-
-def _level_db(sound: Samples) -> float:
-    """In dB of full scale, without an offset."""
-    power = float(np.nan_to_num(sound).var())
-    return max(10 * float(np.log10(power)), _QUIETEST_DB) if power > 0 else _QUIETEST_DB

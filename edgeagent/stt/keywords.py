@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -50,21 +50,24 @@ BEHIND_S: Final = 1.0
 DELAY_FRAMES: Final = 3
 """Of 10 ms, that a detection waits for a better score: with 10, PocketSphinx's own, it comes after 205 ms."""
 
-TUNED: Final = {"stop": 1e-28, "freeze": 1e-24, "halt": 1e-5, "hey robi": 1e-30}
+TUNED: Final = {"stop": 1e-28, "freeze": 1e-24, "halt": 1e-5}
 """Thresholds chosen on flite's kal and six voices of espeak-ng, at times stricter than ``tune`` finds;
 ``docs/keywords.md`` has their figures."""
 STOP_WORDS: Final = ("stop",)
 """What stops the robot unless the builder says otherwise; no wake word is needed unless he asks for one."""
 
-_DEFAULT_SHORT, _DEFAULT_LONG = 1e-24, 1e-30
+_DEFAULT_SHORT: Final = 1e-24
+_LONG: Final = (6, 20.0, 2.5, 30.0)
+"""Phones of a phrase that is not short, its threshold as a power of a tenth, and by how many powers each phone more
+makes it looser, up to the last: the longer a phrase, the rarer in talk, and the more of it may be said otherwise."""
 _REPLAY_S: Final = 1.5
 """So much of the past is heard again by a process that was started again."""
 _SILENT: Final = 1e-3
 """Peak of a block in which nobody speaks, -60 dBFS: a whisper 20 dB under a voice has -35."""
 _REST_AFTER_S: Final = 1.0
-"""After so much silence the process is given no more: most of the day there is nothing to hear."""
+"""After so long without speech the process is given no more: most of the day there is nothing to hear."""
 _LEAD_S: Final = 0.5
-"""Of that silence, what is heard before the first sound after it."""
+"""Of that time, what is heard before the first sound after it."""
 _AGAIN_S: Final = 0.5
 """A phrase that is reported again within so much of its end is the same one."""
 _WORK: Final = 0.3
@@ -131,12 +134,9 @@ class KeywordSpotter:
     ) -> None:
         options = options or SpotterOptions()
         self.on_keyword, self._on_behind = on_keyword, options.on_behind
-        self._folder = tempfile.TemporaryDirectory(prefix="edgeagent-keywords-")
-        try:
-            settings, self._names, self.thresholds = _prepare(phrases, options, Path(self._folder.name))
-        except BaseException:
-            self._folder.cleanup()
-            raise
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._delay_frames = options.delay_frames
+        self._entries, self.thresholds = _listed(phrases, options.said)
         self.dropped_s = self.rested_s = 0.0
         self._behind_s = self._silent_s = 0.0
         self._rests = False
@@ -144,11 +144,13 @@ class KeywordSpotter:
         self._fed_s = 0.0
         self._recent: deque[tuple[float, bytes]] = deque()
         self._heard: dict[str, float] = {}
+        self._epoch = 0
+        """Counts what has nothing to do with one another."""
         self._generation = 1
         self._worker = Worker(
             "ears-keywords",
             _SPOTTER,
-            settings,
+            self._settings,
             on_emit=self._take,
             on_event=options.on_event,
             hang_s=options.hang_s,
@@ -164,12 +166,13 @@ class KeywordSpotter:
         """The process, for measurements."""
         return self._worker.pid
 
-    def feed(self, samples: Samples, at_s: float | None = None) -> None:
+    def feed(self, samples: Samples, at_s: float | None = None, *, nobody: bool = False) -> None:
         """The next block; returns at once.
 
         Args:
             samples: At 16 kHz, 10 ms or any other length.
             at_s: The time of its first sample; by default the blocks follow one another from 0.
+            nobody: It is known that nobody speaks, however loud the room is; may come up to half a second late.
         """
         at_s = self._fed_s if at_s is None else at_s
         length_s = len(samples) / RATE_HZ
@@ -180,7 +183,7 @@ class KeywordSpotter:
             self._recent.popleft()
         if self._worker.pid is None:  # what it misses now, it hears when it is back
             return
-        loud = float(np.abs(samples).max(initial=0.0)) >= _SILENT
+        loud = not nobody and float(np.abs(samples).max(initial=0.0)) >= _SILENT
         self._silent_s = 0.0 if loud else self._silent_s + length_s
         if self._worker.generation != self._generation:
             self._generation, self._rests = self._worker.generation, False
@@ -203,7 +206,8 @@ class KeywordSpotter:
         self._send(at_s, block)
 
     def flush(self) -> None:
-        """What was fed before has nothing to do with what follows."""
+        """What was fed before has nothing to do with what follows, and what is still found in it is not told."""
+        self._epoch += 1
         self._recent.clear()
         self._levelling.reset()
         self._heard = {}
@@ -225,10 +229,25 @@ class KeywordSpotter:
     def close(self) -> None:
         """Ends the process. Safe to call again."""
         self._worker.close()
-        self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _settings(self) -> Message:
+        """Those of the next process, with its files; whatever tidies up may have taken those of the one before."""
+        if self._folder is not None:
+            self._folder.cleanup()
+        self._folder = tempfile.TemporaryDirectory(prefix="edgeagent-keywords-")
+        dictionary, listed = Path(self._folder.name, "words.dict"), Path(self._folder.name, "phrases.list")
+        words = [f"{name} {one.phones}\n" for name, (_, one) in self._entries.items()]
+        phrases = [f"{name} /{one.threshold(self.thresholds[of]):g}/\n" for name, (of, one) in self._entries.items()]
+        dictionary.write_text("".join(words), encoding="utf-8")
+        listed.write_text("".join(phrases), encoding="utf-8")
+        acoustic = str(app_model.general_model().acoustic)
+        decoder = {"hmm": acoustic, "dict": str(dictionary), "kws_delay": self._delay_frames}
+        return {"decoder": decoder, "file": str(listed)}
 
     def _send(self, at_s: float, block: bytes) -> None:
-        self._worker.send("feed", block, work_s=_WORK * len(block) / (2 * RATE_HZ), at_s=at_s)
+        self._worker.send("feed", block, work_s=_WORK * len(block) / (2 * RATE_HZ), at_s=at_s, epoch=self._epoch)
 
     def _send_recent(self, seconds: float) -> None:
         """What came before the newest block."""
@@ -246,7 +265,9 @@ class KeywordSpotter:
         if "keyword" not in message:
             log.warning("the keyword spotter: %s", message.get("error", message))
             return
-        phrase = self._names.get(message["keyword"].strip())
+        if message["epoch"] != self._epoch:
+            return
+        phrase, _ = self._entries.get(message["keyword"].strip(), (None, None))
         if phrase is None or message["end_s"] < self._heard.get(phrase, -1.0) + _AGAIN_S:
             return
         self._heard[phrase] = message["end_s"]
@@ -254,45 +275,34 @@ class KeywordSpotter:
         self.on_keyword(Keyword(phrase, score=min(1.0, float(message["score"])), **times))
 
 
-def _prepare(
-    phrases: Mapping[str, float | None], options: SpotterOptions, folder: Path
-) -> tuple[dict[str, Any], dict[str, str], dict[str, float]]:
-    """The files of a spotter: its settings, the phrase by the entry of the list, and the thresholds."""
+def _listed(
+    phrases: Mapping[str, float | None], said: Mapping[str, str]
+) -> tuple[dict[str, tuple[str, Pattern]], dict[str, float]]:
+    """The phrase and the way to listen for it by the entry of PocketSphinx's list, and the thresholds by phrase."""
     if not phrases:
         raise ConfigError("a keyword spotter needs a phrase")
     spoken = {phrase: spoken_words(phrase) for phrase in phrases}
     for phrase, words in spoken.items():
         if not words:
             raise ConfigError(f"the keyword {phrase!r} has no words")
-    known, _ = app_model.pronounced({word for words in spoken.values() for word in words}, options.said)
+    known, _ = app_model.pronounced({word for words in spoken.values() for word in words}, said)
     entries: dict[str, tuple[str, Pattern]] = {}
     thresholds = {}
     for phrase, words in spoken.items():
         thresholds[phrase] = _threshold(phrase, phrases[phrase], " ".join(known[word][0] for word in words))
         for pattern in patterns(words, known):
             entries[f"k{len(entries)}"] = (phrase, pattern)
-    dictionary, listed = folder / "words.dict", folder / "phrases.list"
-    dictionary.write_text(
-        "".join(f"{entry} {pattern.phones}\n" for entry, (_, pattern) in entries.items()), encoding="utf-8"
-    )
-    listed.write_text(
-        "".join(
-            f"{entry} /{pattern.threshold(thresholds[phrase]):g}/\n" for entry, (phrase, pattern) in entries.items()
-        ),
-        encoding="utf-8",
-    )
-    decoder = {
-        "hmm": str(app_model.general_model().acoustic),
-        "dict": str(dictionary),
-        "kws_delay": options.delay_frames,
-    }
-    names = {entry: phrase for entry, (phrase, _) in entries.items()}
-    return {"decoder": decoder, "file": str(listed)}, names, thresholds
+    return entries, thresholds
 
 
 def _threshold(phrase: str, wanted: float | None, phones: str) -> float:
     if wanted is None:
-        return TUNED.get(phrase.lower(), _DEFAULT_SHORT if is_short(phones) else _DEFAULT_LONG)
+        return TUNED.get(phrase.lower(), _DEFAULT_SHORT if is_short(phones) else _by_length(len(phones.split())))
     if not 0.0 < wanted <= 1.0:
         raise ConfigError(f"the threshold of the keyword {phrase!r} is {wanted}; it has to be in (0, 1]")
     return wanted
+
+
+def _by_length(phones: int) -> float:
+    shortest, strictest, looser, loosest = _LONG
+    return float(10 ** -min(strictest + looser * (phones - shortest), loosest))

@@ -38,13 +38,15 @@ class Levelling:
 
     def process(self, samples: Samples) -> bytes:
         """The next samples, of any number; what is no number counts as silence."""
-        made = np.nan_to_num(samples, nan=0.0, posinf=1.0, neginf=-1.0).astype(np.float64)
+        made = samples.astype(np.float64)
+        if not np.isfinite(made).all():
+            made = np.nan_to_num(made, nan=0.0, posinf=1.0, neginf=-1.0)
         for start in range(0, len(made), _BLOCK):
             block = made[start : start + _BLOCK]
             decayed = self._loudest * math.exp(-len(block) / (_RETURN_S * RATE_HZ))
             self._loudest = max(float(np.abs(block).max()), decayed, _QUIETEST)
             gain = _PEAK / self._loudest
-            block *= np.linspace(self._gain, gain, len(block))
+            block *= gain if gain == self._gain else np.linspace(self._gain, gain, len(block))
             self._gain = gain
         made += self._random.normal(0.0, _NOISE, len(made))
         return (np.clip(made, -1.0, 1.0) * _FULL_SCALE).astype("<i2").tobytes()

@@ -69,7 +69,7 @@ class OpenUtterance:
             case endpoint.SoftEnd():
                 self._hear_on()
                 self._soft, self._waits = True, not self._speculates()
-                if self.judge is not None:
+                if self.judge is not None and self._endpointer.speaking:  # else the hard end comes with it
                     sound = self._endpointer.utterance()
                     self._work.append(partial(self._transcription.judge, self.number, sound, self.judge))
                 if not self._waits:

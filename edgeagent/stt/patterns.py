@@ -12,6 +12,10 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import Final
 
+from edgeagent.errors import ConfigError
+
+LEAST: Final = 3
+"""Phones of a phrase; with less it is heard in any talk."""
 SHORT: Final = 5
 """A phrase of at most so many phones is listened for in several ways; a longer one is rare enough in talk."""
 
@@ -54,12 +58,19 @@ def patterns(words: Sequence[str], known: Mapping[str, Sequence[str]]) -> list[P
 
     Args:
         known: The pronunciations of each word, phones with spaces between them.
+
+    Raises:
+        ConfigError: It has less than ``LEAST`` sounds.
     """
     ways = [
         " ".join(way) for way in islice(product(*(dict.fromkeys(known[word]) for word in words)), _MOST_WAYS)
     ]  # keyword search takes one pronunciation of a word, unless it is given others
+    if len(ways[0].split()) < LEAST:
+        raise ConfigError(
+            f"the key phrase {' '.join(words)!r} has less than {LEAST} sounds ({ways[0]}): it would be heard everywhere"
+        )
     if not is_short(ways[0]):
-        return [Pattern(way) for way in ways]
+        return [Pattern(way) for way in _vowels(ways)]
     return [*(pattern for way in _vowels(ways) for pattern in _paused(way)), *_in_company(ways[0])]
 
 

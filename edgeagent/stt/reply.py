@@ -10,7 +10,7 @@ from typing import Final
 from edgeagent.errors import RecognitionError
 from edgeagent.stt.child import Message
 
-_STOP_POLL_S: Final = 0.02  # a stop event has no way to wake a waiter on another
+STOP_POLL_S: Final = 0.02  # a stop event has no way to wake a waiter on another
 
 
 class Reply:
@@ -44,7 +44,7 @@ class Reply:
         Raises:
             RecognitionError: The process died, hung or refused.
         """
-        while not self._done.wait(None if stop_event is None else _STOP_POLL_S):
+        while not self._done.wait(None if stop_event is None else STOP_POLL_S):
             if stop_event is not None and stop_event.is_set():
                 return None
         if self._answer is None or self._error:

@@ -12,6 +12,7 @@ import logging
 import math
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -24,13 +25,14 @@ import numpy as np
 from edgeagent.audio.types import Samples
 from edgeagent.errors import RecognitionError
 from edgeagent.stt import app_model
-from edgeagent.stt.cepstra import CEPSTRAL_MEAN
 from edgeagent.stt.child import Message
+from edgeagent.stt.front_end import Cepstra, FrontEnd
 from edgeagent.stt.inverse import inverse_normalised
+from edgeagent.stt.mel import COUNT
 from edgeagent.stt.phrases import sentences
 from edgeagent.stt.reply import Reply
 from edgeagent.stt.snr import snr_db
-from edgeagent.stt.types import RATE_HZ, HeardWord, Transcript
+from edgeagent.stt.types import HeardWord, Transcript
 from edgeagent.stt.worker import HANG_S, Worker, WorkerEvent
 
 log: Final = logging.getLogger("edgeagent.stt")
@@ -62,6 +64,12 @@ LOUD_DB: Final = 20.0
 NOBODY_DB: Final = 8.0
 """Below it nothing is understood: noise alone has 0 to 9."""
 
+MOVED: Final = 1.0
+"""Where the cepstral mean has moved so far since decoding began, the app's model hears the utterance again at its end:
+that takes it a twentieth of the utterance's length, and the general one four times as long."""
+AGAIN_S: Final = 5.0
+"""Longer utterances are not heard again: their mean was right for most of them."""
+
 LANGUAGE_WEIGHTS: Final = {"fwdflatlw": 10.5, "bestpathlw": 11.5}
 """How much the words count beside the sound, in the second and third pass; PocketSphinx's own are 8.5 and 9.5. On
 flite's kal these make the general model better (37.0 to 30.8 % of the words wrong) and the choice between the models
@@ -69,13 +77,20 @@ too: of other talk in near-commands 28 % are wrong after the choice, with the ol
 
 NEGATIONS: Final = re.compile(r"\b(?:not|never|nobody|cannot|don't|\w+n't)\b")
 """A command is not understood where only the other model heard one of these, or the app's model almost."""
+_SUBJECTS: Final = frozenset("i you we they he she it this that there these those nobody somebody".split())
 
+_CONTROL: Final = 3
+"""Words of "you can move", which allows motion again and always sounds a little like its contrary."""
+_TOLD: Final = 10
+"""Of the best paths of each model, as what else it may have been."""
 _LEAST: Final = 1e-12
 _SCALE: Final = 10_000
 FRAMES_PER_S: Final = 100
 _RESTART_S: Final = 5.0
-"""So long an utterance waits for a process that is started again."""
-_FULL_SCALE: Final = 32_767
+"""So long after the first loss an utterance waits for processes that are started again."""
+_MOST_AGAIN: Final = 5
+"""So often it is decoded again."""
+_FRAME_BYTES: Final = 4 * COUNT
 _WORK: Final = 1.0
 """Seconds of work for a second of sound on the slowest machine that keeps up."""
 _LAST_WORK: Final = 0.5
@@ -156,19 +171,22 @@ class SphinxTranscriber:
         self._lock = threading.Lock()
         self._utterance = 0
         self._told = ""
-        self._sound: list[bytes] = []
-        files = {
-            "app": (self.model.language, self.model.dictionary),
-            "general": (general.language, general.dictionary),
-        }
-        self._models = {
-            name: _Model(name, general.acoustic, language, dictionary, options, self._take)
-            for name, (language, dictionary) in files.items()
-        }
+        self._front = FrontEnd()
+        self._sound: list[Samples] = []
+        self._cepstra: list[bytes] = []
+
+        def app_files() -> tuple[Path, Path]:
+            model = app_model.build(known, said=options.said, cache=options.cache)  # the cache may have lost it
+            return model.language, model.dictionary
+
+        files = {"app": app_files, "general": lambda: (general.language, general.dictionary)}
+        self._models: dict[str, _Model] = {}
         try:
+            for name, its_files in files.items():
+                self._models[name] = _Model(name, general.acoustic, its_files, options, self._take)
             for model in self._models.values():
                 model.worker.wait_ready()
-        except RecognitionError:
+        except BaseException:  # Ctrl-C too
             self.close()
             raise
 
@@ -183,7 +201,8 @@ class SphinxTranscriber:
 
     def begin(self) -> None:
         self._utterance += 1
-        self._sound = []
+        self._front.begin()
+        self._sound, self._cepstra = [], []
         self._told = ""
         with self._lock:
             self._partials = {}
@@ -191,10 +210,8 @@ class SphinxTranscriber:
             model.begin(self._utterance)
 
     def feed(self, samples: Samples) -> Transcript | None:
-        if sound := _pcm(samples):
-            self._sound.append(sound)
-            for model in self._models.values():
-                model.feed(sound)
+        self._sound.append(samples)
+        self._pass_on(self._front.feed(samples))
         text = self._partial()
         if text == self._told:
             return None
@@ -202,18 +219,29 @@ class SphinxTranscriber:
         return Transcript(self._options.normalise(text), final=False, engine=ENGINE, raw=text)
 
     def finish(self, stop_event: Event) -> Transcript:
-        if not self._sound:
+        self._pass_on(self._front.finish())
+        if not self._cepstra:
             return Transcript("", understood=False, engine=ENGINE)
+        heard = dict.fromkeys(self._models, self._cepstra)
+        if self._front.moved >= MOVED and len(whole := self._front.whole()) <= AGAIN_S * FRAMES_PER_S:
+            heard["app"] = [_bytes(whole)]
+            self._models["app"].hear_again(self._utterance, heard["app"])
         replies = [(model, model.ask_end()) for model in self._models.values()]
         found = {}
         for model, reply in replies:
-            message = model.wait_end(reply, self._utterance, self._sound, stop_event)
+            message = model.wait_end(reply, self._utterance, heard[model.name], stop_event)
             if message is None:
                 text = self._partial()
                 return Transcript(self._options.normalise(text), final=False, engine=ENGINE, raw=text)
             found[model.name] = _hypothesis(message)
-        sound = (np.frombuffer(b"".join(self._sound), "<i2") / _FULL_SCALE).astype(np.float32)
+        sound = np.concatenate(self._sound)
         return self._chosen(found["app"], found["general"], snr_db(sound))
+
+    def _pass_on(self, made: Cepstra) -> None:
+        if payload := _bytes(made):
+            self._cepstra.append(payload)
+            for model in self._models.values():
+                model.feed(payload)
 
     def wait_idle(self, timeout_s: float = 10.0) -> bool:
         """Wait until all that was fed has been decoded; ``feed`` with nothing then tells what is known of it."""
@@ -244,8 +272,10 @@ class SphinxTranscriber:
             )
         else:
             best, explained = general, general.confidence >= least_general
-        if not NEGATIONS.search(best.text) and self._perhaps_forbidden(app, general):
+        if not NEGATIONS.search(best.text) and self._perhaps_forbidden(best, app, general):
             explained = False
+        second = general if best is app else app
+        others = (second.text, *best.others[:_TOLD], *second.others[:_TOLD])
         return Transcript(
             self._options.normalise(best.text),
             best.words,
@@ -253,15 +283,20 @@ class SphinxTranscriber:
             understood=bool(best.words) and explained and clear_db >= NOBODY_DB,
             engine=f"{ENGINE} {'app' if best is app else 'general'}",
             raw=best.text,
+            others=tuple(dict.fromkeys(text for text in others if text and text != best.text)),
         )
 
-    def _perhaps_forbidden(self, app: Hypothesis, general: Hypothesis) -> bool:
+    def _perhaps_forbidden(self, best: Hypothesis, app: Hypothesis, general: Hypothesis) -> bool:
         """Whether one of the models hears a negation, or the app's almost: "don't grab" comes out as "go and grab".
 
-        Of what it almost hears only what somebody says counts: "don't right" is another hearing of "turn right".
+        Of what it almost hears only what somebody says counts: "don't right" is another hearing of "turn right". A
+        sentence with a subject has its negation in a syllable: "you needn't go" comes out as "you need to go"; what the
+        app's model makes of such a one is doubtful if either almost hears a negation.
         """
         if NEGATIONS.search(app.text) or NEGATIONS.search(general.text):
             return True
+        if best is app and len(app.words) > _CONTROL and app.words[0].text in _SUBJECTS:
+            return any(NEGATIONS.search(other) for other in (*app.others, *general.others))
         pairs = (pair for other in app.others for pair in pairwise(other.split()))
         return any(pair in self._forbidding for pair in pairs)
 
@@ -286,14 +321,16 @@ class _Model:
         self,
         name: str,
         acoustic: Path,
-        language: Path,
-        dictionary: Path,
+        files: Callable[[], tuple[Path, Path]],
         options: SphinxOptions,
         take: Callable[[str, Message], None],
     ) -> None:
         self.name = name
-        files = {"hmm": str(acoustic), "lm": str(language), "dict": str(dictionary)}
-        settings = {"decoder": {**files, **LANGUAGE_WEIGHTS, "cmninit": CEPSTRAL_MEAN}}
+
+        def settings() -> Message:
+            language, dictionary = files()
+            return {"decoder": {"hmm": str(acoustic), "lm": str(language), "dict": str(dictionary), **LANGUAGE_WEIGHTS}}
+
         self.worker = Worker(
             f"ears-{name}",
             _RECOGNISER,
@@ -312,11 +349,17 @@ class _Model:
         self._whole = self.worker.send("begin", work_s=_LAST_WORK * self._fed_s, utterance=utterance)
         self._fed_s = 0.0
 
-    def feed(self, sound: bytes) -> None:
+    def feed(self, cepstra: bytes) -> None:
         if self._whole:
-            length_s = len(sound) / (2 * RATE_HZ)
+            length_s = len(cepstra) / (_FRAME_BYTES * FRAMES_PER_S)
             self._fed_s += length_s
-            self._whole = self.worker.send("feed", sound, work_s=_WORK * length_s)
+            self._whole = self.worker.send("feed", cepstra, work_s=_WORK * length_s)
+
+    def hear_again(self, utterance: int, cepstra: list[bytes]) -> None:
+        """All of an utterance, in place of what was heard of it."""
+        self.begin(utterance)
+        for piece in cepstra:
+            self.feed(piece)
 
     def ask_end(self) -> Reply | None:
         """Asks for the result; None if the process has not heard all."""
@@ -327,21 +370,27 @@ class _Model:
         except RecognitionError:
             return None
 
-    def wait_end(self, reply: Reply | None, utterance: int, sound: list[bytes], stop_event: Event) -> Message | None:
-        """The result; where the process was lost, the next one hears all of it again, once. None if stopped."""
-        if reply is not None:
+    def wait_end(self, reply: Reply | None, utterance: int, cepstra: list[bytes], stop_event: Event) -> Message | None:
+        """The result; where the process was lost, the next one hears all of it again. None if stopped.
+
+        Raises:
+            RecognitionError: It is lost again and again.
+        """
+        end_s = math.inf
+        for _ in range(_MOST_AGAIN):
             try:
-                return reply.wait(stop_event)
+                if reply is not None:
+                    return reply.wait(stop_event)
             except RecognitionError as error:
                 log.warning("%s: the utterance is decoded again", error)
-        self.worker.wait_ready(_RESTART_S)
-        self.begin(utterance)
-        for piece in sound:
-            self.feed(piece)
-        again = self.ask_end()
-        if again is None:
+            end_s = min(end_s, time.monotonic() + _RESTART_S)
+            if not self.worker.wait_ready(max(0.0, end_s - time.monotonic()), stop_event):
+                return None
+            self.hear_again(utterance, cepstra)
+            reply = self.ask_end()
+        if reply is None:
             raise RecognitionError(f"{self.worker.name} is lost again and again")
-        return again.wait(stop_event)
+        return reply.wait(stop_event)
 
 
 def _least(quiet: float, clear_db: float) -> float:
@@ -350,9 +399,8 @@ def _least(quiet: float, clear_db: float) -> float:
     return quiet + max(0.0, LEAST_NOISY - quiet) * noisy
 
 
-def _pcm(samples: Samples) -> bytes:
-    scaled = np.nan_to_num(samples, nan=0.0, posinf=1.0, neginf=-1.0) * _FULL_SCALE
-    return np.clip(scaled, -_FULL_SCALE, _FULL_SCALE).astype("<i2").tobytes()
+def _bytes(cepstra: Cepstra) -> bytes:
+    return cepstra.astype("<f4").tobytes()
 
 
 def _plain(text: str) -> str:

@@ -38,11 +38,13 @@ class Spotter:
         self._bytes = 0
         self._pinned = 0
         self._listening = False
+        self._epoch = 0
         self._told: dict[str, int] = {}
         """The last frame of what was told, by entry of the list."""
 
     def handle(self, op: str, message: Message, payload: bytes) -> Message | None:
         if op == "feed":
+            self._epoch = message["epoch"]
             self._feed(message["at_s"], payload)
         elif op == "flush":  # what was fed before is over
             self._end()
@@ -73,6 +75,7 @@ class Spotter:
         self._emit(
             {
                 "keyword": part.word,
+                "epoch": self._epoch,
                 "start_s": self._start + part.start_frame / FRAMES_PER_S,
                 "end_s": self._start + (part.end_frame + 1) / FRAMES_PER_S,
                 "score": part.prob,

@@ -54,8 +54,9 @@ class _Decode:
     at_s: float
     stop: Event = field(default_factory=Event)
     void: bool = False
+    asked_s: float = field(default_factory=time.monotonic)
     begun_s: float = 0.0
-    """By the wall's clock."""
+    """Both by the wall's clock."""
 
 
 class Transcription:
@@ -65,7 +66,8 @@ class Transcription:
         transcriber: Closed at the end.
         emit: Told of ``Partial``, ``Transcribed`` and ``Trouble``, on this thread.
         now: The device's clock.
-        limit_s: A decode that takes longer, by the wall's clock, is given up.
+        limit_s: A decode that takes longer, by the wall's clock, is given up; one that has waited longer for those
+            before it is not begun: nobody expects an answer to that any more.
     """
 
     def __init__(
@@ -183,7 +185,7 @@ class Transcription:
         self._open = False
         decode.begun_s = time.monotonic()
         self._running = decode
-        transcript = self._decoded(decode)
+        transcript = self._overtaken(decode) or self._decoded(decode)
         self._running = None
         with self._telling:  # or it would be told after speech was said to go on
             if decode.void or self._closing:
@@ -191,6 +193,13 @@ class Transcription:
             if self._asked is decode:
                 self._asked = None
             self._emit(Transcribed(decode.utterance, transcript, decode.at_s, max(self._now() - decode.at_s, 0.0)))
+
+    def _overtaken(self, decode: _Decode) -> Transcript | None:
+        """Nothing, in place of what comes too late."""
+        if decode.begun_s - decode.asked_s <= self._limit_s:
+            return None
+        self._say(f"people say more than it can follow: what was said {self._limit_s:g} s ago is left out")
+        return Transcript("", understood=False, engine=self._transcriber.name)
 
     def _decoded(self, decode: _Decode) -> Transcript:
         """What was said; where it can't be known, nothing."""

@@ -24,7 +24,7 @@ from edgeagent.errors import ConfigError, SpeechError
 from edgeagent.stt import app_model
 from edgeagent.stt.cepstra import CEPSTRAL_MEAN
 from edgeagent.stt.levelling import Levelling
-from edgeagent.stt.patterns import patterns
+from edgeagent.stt.patterns import is_short, patterns
 from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.types import RATE_HZ
 
@@ -47,7 +47,10 @@ _TALK: Final = (
     "remember to bring an umbrella when you come", "they are going to paint the hallway next week",
 )  # fmt: skip
 _ALARMS_PER_HOUR: Final = 30.0
-"""So many false alarms are borne: five in ten minutes of talk, before the transcript confirms or denies them."""
+"""So many false alarms of a short phrase are borne: five in ten minutes of talk, before the transcript confirms or
+denies them."""
+_LONG_ALARMS_PER_HOUR: Final = 6.0
+"""The same of a longer phrase: a looser threshold hears a synthesiser that says it badly, and other talk."""
 _ALIAS: Final = re.compile(r"_(\d+)")
 _PAUSE_S: Final = 0.5
 _PEAK: Final = 0.2
@@ -96,7 +99,9 @@ def tune(
     said: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
-    """Find the threshold that hears most of the examples with at most five false alarms in ten minutes of other talk.
+    """Find the threshold that hears most of the examples with few false alarms in ten minutes of other talk.
+
+    At most five of a short phrase such as "stop", and one of a longer one.
 
     Synthesised voices are further from the acoustic model than people are: with recordings of the people who will speak
     to the robot, and of other talk, the result is better, and ``voices=()`` leaves synthesis out.
@@ -108,13 +113,15 @@ def tune(
         said: Pronunciations that the builder knows better.
 
     Raises:
-        ConfigError: The phrase can't be said, or there are no examples.
+        ConfigError: The phrase can't be said or is too short, a pronunciation is none, or there are no examples.
         RecognitionError: PocketSphinx is missing.
         SpeechError: espeak-ng is missing, or knows no such voice.
     """
     words = spoken_words(phrase)
     if not words:
         raise ConfigError(f"the keyword {phrase!r} has no words")
+    known, _ = app_model.pronounced(words, said)
+    patterns(words, known)  # refused before anything is spoken
     tell = progress or (lambda share, doing: None)
     recorded, other = list(examples), list(others)
     carriers = [carrier.format(phrase) for carrier in _CARRIERS]
@@ -142,7 +149,9 @@ def tune(
     tell(1.0, "")
     # 3. the most hits within what is borne, of equal ones the fewest alarms; the strictest if nothing is within
     other_s = sum(map(len, negatives)) / RATE_HZ
-    borne = [e for e in EXPONENTS if alarms[e] * 3600.0 <= _ALARMS_PER_HOUR * other_s]
+    short = is_short(" ".join(known[word][0] for word in words))
+    least = _ALARMS_PER_HOUR if short else _LONG_ALARMS_PER_HOUR
+    borne = [e for e in EXPONENTS if alarms[e] * 3600.0 <= least * other_s]
     best = max(borne or EXPONENTS[:1], key=lambda e: (hits[e], -alarms[e], -e))
     return Tuned(phrase, 10.0**-best, hits[best], len(positives), alarms[best], len(negatives), other_s)
 

@@ -31,6 +31,7 @@ class Transcript:
     Attributes:
         text: In one form for all engines: numbers and units as a person would type them.
         raw: As the engine gave it.
+        others: What else it may have been, as the engine gave it, the likeliest first; empty where it tells none.
         understood: False if nothing that the engine knows explains the sound: then the text is a guess to ask about,
             and never to act on.
         final: Nothing about it will change.
@@ -43,6 +44,7 @@ class Transcript:
     final: bool = True
     engine: str = ""
     raw: str = ""
+    others: tuple[str, ...] = ()
 
 
 class Transcriber(Protocol):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import math
 import os
 import subprocess
 import sys
@@ -23,11 +24,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import IO, Any, Final, Literal
 
 from edgeagent.errors import RecognitionError
 from edgeagent.stt.child import Message, read_message, write_message
-from edgeagent.stt.reply import Reply
+from edgeagent.stt.reply import STOP_POLL_S, Reply
 from edgeagent.stt.vital_signs import IDLE_LOOK_S, LOOK_S, STILL_S, Stillness, VitalSigns, unread_bytes
 
 log: Final = logging.getLogger("edgeagent.stt")
@@ -43,10 +45,14 @@ UNSEEN_S: Final = 0.5
 QUEUE_BYTES: Final = 1 << 22
 """What may wait to be written: two minutes of sound."""
 MOST_FAILURES: Final = 5
-"""After so many starts in a row that failed, none follows."""
+"""After so many starts in a row that failed, none follows; one that has served before is tried again now and then."""
 
 _PAUSES_S: Final = (0.0, 0.0, 0.5, 1.0, 2.0)
 """Before a start, by the number of failures before it."""
+_LATER_S: Final = 30.0
+"""Before a start after ``MOST_FAILURES``."""
+_SETTLED_S: Final = 10.0
+"""One that ends before it has served for so long counts as a failure for the next pause."""
 _PING_EVERY_S: Final = 0.25
 _JOIN_S: Final = 2.0
 _STDERR_SHOWN: Final = 400
@@ -59,7 +65,7 @@ class WorkerEvent:
 
     worker: str
     kind: Literal["started", "died", "hung", "failed"]
-    """``failed``: it could not be started; with ``final`` no further start follows."""
+    """``failed``: it could not be started; with ``final``, which comes before it has ever served, no start follows."""
     reason: str = ""
     restarts: int = 0
     after_s: float = 0.0
@@ -73,7 +79,8 @@ class Worker:
     Args:
         name: For logs and threads.
         service: ``module:factory``; the factory is called with the settings and a function that emits.
-        settings: What the factory needs, as JSON values.
+        settings: What the factory needs, as JSON values; or what makes them before each start, on the supervising
+            thread: files that they name may have gone.
         on_emit: Given what the process says without being asked, on the supervising thread.
         on_event: Told of starts, deaths and hangs, on the supervising thread.
         hang_s: See ``HANG_S``.
@@ -83,14 +90,15 @@ class Worker:
         self,
         name: str,
         service: str,
-        settings: dict[str, Any],
+        settings: dict[str, Any] | Callable[[], dict[str, Any]],
         *,
         on_emit: Callable[[Message], None] | None = None,
         on_event: Callable[[WorkerEvent], None] | None = None,
         hang_s: float = HANG_S,
     ) -> None:
         self.name = name
-        self._service, self._settings = service, settings
+        self._service = service
+        self._settings = settings if callable(settings) else lambda: settings
         self._on_emit, self._on_event, self._hang_s = on_emit, on_event, hang_s
         lock = threading.RLock()
         self._changed = threading.Condition(lock)
@@ -125,16 +133,24 @@ class Worker:
         with self._changed:
             return self._process.pid if self._process is not None and self._ready else None
 
-    def wait_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Wait until the process serves.
+    def wait_ready(self, timeout_s: float = START_TIMEOUT_S, stop_event: Event | None = None) -> bool:
+        """Wait until the process serves; False if the stop event is set before it does.
 
         Raises:
             RecognitionError: It does not, and why.
         """
+        end_s = time.monotonic() + timeout_s
         with self._changed:
-            done = self._changed.wait_for(lambda: self._ready or self._given_up or self._closed, timeout_s)
-            if self._given_up or self._closed or not done:
+            while not (self._ready or self._given_up or self._closed):
+                if stop_event is not None and stop_event.is_set():
+                    return False
+                left_s = end_s - time.monotonic()
+                if left_s <= 0:
+                    break
+                self._changed.wait(left_s if stop_event is None else min(left_s, STOP_POLL_S))
+            if not self._ready or self._closed:
                 raise RecognitionError(self._given_up or f"{self.name} is not ready after {timeout_s:g} s")
+        return True
 
     def send(self, op: str, payload: bytes = b"", *, work_s: float = 0.0, **message: Any) -> bool:
         """Send what needs no answer; another thread writes it.
@@ -225,37 +241,37 @@ class Worker:
         while True:
             with self._changed:
                 # 1. a pause after failures
-                if self._changed.wait_for(lambda: self._closed, _PAUSES_S[min(failures, len(_PAUSES_S) - 1)]):
+                pause_s = _LATER_S if self._given_up else _PAUSES_S[min(failures, len(_PAUSES_S) - 1)]
+                if self._changed.wait_for(lambda: self._closed, pause_s):
                     return
             # 2. start, and serve until it ends
             try:
                 with tempfile.TemporaryFile() as stderr:
-                    served, reason = self._run(stderr, lost_s)
+                    served_s, reason = self._run(stderr, lost_s)
             except Exception as error:  # noqa: BLE001 - top of a thread
-                served, reason = False, f"it can't be started: {error}"
+                served_s, reason = 0.0, f"it can't be started: {error}"
             # 3. tell everybody who waits, and whoever listens
             lost_s = time.monotonic()
-            failures = 0 if served else failures + 1
+            failures = 0 if served_s > _SETTLED_S else failures + 1
             with self._changed:
                 kind, because = self._lost_because or ("died", reason)
                 self._lost_because = None
                 self._abandon(because)
-                closed, final = self._closed, failures >= MOST_FAILURES
-                if final:
+                if not served_s and failures >= MOST_FAILURES:
                     self._given_up = f"{self.name} can't be started: {reason}"
+                closed, final = self._closed, bool(self._given_up) and not self.generation
                 self._notify()
             if closed:
                 return
             log.warning("%s %s (%s)%s", self.name, kind, because, "" if final else ": it is started again")
-            self._tell(
-                WorkerEvent(self.name, kind if served else "failed", because, max(0, self.generation - 1), final=final)
-            )
+            told = kind if served_s else "failed"
+            self._tell(WorkerEvent(self.name, told, because, max(0, self.generation - 1), final=final))
             if final:
                 return
 
-    def _run(self, stderr: IO[bytes], lost_s: float) -> tuple[bool, str]:
-        """One process from its start to its end: whether it served, and why it ended."""
-        arguments = [str(os.getpid()), self._service, json.dumps(self._settings), json.dumps(_absolute(sys.path))]
+    def _run(self, stderr: IO[bytes], lost_s: float) -> tuple[float, str]:
+        """One process from its start to its end: for how long it served, and why it ended."""
+        arguments = [str(os.getpid()), self._service, json.dumps(self._settings()), json.dumps(_absolute(sys.path))]
         process = subprocess.Popen(
             [sys.executable, "-c", _RUN, *arguments],
             stdin=subprocess.PIPE,
@@ -268,7 +284,7 @@ class Worker:
         timer = threading.Timer(START_TIMEOUT_S, process.kill)
         timer.daemon = True
         timer.start()
-        served, reason = False, ""
+        ready_s, reason = math.inf, ""
         try:
             with self._changed:
                 self._process = process
@@ -277,7 +293,7 @@ class Worker:
             while (message := self._read(process.stdout)) is not None:
                 if "ready" in message:
                     timer.cancel()
-                    served = True
+                    ready_s = time.monotonic()
                     self._serves(lost_s)
                 elif "failed" in message:
                     reason = str(message["failed"])
@@ -296,7 +312,8 @@ class Worker:
                 process.stdin.close()
         stderr.seek(0)
         said = stderr.read()[-_STDERR_SHOWN:].decode(errors="replace").strip()
-        return served, reason or f"exit status {status}{': ' + said if said else ''}"
+        served_s = max(0.0, time.monotonic() - ready_s)
+        return served_s, reason or f"exit status {status}{': ' + said if said else ''}"
 
     def _read(self, pipe: IO[bytes]) -> Message | None:
         self._reading = True
@@ -307,6 +324,7 @@ class Worker:
     def _serves(self, lost_s: float) -> None:
         with self._changed:
             self._ready = True
+            self._given_up = ""
             self.generation += 1
             self._pinged_s = self._sent_s = self._done_s = 0.0
             restarts = self.generation - 1

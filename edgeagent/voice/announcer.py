@@ -112,7 +112,7 @@ class Announcer:
             case events.ToolExecutionEnd(call=call):
                 self._end(call)
             case events.AgentEnd():
-                self._leave()
+                self.forget()
 
     def _spoken(self) -> None:
         with self._lock:
@@ -133,8 +133,9 @@ class Announcer:
             said = self._said.pop(call.id, None)
         _take_back(said)
 
-    def _leave(self) -> None:
-        """What the run's end has overtaken is not said any more; a detached skill ends with its run, and goes on."""
+    def forget(self) -> None:
+        """What the run's end, or a stop, has overtaken is not said any more; a detached skill ends with its run, and
+        goes on. Any thread."""
         with self._lock:
             waiting = [*self._said.values(), *([] if self._filler is None else [self._filler])]
             self._run, self._filler = None, None

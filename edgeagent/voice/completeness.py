@@ -122,6 +122,11 @@ class Phrases:
             return True
         return words[0] in ("to", "off") or (is_number(words[0]) and len(words) > 1)
 
+    def begins(self, words: Sequence[str]) -> bool:
+        """Whether a phrase of the app is, or begins with, the first two words, or all of them."""
+        pattern = self._pattern(words)
+        return pattern in self._patterns or pattern[:2] in self._starts or pattern[:2] in self._patterns
+
     def is_name(self, words: Sequence[str]) -> bool:
         """Whether they are a name of the app, with an article or without."""
         return tuple(words) in self._names or (words[0] in DETERMINERS and tuple(words[1:]) in self._names)

@@ -87,9 +87,11 @@ class Dialogue:
             clock=lambda: self.ears.now_s,
             emit=self._emit,
             tell=self._tell,
-            on_change=lambda event: self._post(partial(self.turns.change, event)),
+            on_change=lambda event: self._post(partial(self.turns.states.change, event)),
         )
         self.turns = TurnTaking(self.ears, self.robot, self.latch, self.settings, emit=self._emit)
+        self._may_move = True
+        """The latch was not tripped when it was heard of last."""
         self._unsubscribe = self.latch.subscribe(self._latched)
         self._thread = threading.Thread(target=self._work, name="voice", daemon=True)
 
@@ -118,6 +120,7 @@ class Dialogue:
             if self._thread.is_alive() and self._thread is not threading.current_thread():
                 self._thread.join(_JOIN_S)
             self.robot.close()
+            self.turns.stop_words.close()
 
     @property
     def state(self) -> State:
@@ -127,8 +130,11 @@ class Dialogue:
     def hear(self, text: str) -> None:
         """Takes a text as if it had been spoken and understood; while somebody speaks it waits.
 
-        While the robot moves, speaks or thinks, a stop word trips the latch; else it is for the model, as any text.
+        While the robot moves, speaks or thinks, a stop word trips the latch; else it is for the model, as any text. A
+        text without a word is nothing.
         """
+        if not text.strip():
+            return
         if self.robot.busy and missed(text, self.settings.stop_words) is not None:
             self.stop("stop word")
         else:
@@ -143,7 +149,9 @@ class Dialogue:
         return self.robot.say(text, priority=priority, interruptible=interruptible)
 
     def stop(self, reason: str = "user") -> None:
-        """Stops everything, actuators first, on the caller's thread; motion stays off until ``rearm``."""
+        """Stops everything, actuators first, then speech and thought; motion stays off until ``rearm``. When it returns
+        nothing moves or sounds any more, and the model is told to stop.
+        """
         if not self.latch.trip(reason):  # it is tripped already, and the robot may speak or think nevertheless
             self._latched(LatchState.TRIPPED, reason)
 
@@ -205,7 +213,7 @@ class Dialogue:
 
     def _take(self, event: HearingEvent) -> None:
         if isinstance(event, hearing.Spotted) and event.keyword.phrase in self.settings.stop_words:
-            self.turns.halt()
+            self.turns.stop_words.halt()
         elif isinstance(event, hearing.Level):
             self.level = event
             self._began_s = min(self._began_s, event.now_s)
@@ -215,14 +223,20 @@ class Dialogue:
 
     def _latched(self, state: LatchState, reason: str) -> None:
         if state is LatchState.TRIPPED:
-            self.robot.hold()
-            self._post(partial(self.turns.fire, Event.TRIP))
+            trip = self.turns.stop_words.tripped(self.ears.now_s)
+            self.robot.hold(everything=True)
+            self.robot.session.abort("safety_stop")
+            self._post(partial(self.turns.trip, trip))
+        elif not self._may_move:
+            self.turns.stop_words.rearmed(self.ears.now_s)
+            self._post(partial(self.turns.states.fire, Event.REARM))
+        self._may_move = state is not LatchState.TRIPPED
 
     def _work(self) -> None:
         while (call := self._queue.get()) is not None:
             try:
                 call()
-                self.turns.look()
+                self.turns.states.look()
             except Exception:  # a robot that moves and hears nothing any more would be the worst of all
                 logger.exception("the conversation failed, so motion is off")
                 self.latch.trip("the conversation failed")

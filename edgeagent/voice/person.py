@@ -7,6 +7,7 @@ a time; the next one waits for its turn.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -23,6 +24,8 @@ from edgeagent.voice.telling import command
 logger = logging.getLogger(__name__)
 ANSWER_S: Final = 15.0
 """So long an answer is waited for after the question was said; the run itself may wait less."""
+_HEARD_S: Final = 0.5
+"""Who begins to speak sooner after the beginning of a question has not heard what it is, and answers something else."""
 
 
 class _Question:
@@ -32,7 +35,10 @@ class _Question:
         self.said = said
         self.understands = understands
         self.answer: SimpleQueue[str | None] = SimpleQueue()
+        self.begun_s = math.inf
+        """When it began to be heard;"""
         self.since_s: float | None = None
+        """when it was over."""
 
 
 class VoicePerson:
@@ -41,10 +47,13 @@ class VoicePerson:
     Args:
         queue: The question goes there, before what waits for a pause.
         answer_s: Seconds of the device's clock from the end of the question.
+        on_asked: Called when a question is open, on the thread of the run.
     """
 
-    def __init__(self, queue: SpeechQueue, *, answer_s: float = ANSWER_S) -> None:
-        self._queue = queue
+    def __init__(
+        self, queue: SpeechQueue, *, answer_s: float = ANSWER_S, on_asked: Callable[[], object] = lambda: None
+    ) -> None:
+        self._queue, self._on_asked = queue, on_asked
         self._answer_s = answer_s
         self._asking = threading.Lock()
         self._lock = threading.Lock()
@@ -83,6 +92,7 @@ class VoicePerson:
                     opened.answer.put(None)
                 else:
                     self._open = opened
+            self._on_asked()
             answer = opened.answer.get()
             opened.said.cancel()
             return answer
@@ -94,20 +104,33 @@ class VoicePerson:
         """A question is open, or about to be asked."""
         return self._open is not None
 
-    def hear(self, text: str) -> bool:
-        """Takes what was said. False: it is no answer, and was meant otherwise; the question is over, unless it has not
-        been asked yet."""
+    def hear(self, text: str, *, began_s: float) -> bool:
+        """Takes what was said. False: it is no answer, and was meant otherwise; the question is over, unless who spoke
+        had not heard it.
+
+        Args:
+            began_s: When that person began to speak, by the device's clock.
+        """
         with self._lock:
             opened = self._open
-            if opened is None or not text.strip() or not (opened.said.begun or opened.said.done):
+            if opened is None or not text.strip() or began_s < opened.begun_s + _HEARD_S:
                 return False
             self._open = None
             taken = opened.understands(text)
             opened.answer.put(text if taken else None)
             return taken
 
+    def cut_short(self) -> bool:
+        """Somebody speaks over a question: its sound ends, and it stays open. False: none is being said, or was."""
+        with self._lock:
+            opened = self._open
+            if opened is None or math.isinf(opened.begun_s):
+                return False
+        opened.said.cancel()
+        return True
+
     def tick(self, now_s: float) -> None:
-        """Gives a question up when its time is over.
+        """Notes when a question is heard, and gives it up when its time is over.
 
         Args:
             now_s: The device's clock.
@@ -116,6 +139,8 @@ class VoicePerson:
             opened = self._open
             if opened is None:
                 return
+            if opened.said.begun or opened.said.done:
+                opened.begun_s = min(opened.begun_s, now_s)
             if opened.since_s is None:
                 opened.since_s = now_s if opened.said.done else None
             elif now_s - opened.since_s >= self._answer_s:

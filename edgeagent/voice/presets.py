@@ -22,11 +22,12 @@ class Preset:
     hold_after_ms: float
     """Speech over the robot's voice until it falls silent, from the onset. Voice activity itself takes about 150."""
     words: int
-    """Words over the robot's voice that make the interruption final, after ``final_after_ms`` of speech at the
-    earliest: before that they are a guess. Speech that is no two words has to be longer by ``soft_end_ms``."""
+    """Words over the robot's voice that make the interruption final, if they begin a command, a question or a
+    correction and two partial transcripts in a row have them: one is a guess."""
     final_after_ms: float
-    """Speech over the robot's voice that makes it final whatever was said; of what sounds like a backchannel, twice
-    that. ``soft_end_ms`` of silence comes on top: until then nobody knows that the speech has ended."""
+    """Speech over the robot's voice that makes it final whatever was said. ``soft_end_ms`` of silence comes on top:
+    until then nobody knows that the speech has ended. Meanwhile the robot is silent; and of what was shorter the words
+    at the soft end decide."""
     resume_after_ms: float
     """Silence after speech that was too little, until the robot goes on where it was held."""
     soft_end_ms: float
@@ -39,6 +40,8 @@ class Preset:
     """... after anything else that was understood, and until the words are known."""
     unfinished_end_ms: float
     """... after a phrase that is not finished: "drive to the"."""
+    reopen_ms: float
+    """Silence in which a turn that is answered already may go on: what was answered is void then."""
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
@@ -55,35 +58,38 @@ PRESETS: Final[dict[PresetName, Preset]] = {
     "eager": Preset(
         hold_after_ms=60,
         words=1,
-        final_after_ms=350,
+        final_after_ms=500,
         resume_after_ms=400,
         soft_end_ms=180,
         command_end_ms=260,
         question_end_ms=300,
         statement_end_ms=500,
         unfinished_end_ms=900,
+        reopen_ms=700,
     ),
     "balanced": Preset(
         hold_after_ms=80,
         words=2,
-        final_after_ms=500,
+        final_after_ms=1000,
         resume_after_ms=600,
         soft_end_ms=200,
         command_end_ms=320,
         question_end_ms=360,
         statement_end_ms=650,
         unfinished_end_ms=1300,
+        reopen_ms=800,
     ),
     "strict": Preset(
         hold_after_ms=400,
         words=3,
-        final_after_ms=1000,
+        final_after_ms=1500,
         resume_after_ms=700,
         soft_end_ms=250,
         command_end_ms=500,
         question_end_ms=550,
         statement_end_ms=900,
         unfinished_end_ms=1800,
+        reopen_ms=1000,
     ),
     "off": Preset(
         hold_after_ms=math.inf,
@@ -95,6 +101,7 @@ PRESETS: Final[dict[PresetName, Preset]] = {
         question_end_ms=360,
         statement_end_ms=650,
         unfinished_end_ms=1300,
+        reopen_ms=800,
     ),
 }
 """``balanced`` unless told otherwise."""

@@ -64,7 +64,8 @@ class Reply:
         on_failure: Callable[[str], object] = lambda text: None,
     ) -> None:
         self.deferred = False
-        """It was begun while somebody had the floor, so an interruption of what was said before leaves it alone."""
+        """Nobody has asked for it, and it was begun while somebody had the floor: an interruption of what was said
+        before leaves it alone."""
         self._mouth = mouth
         self._to_speak = spoken
         self._on_heard, self._on_failure = on_heard, on_failure

@@ -16,9 +16,11 @@ from edgeagent.session import Session
 from edgeagent.tools import Tool
 from edgeagent.tts.mouth import Mouth
 from edgeagent.voice.announcer import Announcer
+from edgeagent.voice.asking import may_ask
 from edgeagent.voice.chimes import Chime, chime
 from edgeagent.voice.controls import Control, Controlled
 from edgeagent.voice.goal_reports import GoalReports
+from edgeagent.voice.hard_end import APART
 from edgeagent.voice.person import VoicePerson
 from edgeagent.voice.reply import HeardMessage
 from edgeagent.voice.runs import Runs
@@ -26,6 +28,8 @@ from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.speech_queue import Priority, SpeechHandle, SpeechQueue
 from edgeagent.voice.stopped_answer import StoppedAnswer
 from edgeagent.voice.table import State
+from edgeagent.voice.talk_guard import TalkGuard
+from edgeagent.voice.words import is_asked
 
 logger = logging.getLogger(__name__)
 
@@ -68,14 +72,15 @@ class RobotSide:
     ) -> None:
         self.session, self.mouth, self.playback, self.latch = session, mouth, mouth.playback, latch
         self.queue = SpeechQueue(mouth)
-        self.person = VoicePerson(self.queue)
+        self.person = VoicePerson(self.queue, on_asked=self._asked)
         self.ready = True
         """Set from outside: False while the model is not warm yet, and an answer would take long."""
         self._settings, self._clock, self._emit = settings, clock, emit
         self._volume: float | None = None
         """While muted: the one before."""
         self._reports = GoalReports(settings.telling.report)
-        self._hooks = [self._reports, StoppedAnswer(latch, settings.stopped)]
+        self._guard = TalkGuard(settings.keeps_from_talk, settings.not_understood)
+        self._hooks = [self._reports, StoppedAnswer(latch, settings.stopped), self._guard]
         session.agent.hooks += self._hooks
         announcer = Announcer(
             self.queue,
@@ -139,7 +144,7 @@ class RobotSide:
 
     def settle(self, timeout_s: float) -> bool:
         """Waits while a model thinks and the mouth synthesises. Any thread but the conversation's."""
-        if not self.person.waiting and not self.runs.settle(timeout_s):
+        if not self.runs.settle(timeout_s, waits=lambda: self.person.waiting):
             return False
         return self.mouth.settle(timeout_s)
 
@@ -185,18 +190,22 @@ class RobotSide:
     def stop(self) -> None:
         """Motion was stopped already; now speech, then the run and everything else."""
         self.person.give_up()
+        self._announcer.forget()
         self.interrupt("safety_stop")
         self.runs.forget()
 
-    def ask(self, text: str, *, unfinished: bool = False) -> None:
+    def ask(self, text: str, *, unfinished: bool = False, spoken: bool = False) -> None:
         """Has the model answer; what it does meanwhile is interrupted, and goals are left at work.
 
         Args:
             unfinished: The run that goes on heard only the first part of this turn.
+            spoken: It was heard: where it asks for nothing, no tool is called that talk may not set off.
         """
         first = self.runs.unnoticed if unfinished else ""
         if first and self.runs.discard(_DISCARD_S):
             text = f"{first} {text}"
+        answers = is_asked(self.runs.last_text)
+        self._guard.told(text, asks=not spoken or answers or may_ask(text, self._settings.phrases))
         if self.runs.unheard_report:
             self.runs.add(text)
             return
@@ -209,6 +218,22 @@ class RobotSide:
         except EdgeAgentError as error:  # no model, or a closed session: the conversation itself goes on
             logger.error("%s", error)
             self.remark(self._settings.failed)
+
+    def ask_whole(self, text: str, answered: str, *, spoken: bool = False) -> None:
+        """Has the model answer a turn that went on after its first part was answered, in place of that.
+
+        Where the first part was acted on and the rest is a command of its own, "and turn around", only that is asked.
+
+        Args:
+            text: All of it.
+            answered: The first part.
+            spoken: See ``ask``.
+        """
+        if not self.runs.take_back(answered, _DISCARD_S) and text.casefold().startswith(answered.casefold()):
+            rest = text[len(answered) :].strip(" ,.;")
+            if rest.partition(" ")[0].casefold() in APART:
+                text = rest
+        self.ask(text, spoken=spoken)
 
     def applies(self, controlled: Controlled | None) -> bool:
         """Whether words that may be a control are one now: without a trip, "continue" is for the model."""
@@ -231,7 +256,9 @@ class RobotSide:
                 self.remark(self.runs.last_text or _NOTHING_SAID)
             case Control.CANCEL:
                 self.person.give_up()
+                self.session.agent.clear_all_queues()
                 self.interrupt("cancelled")
+                self.runs.forget()
                 self.session.agent.cancel_goals()
                 self.remark(_CANCELLED)
             case Control.CONTINUE:
@@ -273,6 +300,9 @@ class RobotSide:
             self.runs.conclude(event.run_id)
 
     # --- told by others ---------------------------------------------------------------------------------------------
+
+    def _asked(self) -> None:
+        self.runs.look_again()
 
     def _heard(self, heard: HeardMessage) -> None:
         self._emit(events.Heard, message_id=heard.message_id, text=heard.text)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from edgeagent import events
@@ -37,6 +37,10 @@ class _Going:
     tools: int = 0
     """At work."""
     acted: bool = False
+    changed: bool = False
+    """By a tool that does more than read."""
+    motions: set[str] = field(default_factory=set)
+    """Calls of motion tools that have not ended; a held latch keeps them waiting before they start."""
 
 
 class Runs:
@@ -66,6 +70,8 @@ class Runs:
         self.session, self._queue, self._announcer = session, queue, announcer
         self._on_change, self._on_heard, self._on_failure, self._tell = on_change, on_heard, on_failure, tell
         self._going: _Going | None = None
+        self._last: _Going | None = None
+        """The run that went on last, be it over."""
         self._handle: RunHandle | None = None
         self._starting = False
         """Somebody has asked, and the run that answers has not begun."""
@@ -104,7 +110,7 @@ class Runs:
             spoken=self.session.context.spoken, on_heard=self._heard, on_failure=self._on_failure
         )
         with self._calm:
-            self._going = _Going(run_id, self.session.messages(), reply)
+            self._going = self._last = _Going(run_id, self.session.messages(), reply)
             self._starting = False
 
     def _follow(self, going: _Going, event: events.Event) -> None:
@@ -112,16 +118,26 @@ class Runs:
             case events.MessageEnd(message=message) if message.role == "user":
                 if not going.text:
                     going.woken = message.origin == "follow_up"
+                    going.reply.deferred = going.woken and self._queue.held
                 going.text = f"{going.text} {message.text}".strip()
-            case events.MessageEnd(message=message) if message.role == "assistant" and message.text.strip():
-                self.last_text = message.text
-            case events.ToolExecutionStart():
+            case events.MessageEnd(message=message) if message.role == "assistant":
+                self.last_text = message.text if message.text.strip() else self.last_text
+                with self._calm:
+                    going.motions |= {call.id for call in message.tool_calls if self._moves(call.name)}
+            case events.ToolExecutionStart(call=call):
+                known = self.session.agent.tools.get(call.name)
                 with self._calm:
                     going.tools += 1
                     going.acted = True
-            case events.ToolExecutionEnd():
+                    going.changed = going.changed or known is None or not known.traits.read_only
+            case events.ToolExecutionEnd(call=call):
                 with self._calm:
                     going.tools = max(going.tools - 1, 0)
+                    going.motions.discard(call.id)
+
+    def _moves(self, name: str) -> bool:
+        known = self.session.agent.tools.get(name)
+        return known is None or known.traits.motion
 
     def _heard(self, heard: HeardMessage) -> None:
         keep_heard(self.session, heard)
@@ -146,6 +162,12 @@ class Runs:
         return (going is not None and going.tools > 0) or bool(self.session.agent.goals_at_work)
 
     @property
+    def moves(self) -> bool:
+        """A motion tool works or waits to start, or a goal is at work."""
+        going = self._going
+        return (going is not None and bool(going.motions)) or bool(self.session.agent.goals_at_work)
+
+    @property
     def unheard_report(self) -> bool:
         """The run that goes on tells what nobody has asked for, and nobody has heard any of it."""
         going = self._going
@@ -165,7 +187,7 @@ class Runs:
         try:
             self._handle = self.session.start(text)
         except BusyError:
-            self.session.steer(text, wake=True)
+            self._handle = self.session.steer(text, wake=True) or self._handle
         except BaseException:
             self._starting = False
             raise
@@ -206,9 +228,43 @@ class Runs:
             return False
         return True
 
-    def settle(self, timeout_s: float) -> bool:
-        """Waits while a model thinks; a tool may take its time. False: not in time."""
+    def take_back(self, text: str, timeout_s: float) -> bool:
+        """Undoes the last run, be it over, though some of its answer was heard; what it has begun to move goes on until
+        something else needs the same.
+
+        Args:
+            text: What that run was asked.
+
+        Returns:
+            False if it has changed something, so that history must keep it.
+        """
+        last, handle = self._last, self._handle
+        if last is None or handle is None or handle.id != last.run_id or last.text != text:
+            return False
+        handle.abort("reopened")
+        if not handle.wait(timeout_s) or last.changed:
+            return False
+        self._queue.cut()
+        try:
+            self.session.restore(last.before)
+        except BusyError:  # a message has woken another one
+            return False
+        return True
+
+    def settle(self, timeout_s: float, *, waits: Callable[[], bool] = lambda: False) -> bool:
+        """Waits while a model thinks; a tool may take its time. False: not in time.
+
+        Args:
+            waits: Whether the run waits for a person; ``look_again`` when that changes.
+        """
         with self._calm:
-            return self._calm.wait_for(
-                lambda: not self._starting if self._going is None else self._going.tools > 0, max(timeout_s, 0.0)
-            )
+            return self._calm.wait_for(lambda: waits() or self._is_calm, max(timeout_s, 0.0))
+
+    def look_again(self) -> None:
+        """Has ``settle`` ask ``waits`` again."""
+        with self._calm:
+            self._calm.notify_all()
+
+    @property
+    def _is_calm(self) -> bool:
+        return not self._starting if self._going is None else self._going.tools > 0

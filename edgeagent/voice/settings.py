@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from edgeagent.errors import ConfigError
+from edgeagent.tools import Tool
 from edgeagent.voice.announcer import AnnouncerSettings
 from edgeagent.voice.completeness import Phrases
 from edgeagent.voice.presets import PRESETS, Preset
+from edgeagent.voice.talk_guard import moves
 from edgeagent.voice.telling import Telling
 
 
@@ -34,6 +37,9 @@ class DialogueSettings:
     """What is said of skills."""
     chimes: bool = True
     push_to_talk: bool = False
+    keeps_from_talk: Callable[[Tool], bool] = moves
+    """Tools that a spoken utterance sets off only if it may ask for something: not "the coffee is cold" or "don't go",
+    whatever the model makes of them. Motion unless told; ``not_understood`` is said instead."""
     not_understood: str = "Sorry, I did not understand that."
     not_ready: str = "One moment, please."
     """Said when the model is not warm yet."""

@@ -158,6 +158,11 @@ class SpeechQueue:
             return True
 
     @property
+    def held(self) -> bool:
+        """Somebody has the floor."""
+        return self._held
+
+    @property
     def waiting(self) -> int:
         """Texts that have not begun."""
         with self._lock:
@@ -190,7 +195,6 @@ class SpeechQueue:
         with self._lock:
             suspended = self._held or self._suspended
             reply = Reply(self._mouth, spoken=spoken, suspended=suspended, on_heard=on_heard, on_failure=on_failure)
-            reply.deferred = self._held
             self._suspended = suspended
             self._replies.append(reply)
             return reply

@@ -6,10 +6,12 @@ Knows neither latch nor loudspeaker. Runs on the conversation's thread. Times ar
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
-from edgeagent.stt.confirming import confirm, missed
+from edgeagent.stt.confirming import confirm, forbids, missed, occurrences
 from edgeagent.stt.keywords import Keyword
 from edgeagent.stt.types import Transcript
 
@@ -23,14 +25,47 @@ second over the robot's voice. Of 58 stop words that people said over it and tha
 speech, at an echo of +6 dB; so this holds only where nothing moves."""
 _APART_S: Final = 0.5
 """The utterance of a word may begin so much after the word ends: voice activity is slower than the spotter."""
+_BEYOND_S: Final = 0.3
+"""A word may end so much after its speech: voice activity ends before the last sound of "stop"."""
 _FIRST_S: Final = 0.3
 """A word that begins later after the onset of the speech has others before it."""
+_WORD_S: Final = 0.2
+"""What was known so long before a word ended is not that word."""
+_KEPT: Final = 64
 
 Outcome = Literal["trip", "release"]
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """A word that was spotted, and means nothing yet."""
+
+    keyword: Keyword
+    alone: bool
+    """The robot speaks, and nobody else was heard."""
+    speech_end_s: float | None
+    apart: bool = False
+    """What is said now is other speech."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What was known of some speech, and when."""
+
+    transcript: Transcript
+    began_s: float | None
+    ended_s: float
+    known_s: float
+    stops: int
+    """Stop words in it, whatever was meant."""
+
+
 class StopWatch:
     """The stop words that wait for their transcript.
+
+    A transcript says something of a word that lies in its speech. That it was not meant it says of the first stop word
+    of a sentence by whatever is around it, of another one only by its own "don't": a sentence that has told of a stop
+    and then has one more is likely to mean it.
 
     Args:
         phrases: All stop words.
@@ -38,71 +73,146 @@ class StopWatch:
 
     def __init__(self, phrases: Sequence[str]) -> None:
         self._phrases = tuple(phrases)
-        self._word: Keyword | None = None
-        self._speech_end_s: float | None = None
-        self._alone = False
+        self._waiting: list[_Waiting] = []
+        self._ends_s: deque[float] = deque(maxlen=_KEPT)
+        """Of the words that were spotted."""
+        self._said: deque[_Said] = deque(maxlen=_KEPT)
         self.phrase = ""
-        """The one that was spotted last."""
+        """The one that was spotted, or decided, last."""
 
     @property
     def waiting(self) -> bool:
-        return self._word is not None
+        return bool(self._waiting)
 
-    def spotted(self, keyword: Keyword, *, alone: bool = False) -> None:
-        """Another stop word: the time begins anew.
+    def spotted(
+        self, keyword: Keyword, *, alone: bool = False, speech_end_s: float | None = None, now_s: float = math.inf
+    ) -> Outcome | None:
+        """Another stop word.
 
         Args:
             alone: The robot speaks, and nobody else was heard: unless somebody is, the word was in its own voice.
+            speech_end_s: When its speech ended; None while somebody speaks.
+
+        Returns:
+            What is known of it already, because it was spotted late. A guess that is older than the spotting may
+            confirm it, and never deny it.
         """
-        self._alone = alone and (self._word is None or self._alone)
-        self._word = keyword
         self.phrase = keyword.phrase
-        self._speech_end_s = None
+        alone = alone and all(word.alone for word in self._waiting)
+        if not alone:
+            for word in self._waiting:
+                word.alone = False
+        word = _Waiting(keyword, alone, speech_end_s)
+        self._waiting.append(word)
+        self._ends_s.append(keyword.end_s)
+        for said in reversed(self._said):
+            outcome = self._meant(word, said)
+            if outcome == "trip" or (outcome == "release" and said.transcript.final):
+                return self._decided(word, outcome)
+        return None
 
     def speech(self, *, ended_s: float | None) -> None:
         """Somebody speaks (None), or has stopped."""
-        self._speech_end_s = ended_s
+        for word in self._waiting:
+            if not word.apart:
+                word.speech_end_s = ended_s
 
-    def told(self, transcript: Transcript, *, onset_s: float = math.inf) -> Outcome | None:
-        """What a transcript of that speech, partial or final, makes of it. Also what the spotter has missed.
+    def told(
+        self,
+        transcript: Transcript,
+        *,
+        began_s: float | None = None,
+        ended_s: float = math.inf,
+        now_s: float = math.inf,
+    ) -> Outcome | None:
+        """What a transcript of some speech, partial or final, makes of it. Also what the spotter has missed.
 
         Args:
-            onset_s: Of the speech. A partial transcript is a guess that often lacks the "don't" before the word: it
+            began_s: The speech. A partial transcript is a guess that often lacks the "don't" before the word: it
                 confirms only a word with which the speech begins.
+            ended_s: Until when it was transcribed; infinite for a partial one.
+            now_s: When this is known.
         """
-        if self._word is None:
-            return "trip" if transcript.final and missed(transcript, self._phrases) is not None else None
-        verdict = confirm(transcript, self._word.phrase)
-        if verdict == "confirmed" and not transcript.final and self._word.start_s > onset_s + _FIRST_S:
-            return None
-        if verdict != "confirmed" and transcript.final and missed(transcript, self._phrases) is not None:
-            verdict = "confirmed"
-        if verdict == "unclear":
-            return None
-        self._word = None
-        return "trip" if verdict == "confirmed" else "release"
+        said = _Said(transcript, began_s, ended_s, now_s, occurrences(transcript, self._phrases))
+        self._said.append(said)
+        phrase = missed(transcript, self._phrases) if transcript.final else None
+        if phrase is not None:
+            self.phrase = phrase
+            self.forget()
+            return "trip"
+        outcome: Outcome | None = None
+        for word in tuple(self._waiting):
+            meant = self._meant(word, said)
+            if meant is not None:
+                outcome = self._decided(word, meant)
+            if outcome == "trip":
+                break
+        return outcome
 
     def begun(self, onset_s: float) -> None:
         """Somebody has begun to speak: it may be that speech which holds the word."""
-        self._speech_end_s = None
-        if self._word is not None and onset_s <= self._word.end_s + _APART_S:
-            self._alone = False
+        for word in self._waiting:
+            word.apart = onset_s > word.keyword.end_s + _APART_S
+            if not word.apart:
+                word.alone, word.speech_end_s = False, None
+            elif word.speech_end_s is None:
+                word.speech_end_s = word.keyword.end_s
 
-    def due(self, now_s: float) -> Outcome | None:
-        """What the word was, if nobody has said in time what was meant: it counts, unless nobody has spoken."""
-        if self._word is None:
-            return None
-        if self._alone and now_s >= self._word.end_s + ALONE_S:
-            self._word = None
-            return "release"
-        by_s = self._word.end_s + AFTER_WORD_S
-        if self._speech_end_s is not None:
-            by_s = min(by_s, max(self._speech_end_s, self._word.end_s) + AFTER_SPEECH_S)
-        if now_s < by_s:
-            return None
-        self._word = None
-        return "trip"
+    def due(self, now_s: float, *, moves: bool = False) -> Outcome | None:
+        """What a word was, if nobody has said in time what was meant: it counts, unless nobody has spoken.
 
-    def forget(self) -> None:
-        """It was decided otherwise."""
-        self._word = None
+        Args:
+            moves: Something moves now, or is about to: then it counts though nobody was heard.
+        """
+        outcome: Outcome | None = None
+        for word in tuple(self._waiting):
+            end_s = word.keyword.end_s
+            if word.alone and now_s < end_s + ALONE_S:
+                continue
+            word.alone = word.alone and not moves
+            if word.alone:
+                outcome = self._decided(word, "release")
+                continue
+            by_s = end_s + AFTER_WORD_S
+            if word.speech_end_s is not None:
+                by_s = min(by_s, max(word.speech_end_s, end_s) + AFTER_SPEECH_S)
+            if now_s >= by_s:
+                return self._decided(word, "trip")
+        return outcome
+
+    def forget(self, *, before_s: float = math.inf) -> None:
+        """It was decided otherwise: words that ended before that time."""
+        self._waiting = [word for word in self._waiting if word.keyword.end_s >= before_s]
+
+    def _decided(self, word: _Waiting, meant: Outcome) -> Outcome | None:
+        """A word is one thing or another: one that was meant is enough, of the others all must be released."""
+        self.phrase = word.keyword.phrase
+        if meant == "trip":
+            self.forget()
+            return "trip"
+        self._waiting.remove(word)
+        return None if self._waiting else "release"
+
+    def _meant(self, word: _Waiting, said: _Said) -> Outcome | None:
+        """What is known of some speech says of a word; None: nothing, or nothing clear."""
+        keyword, began_s = word.keyword, said.began_s
+        if keyword.end_s > said.ended_s + _BEYOND_S:
+            return None
+        if began_s is not None and began_s > keyword.end_s + _APART_S:
+            return None
+        verdict = confirm(said.transcript, keyword.phrase)
+        if verdict == "confirmed":
+            first = began_s is None or keyword.start_s <= began_s + _FIRST_S
+            return "trip" if said.transcript.final or first else None
+        before = self._stops_before(keyword, began_s)
+        denied = forbids(said.transcript, keyword.phrase, after=before) if before else verdict == "denied"
+        return "release" if denied else None
+
+    def _stops_before(self, keyword: Keyword, began_s: float | None) -> int:
+        """How many stop words were said before one in the same speech, as far as is known."""
+        if began_s is None:
+            return 0
+        first_s = began_s - _APART_S
+        spotted = sum(first_s <= end_s < keyword.end_s - _WORD_S for end_s in self._ends_s)
+        known = [s.stops for s in self._said if s.began_s == began_s and s.known_s <= keyword.end_s - _WORD_S]
+        return max(spotted, known[-1] if known else 0)

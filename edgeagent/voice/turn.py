@@ -5,7 +5,8 @@ Values for one thread, the conversation's. Times are seconds of the device's clo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from edgeagent.stt.types import Transcript
 from edgeagent.voice.utterance import Kind
@@ -22,7 +23,13 @@ class Turn:
     """Of the utterance."""
     asleep: bool = False
     """It began while the robot slept: only a wake word in it makes it count."""
+    before: Turn | None = None
+    """The turn that was answered already when the same utterance went on."""
+    asked: str = ""
+    """What the model was asked because of it."""
     partial: str = ""
+    certain_words: int = 0
+    """So many of the first words are the same in the last two partial transcripts."""
     transcript: Transcript | None = None
     """Of all until the soft end; None while it is not known, or void because speech went on."""
     kind: Kind | None = None
@@ -35,6 +42,12 @@ class Turn:
     """It has interrupted the robot, or there was nothing to interrupt: it will be answered."""
     dismissed: bool = False
     """It is a stop word, a backchannel or a false alarm: it will not be answered."""
+    stops: int = 0
+    """So many stop words of it have counted."""
+    cut: bool = False
+    """It was too long: what follows belongs to it."""
+    lead: str = ""
+    """The words of the turn that was cut before this one."""
     woken_s: float | None = None
     """When a wake word in it ended."""
 
@@ -45,10 +58,22 @@ class Turn:
     def text(self) -> str:
         return self.partial if self.transcript is None else self.transcript.text
 
+    def rest(self, transcript: Transcript) -> Transcript:
+        """What was said after the part that was answered already; all of it if nothing was."""
+        answered = 0 if self.before is None else len(self.before.text.split())
+        words = transcript.text.split()
+        return replace(transcript, text=" ".join(words[answered:])) if 0 < answered < len(words) else transcript
+
     @property
     def speaking(self) -> bool:
         """Nobody has paused yet."""
         return self.soft_end_s is None and not self.ended
+
+    def hear_partly(self, text: str) -> None:
+        """Another guess at its words."""
+        pairs = zip(self.partial.split(), text.split(), strict=False)
+        self.certain_words = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        self.partial = text
 
     def resume(self, at_s: float) -> None:
         """Speech goes on after what looked like its end."""
@@ -57,6 +82,7 @@ class Turn:
         if self.dismissed or not self.final:
             self.onset_s = at_s
             self.dismissed = False
+            self.certain_words = 0
 
     @property
     def complete(self) -> bool:

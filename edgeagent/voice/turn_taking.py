@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -22,13 +21,18 @@ from edgeagent.stt.keywords import Keyword
 from edgeagent.stt.types import Transcript
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.controls import Control, control_of
+from edgeagent.voice.hard_end import final_after_ms, hard_end_ms, has_said_enough, is_another, is_over, says_something
+from edgeagent.voice.hearing_loss import HearingLoss
+from edgeagent.voice.reporting import HearingReport
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.settings import DialogueSettings
-from edgeagent.voice.stopping import StopWatch
-from edgeagent.voice.table import TABLE, Action, Event, State
+from edgeagent.voice.states import States, going_on
+from edgeagent.voice.stop_words import StopWords
+from edgeagent.voice.table import Action, Event, State
 from edgeagent.voice.turn import Turn
 from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.utterance import Kind, kind_of
+from edgeagent.voice.waking import only_called, without_wake_word
 
 logger = logging.getLogger(__name__)
 
@@ -42,17 +46,11 @@ _EVENT_OF: Final = {
     Kind.BACKCHANNEL: Event.BACKCHANNEL,
 }
 """What is known at the soft end; other kinds change nothing until the hard end."""
-_PLAYBACK: Final = {State.SPEAKING: "playing", State.HELD: "held"}
-"""What the loudspeaker does; in other states it is stopped."""
 _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
 """Controls that are obeyed while the robot goes on speaking."""
-_NOD: Final = 2
-"""Times ``final_after_ms``: so long may a backchannel be."""
 _SILENT_S: Final = 0.3
 """A stop word that ends after so much silence of everybody else is in the robot's own voice, if it speaks. When the
 word begins the spotter does not tell well: it counts the pause before it."""
-_CALL_S: Final = 0.4
-"""Speech that ends so soon after the wake word was nothing else."""
 
 
 class TurnTaking:
@@ -66,34 +64,61 @@ class TurnTaking:
         emit: Called with the class and the fields of an event of the voice.
 
     Attributes:
-        state: As the table says.
+        states: The state, and how it changes.
+        stop_words: What a stop word does.
     """
 
     def __init__(
         self, ears: Ears, robot: RobotSide, latch: SafetyLatch, settings: DialogueSettings, *, emit: Emit
     ) -> None:
-        self.state = State.ASLEEP if settings.wake_words else State.LISTENING
-        self._ears, self._robot, self._latch, self._settings, self._emit = ears, robot, latch, settings, emit
+        self._ears, self._robot, self._settings, self._emit = ears, robot, settings, emit
         self._awake = not settings.wake_words
         self._turn: Turn | None = None
         self._closing: Turn | None = None
         """The turn that is over, while its cell is done."""
+        self._answered: Turn | None = None
+        """A turn that is over, while its utterance may still go on."""
+        self._late: dict[int, Turn] = {}
+        """Turns that are over, while their words are not known, by their utterances: somebody speaks already again."""
+        self._interposed = False
+        """One of those is the robot's, in the midst of what is being said."""
+        self._last: Turn | None = None
+        """The turn that was over last."""
+        self._loss = HearingLoss()
+        self._hears_nothing = False
         self._typed: deque[str] = deque()
-        self._now_s = self._active_s = self._asked_s = 0.0
+        self._asked_s = 0.0
         self._spoken_s = -math.inf
         """Until when somebody has spoken."""
-        self._unfinished = self._lost = False
-        self._stop = StopWatch(settings.stop_words)
-        self._actions: dict[Action, Callable[[], object]] = {
+        self._unfinished = False
+        self._report = HearingReport(emit)
+        self.stop_words = StopWords(
+            settings.stop_words,
+            latch,
+            robot,
+            emit=emit,
+            on_trip=lambda: self.fire(Event.TRIP),
+            on_release=self._go_on_after_all,
+        )
+        self._stop = self.stop_words.watch
+        self.states = States(
+            State.ASLEEP if settings.wake_words else State.LISTENING,
+            robot,
+            what_goes_on=lambda: going_on(self._turn, robot, awake=self._awake),
+            stop_waits=lambda: self._stop.waiting or self.stop_words.trip_waits,
+            emit=emit,
+        )
+        self.fire = self.states.fire
+        self.states.actions = {
             Action.NOTHING: _nothing,
             Action.OPEN: self._open,
-            Action.HOLD: partial(self._emit_barge_in, "hold"),
+            Action.HOLD: partial(emit, events.BargeIn, action="hold"),
             Action.RESUME: self._resume,
             Action.CUT: self._cut,
-            Action.HALT: self.halt,
+            Action.HALT: self.stop_words.halt,
             Action.PREPARE: _nothing,  # the ears have begun it
-            Action.END_SOON: self._set_hard_end,
-            Action.END_LATE: self._set_hard_end,
+            Action.END_SOON: self._wait_for_rest,
+            Action.END_LATE: self._wait_for_rest,
             Action.ANSWER: self._answer,
             Action.ASK: self._ask_again,
             Action.CLOSE: _nothing,
@@ -103,63 +128,13 @@ class TurnTaking:
             Action.SLEEP: self._sleep,
             Action.LOSE: self._lose,
             Action.STOP: self._stop_everything,
-            Action.REARM: latch.rearm,
+            Action.REARM: self.stop_words.allow,
         }
 
-    # --- the table --------------------------------------------------------------------------------------------------
-
-    def fire(self, event: Event) -> None:
-        """Does the cell of an event."""
-        cell = TABLE[self.state, event]
-        self._actions[cell.action]()
-        if cell.then != "stay":
-            self._become(self._going_on() if cell.then == "back" else cell.then, event)
-
-    def _become(self, state: State, why: Event) -> None:
-        if state in (State.HEARING, State.HELD):
-            self._robot.hold()
-        elif not self._stop.waiting:
-            self._robot.resume()
-        if state is not self.state:
-            old, self.state = self.state, state
-            self._active_s = self._now_s
-            self._emit(events.VoiceState, old=str(old), new=str(state), why=str(why))
-            if (told := _PLAYBACK.get(state, "stopped")) != _PLAYBACK.get(old, "stopped"):
-                self._emit(events.Playback, state=told, position_s=self._robot.position_s)
-
-    def _going_on(self) -> State:
-        """The state that is what goes on."""
-        turn, robot = self._turn, self._robot
-        if turn is not None and not turn.dismissed and not turn.asleep and not turn.complete:
-            return State.HELD if robot.sounding else State.HEARING
-        if robot.sounding:
-            return State.SPEAKING
-        if robot.runs.acting:
-            return State.ACTING
-        if robot.thinking:
-            return State.THINKING
-        return State.LISTENING if self._awake else State.ASLEEP
-
-    def look(self) -> None:
-        """What the loudspeaker has become, and a goal that has ended after its run."""
-        if self.state is State.SPEAKING:
-            if not self._robot.sounding:
-                self.fire(Event.PLAYBACK_FINISHED)
-        elif self.state in (State.HEARING, State.HELD):
-            return
-        elif self._robot.sounding:
-            self.fire(Event.SOUND)
-        elif self.state in (State.THINKING, State.ACTING) and self._going_on() is not self.state:
-            self.fire(Event.RUN_FINISHED)
-
-    def change(self, event: events.Event) -> None:
-        """What a run has become."""
-        if isinstance(event, events.AgentEnd):
-            self._robot.ended(event)
-        if isinstance(event, events.ToolExecutionStart):
-            self.fire(Event.TOOL)
-        elif self.state in (State.THINKING, State.ACTING):
-            self.fire(Event.RUN_FINISHED)
+    @property
+    def state(self) -> State:
+        """As the table says."""
+        return self.states.now
 
     def hear(self, event: HearingEvent) -> None:
         match event:
@@ -172,9 +147,10 @@ class TurnTaking:
             case hearing.SoftEnded():
                 self._pause(event.at_s)
             case hearing.Ended():
-                self._end()
+                self._answered = None
+                self._end(cut=event.cut)
             case hearing.Partial():
-                self._hear_partly(event.transcript)
+                self._hear_partly(event)
             case hearing.Judged():
                 self._judge(event)
             case hearing.Transcribed():
@@ -182,77 +158,98 @@ class TurnTaking:
             case hearing.Spotted():
                 self._spot(event.keyword)
             case hearing.Trouble():
-                self._emit(events.Device, state="trouble", name=f"{event.part}: {event.text}")
+                self._report.trouble(event)
                 if event.part == "device":
                     self.device("back" if event.over else "lost")
+        self._loss.take(event, self.states.now_s)
 
     # --- what a person says ---------------------------------------------------------------------
 
     def _begin(self, event: hearing.Started) -> None:
-        self._turn = Turn(event.utterance, event.at_s, asleep=self.state is State.ASLEEP)
-        self._emit(events.SpeechStart)
-        self._ears.hard_end_ms = self._settings.preset.statement_end_ms
+        self._answered = None
         self._stop.begun(event.at_s)
+        if self._turn is not None and self._turn.utterance:  # its words are not known yet
+            self._late[self._turn.utterance] = self._turn
+        self._hear_new(Turn(event.utterance, event.at_s, asleep=self.state is State.ASLEEP))
+
+    def _hear_new(self, turn: Turn) -> None:
+        """Somebody speaks."""
+        self._turn = turn
+        self._report.begun()
+        self._wait_for_rest()
+        self._take_floor(turn)
+
+    def _take_floor(self, turn: Turn) -> None:
         if self.state is not State.SPEAKING:
             self.fire(Event.SPEECH_START)
         elif self._settings.preset.interruptible:
-            self._hold(self._turn, self._ears.now_s)
+            self._hold(turn, self._ears.now_s)
 
     def _go_on(self, at_s: float) -> None:
-        self._emit(events.SpeechStart)
+        """The utterance goes on, be it after its turn was answered."""
         self._stop.speech(ended_s=None)
+        before, self._answered = self._answered, None
         if self._turn is not None:
+            self._report.begun()
             self._turn.resume(at_s)
-            self._ears.hard_end_ms = self._settings.preset.statement_end_ms
+            self._wait_for_rest()
+        elif before is not None:
+            self._hear_new(Turn(before.utterance, at_s, before=before))
 
     def _pause(self, at_s: float) -> None:
         self._stop.speech(ended_s=at_s)
-        self._emit(events.SpeechEnd, soft=True)
+        self._report.paused()
         if self._turn is not None:
             self._turn.soft_end_s = at_s
             self.fire(Event.SOFT_END)
 
-    def _end(self) -> None:
-        self._emit(events.SpeechEnd, soft=False)
+    def _end(self, *, cut: bool = False) -> None:
+        self._report.ended()
         if self._turn is not None:
-            self._turn.ended = True
+            self._turn.ended, self._turn.cut = True, cut
             self._close_turn()
 
-    def _hear_partly(self, transcript: Transcript) -> None:
-        self._emit(events.Partial, text=transcript.text)
+    def _hear_partly(self, event: hearing.Partial) -> None:
+        transcript = event.transcript
+        self._report.partly(transcript)
         turn, preset = self._turn, self._settings.preset
-        if turn is None:
-            return
-        turn.partial = transcript.text
-        if not turn.dismissed:
-            self._decide(turn, transcript)
-        if turn.dismissed or not 0 < preset.words <= len(transcript.text.split()):
-            return
-        if (self._now_s - turn.onset_s) * 1000 < preset.final_after_ms:  # a guess: "right" is heard as "but I" first
-            return
-        if self._kind(transcript) is not Kind.BACKCHANNEL:
-            self.fire(Event.TWO_WORDS)
-
-    def _kind(self, transcript: Transcript) -> Kind:
-        """Of words over the robot's voice."""
-        return kind_of(transcript, phrases=self._settings.phrases, speaking=True)
-
-    def _understand(self, event: hearing.Transcribed) -> None:
-        turn, transcript = self._turn, event.transcript
-        self._emit(
-            events.Transcript,
-            text=transcript.text,
-            words=transcript.words,
-            confidence=transcript.confidence,
-            latency_s=event.latency_s,
-            engine=transcript.engine,
-            understood=transcript.understood,
-        )
         if turn is None or turn.utterance != event.utterance:
             return
-        turn.transcript = transcript
-        if not turn.dismissed:
-            self._decide(turn, transcript)
+        turn.hear_partly(transcript.text)
+        self.stop_words.decide(turn, transcript, now_s=self.states.now_s)
+        kind = kind_of(transcript, phrases=self._settings.phrases, speaking=True)
+        if not turn.dismissed and has_said_enough(turn, preset, kind):
+            self.fire(Event.TWO_WORDS)
+
+    def _understand(self, event: hearing.Transcribed) -> None:
+        self._report.transcribed(event)
+        if event.utterance in self._late:
+            self._understand_late(event, self._late.pop(event.utterance))
+        elif self._turn is not None and self._turn.utterance == event.utterance:
+            self._take_words(self._turn, event)
+        elif self._last is not None and self._last.utterance == event.utterance:  # nobody waits for it but a stop word
+            self.stop_words.decide(self._last, event.transcript, now_s=self.states.now_s, ended_s=event.at_s)
+
+    def _understand_late(self, event: hearing.Transcribed, turn: Turn) -> None:
+        """Its words come while somebody speaks again: it is the robot's turn for a moment, as if they were in time."""
+        now, self._turn = self._turn, turn
+        self._interposed = now is not None
+        if turn.cut and now is not None:
+            self.stop_words.decide(turn, event.transcript, now_s=self.states.now_s, ended_s=event.at_s)
+            if not turn.dismissed:
+                now.lead = f"{turn.lead} {event.transcript.text}".strip()
+        else:
+            self._take_words(turn, event)
+        self._turn, self._interposed = now, False
+        if now is not None:
+            self._answered = None
+            self._wait_for_rest()
+            if not now.dismissed:
+                self._take_floor(now)
+
+    def _take_words(self, turn: Turn, event: hearing.Transcribed) -> None:
+        turn.transcript = transcript = event.transcript
+        self.stop_words.decide(turn, transcript, now_s=self.states.now_s, ended_s=event.at_s)
         if turn.asleep and missed(transcript, self._settings.wake_words) is not None:
             self.fire(Event.WAKE_WORD)
         if not turn.dismissed and not turn.asleep:
@@ -263,22 +260,33 @@ class TurnTaking:
         turn = self._turn
         if turn is not None and turn.utterance == event.utterance:
             turn.done = event.probability >= DONE
-            self._set_hard_end()
+            self._wait_for_rest()
 
     def _weigh(self, turn: Turn, transcript: Transcript) -> None:
         """What was said until the soft end: it decides when the turn ends, and whether it interrupts."""
-        over = self.state in (State.SPEAKING, State.HELD)
+        over, preset = self.state in (State.SPEAKING, State.HELD), self._settings.preset
         turn.kind = kind_of(
             transcript, phrases=self._settings.phrases, speaking=over, question_open=self._robot.person.waiting
         )
+        if turn.kind is Kind.UNCLEAR and self._settings.phrases.is_unfinished(transcript.text):
+            turn.kind = Kind.UNFINISHED  # with the rest it may be understood
         control = control_of(transcript.text) if transcript.understood else None
         if over and control is not None and control.control in _BESIDE:
             turn.dismissed = True
             self._robot.obey(control)
             self.fire(Event.FALSE_ALARM)
+        elif turn.before is not None and turn.before.text == transcript.text:  # it was no speech that went on
+            turn.dismissed = True
+            self._answered = turn.before  # but it may be the beginning of some
+            self.fire(Event.FALSE_ALARM)
         elif turn.kind not in _EVENT_OF:
-            self._set_hard_end()
-        elif self._settings.preset.interruptible or not over:
+            self._wait_for_rest()
+            phrases = self._settings.phrases
+            if over and turn.kind is Kind.STATEMENT and says_something(transcript, preset, phrases):
+                self.fire(Event.TWO_WORDS)
+        elif preset.interruptible or not over:
+            if turn.kind is Kind.BACKCHANNEL and not self._robot.runs.acting:
+                self.stop_words.deny()
             self.fire(_EVENT_OF[turn.kind])
 
     def _close_turn(self) -> None:
@@ -286,13 +294,19 @@ class TurnTaking:
         turn = self._turn
         if turn is None or turn.transcript is None or not turn.complete:
             return
-        self._turn, self._closing = None, turn
-        if turn.dismissed or turn.asleep or not turn.transcript.text.strip() or _only_called(turn):
+        self._turn, self._closing, self._last = None, turn, turn
+        if turn.dismissed or turn.asleep or not turn.transcript.text.strip() or only_called(turn):
             self.fire(Event.FALSE_ALARM)
         else:
             self.fire(Event.HARD_END if turn.transcript.understood else Event.NOT_UNDERSTOOD)
         self._closing = None
-        while self._typed and self._turn is None:
+        if self._answered is None:  # it can't go on: what follows is another turn
+            self._ears.hard_end_ms = 0
+        self._take_typed()
+
+    def _take_typed(self) -> None:
+        """What was typed while somebody spoke."""
+        while self._typed and self._turn is None and not self._interposed:
             self.type_text(self._typed.popleft())
 
     def type_text(self, text: str) -> None:
@@ -300,11 +314,12 @@ class TurnTaking:
         if self._turn is not None and not self._turn.asleep:
             self._typed.append(text)
             return
-        turn = Turn(0, self._now_s, ended=True, final=True, transcript=Transcript(text), soft_end_s=self._now_s)
+        now_s = self.states.now_s
+        turn = Turn(0, now_s, ended=True, final=True, transcript=Transcript(text), soft_end_s=now_s)
         self._closing = turn
         self.fire(Event.COMMAND)
         if self.state is State.HEARING:  # what was said until now is cut
-            self._become(self._going_on(), Event.COMMAND)
+            self.states.go_back(Event.COMMAND)
         self.fire(Event.HARD_END)
         self._closing = None
 
@@ -313,38 +328,49 @@ class TurnTaking:
         self._awake = True
         if self.state in (State.SPEAKING, State.HELD):
             self.fire(Event.TWO_WORDS)
-            self._become(self._going_on(), Event.TWO_WORDS)
+            self.states.go_back(Event.TWO_WORDS)
+        elif self.state is State.ASLEEP:
+            self.states.go_back(Event.WAKE_WORD)
 
-    def device(self, state: str) -> None:
-        if state == "lost" and not self._lost:
-            self._lost = True
+    def device(self, state: str, part: str = "device") -> None:
+        """A part of the ears is "lost" or "back"."""
+        if state == "back":
+            self.stop_words.undeafen(part)
+        elif self.stop_words.deafen(part):
             self.fire(Event.DEVICE_LOST)
-        elif state == "back" and self._lost:
-            self._lost = False
-            if not self._stop.waiting:
-                self._latch.release()
+            self._take_typed()
+
+    def trip(self, number: int) -> None:
+        """The latch was tripped: speech and thought follow."""
+        self.stop_words.obey(number)
+        self.fire(Event.TRIP)
+
+    def _listen_for_loss(self, now_s: float) -> None:
+        """Ears that deliver sound may be deaf nevertheless."""
+        deaf = self._loss.deaf(now_s)
+        if deaf is not self._hears_nothing:
+            self._hears_nothing = deaf
+            self.device("lost" if deaf else "back", "ears")
 
     def _tick(self, now_s: float) -> None:
         """Time passes."""
-        self._now_s = now_s
+        self.states.now_s = now_s
         turn, preset = self._turn, self._settings.preset
         if turn is not None:
             self._spoken_s = now_s if turn.soft_end_s is None else turn.soft_end_s
-        match self._stop.due(now_s):
-            case "trip":
-                self._trip()
-            case "release":
-                self._deny()
+        self._listen_for_loss(now_s)
+        self.stop_words.tick(now_s, turn)
         if turn is not None and not turn.dismissed and turn.speaking and preset.interruptible:
             self._hold(turn, now_s)
-            spoken_ms = (now_s - turn.onset_s) * 1000
-            if self.state is State.HELD and spoken_ms >= self._final_after_ms(turn):
+            if self.state is State.HELD and (now_s - turn.onset_s) * 1000 >= final_after_ms(preset):
                 self.fire(Event.HALF_SECOND)
+        elif turn is not None and not turn.ended and is_over(turn, preset, now_s):
+            self._end()
         elif self.state is State.HELD and not self._stop.waiting:
-            silent_s = self._active_s if turn is None or turn.soft_end_s is None else turn.soft_end_s
+            silent_s = self.states.since_s if turn is None or turn.soft_end_s is None else turn.soft_end_s
             if (now_s - silent_s) * 1000 >= preset.resume_after_ms:
                 self.fire(Event.FALSE_ALARM)
-        waited_s = now_s - self._active_s
+        waited_s = now_s - self.states.since_s
         if self.state is State.LISTENING and self._settings.wake_words and waited_s >= self._settings.follow_up_s:
             self.fire(Event.QUIET)
         self._robot.tick(now_s, self.state)
@@ -354,15 +380,6 @@ class TurnTaking:
         if self.state is State.SPEAKING and (now_s - turn.onset_s) * 1000 >= self._settings.preset.hold_after_ms:
             self.fire(Event.SPEECH_START)
 
-    def _final_after_ms(self, turn: Turn) -> float:
-        """From the onset of speech over the robot's voice until it is an interruption, whatever was said.
-
-        The silence in which a soft end is awaited is no speech; and what sounds like "oh I see" may take its time.
-        """
-        preset = self._settings.preset
-        nods = self._kind(Transcript(turn.partial, final=False)) is Kind.BACKCHANNEL
-        return preset.final_after_ms * (_NOD if nods else 1) + preset.soft_end_ms
-
     # --- stop words -----------------------------------------------------------------------------
 
     def _spot(self, keyword: Keyword) -> None:
@@ -370,126 +387,103 @@ class TurnTaking:
             self._emit(events.Keyword, phrase=keyword.phrase, confirmed=True)
             if self._turn is not None:
                 self._turn.woken_s = keyword.end_s
+            self._awake = True
             self.fire(Event.WAKE_WORD)
+            if self._turn is None and self.state in (State.HEARING, State.HELD):  # who called has not said more yet
+                self.states.go_back(Event.WAKE_WORD)
             return
         turn = self._turn
-        self._emit(events.Keyword, phrase=keyword.phrase, confirmed=None)
         alone = turn is None and self._robot.sounding and not self._robot.runs.acting
         alone = alone and keyword.end_s - self._spoken_s > _SILENT_S
-        self._stop.spotted(keyword, alone=alone)
-        self._stop.speech(ended_s=None if turn is not None and turn.speaking else keyword.end_s)
         self.fire(Event.STOP_WORD)
-        if turn is not None and turn.text:
-            self._decide(turn, turn.transcript or Transcript(turn.partial, final=False))
+        self.stop_words.spotted(keyword, turn, alone=alone, now_s=self.states.now_s)
 
-    def _decide(self, turn: Turn, transcript: Transcript) -> None:
-        """What a transcript makes of a stop word, spotted or missed."""
-        waited = self._stop.waiting
-        outcome = self._stop.told(transcript, onset_s=turn.began_s)
-        if outcome is None:
-            return
-        if waited or outcome == "trip":
-            self._emit(events.Keyword, phrase=self._stop.phrase, confirmed=outcome == "trip")
-        if outcome == "trip":
-            turn.dismissed = True
-            self._trip()
-        else:
-            self._deny()
-
-    def _deny(self) -> None:
+    def _go_on_after_all(self) -> None:
         """It was no stop word, or the robot's own: what was held goes on."""
-        if not self._lost:
-            self._latch.release()
         if self.state is State.HELD and self._turn is None:
             self.fire(Event.FALSE_ALARM)
         else:
-            self._become(self.state, Event.FALSE_ALARM)
-
-    def halt(self) -> None:
-        """What moves and speaks is held. Also on the thread that has spotted the word."""
-        self._latch.hold("stop word")
-        self._robot.hold(everything=True)
-
-    def _trip(self) -> None:
-        """It was meant; where motion is off already, speech and thought are left to stop."""
-        if not self._latch.trip("stop word"):
-            self.fire(Event.TRIP)
+            self.states.stay(Event.FALSE_ALARM)
 
     def _stop_everything(self) -> None:
-        self._stop.forget()
+        self.stop_words.forget()
         self._unfinished = False
-        if self._turn is not None:
-            self._turn.dismissed = True
+        self._typed.clear()
+        for turn in (self._turn, *self._late.values()):
+            if turn is not None:
+                turn.dismissed = True
         self._robot.stop()
         self._robot.chime(Chime.ERROR)
 
     def _lose(self) -> None:
         """Who hears nothing can't be stopped by a word: what moves waits."""
-        self._latch.hold("the microphone is lost")
-        self._turn = None
-
-    def _emit_barge_in(self, action: str) -> None:
-        self._emit(events.BargeIn, action=action)
+        if self._turn is not None:  # its words may still say stop
+            self._late[self._turn.utterance] = self._turn
+        self._turn = self._answered = None
+        for turn in self._late.values():
+            turn.dismissed = True
 
     # --- actions --------------------------------------------------------------------------------
 
     def _open(self) -> None:
         """The person has the floor, or goes on after a hard end that came too soon."""
         if self.state is not State.HEARING:
-            late_s = self._now_s - self._asked_s
+            late_s = self.states.now_s - self._asked_s
             self._unfinished = self.state is State.THINKING and late_s <= self._settings.reopen_s
 
     def _resume(self) -> None:
         if self._turn is not None:
             self._turn.dismissed = True
-        self._emit_barge_in("resume")
+        self._emit(events.BargeIn, action="resume")
 
     def _cut(self) -> None:
         if self._turn is not None:
             self._turn.final = True
-        self._emit_barge_in("final")
-        self._robot.interrupt("barge_in")
+        self._emit(events.BargeIn, action="final")
+        if not self._robot.person.cut_short():  # a tool waits for the answer
+            self._robot.interrupt("barge_in")
 
-    def _set_hard_end(self) -> None:
-        """How long the rest of the sentence is waited for: by the words, and a turn-end model where there is one."""
+    def _wait_for_rest(self) -> None:
+        """The ears keep the utterance open for as long as the rest of the sentence is waited for, and beyond that for
+        as long as a turn that was answered may go on."""
         turn, preset = self._turn, self._settings.preset
-        if turn is None or turn.ended or turn.transcript is None:
-            return
-        match turn.kind, turn.done:
-            case Kind.UNFINISHED, _:
-                ends_ms = preset.unfinished_end_ms
-            case Kind.STATEMENT | Kind.UNCLEAR | None, True:
-                ends_ms = preset.command_end_ms
-            case Kind.STATEMENT | Kind.UNCLEAR | None, False:
-                ends_ms = preset.unfinished_end_ms
-            case (Kind.STATEMENT | Kind.UNCLEAR | None, None) | (_, False):
-                ends_ms = preset.statement_end_ms
-            case Kind.QUESTION, _:
-                ends_ms = preset.question_end_ms
-            case _:
-                ends_ms = preset.command_end_ms
-        self._ears.hard_end_ms = ends_ms
+        if turn is not None and not turn.ended:
+            self._ears.hard_end_ms = max(hard_end_ms(turn, preset), preset.reopen_ms)
 
     def _answer(self) -> None:
         """The turn is the robot's: control words, the answer to a question of a tool, or the model."""
         turn = self._closing
         if turn is None or turn.transcript is None:
             return
-        text = self._without_wake_word(turn.transcript.text)
-        controlled = control_of(text)
+        text = f"{turn.lead} {without_wake_word(turn.transcript.text, self._settings.wake_words)}".strip()
+        controlled = control_of(turn.rest(turn.transcript).text if turn.before else text)
         unfinished, self._unfinished = self._unfinished, False
-        if not text or (self._robot.person.waiting and self._robot.person.hear(text)):
+        if not text:
+            return
+        cancels = controlled is not None and controlled.control is Control.CANCEL
+        if not cancels and self._robot.person.waiting and self._robot.person.hear(text, began_s=turn.onset_s):
             return
         if controlled is not None and self._robot.applies(controlled):
+            if controlled.control is Control.CONTINUE and not self.stop_words.may_rearm(turn):
+                return
             self._awake = self._awake and not (controlled.control is Control.SLEEP and bool(self._settings.wake_words))
             self._robot.obey(controlled)
             return
-        self._asked_s = self._now_s
-        self._robot.ask(text, unfinished=unfinished)
+        self._asked_s = self.states.now_s
+        rest = turn.rest(turn.transcript).text
+        follows = turn.before is not None and is_another(rest, self._settings.phrases)
+        turn.asked = text = rest if follows else text
+        if turn.before is not None and turn.before.asked and not follows:
+            self._robot.ask_whole(text, turn.before.asked, spoken=bool(turn.utterance))
+        else:
+            self._robot.ask(text, unfinished=unfinished, spoken=bool(turn.utterance))
+        if turn.utterance:
+            self._answered = turn
 
     def _ask_again(self) -> None:
         """Never acted on, only asked about."""
         self._robot.remark(self._settings.not_understood)
+        self._answered = self._closing
 
     def _wake(self) -> None:
         self._awake = True
@@ -499,20 +493,6 @@ class TurnTaking:
 
     def _sleep(self) -> None:
         self._awake = False
-
-    def _without_wake_word(self, text: str) -> str:
-        for phrase in self._settings.wake_words:
-            if text.casefold().startswith(phrase.casefold()):
-                return text[len(phrase) :].lstrip(" ,.!?")
-        return text.strip()
-
-
-def _only_called(turn: Turn) -> bool:
-    """Whether it was the wake word and no more, though the recogniser did not know it."""
-    understood = turn.transcript is not None and turn.transcript.understood
-    if understood or turn.woken_s is None or turn.soft_end_s is None:
-        return False
-    return turn.soft_end_s - turn.woken_s <= _CALL_S
 
 
 def _nothing() -> None:

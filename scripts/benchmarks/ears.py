@@ -20,6 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+from benchmarks.kept import Kept
 from benchmarks.mouth import printed
 from benchmarks.mouth_voices import Rows
 
@@ -87,15 +88,30 @@ TOGETHER: Final = frozenset({"vad", "keywords"})
 TELL_RAW: Final = "--raw"
 
 
-def measured(names: list[str], quick: bool) -> Iterator[tuple[Rows, list[str]]]:
-    """Each part by itself, then those that may run together; one that fails leaves the others alone."""
+def measured(names: list[str], quick: bool, kept: Kept) -> Iterator[tuple[Rows, list[str]]]:
+    """Each part by itself, then those that may run together; one that fails leaves the others alone.
+
+    Args:
+        kept: Parts that are there already, and those that are made; what went wrong is tried again the next time.
+    """
+    missing = [name for name in names if kept.get(name) is None]
+    if len(missing) < len(names):
+        tell(f"goes on where it was stopped; there are {', '.join(name for name in names if name not in missing)}")
+        yield from (([tuple(row) for row in kept.get(name)], []) for name in names if name not in missing)
+    for name, (rows, wrong) in _measured(missing, quick):
+        if not wrong:
+            kept.put(name, rows)
+        yield rows, wrong
+
+
+def _measured(names: list[str], quick: bool) -> Iterator[tuple[str, tuple[Rows, list[str]]]]:
     beside = [name for name in names if name in TOGETHER]
     for name in names:
         if name not in beside or len(beside) == 1:
-            yield one_part(name, quick)
+            yield name, one_part(name, quick)
     if len(beside) > 1:
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            yield from pool.map(lambda name: in_a_process(name, quick), beside)
+            yield from zip(beside, pool.map(lambda name: in_a_process(name, quick), beside), strict=True)
 
 
 def one_part(name: str, quick: bool) -> tuple[Rows, list[str]]:
@@ -136,6 +152,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer of everything: less than five minutes")
     parser.add_argument("--dir", type=Path, help="recordings of edgeagent listen --record, the texts corrected by you")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this; may be given again")
+    parser.add_argument("--fresh", action="store_true", help="do not go on where it was stopped: measure all anew")
     parser.add_argument(TELL_RAW, action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that no process stays behind
@@ -153,12 +170,16 @@ def main() -> None:
     else:
         rows: Rows = []
         wrong = []
+        name = "-".join(["ears", *(["quick"] if arguments.quick else []), *(arguments.part or [])])
+        kept = Kept.of(name, fresh=arguments.fresh)
         try:
-            for more, bad in measured(arguments.part or list(PARTS), arguments.quick):
+            for more, bad in measured(arguments.part or list(PARTS), arguments.quick, kept):
                 rows += more
                 wrong += bad
         except (KeyboardInterrupt, SystemExit):  # what was measured until then is worth its table
-            wrong.append("it was ended before all was measured")
+            wrong.append("it was ended before all was measured: the same command goes on, --fresh begins anew")
+        else:
+            kept.remove()
         load = f"{before:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores"
         printed([("measured", "figure", "target"), ("load of the machine (1 min)", load, ""), *rows])
     tell(f"{time.monotonic() - begun_s:.0f} s")

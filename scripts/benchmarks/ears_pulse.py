@@ -7,33 +7,22 @@ the robot speaks and a person too. A process of its own listens (``ears_listener
 from __future__ import annotations
 
 import contextlib
-import json
 import math
-import os
-import queue
-import re
 import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numpy as np
 from benchmarks import ears_sentences as said
 from benchmarks.mouth_voices import Rows, percentile
+from benchmarks.pulse_room import LIMIT_S, VOICES, Line, PulseRoom, Take, Told, rms
 from benchmarks.voice_stack import Shares, pss_mb
-from benchmarks.voice_stage import RATE_HZ, VOICES, Line, Take, Tape, rms
 
 from edgeagent.stt.error_rate import for_error_rate, word_error_rate
-from tests.audio.pulse import Pulse, missing
+from tests.audio.pulse import missing
 
-ECHO_GAIN_DB: Final = -6.0
 LATENCIES_MS: Final = (60, 30)
-_PERSON_RMS: Final = 0.1
-_LIMIT_S: Final = 60.0
 _ANSWER_S: Final = 4.0
 """After a line, for its transcript."""
 _BETWEEN_S: Final = 0.4
@@ -47,7 +36,7 @@ _LIKE_OVER: Final = 0.75
 _TALK: Final = "well my sister said that the weather would be nice tomorrow and we could all go to the lake"
 
 
-class Listener:
+class Listener(PulseRoom):
     """The robot's ears in their process, a person, and what the microphone hears. A context manager.
 
     Raises:
@@ -55,87 +44,7 @@ class Listener:
     """
 
     def __init__(self, latency_ms: int) -> None:
-        self._pulse = Pulse()
-        self._told: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        try:
-            # a card: loudspeaker and microphone on one clock, the person in the same room
-            self._pulse.control("load-module", "module-remap-sink", "sink_name=card", "master=room")
-            self._pulse.control("set-default-sink", "card")
-            self.microphone = Tape(self._pulse, "room.monitor")
-            root = Path(__file__).parents[2]
-            self._errors = (self._pulse.folder / "listener").open("w+")
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.ears_listener", str(latency_ms)],
-                env=self._pulse.environment | {"PYTHONPATH": f"{root}{os.pathsep}{root / 'scripts'}"},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                text=True,
-            )
-            threading.Thread(target=self._read, name="listener", daemon=True).start()
-            self.wait(lambda told: told["kind"] == "ready", _LIMIT_S)
-        except BaseException:
-            self.close()
-            raise
-        self.pid = self._process.pid
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None  # noqa: S101  it is a pipe
-        for line in self._process.stdout:
-            self._told.put(json.loads(line))
-        self._told.put(None)
-
-    def close(self) -> None:
-        """Ends it and the sound server."""
-        if hasattr(self, "_process"):
-            assert self._process.stdin is not None  # noqa: S101  it is a pipe
-            self._process.stdin.close()
-            try:
-                self._process.wait(_LIMIT_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._errors.close()
-        self._pulse.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def ask(self, op: str, **what: Any) -> None:
-        """Something that ``ears_listener`` does."""
-        assert self._process.stdin is not None  # noqa: S101  it is a pipe
-        self._process.stdin.write(json.dumps({"op": op, **what}) + "\n")
-        self._process.stdin.flush()
-
-    def wait(self, seen: Callable[[dict[str, Any]], bool], timeout_s: float) -> dict[str, Any]:
-        """The next of what it tells that is of a kind.
-
-        Raises:
-            TimeoutError: It has not come in time, or the process has ended.
-        """
-        end_s = time.monotonic() + timeout_s
-        while (left_s := end_s - time.monotonic()) > 0:
-            try:
-                told = self._told.get(timeout=left_s)
-            except queue.Empty:
-                break
-            if told is None:
-                self._errors.seek(0)
-                raise TimeoutError((self._errors.read().strip().splitlines() or ["the ears have ended"])[-1])
-            if seen(told):
-                return told
-        raise TimeoutError("the ears do not answer")
-
-    def told(self) -> Iterator[dict[str, Any]]:
-        """What it has told and nobody has taken."""
-        while not self._told.empty():
-            if (told := self._told.get()) is not None:
-                yield told
+        super().__init__("benchmarks.ears_listener", str(latency_ms))
 
     def settle(self, quiet_s: float) -> None:
         """Waits until it has told nothing for so long."""
@@ -143,28 +52,11 @@ class Listener:
             while True:
                 self.wait(lambda told: True, quiet_s)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Told:
         self.ask("state")
-        return self.wait(lambda told: told["kind"] == "state", _LIMIT_S)
+        return self.wait(lambda told: told["kind"] == "state", LIMIT_S)
 
-    def speak(self, line: Line) -> None:
-        """Somebody in the room says it, and has said it when this returns."""
-        argv = ["pacat", "--latency-msec=100", f"--rate={RATE_HZ}", "--channels=1", "--format=s16le", "-d", "room"]
-        sound = (line.sound * 32_767).astype("<i2").tobytes() + bytes(RATE_HZ // 5)
-        subprocess.run(argv, input=sound, env=self._pulse.environment, check=True, timeout=_LIMIT_S)
-
-    def set_echo(self) -> float:
-        """Makes the echo as much softer than the person as it shall be; returns what it was measured to be, in dB."""
-        listed = self._pulse.control("list", "short", "sink-inputs").stdout.decode()
-        found = re.search(r"^(\d+)\t.*module-remap-sink", listed, re.MULTILINE)
-        assert found is not None  # noqa: S101  it was loaded
-        person_db = 20 * math.log10(_PERSON_RMS)
-        self._pulse.control("set-sink-input-volume", found[1], "0dB")
-        volume_db = person_db + ECHO_GAIN_DB - self._echo_db()
-        self._pulse.control("set-sink-input-volume", found[1], f"{volume_db:.2f}dB")
-        return self._echo_db() - person_db
-
-    def _echo_db(self) -> float:
+    def echo_db(self) -> float:
         """Level of the echo at the microphone while the robot speaks."""
         self.ask("speak", seconds=4)
         begun_s = time.monotonic()

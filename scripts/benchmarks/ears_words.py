@@ -2,8 +2,8 @@
 
 Sentences of ``ears_sentences``, spoken by voices that nothing was tuned on, with noise at the microphone and through
 the product's noise suppression; with the robot's own voice, in the simulated room and through the echo canceller. The
-house robot's phrases, both models together. What was understood is put to the nano model with the house robot's tools:
-a command is heard in talk where it calls one.
+house robot's phrases, both models together. What was understood is put to the nano model with the house robot's tools,
+which are kept from talk as in a conversation: a command is heard in talk where one is called.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ from edgeagent.stt.types import RATE_HZ, Transcript
 from edgeagent.testing import Room, RoomSettings, synthesised
 from edgeagent.testing.levels import Signal, from_db, speech_level
 from edgeagent.testing.noise import FULL_SPEED_MPS, Motor, Source, babble, steady_noise
+from edgeagent.voice.asking import may_ask
+from edgeagent.voice.completeness import Phrases
+from edgeagent.voice.talk_guard import TalkGuard, changes
 
 Rows = list[tuple[str, ...]]
 
@@ -62,6 +65,7 @@ _ROBOT: Final = (
     "The window is open and the lamp is new. I have been waiting since noon, and nobody came along. Perhaps tomorrow "
     "will be better, because then the sun comes out again and everybody is back from the holidays."
 )
+_PLAIN: Final = Phrases()
 _NEVER: Final = Event()
 _HANG_S: Final = 20.0
 """A busy machine hangs no engine."""
@@ -184,7 +188,7 @@ def _noise(kind: str) -> Signal:
 
 
 def over_own_voice(text: str, voice: str, gain_db: float, *, seed: int) -> Samples:
-    """The sentence said over the robot's voice, in the room, through the canceller, which has heard it for 3 s."""
+    """The sentence said over the robot's voice, in the room, as recognisers are given it after 3 s."""
     room = Room(RoomSettings(rate_hz=RATE_HZ, echo_gain_db=gain_db, rt60_s=0.3, drift_ppm=100, record=False, seed=seed))
     own = synthesised(_ROBOT, "en-gb", RATE_HZ)
     own = own * np.float32(from_db(room.settings.loudspeaker_level_db) / speech_level(own, RATE_HZ))
@@ -202,7 +206,12 @@ def over_own_voice(text: str, voice: str, gain_db: float, *, seed: int) -> Sampl
 
     at_s = 3.0
     room.say(words, RATE_HZ, at_s)
-    room.start(fill=fill, take=lambda block, adc_s: clean.append(canceller.near(block, adc_s)))
+
+    def take(block: Samples, adc_s: float) -> None:
+        canceller.near(block, adc_s)
+        clean.append(canceller.unsuppressed)
+
+    room.start(fill=fill, take=take)
     room.run(at_s + len(words) / RATE_HZ + _PAUSE_S)
     return np.concatenate(clean)[round((at_s - _PAUSE_S) * RATE_HZ) :]
 
@@ -297,7 +306,7 @@ def command_rows(found: Sequence[Heard]) -> Rows:
                 called[machine].append(f"{one.text!r} as {one.transcript.text!r}")
             if MOVES & set(made) and said.NEGATIONS & set(one.text.split()):
                 moved[machine].append(f"{one.text!r} as {one.transcript.text!r}")
-            if calls(one.text):
+            if calls(one.text, spoken=False):
                 typed[machine].add(one.text)
     counts = {machine: sum((one.voice == MACHINE) is machine for one in talk) for machine in (False, True)}
     pairs = (False, True)
@@ -314,22 +323,25 @@ def command_rows(found: Sequence[Heard]) -> Rows:
 
 
 @contextmanager
-def acting() -> Iterator[Callable[[str], tuple[str, ...]]]:
-    """What tools the nano model calls for a text, each text asked once."""
-    known: dict[str, tuple[str, ...]] = {}
+def acting() -> Iterator[Callable[..., tuple[str, ...]]]:
+    """What tools the nano model calls for a text, and is let call; each text asked once."""
+    known: dict[tuple[str, bool], tuple[str, ...]] = {}
     llm = LlamaLLM("nano")
 
-    def calls(text: str) -> tuple[str, ...]:
-        if text not in known:
+    def calls(text: str, *, spoken: bool = True) -> tuple[str, ...]:
+        if (text, spoken) not in known:
             robot = HouseRobot(speed=float("inf"))
             try:
-                agent = Agent(
-                    NAME, INSTRUCTIONS, llm=llm, tools=robot.tools, options=Options(max_tool_hops=MAX_TOOL_HOPS)
-                )
-                known[text] = tuple(call.name for call in agent.run(text).tool_calls)
+                guard = TalkGuard(changes, "")
+                guard.told(text, asks=not spoken or may_ask(text, _PLAIN))
+                options = Options(max_tool_hops=MAX_TOOL_HOPS)
+                agent = Agent(NAME, INSTRUCTIONS, llm=llm, tools=robot.tools, hooks=[guard], options=options)
+                made = agent.run(text).tool_calls
+                let = [call for call in made if call.result is not None and call.result.status != "not_run"]
+                known[text, spoken] = tuple(call.name for call in let)
             finally:
                 robot.close()
-        return known[text]
+        return known[text, spoken]
 
     try:
         yield calls

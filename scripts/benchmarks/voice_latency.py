@@ -12,11 +12,15 @@ import random
 import statistics
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.kept import Kept
 from benchmarks.mouth_voices import Rows, percentile
-from benchmarks.voice_stage import VOICES, Line, Stage
+from benchmarks.pulse_room import VOICES, Line
+from benchmarks.voice_stage import Stage
 
 MOTIONS: Final = (
     "go to the kitchen",
@@ -70,36 +74,68 @@ class NotBegunError(Exception):
     """The robot did not do what it should be interrupted in."""
 
 
-def rows(quick: bool, *, count: int | None = None, keep: Path | None = None) -> tuple[Rows, list[str]]:
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A trial: of what, its number among those, what is said, and how it is done."""
+
+    what: str
+    number: int
+    line: tuple[str, str]
+    """Text and voice."""
+    do: Callable[[Stage, Line, random.Random], Trial]
+
+    @property
+    def name(self) -> str:
+        return f"{self.what} {self.number}"
+
+
+def planned(count: int) -> list[Planned]:
+    """So many trials of each kind; what each of them is does not depend on how many there are."""
+    said = list(enumerate(_drawn(MOTIONS, QUESTIONS, count=count)))
+    made = [Planned("answer", i, (text, VOICES[i % 3]), lambda stage, line, _: answer(stage, line)) for i, text in said]
+    made += [Planned("barge-in", i, (OVER[i % len(OVER)], VOICES[i % 3]), barge_in) for i in range(count)]
+    for state, begin in (("speaking", speaking), ("thinking", thinking), ("acting", acting)):
+        made += [Planned(f"stop, {state}", i, ("stop", VOICES[i % 3]), partial(stop, begin)) for i in range(count)]
+    return made
+
+
+def rows(quick: bool, kept: Kept, *, count: int | None = None, keep: Path | None = None) -> tuple[Rows, list[str]]:
     """Name, figure and target of each latency; and what does not work.
 
     Args:
+        kept: Trials that are there already, and those that are made.
         count: Trials of each kind; None: 30, or 4.
         keep: Where the trials are written to, one a line.
     """
-    count = count or (4 if quick else 30)
-    rng = random.Random(7)
-    made: Rows = []
+    plan = planned(count or (4 if quick else 30))
+    missing = [trial for trial in plan if kept.get(trial.name) is None]
+    if missing:
+        _measure(missing, kept)
     trials: dict[str, list[Trial]] = {}
-    with Stage() as stage:
-        echo_db = stage.set_echo()
-        stage.warm_up()
-        made.append(("echo at the microphone, beside a person's speech", f"{echo_db:+.1f} dB", "-6 dB"))
-        lines = [Line(text, VOICES[i % 3]) for i, text in enumerate(_drawn(MOTIONS, QUESTIONS, count=count))]
-        trials["answer"] = [_tried("answer", answer, stage, line) for line in lines]
-        overs = [Line(OVER[i % len(OVER)], VOICES[i % 3]) for i in range(count)]
-        trials["barge-in"] = [_tried("barge-in", barge_in, stage, line, rng) for line in overs]
-        stops = [Line("stop", VOICES[i % 3]) for i in range(count)]
-        for state, begin in (("speaking", speaking), ("thinking", thinking), ("acting", acting)):
-            trials[f"stop, {state}"] = [_tried(f"stop, {state}", stop, stage, line, begin, rng) for line in stops]
-        xruns = stage.rest()
+    for trial in plan:
+        trials.setdefault(trial.what, []).append(kept.get(trial.name))
     if keep is not None:
         keep.write_text("".join(json.dumps({"what": what} | t) + "\n" for what, all_ in trials.items() for t in all_))
-    made += _answers(trials["answer"], lines) + _interruptions(trials["barge-in"])
+    echo_db, xruns = kept.get("echo_db"), kept.get("xruns")
+    made: Rows = [("echo at the microphone, beside a person's speech", f"{echo_db:+.1f} dB", "-6 dB")]
+    said = [trial.line[0] for trial in plan if trial.what == "answer"]
+    made += _answers(trials["answer"], said) + _interruptions(trials["barge-in"])
     made += _stops({name: found for name, found in trials.items() if name.startswith("stop")})
-    made.append(("under- and over-runs of the device meanwhile", f"{xruns['under']} and {xruns['over']}", ""))
+    made.append(("under- and over-runs of the device meanwhile", f"{xruns[0]} and {xruns[1]}", ""))
     answered = [trial for trial in trials["answer"] if math.isfinite(trial["sound"])]
     return made, [] if answered else ["nothing was answered"]
+
+
+def _measure(plan: Sequence[Planned], kept: Kept) -> None:
+    """Those trials, each kept when it is done; under- and over-runs are those of all starts together."""
+    before = kept.get("xruns", [0, 0])
+    with Stage() as stage:
+        kept.put("echo_db", stage.set_echo())
+        stage.warm_up()
+        for trial in plan:
+            kept.put(trial.name, _tried(trial, stage, Line(*trial.line)))
+            xruns = stage.rest()
+            kept.put("xruns", [before[0] + xruns["under"], before[1] + xruns["over"]])
 
 
 def _drawn(*kinds: Sequence[str], count: int) -> list[str]:
@@ -107,13 +143,14 @@ def _drawn(*kinds: Sequence[str], count: int) -> list[str]:
     return [kind[i % len(kind)] for i in range(count) for kind in kinds]
 
 
-def _tried(what: str, trial: Callable[..., Trial], stage: Stage, line: Line, *arguments: Any) -> Trial:
+def _tried(trial: Planned, stage: Stage, line: Line) -> Trial:
+    what, rng = trial.what, random.Random(f"7 {trial.name}")  # the same, whatever was done before
     for _ in range(_TRIES):
-        stage.rest()
         try:
-            found = trial(stage, line, *arguments)
+            found = trial.do(stage, line, rng)
         except NotBegunError as error:  # the model or the world would not have it so
             print(f"  {what}: again, {error}", file=sys.stderr, flush=True)
+            stage.rest()
         else:
             break
     else:
@@ -193,7 +230,7 @@ def barge_in(stage: Stage, line: Line, rng: random.Random) -> Trial:
     }
 
 
-def stop(stage: Stage, line: Line, begin: Callable[[Stage, random.Random], object], rng: random.Random) -> Trial:
+def stop(begin: Callable[[Stage, random.Random], object], stage: Stage, line: Line, rng: random.Random) -> Trial:
     """A spoken "stop", until the base is told to stand, and stands; and until the robot is silent."""
     begin(stage, rng)
     before = len(stage.seen)
@@ -260,10 +297,10 @@ def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.0f}" if math.isfinite(seconds) else "inf"
 
 
-def _answers(trials: list[Trial], lines: list[Line]) -> Rows:
+def _answers(trials: list[Trial], said: list[str]) -> Rows:
     understood = sum(trial["understood"] > 0 for trial in trials)
-    motions = [trial for trial, line in zip(trials, lines, strict=True) if line.text in MOTIONS]
-    questions = [trial for trial, line in zip(trials, lines, strict=True) if line.text not in MOTIONS]
+    motions = [trial for trial, text in zip(trials, said, strict=True) if text in MOTIONS]
+    questions = [trial for trial, text in zip(trials, said, strict=True) if text not in MOTIONS]
     made: Rows = [
         ("end of speech to first sound", spread([trial["sound"] for trial in trials]), "p50 500, p95 900 ms"),
         ("  of commands, which are announced", spread([trial["sound"] for trial in motions]), ""),

@@ -142,8 +142,6 @@ The fridge is closed and the floor is dry. I found nothing else that is worth a 
 
 I went from the bedroom to the balcony and back again. On my way I passed two doors and a box that was not
 there before. Nobody was in the bathroom. The towel lies on the floor beside the shelf.
-
-)
 """.strip().split("\n\n")
 )
 """What the robot says. No comma, so that each sentence is synthesised as a whole."""

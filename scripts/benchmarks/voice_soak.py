@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.mouth_voices import Rows
+from benchmarks.pulse_room import VOICES
 from benchmarks.voice_latency import MOTIONS, OVER, QUESTIONS
 from benchmarks.voice_stack import family, pss_mb
-from benchmarks.voice_stage import VOICES
 
 from edgeagent.app import App, build
 from edgeagent.app.conversation import Conversation

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.mouth_voices import Rows
-from benchmarks.voice_stage import VOICES, Line, Stage
+from benchmarks.pulse_room import VOICES, Line
+from benchmarks.voice_stage import Stage
 
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _TEXT: Final = "I have looked in every room of the flat and there was nobody at all but the red cup is on the table "
@@ -66,10 +67,10 @@ class Shares:
 
 
 def rows(quick: bool) -> tuple[Rows, list[str]]:
-    """Name, figure and target of share and memory; and what does not work."""
+    """Name, figure and target of share and memory; and what does not work. The microphone hears a little noise."""
     seconds = 10.0 if quick else 60.0
     made: Rows = []
-    with Stage() as stage:
+    with Stage() as stage, stage.noise():
         stage.set_echo()
         for state in ("idle", "hearing", "speaking"):
             stage.rest()

@@ -149,3 +149,53 @@ def test_a_latch_that_cannot_be_held_is_refused() -> None:
     agent = Agent("robi", llm=ScriptedLLM("x"), latch=Switch())
     with pytest.raises(ConfigError, match="latch is a Switch"):
         Conversation(agent, config=QUIET, input=Room())
+
+
+def closed_while_closing(home: Home, kind: str) -> bool:
+    """Closes it on a thread, and once more by whoever takes an event of that kind; whether both calls returned."""
+    told = threading.Event()
+
+    def close_too(event: object) -> None:
+        if getattr(event, "kind", "") == kind:
+            home.conversation.close()
+            told.set()
+
+    home.conversation.subscribe(close_too)
+    closing = threading.Thread(target=home.conversation.close, daemon=True)
+    closing.start()
+    closing.join(20)
+    return not closing.is_alive() and told.is_set()
+
+
+def test_who_is_told_what_was_heard_may_close_it_while_it_is_closed() -> None:
+    home = Home()
+    home.conversation.start()
+    said = home.conversation.say("The washing machine has finished, and somebody should hang up the laundry.")
+    home.pass_until(lambda: home.conversation.state == "speaking")
+    home.pass_until(lambda: bool(said.heard))
+    assert closed_while_closing(home, "heard")
+
+
+def test_who_is_told_of_the_end_of_a_run_may_close_it_while_it_is_closed() -> None:
+    home = Home()
+    home.agent.llm = ScriptedLLM("word " * 300, token_delay_s=0.02)
+    begun = threading.Event()
+    home.conversation.subscribe(lambda event: begun.set() if event.kind == "message_update" else None)
+    home.conversation.start()
+    home.conversation.hear("what time is it")
+    assert begun.wait(20)
+    assert closed_while_closing(home, "agent_end")
+
+
+def test_the_next_conversation_of_a_session_asks_for_itself() -> None:
+    home = Home("It is noon.")
+    session = Session(home.agent)
+    before = session.callbacks, session.options
+    for _ in range(2):
+        room = Room(RoomSettings(rate_hz=16_000, record=False))
+        with Conversation(home.agent, config=QUIET, input=room, session=session) as conversation:
+            assert session.options is not None
+            assert session.options.confirm == conversation.dialogue.robot.person.confirm
+    assert (session.callbacks, session.options) == before
+    home.conversation.close()
+    session.close()

@@ -15,6 +15,7 @@ import pytest
 from edgeagent.app.ears import (
     Vocabulary,
     build_ears,
+    check,
     ears_settings,
     hot_words,
     key_phrases,
@@ -240,6 +241,29 @@ def test_the_recogniser_knows_the_key_phrases_though_the_app_does_not() -> None:
         transcriber.close()
     known = {line.split()[0] for line in dictionary.splitlines()}
     assert {"stop", "halt", "hey", "robi", "left"} <= known
+
+
+def test_pronunciations_of_the_settings_reach_recogniser_and_spotter() -> None:
+    config = Config(ears={"wake_words": "hey robi", "said": {"Robi": "R AA B EH"}})
+    words = Vocabulary(phrases=("turn left",))
+    transcriber = make_transcriber(config, words)
+    transcriber.close()
+    assert "robi R AA B EH\n" in transcriber.model.dictionary.read_text()  # type: ignore[attr-defined]
+    ears = build_ears(config, Room(), words, lambda event: None)
+    try:
+        assert any(way.phones == "HH EY R AA B EH" for _, way in ears._spotter._entries.values())  # type: ignore[union-attr]
+    finally:
+        ears.close()
+
+
+@pytest.mark.parametrize("said", [{"robi": ""}, {"robi": "R XX"}, {"hey robi": "R OW"}])
+def test_a_wrong_pronunciation_is_refused(said: dict[str, str]) -> None:
+    before = children()
+    with pytest.raises(ConfigError, match="robi"):
+        build_ears(Config(ears={"said": said}), Room(), WORDS, lambda event: None)
+    with pytest.raises(ConfigError, match="robi"):
+        check(Config(ears={"said": said}))
+    assert not children() - before
 
 
 def test_without_key_phrases_there_is_no_spotter() -> None:

@@ -46,9 +46,13 @@ class Pulse:
     Args:
         echo: The microphone hears the loudspeaker.
         one_clock: It hears the loudspeaker's sink itself, and no room, as if both were one card.
+        card: The loudspeaker plays in the room, so that both have the room's clock, as those of a sound card.
+
+    Attributes:
+        loudspeaker: The sink that is the default one.
     """
 
-    def __init__(self, *, echo: bool = False, one_clock: bool = False) -> None:
+    def __init__(self, *, echo: bool = False, one_clock: bool = False, card: bool = False) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="pulse-"))
         self.folder.chmod(0o700)
         (self.folder / "asound.conf").write_text(ASOUND, encoding="ascii")
@@ -60,6 +64,8 @@ class Pulse:
         self.environment.pop("PULSE_SERVER", None)
         self._echo = echo and not one_clock
         self._heard = "speaker" if one_clock else "room"
+        self._card = card
+        self.loudspeaker = "card" if card else "speaker"
         self._children: list[subprocess.Popen[bytes]] = []
         try:
             self.start()
@@ -77,12 +83,14 @@ class Pulse:
         modules += [f"module-remap-source source_name=mic master={self._heard}.monitor"]
         if self._echo:
             modules += ["module-loopback source=speaker.monitor sink=room latency_msec=20"]
+        if self._card:
+            modules += ["module-remap-sink sink_name=card master=room"]
         self._child(*SERVER, *[part for module in modules for part in ("-L", module)])
         end_s = time.monotonic() + LIMIT_S
         while self.control("info").returncode:
             if time.monotonic() > end_s or self._children[0].poll() is not None:
                 raise TimeoutError(f"pulseaudio does not start: {(self.folder / 'log').read_text()}")
-        self.control("set-default-sink", "speaker")
+        self.control("set-default-sink", self.loudspeaker)
         self.control("set-default-source", "mic")
         for sink in ("speaker", "room"):  # without a stream that is in a hurry a null sink works two seconds ahead
             self._child("pacat", "--latency-msec=10", "-d", sink, "/dev/zero")
@@ -91,8 +99,17 @@ class Pulse:
         """``pactl``."""
         return subprocess.run(["pactl", *arguments], env=self.environment, capture_output=True, check=False)
 
-    def recorder(self, source: str = "speaker.monitor") -> subprocess.Popen[bytes]:
-        """``parec``: mono, 16 bits, 48 kHz on its stdout."""
+    def set_echo_volume(self, volume_db: float) -> None:
+        """How much louder than it is played the loudspeaker is heard in the room."""
+        way = "module-remap-sink" if self._card else "module-loopback"
+        inputs = self.control("list", "short", "sink-inputs").stdout.decode().splitlines()
+        (number,) = [line.split()[0] for line in inputs if way in line]
+        done = self.control("set-sink-input-volume", number, f"{volume_db:.2f}dB")
+        assert done.returncode == 0, done.stderr
+
+    def recorder(self, source: str | None = None) -> subprocess.Popen[bytes]:
+        """``parec`` of the loudspeaker, or of another source: mono, 16 bits, 48 kHz on its stdout."""
+        source = source or f"{self.loudspeaker}.monitor"
         argv = ["parec", "--latency-msec=10", "--rate=48000", "--channels=1", "--format=s16le", "-d", source]
         return self._child(*argv, stdout=subprocess.PIPE)
 

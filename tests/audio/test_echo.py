@@ -51,6 +51,7 @@ class Heard:
         self.canceller = EchoCanceller(rate_hz, rate_hz, xruns=self.room.xruns if told else None, **options)
         self.track = []
         """(aligned, delay_s, far_active) after each block."""
+        self.seeking = []
         self.counts = []
         """Samples that had come out after each block."""
         clean, at = [], 0
@@ -69,6 +70,7 @@ class Heard:
             clean.append(self.canceller.near(block, adc_s if times is None else times("near", adc_s)))
             self.counts.append(sum(map(len, clean)))
             self.track.append((self.canceller.aligned, self.canceller.delay_s, self.canceller.far_active))
+            self.seeking.append(self.canceller.seeking)
 
         self.room.start(fill=fill, take=take)
         for at_s, samples in says:
@@ -221,6 +223,22 @@ def test_an_under_run_in_mid_speech_is_measured_again(told):
     loudest_echo = np.abs(heard.echo).max()
     assert np.abs(np.diff(heard.clean)).max() < 2 * np.abs(np.diff(heard.echo)).max()
     assert np.abs(heard.clean).max() < 1.5 * loudest_echo
+
+
+def test_while_its_echo_is_sought_that_is_told():
+    heard = Heard(9, delay_ms=200, events=[(5, lambda room: room.underrun(200))])
+    aligned, sought = [aligned for aligned, *_ in heard.track], np.array(heard.seeking)
+    found, again = aligned.index(True), 500 + aligned[500:].index(True)
+    assert sought[:found].any()
+    assert not sought[found + 1 : 500].any()
+    assert sought[505:again].any()
+    assert not sought[again + 1 :].any()
+
+
+def test_an_echo_that_is_too_soft_is_not_sought_for_ever():
+    sought = np.array(Heard(8, echo_gain_db=-60, noise_snr_db=40, delay_ms=300).seeking)
+    assert sought.any()
+    assert not sought[500:].any()
 
 
 def test_a_turn_of_the_robot_is_learnt_again():

@@ -152,6 +152,20 @@ def test_the_soft_end_may_be_set():
     assert kinds(run(stream(1000, 500, 350), endpointer)) == [SpeechStart]
 
 
+def test_while_the_robots_voice_is_heard_as_loud_as_it_is_nothing_starts_and_what_goes_on_does():
+    endpointer = Endpointer(EndpointSettings(), activity=Scripted())
+    sound = stream(300, 2_000, 1_000)
+
+    def heard(begin_ms, end_ms, own):
+        pieces = [sound[at : at + FRAME] for at in range(begin_ms * 16, end_ms * 16, FRAME)]
+        return kinds([e for p in pieces for e in endpointer.feed(p, far_active=own, microphone_db=-20.0, own=own)])
+
+    assert heard(0, 1_000, own=True) == []
+    assert heard(1_000, 1_500, own=False) == [SpeechStart]
+    assert heard(1_500, 2_300, own=True) == []
+    assert heard(2_300, 3_300, own=False) == [SoftEnd, HardEnd]
+
+
 def test_a_stream_that_is_over_ends_its_utterance():
     assert kinds(run(stream(1000, 500), finish=True)) == [SpeechStart, SoftEnd, HardEnd]
     assert kinds(run(stream(1000, 500, 400), finish=True)) == [SpeechStart, SoftEnd, HardEnd]
@@ -476,3 +490,44 @@ def test_a_minute_without_speech_has_no_utterance(kind):
     noise = np.random.default_rng(0).standard_normal(60 * RATE_HZ).astype(np.float32)
     sound = {"zeros": 0 * noise, "offset": 0 * noise + 0.3, "white": 0.02 * noise, "clipped": np.clip(3 * noise, -1, 1)}
     assert hear(sound[kind]) == []
+
+
+def test_a_person_who_is_sure_to_speak_over_the_robot_starts_an_utterance_and_keeps_it_open():
+    endpointer = Endpointer(activity=Scripted())
+    silent = stream(1000)  # to the voice activity, which hears nothing of him
+    options = {"far_active": True, "microphone_db": -20.0}
+    assert endpointer.feed(silent, **options) == []
+    (start,) = endpointer.feed(silent, over=[False] * 20 + [True] * 80, **options)
+    assert isinstance(start, SpeechStart)
+    assert start.at_s == pytest.approx(1.06, abs=0.02), "he has spoken for a while when he is found"
+    assert kinds(endpointer.feed(silent, over=[False] * 100, **options)) == [SoftEnd, HardEnd]
+
+
+def test_a_person_over_the_robot_goes_on_after_a_soft_end():
+    endpointer = Endpointer(activity=Scripted())
+    silent = stream(1000)
+    options = {"far_active": True, "microphone_db": -20.0}
+    found = endpointer.feed(silent, over=[True] * 30 + [False] * 30 + [True] * 40, **options)
+    assert kinds(found) == [SpeechStart, SoftEnd, Resumed]
+
+
+def test_nobody_is_sure_to_speak_while_the_robots_echo_is_sought():
+    endpointer = Endpointer(activity=Scripted())
+    assert endpointer.feed(stream(1000), far_active=True, microphone_db=-20.0, over=[True] * 100, own=True) == []
+
+
+def test_speech_without_an_end_takes_no_more_and_more_memory():
+    endpointer = Endpointer(EndpointSettings(max_s=2, pre_roll_ms=200), activity=Scripted())
+    cut = run(np.full(60 * RATE_HZ, 0.9, np.float32), endpointer)
+    assert sum(isinstance(event, HardEnd) for event in cut) > 20
+    history = endpointer._history
+    assert history.end - history.begin < 8 * RATE_HZ
+
+
+def test_little_of_the_robots_voice_comes_before_a_person_who_speaks_over_it():
+    endpointer = Endpointer(activity=Scripted())
+    (start,) = endpointer.feed(stream(1000), far_active=True, microphone_db=-20.0, over=[False] * 80 + [True] * 20)
+    assert start.at_s - start.begin_s == pytest.approx(0.2)
+    endpointer = Endpointer(EndpointSettings(pre_roll_ms=100), activity=Scripted())
+    (start,) = endpointer.feed(stream(1000), far_active=True, microphone_db=-20.0, over=[False] * 80 + [True] * 20)
+    assert start.at_s - start.begin_s == pytest.approx(0.1), "what the builder asked for is the most"

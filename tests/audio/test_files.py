@@ -145,3 +145,12 @@ def test_who_has_a_sound_card_is_named(tmp_path: Path) -> None:
     (processes / "4242" / "comm").write_text("aplay\n")
     assert holder_of_cards(cards, processes) == "aplay (process 4242)"
     assert holder_of_cards(tmp_path / "none", processes) is None
+
+
+def test_a_file_that_ends_earlier_than_it_says_is_told(spoken: Path, caplog: pytest.LogCaptureFixture) -> None:
+    spoken.write_bytes(spoken.read_bytes()[:-1000])
+    device = FileDevice(input=spoken, paced=False)
+    device.start(take=lambda block, at_s: None)
+    assert device.ended.wait(LIMIT_S)
+    device.stop()
+    assert "ends earlier than it says" in caplog.text

@@ -82,6 +82,16 @@ def test_without_the_far_end_every_sample_passes():
     assert opened.all()
 
 
+def test_what_is_spared_in_silence_changes_nothing():
+    noise = 0.003 * np.random.default_rng(0).standard_normal(len(FAR))
+    clean, near = 0.05 * ECHO + noise + PERSON[: len(FAR)], ECHO + noise + PERSON[: len(FAR)]
+    inaudible = np.where(FAR == 0, 1e-30, FAR)  # but not nothing, so that nothing is spared
+    made, opened = gated(clean, near, FAR)
+    whole, whole_opened = gated(clean, near, inaudible)
+    assert np.array_equal(opened, whole_opened)
+    assert np.allclose(made, whole, atol=1e-9)
+
+
 def test_the_gate_makes_no_clicks():
     """A steady tone under the residual's level, so that all it does is to open and close."""
     tone = 0.01 * np.sin(2 * np.pi * 1_000 * np.arange(len(FAR)) / RATE)

@@ -62,6 +62,24 @@ def test_a_device_is_listed_opened_and_calls_in_both_directions() -> None:
     assert "default" in told["devices"]  # type: ignore[operator]
 
 
+def test_alsa_writes_nothing_into_the_midst_of_a_screen() -> None:
+    """It told of each under-run, and of each device that it sought and did not find."""
+    program = """
+    import ctypes, os
+    read, write = os.pipe()
+    os.dup2(write, 2)
+    library()
+    tell(opened=ctypes.CDLL("libasound.so.2").snd_pcm_open(ctypes.byref(ctypes.c_void_p()), b"no-such-card", 0, 0))
+    os.close(write)
+    os.close(2)
+    tell(written=os.read(read, 999).decode())
+    """
+    with Pulse() as pulse:
+        opened, told = play(pulse, program)
+    assert opened["opened"] == -2, "there is no such card, of which ALSA tells"
+    assert told["written"] == ""
+
+
 @pytest.mark.parametrize(("given", "asked"), [(None, "150"), ("180", "180")])
 def test_pulseaudio_is_asked_for_as_much_as_the_latency_needs(given: str | None, asked: str) -> None:
     """With a buffer that is much smaller PulseAudio never calls at all."""

@@ -176,6 +176,20 @@ def test_quiet_noise_hardly_asks_silero_and_speech_does():
     assert activity.asked - before > 40
 
 
+@pytest.mark.parametrize("noise_dbfs", [-60, -46])
+def test_it_sleeps_in_noise_and_is_awake_soon_after_a_word_begins(noise_dbfs):
+    word = speech(text="stop", before_s=4.0)
+    activity, asleep = VoiceActivity(), []
+    for frame in np.split(
+        word[: len(word) // 160 * 160] + hiss(9.0, noise_dbfs)[: len(word) // 160 * 160], len(word) // 160
+    ):
+        activity.process(frame)
+        asleep.append(activity.asleep)
+    assert np.mean(asleep[100:400]) > 0.8
+    assert not asleep[420]
+    assert not all(asleep[400:416])
+
+
 def test_a_minute_of_noise_is_heard_fast():
     sound = hiss(60, -40)
     begun = time.process_time()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from edgeagent.audio.wav import WavWriter
+from edgeagent.config import load_config
 from tests.stt.speech import RATE_HZ, VOICES, said, within
 
 LIMIT_S = 30.0
@@ -43,6 +44,15 @@ def test_recordings_give_a_table_and_lines_for_the_settings(edgeagent, people: P
     assert "stop.toml exists" in again.stderr
 
 
+def test_a_pronunciation_is_among_the_lines_for_the_settings(edgeagent, people: Path) -> None:
+    done = edgeagent("keywords", "tune", "stop", "--recordings", people, "--said", "Stop=s t aa  p")
+    assert done.returncode == 0
+    _, _, lines = done.stdout.partition("\n\n")
+    path = people / "settings.toml"
+    path.write_text(lines)
+    assert load_config(path, environ={}).ears["said"] == {"stop": "S T AA P"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -51,6 +61,8 @@ def test_recordings_give_a_table_and_lines_for_the_settings(edgeagent, people: P
         (["stop, halt"], "without commas"),
         (["♥"], "♥"),
         (["stop", "--said", "stop"], "WORD=PHONES"),
+        (["stop", "--said", "stop=XX"], "no phone XX"),
+        (["h"], "less than 3 sounds"),
         (["!!"], "no words"),
     ],
 )

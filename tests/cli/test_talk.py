@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,6 +99,23 @@ def test_without_sound_the_error_names_what_to_do_and_text_does_it(command) -> N
 
 
 @pytest.mark.parametrize(
+    "arguments", [["--barge-in", "often"], ["--engine", "ear"], ["--wake-word", "???"], ["--text", "--engine", "ear"]]
+)
+def test_a_wrong_setting_is_told_before_a_device_is_looked_for(in_process, monkeypatch, arguments: list[str]) -> None:
+    monkeypatch.setenv("ALSA_CONFIG_PATH", "/dev/null")
+    done = in_process("talk", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert arguments[-1] in done.stderr
+
+
+def test_who_names_a_file_that_is_none_is_not_told_to_type_instead(in_process, command) -> None:
+    (command.cwd / "notes.wav").write_text("no sound")
+    done = in_process("talk", "--input", "notes.wav", "--output", "out.wav")
+    assert done.returncode == 4
+    assert done.stderr.endswith("error: notes.wav is no WAV file: it does not begin with RIFF\n")
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
         (["--barge-in", "often"], 2, "no barge-in preset 'often'"),
@@ -131,6 +149,24 @@ def talks(at_terminal, command) -> Callable:
         return terminal
 
     return start
+
+
+def test_what_a_library_writes_past_python_does_not_disturb_the_screen() -> None:
+    """As PortAudio does when a card is pulled out."""
+    program = """
+import os
+from edgeagent.cli import streams
+with streams.own_screen():
+    os.write(2, b"Expression failed")
+os.write(2, b"afterwards")
+"""
+    master, slave = os.openpty()
+    with os.fdopen(master, "rb", buffering=0) as terminal:
+        try:
+            subprocess.run([sys.executable, "-c", program], stderr=slave, timeout=30, check=True)
+        finally:
+            os.close(slave)
+        assert terminal.read(100) == b"afterwards"
 
 
 def test_a_line_that_is_typed_is_heard_and_the_answer_is_shown(talks) -> None:

@@ -58,6 +58,14 @@ def test_every_setting_can_stand_in_the_file(tmp_path: Path) -> None:
     assert isinstance(config.speed, float)
 
 
+def test_pronunciations_are_a_table_or_a_variable(tmp_path: Path) -> None:
+    said = {"robi": "R OW B IY", "lidar": "L AY D AA R"}
+    path = write(tmp_path, "[ears.said]\n" + "\n".join(f'{word} = "{phones}"' for word, phones in said.items()))
+    assert load_config(path, environ={}).ears == {"said": said}
+    text = "robi=R OW B IY, lidar = L AY D AA R"
+    assert load_config(environ={"EDGEAGENT_SAID": text}).ears == {"said": said}
+
+
 def test_a_model_that_is_a_path_begins_at_the_file_too(tmp_path: Path) -> None:
     assert load_config(write(tmp_path, 'model = "my.gguf"'), environ={}).model == str(tmp_path / "my.gguf")
     assert load_config(environ={"EDGEAGENT_MODEL": "my.gguf"}).model == "my.gguf"
@@ -95,6 +103,8 @@ def test_the_users_own_file_counts_if_it_is_there(tmp_path: Path) -> None:
         ('model = ""', "FILE:1: model: should be a text, not ''"),
         ("[model]\nname = 3", "FILE:1: model: should be a text, not a table"),
         ("app = 1979-05-27", "FILE:1: app: should be a path, not 1979-05-27"),
+        ('[ears]\nsaid = "robi"', "FILE:2: ears.said: should be words with their phones, such as robi = "),
+        ("[ears]\n[ears.said]\nrobi = 1", "FILE:2: ears.said: should be words with their phones"),
         ("seed = 1\r\nspeed = 2\r\nmodle = 3\r\n", "FILE:3: there is no setting 'modle'"),
         ("seed = 1\nspeed = \n", "FILE:2: this is not TOML: Invalid value"),
         ("seed = 1\nseed = 2\n", "this is not TOML: Cannot overwrite a value"),
@@ -132,6 +142,7 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
         ("EDGEAGENT_SEED", "1.5", "EDGEAGENT_SEED: should be a whole number, not '1.5'"),
         ("EDGEAGENT_DEADLINE", "-1", "EDGEAGENT_DEADLINE: should be from 0.001"),
         ("EDGEAGENT_MAX_TOKENS", "0", "EDGEAGENT_MAX_TOKENS: should be 1 or more, not 0"),
+        ("EDGEAGENT_SAID", "robi", "EDGEAGENT_SAID: should be words with their phones"),
     ],
 )
 def test_a_wrong_variable_is_named(variable: str, text: str, said: str) -> None:

@@ -6,6 +6,7 @@ import threading
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.strategies import sampled_from
 
 from edgeagent.robot import HouseRobot, LatchState, SafetyLatch
 
@@ -43,6 +44,30 @@ def test_re_arming_does_not_release_a_hold() -> None:
     latch.hold("stop word")
     assert not latch.rearm()
     assert latch.state == "held"
+
+
+def test_it_is_free_when_the_last_owner_has_released_it() -> None:
+    latch = SafetyLatch()
+    assert latch.hold("a person", owner="lidar")
+    assert not latch.hold("stop word", owner="ears")
+    assert (latch.state, latch.reason) == ("held", "a person")
+    assert not latch.release(owner="lidar")
+    assert (latch.state, latch.reason) == ("held", "stop word")
+    assert not latch.release(), "of nobody's"
+    assert latch.release(owner="ears")
+    assert latch.state == "free"
+
+
+def test_the_hold_of_an_owner_outlives_a_trip() -> None:
+    latch, heard = SafetyLatch(), []
+    latch.subscribe(lambda state, reason: heard.append(str(state)))
+    latch.trip("stop")
+    assert not latch.hold("a person", owner="lidar")
+    assert latch.state == "tripped"
+    assert latch.rearm()
+    assert (latch.state, latch.reason) == ("held", "a person")
+    assert latch.release(owner="lidar")
+    assert heard == ["tripped", "held", "free"]
 
 
 @pytest.mark.parametrize(("end", "goes_on"), [("release", True), ("trip", False)])
@@ -96,35 +121,48 @@ def test_a_listener_that_raises_does_not_keep_the_others_from_stopping(caplog: p
 
 
 class LatchMachine(RuleBasedStateMachine):
-    """Any sequence of calls against the table of the contract."""
+    """Any sequence of calls against the table of the contract: "" is whoever names no owner."""
+
+    owners = sampled_from(["", "lidar", "ears"])
 
     def __init__(self) -> None:
         super().__init__()
-        self.latch, self.state = SafetyLatch(), "free"
+        self.latch, self.tripped, self.holds = SafetyLatch(), False, set[str]()
         self.heard: list[str] = []
         self.latch.subscribe(lambda state, reason: self.heard.append(str(state)))
 
-    def _expect(self, did: bool, allowed: tuple[str, ...], after: str) -> None:
-        assert did == (self.state in allowed)
+    @property
+    def state(self) -> str:
+        return "tripped" if self.tripped else "held" if self.holds else "free"
+
+    def _expect(self, before: str, did: bool) -> None:
+        assert did == (self.state != before)
         if did:
-            self.state = after
-            assert self.heard[-1] == after
+            assert self.heard[-1] == self.state
 
-    @rule()
-    def hold(self) -> None:
-        self._expect(self.latch.hold("h"), ("free",), "held")
+    @rule(owner=owners)
+    def hold(self, owner: str) -> None:
+        before = self.state
+        if owner or not self.tripped:
+            self.holds.add(owner)
+        self._expect(before, self.latch.hold("h", owner=owner))
 
-    @rule()
-    def release(self) -> None:
-        self._expect(self.latch.release(), ("held",), "free")
+    @rule(owner=owners)
+    def release(self, owner: str) -> None:
+        before = self.state
+        self.holds.discard(owner)
+        self._expect(before, self.latch.release(owner=owner))
 
     @rule()
     def trip(self) -> None:
-        self._expect(self.latch.trip("t"), ("free", "held"), "tripped")
+        before, self.tripped = self.state, True
+        self.holds.discard("")
+        self._expect(before, self.latch.trip("t"))
 
     @rule()
     def rearm(self) -> None:
-        self._expect(self.latch.rearm(), ("tripped",), "free")
+        before, self.tripped = self.state, False
+        self._expect(before, self.latch.rearm())
 
     @invariant()
     def agrees(self) -> None:

@@ -90,6 +90,25 @@ def test_old_models_go(tmp_path: Path) -> None:
 def test_what_can_not_be_built_says_so(tmp_path: Path) -> None:
     with pytest.raises(RecognitionError, match="needs phrases"):
         build([], cache=tmp_path)
+
+
+def test_a_cache_that_can_not_be_touched_is_as_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = build(SENTENCES, cache=tmp_path)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError("somebody else's")
+
+    monkeypatch.setattr(os, "utime", refuse)
+    monkeypatch.setattr(app_model.tempfile, "mkdtemp", refuse)
+    assert build(SENTENCES, cache=tmp_path) == made
+
+
+def test_where_the_cache_can_not_be_written_to_there_is_a_model_for_now_and_a_notice(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RecognitionError, match="can't be written to"):
-        build(SENTENCES, cache=tmp_path / "file" / "cache")
+    with caplog.at_level(logging.WARNING, "edgeagent.stt"):
+        made = build(SENTENCES, cache=tmp_path / "file" / "cache")
+    assert made.language.is_file()
+    assert "can't be written to" in caplog.text
+    assert build(SENTENCES, cache=tmp_path / "file" / "cache") == made

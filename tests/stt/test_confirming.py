@@ -1,8 +1,10 @@
 """Whether a key phrase was meant, by the transcript."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from edgeagent.stt.confirming import confirm, missed
+from edgeagent.stt.confirming import confirm, forbids, missed, occurrences
 from edgeagent.stt.types import Transcript
 from tests.stt.stop_sentences import COMMANDS, NO_COMMAND, listed
 
@@ -40,6 +42,28 @@ def test_a_doubtful_transcript_decides_nothing() -> None:
     assert confirm("", "stop") == "unclear"
 
 
+def doubtful(text: str, *others: str) -> Transcript:
+    return Transcript(text, understood=False, confidence=0.2, others=others)
+
+
+def test_a_doubtful_transcript_denies_if_all_that_it_may_have_been_is_long_and_nothing_in_it_like_the_phrase() -> None:
+    assert confirm(doubtful("this really get to walk out", "this room gets a lot of sun"), "stop") == "denied"
+    assert confirm(doubtful("this really get to walk out", "this room gets a lot of sun"), "freeze") == "denied"
+    assert confirm(doubtful("i mean the shop again", "i mean the chopin"), "stop") == "unclear"
+    assert confirm(doubtful("i mean the one again", "i mean stop again"), "stop") == "unclear"
+    assert confirm(doubtful("it is in the house", "please top it there"), "stop") == "unclear"
+    assert confirm(doubtful("is it in the hall", "now go on there"), "halt") == "unclear"
+    assert confirm(doubtful("the reason is there again", "the breeze is there again"), "freeze") == "unclear"
+
+
+def test_a_short_or_only_doubtful_transcript_denies_nothing() -> None:
+    assert confirm(doubtful("but i got", "buddy i got it there"), "stop") == "unclear"
+    assert confirm(doubtful("buddy i got it there", "but i got"), "stop") == "unclear"
+    assert confirm(doubtful("buddy i got it there"), "stop") == "unclear"
+    partly = Transcript("buddy i got it there", final=False, others=("body i got it there",))
+    assert confirm(partly, "stop") == "unclear"
+
+
 def test_a_wake_word_of_two_words_is_confirmed() -> None:
     assert confirm("hey robi what time is it", "hey robi") == "confirmed"
     assert confirm("Hey, Robi!", "hey robi") == "confirmed"
@@ -49,3 +73,34 @@ def test_a_wake_word_of_two_words_is_confirmed() -> None:
 def test_a_text_without_words_is_no_command() -> None:
     assert confirm("♥ ... 8-)", "stop") == "unclear"
     assert missed("", WORDS) is None
+
+
+@pytest.mark.parametrize("text", ["スタート", "привет", "ß", "Ω", "你好。 停", "καλημέρα, πώς είσαι σήμερα", "\u200b"])
+def test_a_text_of_another_script_is_no_command_and_no_error(text: str) -> None:
+    assert confirm(text, "stop") != "confirmed"
+    assert confirm(doubtful(text, "стой", "stop"), "stop") == "unclear"
+    assert missed(Transcript(text), WORDS) is None
+
+
+def test_words_of_another_script_leave_the_english_ones_what_they_are() -> None:
+    assert confirm("привет, don't stop", "stop") == "denied"
+    assert confirm("привет robot, stop!", "stop") != "denied"
+    assert confirm("please, stop! привет", "stop") == "confirmed"
+
+
+@given(st.text(max_size=40), st.sampled_from([*WORDS, "hey robi", "стоп"]))
+@settings(max_examples=100, deadline=None)
+def test_no_transcript_is_an_error(text: str, phrase: str) -> None:
+    assert confirm(text, phrase) in ("confirmed", "denied", "unclear")
+    assert confirm(doubtful(text, text), phrase) in ("confirmed", "denied", "unclear")
+
+
+def test_it_counts_how_often_the_phrases_are_there() -> None:
+    assert occurrences("Stop, don't stop at the bus-stop.", ["stop", "halt"]) == 3
+    assert occurrences("go to the kitchen", ["stop"]) == 0
+
+
+def test_a_later_phrase_is_forbidden_by_its_own_negator_only() -> None:
+    assert forbids("the bus stop is far don't stop", "stop", after=1)
+    assert not forbids("don't stop at the door stop", "stop", after=1)
+    assert not forbids("don't stop", "stop", after=1), "there is no other"

@@ -34,7 +34,7 @@ from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
 from edgeagent.stt.types import RATE_HZ, Transcript
 from edgeagent.testing import Room, RoomSettings, synthesised
 from tests.stt.listening import Kept, Listening, Notes, listening
-from tests.stt.speech import PHRASES, ROOMS, within
+from tests.stt.speech import PHRASES, ROOMS, blocks, said, within
 
 LIMIT_S = 30.0
 
@@ -96,6 +96,18 @@ def test_a_turn_end_model_hears_each_utterance_until_its_soft_end(sphinx: Kept) 
     assert sounds[0] / RATE_HZ == pytest.approx(end_s - 2.0 + 0.5 + 0.2, abs=0.2), "pre-roll, speech, and the pause"
 
 
+def test_a_turn_end_model_is_never_asked_about_nothing() -> None:
+    heard: list[int] = []
+    with listening(Notes()) as here:
+        here.ears.judge_ends(lambda sound: float(bool(heard.append(len(sound)))))
+        here.say("go to the kitchen and look at the window", at_s=1.0)
+        here.run(2.0)
+        here.ears.end_now()  # which is its soft and its hard end
+        here.run(2.0)
+    assert here.of(Ended)
+    assert all(heard)
+
+
 def test_a_turn_end_model_that_fails_is_said_and_the_words_come_nevertheless(sphinx: Kept) -> None:
     def fail(samples: object) -> float:
         raise RecognitionError("no model")
@@ -128,6 +140,20 @@ def test_a_person_is_heard_over_the_robots_own_voice_and_that_voice_is_not() -> 
     assert all(level.far_active for level in here.levels if 2.0 < level.now_s < 4.5)
 
 
+def test_a_person_is_heard_at_once_over_a_robot_that_is_louder() -> None:
+    room = Room(RoomSettings(rate_hz=RATE_HZ, echo_gain_db=6, drift_ppm=100))
+    playback = Playback(RATE_HZ)
+    talk = playback.begin()
+    for _ in range(4):
+        playback.write(talk, synthesised("the lamp in the hall is on and all the windows are closed", "en-gb", RATE_HZ))
+    with listening(Notes(), room=room, fill=playback.fill) as here:
+        here.say("go forward two meters", at_s=8.0)
+        here.run(8.5)
+        assert here.ears.echo.far_active
+    ((told_s, _),) = [told for told in here.told if isinstance(told[1], Started)]
+    assert 8.0 < told_s < 8.35
+
+
 def test_a_stop_word_is_spotted_over_the_robots_voice_and_the_robots_own_is_not() -> None:
     spotter = KeywordSpotter({"stop": None}, lambda keyword: None)
     room = Room(RoomSettings(rate_hz=RATE_HZ, echo_gain_db=-6, rt60_s=0.2, drift_ppm=100))
@@ -156,6 +182,18 @@ def test_a_stop_word_is_spotted_and_its_times_are_the_rooms(spotter: Kept) -> No
     assert spotted.keyword.phrase == "stop"
     assert spotted.keyword.end_s == pytest.approx(end_s, abs=0.15)
     assert next(told_s for told_s, event in here.told if event is spotted) == pytest.approx(end_s, abs=0.2)
+
+
+def test_ears_do_not_hear_what_others_gave_their_spotter(spotter: Kept) -> None:
+    for block in blocks(said("stop", "slt")[: round(0.6 * RATE_HZ)]):
+        spotter.feed(block)
+    told: list[object] = []
+    ears = Ears(Room(RoomSettings(rate_hz=RATE_HZ)), Notes(), told.append, spotter=spotter)
+    for block in blocks(said("stop", "slt")[round(0.6 * RATE_HZ) :]):
+        spotter.feed(block)
+    assert spotter.wait_idle(LIMIT_S)
+    ears.close()
+    assert told == []
 
 
 def test_the_same_room_gives_the_same_events(tmp_path: Path) -> None:

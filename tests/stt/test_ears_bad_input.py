@@ -242,3 +242,25 @@ def test_a_block_that_breaks_the_ears_is_told_once_and_they_go_on(
     microphone.deliver(around(speech()))
     assert told.ears.settle(LIMIT_S)
     assert len(told.of(Transcribed)) == 1
+
+
+def test_ears_that_fail_at_every_block_keep_the_time_and_say_when_they_work_again(
+    microphone: Microphone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = Told(microphone)
+
+    def fail(block: Samples, adc_s: float) -> Samples:
+        raise ValueError("a broken canceller")
+
+    told.ears.start()
+    try:
+        monkeypatch.setattr(told.ears.echo, "near", fail)
+        microphone.deliver(np.zeros(RATE_HZ, np.float32))
+        assert not told.troubles.get(timeout=LIMIT_S).over
+        while told.levels.get(timeout=LIMIT_S).now_s < 0.9:
+            pass
+        monkeypatch.undo()
+        microphone.deliver(np.zeros(RATE_HZ, np.float32))
+        assert told.troubles.get(timeout=LIMIT_S) == Trouble("ears", "they work again", over=True)
+    finally:
+        told.ears.close()

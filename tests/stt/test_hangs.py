@@ -1,11 +1,15 @@
-"""Real recognisers whose processes are stopped in the middle of their work: noticed soon, and nothing is lost."""
+"""Real recognisers whose processes are stopped or killed, at times with their files: noticed, and nothing is lost."""
 
 import os
+import shutil
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from queue import Queue
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -47,6 +51,91 @@ def test_what_was_said_is_known_though_both_processes_were_stopped(transcriber: 
     assert transcriber.finish(Event()).text == "go to the kitchen"
     hung = {event.worker for event in (next_of(told, "hung"), next_of(told, "hung"))}
     assert hung == {"ears-app", "ears-general"}
+
+
+def test_an_utterance_whose_process_is_lost_twice_is_known(
+    transcriber: SphinxTranscriber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = transcriber._models["app"]
+    killed: set[int] = set()
+    hear_again = model.hear_again
+
+    def killed_while_it_hears(*heard: Any) -> None:
+        hear_again(*heard)
+        if len(killed) < 2:
+            kill()
+
+    def kill() -> None:
+        if (pid := model.worker.pid) is not None:
+            killed.add(pid)
+            os.kill(pid, signal.SIGKILL)
+
+    monkeypatch.setattr(model, "hear_again", killed_while_it_hears)
+    transcriber.begin()
+    transcriber.feed(said("go to the kitchen", "slt"))
+    kill()
+    assert transcriber.finish(Event()).text == "go to the kitchen"
+    assert len(killed) == 2
+
+
+def test_who_stops_does_not_wait_for_a_process_that_comes_back(
+    transcriber: SphinxTranscriber, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("edgeagent.stt.worker._PAUSES_S", (LIMIT_S,))
+    transcriber.begin()
+    transcriber.feed(said("go to the kitchen", "slt"))
+    assert transcriber.pids[0] is not None
+    os.kill(transcriber.pids[0], signal.SIGKILL)
+    next_of(told, "died")
+    stopped = Event()
+    threading.Timer(0.2, stopped.set).start()
+    begun_s = time.monotonic()
+    assert not transcriber.finish(stopped).final
+    assert time.monotonic() - begun_s < 3.0
+
+
+def test_a_recogniser_whose_files_have_gone_is_back(transcriber: SphinxTranscriber, told: Told, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path)
+    assert transcriber.pids[0] is not None
+    os.kill(transcriber.pids[0], signal.SIGKILL)
+    while next_of(told, "started").restarts != 1:
+        pass
+    transcriber.begin()
+    transcriber.feed(said("go to the kitchen", "slt"))
+    assert transcriber.finish(Event()).text == "go to the kitchen"
+
+
+def test_a_spotter_whose_files_have_gone_is_back(told: Told) -> None:
+    heard: Queue[Keyword] = Queue()
+    spotter = KeywordSpotter({"stop": None}, heard.put, SpotterOptions(on_event=told.put))
+    try:
+        next_of(told, "started")
+        assert spotter._folder is not None
+        shutil.rmtree(spotter._folder.name)
+        assert spotter.pid is not None
+        os.kill(spotter.pid, signal.SIGKILL)
+        next_of(told, "started")
+        sound = said("stop", "slt")
+        for number, block in enumerate(blocks(sound)):
+            spotter.feed(block, number * len(block) / RATE_HZ)
+        assert heard.get(timeout=LIMIT_S).phrase == "stop"
+        folder = Path(spotter._folder.name)
+        assert folder.is_dir()
+    finally:
+        spotter.close()
+    assert not folder.exists()
+
+
+def test_ctrl_c_while_a_recogniser_starts_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("edgeagent.stt.worker.Worker.wait_ready", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        SphinxTranscriber(PHRASES, SphinxOptions(cache=tmp_path))
+    with pytest.raises(KeyboardInterrupt):
+        KeywordSpotter({"stop": None}, lambda keyword: None)
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("ears-")]
 
 
 def test_the_end_of_a_long_utterance_is_no_hang(told: Told, tmp_path: Path) -> None:

@@ -74,8 +74,43 @@ def test_a_process_that_rests_in_silence_hears_the_first_word_after_it(ears: Ear
     assert heard[0].heard_s < end_s + 0.15
 
 
+@pytest.mark.parametrize("voice", VOICES)
+def test_a_process_that_rests_in_noise_hears_the_first_word_after_it(ears: Ears, voice: str) -> None:
+    """That nobody speaks is known too late for the first 0.15 s of a word."""
+    before_s = ears.spotter.rested_s
+    ears.spotter.flush()
+    word, quiet_s = said("stop", voice), 10.0
+    sound = np.concatenate([np.zeros(round(quiet_s * RATE_HZ), np.float32), word])
+    sound = sound + np.random.default_rng(1).normal(0, 0.002, len(sound)).astype(np.float32)
+    begins_s = quiet_s + PAUSE_S
+    for number, block in enumerate(blocks(sound)):
+        if number % 25 == 0:
+            assert ears.spotter.wait_idle(LIMIT_S)
+        ears.spotter.feed(block, 500.0 + number / 100, nobody=number / 100 < begins_s + 0.15)
+    assert ears.spotter.wait_idle(LIMIT_S)
+    assert ears.spotter.rested_s - before_s > 8.0
+    assert [ears.keywords.get().phrase for _ in range(ears.keywords.qsize())] == ["stop"]
+
+
 def test_a_wake_word_of_a_name_that_no_dictionary_has_is_heard(ears: Ears) -> None:
     assert sum([one.phrase for one in ears.hear("hey roby what time is it", v)] == ["hey robi"] for v in VOICES) >= 2
+
+
+def test_a_longer_phrase_is_heard_in_every_voice_without_a_threshold_of_its_own() -> None:
+    heard: Queue[Keyword] = Queue()
+    spotter = KeywordSpotter({"hello charlie": None, "okay robot": None, "hey robi": None}, heard.put)
+    try:
+        assert spotter.thresholds == pytest.approx({"hello charlie": 1e-25, "okay robot": 1e-25, "hey robi": 1e-20})
+        lines = {"hello charlie": "hello charlie", "okay robot turn left": "okay robot", "hey roby": "hey robi"}
+        for number, (line, voice) in enumerate((line, voice) for line in lines for voice in VOICES):
+            for at, block in enumerate(blocks(said(line, voice, pause_s=0.5))):
+                if at % 25 == 0:
+                    assert spotter.wait_idle(LIMIT_S)
+                spotter.feed(block, 10 * number + at / 100)
+            assert spotter.wait_idle(LIMIT_S)
+            assert lines[line] in [heard.get().phrase for _ in range(heard.qsize())], (line, voice)
+    finally:
+        spotter.close()
 
 
 @pytest.mark.parametrize("line", ["please stop", "no no stop", "stop now"])
@@ -167,6 +202,12 @@ def test_closing_leaves_nothing() -> None:
 def test_phrases_that_are_none(phrases: dict[str, float | None]) -> None:
     with pytest.raises(ConfigError):
         KeywordSpotter(phrases, lambda _: None)
+
+
+@pytest.mark.parametrize("phrase", ["a", "h", "go", "hi"])
+def test_a_phrase_of_one_or_two_sounds_is_refused(phrase: str) -> None:
+    with pytest.raises(ConfigError, match=f"{phrase!r} has less than 3 sounds"):
+        KeywordSpotter({phrase: None}, lambda _: None)
 
 
 def test_tuning_finds_a_threshold_by_synthesis() -> None:

@@ -44,3 +44,8 @@ def test_silence_is_never_digital_and_nonsense_is_silence() -> None:
         made = np.frombuffer(Levelling().process(sound), "<i2")
         assert 3 < made.astype(float).std() < 15
     assert Levelling().process(np.zeros(0, np.float32)) == b""
+
+
+def test_a_long_phrase_has_the_vowel_of_london_too() -> None:
+    known = {"okay": ["OW K EY"], "robot": ["R OW B AA T"]}
+    assert [one.phones for one in patterns(["okay", "robot"], known)] == ["OW K EY R OW B AA T", "OW K EY R OW B AO T"]

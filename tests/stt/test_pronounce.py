@@ -7,7 +7,7 @@ from threading import enumerate as enumerate_threads
 
 import pytest
 
-from edgeagent.errors import RecognitionError
+from edgeagent.errors import ConfigError
 from edgeagent.stt import app_model
 from edgeagent.stt.pronounce import PHONES, phones_of_ipa, pronunciations
 from edgeagent.tts.espeak import EspeakSpeaker
@@ -43,8 +43,30 @@ def test_the_builders_pronunciation_goes_first() -> None:
     words, lacking = app_model.pronounced(["robi", "kitchen", "lidar"], {"robi": "R AA B IY"})
     assert words["robi"] == ("R AA B IY",)
     assert lacking == ("lidar",)
-    with pytest.raises(RecognitionError, match="no phone XX"):
-        app_model.pronounced(["robi"], {"robi": "R XX"})
+
+
+@pytest.mark.parametrize("key", ["Robi", "ROBI", " robi "])
+def test_the_builders_pronunciation_may_be_written_in_any_case(key: str) -> None:
+    words, lacking = app_model.pronounced(["robi"], {key: "r aa  b iy"})
+    assert words["robi"] == ("R AA B IY",)
+    assert not lacking
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"robi": "R XX"}, "'robi'.*no phone XX"),
+        ({"robi": ""}, "'robi' has no sound"),
+        ({"robi": " "}, "'robi' has no sound"),
+        ({"hey robi": "HH EY R OW"}, "'hey robi' is not one word"),
+        ({"r2d2": "AA R"}, "'r2d2' is not one word"),
+        ({"": "AA R"}, "'' is not one word"),
+        ({"\u2605": "AA R"}, "nobody can say it"),
+    ],
+)
+def test_a_pronunciation_that_would_go_unheard_is_refused_with_its_word(said: dict[str, str], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        app_model.pronounced(["robi"], said)
 
 
 def test_whoever_spoke_before_changes_nothing() -> None:

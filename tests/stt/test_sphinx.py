@@ -17,6 +17,7 @@ from edgeagent.errors import ConfigError
 from edgeagent.stt.sphinx import NEGATIONS, Hypothesis, SphinxOptions, SphinxTranscriber
 from edgeagent.stt.types import HeardWord, Transcriber, Transcript
 from edgeagent.stt.worker import WorkerEvent
+from edgeagent.testing.levels import from_db, speech_level
 from edgeagent.testing.noise import steady_noise
 from edgeagent.testing.room_settings import NoiseKind
 from edgeagent.testing.voices import synthesised
@@ -113,6 +114,22 @@ def test_a_negation_that_is_almost_heard_counts_where_somebody_says_it_so(ears: 
     assert ears._chosen(replace(heard, others=("go and turn left", "go don't left")), general).understood
 
 
+def test_a_report_that_may_have_a_negation_in_it_is_not_understood(ears: SphinxTranscriber) -> None:
+    heard, general = of("you need to turn left", -10), of("you need a turn left", -20)
+    assert ears._chosen(heard, general).understood
+    assert not ears._chosen(replace(heard, others=("you needn't turn left",)), general).understood
+    assert not ears._chosen(heard, replace(general, others=("you won't turn left",))).understood
+    assert ears._chosen(of("turn left", -10), replace(general, others=("you won't turn left",))).understood
+    assert ears._chosen(replace(of("you can move", -10), others=("you can't move",)), general).understood
+
+
+def test_what_else_it_may_have_been_is_told_the_other_models_first(ears: SphinxTranscriber) -> None:
+    app = replace(of("turn left", -10), others=("turn left", "turn on the left", "learn it"))
+    general = replace(of("learn it", -20), others=("learn it", "learn that"))
+    assert ears._chosen(app, general).others == ("learn it", "turn on the left", "learn that")
+    assert ears._chosen(of("", -10), of("", -20)).others == ()
+
+
 @pytest.mark.parametrize("voice", VOICES)
 def test_a_forbidden_command_is_never_understood_without_its_negation(ears: SphinxTranscriber, voice: str) -> None:
     for verb in ("drive to the bedroom", "turn around", "pick up the red cube", "follow me"):
@@ -140,6 +157,18 @@ def test_in_noise_more_confidence_is_asked_for(ears: SphinxTranscriber) -> None:
     assert not ears._chosen(of("turn left", -12), of("learn it", -10, 0.6), 20.0).understood
     assert ears._chosen(sure, general, 20.0).understood
     assert not ears._chosen(sure, general, 5.0).understood
+
+
+def test_commands_are_heard_in_noise(ears: SphinxTranscriber) -> None:
+    commands, right = ["pick up the red cube", "what time is it", "turn on the light in the office"], 0
+    for voice in VOICES:
+        for seed, command in enumerate(commands):
+            clean = said(command, voice)
+            level = speech_level(clean.astype(np.float64), 16_000) * from_db(-10.0)
+            noise = steady_noise("pink", level, np.random.default_rng(seed), 16_000)
+            sound = clean + noise.block(0, len(clean)).astype(np.float32)
+            right += hear(ears, sound).raw == command
+    assert right >= 5
 
 
 @pytest.mark.parametrize("kind", ["pink", "fan"])

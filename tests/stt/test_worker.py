@@ -229,6 +229,62 @@ def test_one_that_can_not_start_is_given_up(start: Callable[..., Worker], events
     assert not worker.send("echo")
 
 
+def test_its_settings_are_made_again_before_each_start(start: Callable[..., Worker], events: Events) -> None:
+    made: list[threading.Thread] = []
+
+    def settings() -> dict[str, Any]:
+        made.append(threading.current_thread())
+        return {}
+
+    worker = start(settings)
+    worker.wait_ready()
+    events.next("started")
+    worker.send("die")
+    events.next("started")
+    assert [thread.name for thread in made] == ["test-supervise"] * 2
+
+
+def test_one_that_has_served_is_tried_again_after_many_failures(
+    start: Callable[..., Worker], events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("edgeagent.stt.worker._PAUSES_S", (0.0,))
+    monkeypatch.setattr("edgeagent.stt.worker._LATER_S", 0.3)
+    files = {"broken": False}
+    worker = start(lambda: dict(files))
+    worker.wait_ready()
+    files["broken"] = True
+    worker.send("die")
+    failures = [events.next("failed") for _ in range(MOST_FAILURES)]
+    assert not any(event.final for event in failures)
+    with pytest.raises(RecognitionError, match="no such model"):
+        worker.wait_ready(LIMIT_S)  # at once
+    files["broken"] = False
+    assert events.next("started").restarts == 1
+    worker.wait_ready()
+    assert worker.ask("echo").wait() is not None
+
+
+def test_one_that_dies_of_everything_it_is_told_gets_pauses(start: Callable[..., Worker], events: Events) -> None:
+    worker = start()
+    ended_s = []
+    for _ in range(4):
+        worker.wait_ready()
+        worker.send("die")
+        events.next("died")
+        ended_s.append(time.monotonic())
+    assert ended_s[-1] - ended_s[0] > 1.5  # 0.0, 0.5 and 1.0 s
+
+
+def test_who_waits_for_it_may_be_stopped(start: Callable[..., Worker]) -> None:
+    worker = start({"broken": True})
+    stopped = threading.Event()
+    threading.Timer(0.1, stopped.set).start()
+    begun_s = time.monotonic()
+    assert not worker.wait_ready(LIMIT_S, stopped)
+    assert time.monotonic() - begun_s < 2.0
+    assert not worker.wait_ready(0.0, stopped)
+
+
 def test_closing_ends_the_process_and_the_threads(start: Callable[..., Worker]) -> None:
     worker = start()
     worker.wait_ready()

@@ -204,7 +204,8 @@ def test_a_model_that_never_stops_is_stopped_by_two_words() -> None:
         assert until(lambda: _block(stage) and stage.state is State.SPEAKING)
         stage.ears.utterance += 1
         stage.ears.on_event(hearing.Started(stage.ears.utterance, stage.now_s - 0.6))
-        stage.ears.on_event(hearing.Partial(stage.ears.utterance, Transcript("that is enough", final=False)))
+        for text in ("go to sleep", "go to sleep now"):
+            stage.ears.on_event(hearing.Partial(stage.ears.utterance, Transcript(text, final=False)))
         assert until(lambda: not stage.dialogue.robot.runs.active)
         emitted = stage.llm.emitted
         stage.pause("that is enough")
@@ -298,7 +299,8 @@ def test_two_hundred_interruptions_at_random_moments() -> None:
                 if block % 10 == 0 or block == after - 1:
                     stage.settle()
             stage.begin(ago_s=0.6)
-            stage.partly("no no")
+            stage.partly("go to the")
+            stage.partly("go to the right")
             stage.pause("")
             stage.end()
             stage.pass_s(0.1)

@@ -68,17 +68,17 @@ def test_only_a_clear_yes_allows(stage: Stage, said: str, taken: bool, allowed: 
     asked = confirming(stage, person)
     asked.run(4)
     assert stage.voice.spoken == ["Shall I delete map the kitchen?", "Yes or no?"]
-    assert person.hear(said) is taken
+    assert person.hear(said, began_s=stage.now_s) is taken
     assert asked.result() is allowed
     assert not person.waiting
-    assert not person.hear("yes"), "nothing is asked any more"
+    assert not person.hear("yes", began_s=stage.now_s), "nothing is asked any more"
 
 
 def test_an_answer_into_the_question_counts_and_ends_it(stage: Stage) -> None:
     person = VoicePerson(stage.queue)
     asked = confirming(stage, person)
-    asked.run(0.5)
-    assert person.hear("yes")
+    asked.run(0.8)
+    assert person.hear("yes", began_s=stage.now_s)
     assert asked.result() is True
     stage.run(0.2)
     assert not stage.is_loud(1)
@@ -89,11 +89,14 @@ def test_what_is_said_before_the_question_is_no_answer_to_it(stage: Stage) -> No
     stage.queue.hold()
     asked = confirming(stage, person)
     asked.run(0.5)
-    assert not person.hear("yes"), "the person was speaking already"
+    assert not person.hear("yes", began_s=stage.now_s), "the person was speaking already"
     assert person.waiting
+    began_s = stage.now_s
     stage.queue.resume()
     asked.run(3)
-    assert person.hear("no")
+    assert not person.hear("yes sure", began_s=began_s), "and went on until after it"
+    assert person.waiting
+    assert person.hear("no", began_s=stage.now_s)
     assert asked.result() is False
 
 
@@ -124,14 +127,14 @@ def test_several_questions_are_asked_one_after_the_other(stage: Stage) -> None:
     answer = Answer()
     asked = Asked(stage, person, lambda: person.question(["Which room?", "Which lamp?"], answer))
     asked.run(2)
-    assert person.hear("the kitchen")
+    assert person.hear("the kitchen", began_s=stage.now_s)
     pause = threading.Event()
     for _ in range(LIMIT_S * 1000):
         if person.waiting:
             break
         pause.wait(0.001)
     asked.run(2)
-    assert person.hear("the big one")
+    assert person.hear("the big one", began_s=stage.now_s)
     asked.result()
     assert answer.get(timeout=LIMIT_S) == "the kitchen\nthe big one"
     assert stage.voice.spoken == ["Which room?", "Which lamp?"]
@@ -175,8 +178,10 @@ def test_in_a_run_a_yes_runs_the_tool_and_an_abort_ends_the_question(stage: Stag
         for text, said in (("delete the kitchen", "yes"), ("which?", "the bedroom")):
             handle = session.start(text)
             _wait_for(lambda: person.waiting)
-            stage.run(3)
-            assert person.hear(said)
+            for _ in range(60):
+                stage.run(0.05)
+                person.tick(stage.now_s)
+            assert person.hear(said, began_s=stage.now_s)
             result = handle.result(LIMIT_S)
         assert deleted == ["kitchen"]
         assert result.tool_calls[0].result is not None

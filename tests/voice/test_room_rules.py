@@ -10,6 +10,8 @@ from edgeagent.messages import Message
 from edgeagent.testing import RoomSettings
 from edgeagent.voice.table import State
 
+COUNT = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen."
+
 
 @pytest.fixture(scope="module")
 def talk() -> Iterator[Rehearsal]:
@@ -62,8 +64,30 @@ def test_a_spoken_stop_halts_the_drive_until_somebody_says_that_it_may_move(talk
 
 
 def test_a_sentence_over_its_voice_ends_what_it_says(talk: Rehearsal) -> None:
-    handle = talk.conversation.say("One two three four five six seven eight nine ten eleven twelve thirteen fourteen.")
+    handle = talk.conversation.say(COUNT)
     talk.pass_s(2.0)
     talk.say("that is enough thank you very much", "rms")
     assert talk.pass_until(lambda: handle.done, 4)
     assert 0 < len(handle.heard) < len(handle.text)
+    talk.pass_s(2.0)
+
+
+def test_a_slow_speaker_who_goes_on_when_the_robot_has_begun_to_answer_is_one_turn(talk: Rehearsal) -> None:
+    handle = talk.conversation.say(COUNT)  # it knows its own voice in this room
+    assert talk.pass_until(lambda: handle.done, 10)
+    talk.pass_s(0.5)
+    first = talk.say("turn left", "rms")
+    said = talk.say("ninety degrees", "rms", after_s=first.end_s - talk.now_s + 0.4)
+    talk.pass_until(lambda: talk.now_s >= said.end_s + 1.5, 20)
+    assert talk.pass_until(lambda: talk.state is State.LISTENING, 15)
+    messages = talk.conversation.session.messages()
+    assert [m.text for m in messages if m.role == "user"][-1] == "turn left 90 degrees"
+    assert [made.arguments["angle_deg"] for m in messages for made in m.tool_calls][-1] == 90
+
+
+def test_a_backchannel_lets_it_speak_on(talk: Rehearsal) -> None:
+    handle = talk.conversation.say(COUNT)
+    talk.pass_s(2.0)
+    talk.say("uh huh", "slt")
+    assert talk.pass_until(lambda: handle.done, 10)
+    assert handle.heard == handle.text

@@ -89,3 +89,49 @@ def test_speech_that_begins_long_after_the_word_is_another() -> None:
     watch.spotted(STOP, alone=True)
     watch.begun(10.6)
     assert watch.due(10.01 + ALONE_S) == "release"
+
+
+def test_a_transcript_says_nothing_of_a_word_that_comes_after_it() -> None:
+    watch = _watch()
+    assert watch.told(Transcript("how full is your battery"), began_s=8.0, ended_s=9.5) is None
+    assert watch.waiting
+    assert watch.told(Transcript("how full is your battery"), began_s=8.0, ended_s=9.8) == "release"
+
+
+def test_speech_that_begins_long_after_a_word_neither_denies_it_nor_makes_it_wait_longer() -> None:
+    watch = StopWatch(["stop"])
+    watch.spotted(STOP, speech_end_s=10.0)
+    watch.begun(10.8)
+    assert watch.told(Transcript("how full is your battery"), began_s=10.8, ended_s=10.9) is None
+    assert watch.due(10.01 + AFTER_SPEECH_S) == "trip"
+
+
+def test_a_guess_from_before_the_word_confirms_it_at_most() -> None:
+    watch = StopWatch(["stop"])
+    watch.told(_partial("the bus stop"), began_s=9.0, now_s=9.9)
+    assert watch.spotted(STOP, now_s=10.05) is None
+    watch = StopWatch(["stop"])
+    watch.told(_partial("stop"), began_s=9.6, now_s=9.95)
+    assert watch.spotted(STOP, now_s=10.05) == "trip"
+
+
+def test_of_two_words_each_is_decided() -> None:
+    watch = _watch()
+    watch.spotted(Keyword("stop", 10.7, 11.0, 11.05, 0.9))
+    assert watch.told(_partial("don't stop"), began_s=9.0, now_s=11.1) is None, "the second one waits"
+    assert watch.told(Transcript("don't stop no don't stop"), began_s=9.0, ended_s=11.1) == "release"
+
+
+def test_a_word_that_the_transcript_has_lost_is_not_denied_by_the_one_before_it() -> None:
+    watch = StopWatch(["stop"])
+    watch.told(_partial("the bus stop is over"), began_s=8.0, now_s=9.5)
+    watch.spotted(STOP)
+    assert watch.told(Transcript("the bus stop is over there"), began_s=8.0, ended_s=10.0) is None
+    assert watch.due(10.01 + AFTER_WORD_S) == "trip"
+
+
+def test_a_word_in_the_robots_own_voice_counts_where_something_moves_when_it_is_due() -> None:
+    watch = StopWatch(["stop"])
+    watch.spotted(STOP, alone=True, speech_end_s=10.0)
+    assert watch.due(10.01 + ALONE_S, moves=True) is None
+    assert watch.due(10.01 + AFTER_SPEECH_S) == "trip"

@@ -1,12 +1,13 @@
 """``edgeagent talk``, for real: two people in a room with a loudspeaker that the microphone hears, on a sound server.
 
-One conversation, from its beginning to Ctrl-C: the model is the one that is shipped, the people are flite and
-espeak-ng, and what the robot says is recorded from its loudspeaker and compared with what it should say.
+One conversation, from its beginning to Ctrl-C: the model is the one that is shipped, the people are two of flite,
+and what the robot says is recorded from its loudspeaker and compared with what it should say.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import signal
@@ -32,20 +33,24 @@ from tests.audio.pulse import Pulse, missing
 
 RATE_HZ = 48_000
 LIMIT_S = 30
-AGAIN_S = 8
-TIMES = 6
+AGAIN_S = 10
+TIMES = 8
 END_S = 8
 PIECE = 4_800
 """Samples of what the robot says, 0.3 s, that are looked for in the recording."""
-STOP_WORDS = "stop/1e-12"
-"""Stricter than usual: these sinks' clocks differ more than any card's, and what is left of the robot's voice has
-passed for the word. What is not spotted now, its transcript tells."""
-PEAK = 0.5
-"""Of the people's voices."""
+MOVES = "I can move again"
+PERSON_RMS = 0.1
+"""Of the people's voices at the microphone."""
+ECHO_DB = -6.0
+"""Level of the robot's voice there, beside theirs."""
+ANNOUNCED = "On my way to the kitchen."
 IN_ROOM = [f"--rate={RATE_HZ}", "--channels=1", "--format=s16le", "-d", "room"]
 MAIN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from edgeagent.cli import main; main()"
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = [
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+    pytest.mark.timeout(240),  # of 30 s, as a rule; on a busy machine lines have to be said again
+]
 
 
 class Talk:
@@ -56,11 +61,11 @@ class Talk:
         self.log: list[dict[str, Any]] = []
         self._told: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self.errors: list[str] = []
+        self.stopped = False
         self._ready = Event()
         environment = pulse.environment | {
             "XDG_CACHE_HOME": str(home),
             "PYTHONPATH": str(checkout),
-            "EDGEAGENT_STOP_WORDS": STOP_WORDS,
         }
         # slowly, so that it still drives when a line has to be said again
         argv = [sys.executable, "-c", MAIN, "talk", "--json", "--speed", "0.2"]
@@ -81,9 +86,13 @@ class Talk:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         if self.process.poll() is None:
             self.process.kill()
+        if error is not None:  # pytest shows its notes
+            while not self._told.empty():
+                self.log.append(self._told.get())
+            error.add_note("\n".join([*filter(None, map(self._line, self.log)), *self.errors]))
         self.process.wait(LIMIT_S)
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
@@ -101,21 +110,31 @@ class Talk:
             if line.startswith("ready"):
                 self._ready.set()
 
+    @staticmethod
+    def _line(event: dict[str, Any]) -> str:
+        untold = ("message_update", "partial", "playback")
+        return "" if event["kind"] in untold else json.dumps(event)[:200]
+
     def say(self, text: str, voice: str) -> None:
         """Somebody in the room says it, and has said it when this returns."""
         sound = synthesised(text, voice, RATE_HZ)
-        sound = (sound * (32_767 * PEAK / np.abs(sound).max())).astype("<i2")
+        sound = np.clip(sound * (32_767 * PERSON_RMS / rms(sound)), -32_768, 32_767).astype("<i2")
         argv = ["pacat", *IN_ROOM, "--latency-msec=400"]  # a player that is in a hurry stumbles on a busy machine
         subprocess.run(argv, input=sound.tobytes(), env=self._pulse.environment, check=True, timeout=LIMIT_S)
 
     def ask(self, text: str, voice: str, seen: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Says it and waits for an event; says it again if that does not come, as people do on a bad line."""
+        """Says it and waits for an event; says it again if that does not come, as people do on a bad line.
+
+        A robot that has stopped by mistake is told to go on first.
+        """
         for _ in range(TIMES):
+            if self.stopped:
+                self.say("continue", voice)
+                self.next(lambda event: not self.stopped, AGAIN_S)
             self.say(text, voice)
             if (event := self.next(seen, AGAIN_S)) is not None:
                 return event
-        shown = "\n".join(str(event)[:200] for event in self.log if event["kind"] not in ("message_update", "partial"))
-        raise AssertionError(f"“{text}” had no effect; stderr: {self.errors}\n{shown}")
+        raise AssertionError(f"“{text}” had no effect")
 
     def next(self, seen: Callable[[dict[str, Any]], bool], limit_s: float = LIMIT_S) -> dict[str, Any] | None:
         """Waits for an event, after those that were waited for before."""
@@ -126,6 +145,7 @@ class Talk:
             except Empty:
                 return None
             self.log.append(event)
+            self.stopped = (self.stopped or tripped(event)) and not heard(MOVES)(event)
             if seen(event):
                 return event
         return None
@@ -197,11 +217,21 @@ class Recording:
         return Resampler(RATE_HZ, 16_000).process((ints / 32_768).astype(np.float32), last=True)
 
 
-def likeness(sound: Samples, text: str) -> float:
-    """How much the likest moment of a sound is like a piece of that sentence in the robot's voice: 1 is the same."""
+def rms(sound: Samples) -> float:
+    """Of what is louder than silence."""
+    return float(np.sqrt(np.mean(np.square(sound[np.abs(sound) > 1e-3], dtype=np.float64))))
+
+
+def in_robots_voice(text: str) -> Samples:
+    """At 16 kHz."""
     with closing(EspeakSpeaker()) as speaker:
         chunks = [chunk.samples for chunk in speaker.speak(text, Event())]
-        said = Resampler(speaker.rate_hz, 16_000).process(np.concatenate(chunks), last=True)
+        return Resampler(speaker.rate_hz, 16_000).process(np.concatenate(chunks), last=True)
+
+
+def likeness(sound: Samples, text: str) -> float:
+    """How much the likest moment of a sound is like a piece of that sentence in the robot's voice: 1 is the same."""
+    said = in_robots_voice(text)
     return max(_likest(sound, said[at : at + PIECE]) for at in range(PIECE, len(said) - PIECE, PIECE))
 
 
@@ -216,11 +246,9 @@ def _likest(sound: Samples, piece: Samples) -> float:
 
 @pytest.fixture
 def pulse() -> Iterator[Pulse]:
-    """A room with a little noise, as every one has, in which the people are louder than the robot."""
-    with Pulse(echo=True) as server:
-        inputs = server.control("list", "short", "sink-inputs").stdout.decode().splitlines()
-        (loop,) = [line.split()[0] for line in inputs if "module-loopback" in line]
-        assert server.control("set-sink-input-volume", loop, "-20dB").returncode == 0
+    """A room with a little noise, as every one has, and an open loudspeaker on the card of the microphone."""
+    with Pulse(card=True) as server:
+        server.set_echo_volume(ECHO_DB + 20 * math.log10(PERSON_RMS / rms(in_robots_voice(ANNOUNCED))))
         noise = subprocess.Popen(
             ["pacat", *IN_ROOM, "--latency-msec=100", "--volume=6000", "/dev/urandom"], env=server.environment
         )
@@ -236,14 +264,15 @@ def test_a_conversation_with_two_people_while_it_drives(pulse: Pulse, tmp_path: 
         talk.ask("what time is it", "slt", heard("It is 14:0"))
 
         before = len(recording.samples())
-        started = talk.ask("go to the kitchen", "slt", tool("tool_execution_start", "go_to"))
-        assert started["call"]["arguments"] == {"place": "kitchen"}
-        assert talk.next(heard("On my way to the kitchen"))
+        talk.ask("go to the kitchen", "slt", heard("On my way to the kitchen"))
+        driven = [event["call"]["arguments"] for event in talk.log if tool("tool_execution_start", "go_to")(event)]
+        assert driven[-1] == {"place": "kitchen"}
         played = recording.samples()[before:]
-        assert likeness(played, "On my way to the kitchen.") > 0.7 > likeness(played, "The battery is full again.")
+        assert likeness(played, ANNOUNCED) > 0.55 > likeness(played, "The battery is full again.")
+        assert rms(played) == pytest.approx(rms(in_robots_voice(ANNOUNCED)), rel=0.3), "the echo has another level"
         assert talk.next(tool("tool_execution_update", "go_to")), "it does not move"
 
-        talk.ask("where are you", "rms", heard("I am in the living room"))
+        talk.ask("where are you", "rms", heard("I am in"))
 
         talk.ask("stop", "slt", tripped)
 

@@ -1,0 +1,164 @@
+"""Whether somebody who speaks may be asking the robot for something, or tells and forbids: "the coffee is cold".
+
+A rule that errs on the side of asking: what begins neither like a report nor like a prohibition asks, and so does what
+has a command anywhere in it. English; a misheard report still begins like one. Pure functions, on any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from edgeagent.voice.completeness import Phrases
+from edgeagent.voice.sentence_rules import bare, is_number, is_question, without_leading
+from edgeagent.voice.utterance import is_correction
+from edgeagent.voice.word_classes import (
+    ADJECTIVES,
+    AUXILIARIES,
+    BE,
+    DETERMINERS,
+    DIRECTIONS,
+    ENDS_OF_SUBJECT,
+    MODALS,
+    MOVES,
+    NEEDS_OBJECT,
+    OPEN_VERBS,
+    PARTICLES,
+    PERSONS,
+    SUBJECTS,
+    SWITCHABLE,
+    THINGS,
+    VERBS,
+)
+from edgeagent.voice.words import is_asked, words_of
+
+_TELLS: Final = (
+    (DETERMINERS - {"what", "which", "whose", "a", "an", "another", "any", "some"})
+    | SUBJECTS
+    | ENDS_OF_SUBJECT
+    | frozenset("nobody nothing yesterday somewhere".split())
+) - {"one", "anything", "everything", "something"}
+"""A report begins with one of these."""
+_SHORT: Final = 3
+""" "the red cube", "this way" are answers or names."""
+_WISHES: Final = frozenset("want need wish would wonder said say mean meant think".split())
+""" "I want …", "we need you in the hall"."""
+_BIDS: Final = frozenset("can could should must may might will would have need ought better".split())
+""" "you may go", "it should be off"."""
+_OUGHT: Final = frozenset("should must belongs goes".split())
+""" "the cup goes on the desk" says where to put it."""
+_NEGATORS: Final = frozenset("don't not never no cannot without nobody neither".split())
+_FORBIDS: Final = tuple(
+    tuple(form.split())
+    for form in (
+        "don't, do not, never, not, you must not, you mustn't, you should not, you shouldn't, you may not, you cannot, "
+        "you can't, you needn't, no need"
+    ).split(", ")
+)
+"""A prohibition begins like this ..."""
+_REMINDS: Final = ["forget"]
+"""... but for "don't forget to turn off the light"."""
+_CALLS: Final = frozenset("hey hi hello".split())
+""" "hey you", "hi there" begin no report."""
+_ASKS: Final = tuple(
+    tuple(form.split())
+    for form in (
+        "can you, could you, would you, will you, if you, please, so good, so kind, is time to, would be good, "
+        "would be great, would be nice, where are, where is, what is, what time, how late, how full"
+    ).split(", ")
+)
+"""What asks in the middle of a sentence, too."""
+_GOVERN: Final = (
+    _NEGATORS | {"i", "you", "we", "they", "he", "she"} | MODALS | BE | DETERMINERS | ADJECTIVES
+    | {"everybody", "everyone", "somebody", "anybody", "one"}
+    | frozenset("to and or of in on at by for with from dare be been ever who that".split())
+)  # fmt: skip
+"""Behind one of these a verb begins no command in the middle of a sentence."""
+_OBJECTS: Final = (
+    DETERMINERS | PARTICLES | DIRECTIONS | PERSONS | THINGS
+    | frozenset("to into at for with close behind still yourself".split())
+)  # fmt: skip
+_FIRST: Final = 4
+"""Words that hold the subject and what is said of it."""
+_BOUND: Final = 2
+_MORE_VERBS: Final = frozenset("join flip snap display glance gaze navigate".split())
+
+
+def may_ask(text: str, phrases: Phrases) -> bool:
+    """Whether this may ask for something: a command, a question, a wish, or what no rule knows.
+
+    Args:
+        text: As it was understood.
+        phrases: The app's: what they say is asked for, whatever it begins with.
+    """
+    said = words_of(text)
+    words = bare(said)
+    if not words or is_asked(text) or phrases.begins(words) or _called(said, words):
+        return True
+    main = bare(without_leading(words)) or words
+    if is_question(main) or is_correction(words):
+        return True
+    forbidden = _forbidding(main)
+    if forbidden:
+        rest = main[forbidden:]
+        return rest[:1] == _REMINDS or "but" in rest[1:-1] or _commands_inside(rest, _BOUND)
+    if main[0] not in _TELLS:
+        return True
+    if main[0] in DETERMINERS | {"this", "that"} and _is_wish_for_a_thing(main):
+        return True
+    return _wishes(main) or _commands_inside(main, 1)
+
+
+def _forbidding(words: Sequence[str]) -> int:
+    """How many words at the beginning forbid what follows."""
+    return max((len(form) for form in _FORBIDS if tuple(words[: len(form)]) == form), default=0)
+
+
+def _called(said: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether "hey you" or "hi there" stands before the rest."""
+    before = len(said) - len(words) - 1
+    return words[0] in ("you", "there") and before >= 0 and bool(_CALLS & set(said[: before + 1]))
+
+
+def _wishes(words: Sequence[str]) -> bool:
+    """Whether a sentence with a subject says what the robot shall do."""
+    subject, rest = words[0], words[1:3]
+    if _NEGATORS & set(words[:_FIRST]):
+        return False
+    if subject in ("i", "we"):
+        return bool(_WISHES & set(rest)) or ("you", "to") in pairwise(words)
+    if subject != "you" or not rest:
+        return subject == "your" and ("is", "to") in pairwise(words)
+    if rest[0] in VERBS and len(rest) > 1:  # "you look left"; "you look tired"
+        return rest[1] in _OBJECTS or is_number(rest[1])
+    return rest[0] in _BIDS
+
+
+def _is_wish_for_a_thing(words: Sequence[str]) -> bool:
+    """Whether it names a thing, or says where one belongs: "the red cube", "that towel to the window"."""
+    if _OUGHT & set(words[1:_FIRST]):
+        return ("belongs", "to") not in pairwise(words)
+    there = words[0] in ("this", "that") and words[2:3] == ["to"]
+    return not AUXILIARIES & set(words) and (len(words) <= _SHORT or there)
+
+
+def _is_about(verb: str, after: str) -> bool:
+    """Whether the next word fits a command: "pick the", "turn off", "look up", but not "the cup tell off"."""
+    if after in PARTICLES:
+        return (verb, after) in NEEDS_OBJECT or after == "up" or verb in MOVES | {"look", "come"}
+    return after in _OBJECTS or is_number(after)
+
+
+def _commands_inside(words: Sequence[str], start: int) -> bool:
+    """Whether a command begins in the middle: a verb that nothing before it governs, with something it is about."""
+    for at in range(start, len(words) - 1):
+        verb, before, after = words[at], words[at - 1], words[at + 1]
+        if verb in VERBS | _MORE_VERBS and before not in _GOVERN and _is_about(verb, after):
+            return True
+        if any(tuple(words[at : at + len(form)]) == form for form in _ASKS):
+            return True
+    last = words[-1]
+    if last in ("on", "off", "out") and (words[-2] in SWITCHABLE or _OUGHT & set(words)):
+        return True
+    return len(words) > _SHORT and last in VERBS - OPEN_VERBS and words[-2] not in _GOVERN

@@ -1,0 +1,103 @@
+"""When a turn is over, and when speech over the robot's voice interrupts it: the numbers of the preset.
+
+Pure functions, on any thread.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from edgeagent.stt.types import Transcript
+from edgeagent.voice.completeness import Phrases
+from edgeagent.voice.presets import Preset
+from edgeagent.voice.sentence_rules import bare, without_asking, without_leading
+from edgeagent.voice.turn import Turn
+from edgeagent.voice.utterance import Kind, kind_of
+from edgeagent.voice.word_classes import VERBS
+from edgeagent.voice.words import words_of
+
+_MORE: Final = 1
+"""So many words more than ``words`` a statement or an unfinished phrase needs over the robot's voice: "thank you" is
+heard as "and you", and "mm hmm" as "can and"."""
+APART: Final = frozenset({"and", "then"})
+"""What begins another command in the same sentence."""
+_MEANT: Final = frozenset({Kind.COMMAND, Kind.QUESTION, Kind.CORRECTION, Kind.UNFINISHED, Kind.CONTROL, Kind.ANSWER})
+
+
+def hard_end_ms(turn: Turn, preset: Preset) -> float:
+    """How long the rest of the sentence is waited for: by the words, and a turn-end model where there is one.
+
+    Returns:
+        Milliseconds of silence.
+    """
+    if turn.transcript is None:
+        return preset.statement_end_ms
+    match turn.kind, turn.done:
+        case Kind.UNFINISHED, _:
+            return preset.unfinished_end_ms
+        case Kind.STATEMENT | Kind.UNCLEAR | None, True:
+            return preset.command_end_ms
+        case Kind.STATEMENT | Kind.UNCLEAR | None, False:
+            return preset.unfinished_end_ms
+        case (Kind.STATEMENT | Kind.UNCLEAR | None, None) | (_, False):
+            return preset.statement_end_ms
+        case Kind.QUESTION, _:
+            return preset.question_end_ms
+        case _:
+            return preset.command_end_ms
+
+
+def is_over(turn: Turn, preset: Preset, now_s: float) -> bool:
+    """Whether nothing more is waited for: its words are known, and it has been silent for long enough."""
+    if turn.transcript is None or turn.soft_end_s is None:
+        return False
+    return (now_s - turn.soft_end_s) * 1000 >= hard_end_ms(turn, preset)
+
+
+def final_after_ms(preset: Preset) -> float:
+    """From the onset of speech over the robot's voice until it is an interruption, whatever was said. The silence in
+    which a soft end is awaited is no speech.
+    """
+    return preset.final_after_ms + preset.soft_end_ms
+
+
+def has_said_enough(turn: Turn, preset: Preset, kind: Kind) -> bool:
+    """Whether the words over the robot's voice are so many that they interrupt it.
+
+    A word counts once two partial transcripts in a row have it, since "right" is heard as "but I" first; and the words
+    are to be how something begins that a robot is told or asked, since a long "mm hmm" is heard as "and a".
+
+    Args:
+        kind: Of the words until now.
+    """
+    answered = 0 if turn.before is None else len(turn.before.text.split())
+    new_words = turn.certain_words - answered - (_MORE if kind is Kind.UNFINISHED else 0)
+    return 0 < preset.words <= new_words and kind in _MEANT
+
+
+def says_something(transcript: Transcript, preset: Preset, phrases: Phrases) -> bool:
+    """Whether a statement over the robot's voice, which is neither told nor asked, interrupts it.
+
+    Not where all but its first word is a backchannel: what is left of the robot's voice is heard as a short word,
+    "but I see".
+
+    Args:
+        transcript: Until the soft end.
+    """
+    words = transcript.text.split()
+    if not 0 < preset.words <= len(words) - _MORE:
+        return False
+    return kind_of(" ".join(words[1:]), phrases=phrases, speaking=True) is not Kind.BACKCHANNEL
+
+
+def is_another(rest: str, phrases: Phrases) -> bool:
+    """Whether what followed a turn that was answered already is an utterance of its own: "what time is it" after "go to
+    the kitchen", said by whomever. "Ninety degrees" and "and turn around" belong to what was said before.
+    """
+    kind = kind_of(rest, phrases=phrases)
+    if kind is not Kind.COMMAND:
+        return kind in (Kind.QUESTION, Kind.CORRECTION, Kind.CONTROL)
+    said = words_of(rest)
+    words = bare(said)
+    words = without_asking(without_leading(words) or words) if words else []
+    return said[0] not in APART and bool(words) and words[0] in VERBS

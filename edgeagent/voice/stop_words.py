@@ -1,0 +1,190 @@
+"""Stop words and the latch: the spotter holds, the transcript trips or releases.
+
+The conversation's thread, except where a method says otherwise. Knows no turn but the one that it is given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from edgeagent import events
+from edgeagent.robot.latch import LatchState, SafetyLatch
+from edgeagent.stt.confirming import occurrences
+from edgeagent.stt.keywords import Keyword
+from edgeagent.stt.types import Transcript
+from edgeagent.voice.robot_side import Emit, RobotSide
+from edgeagent.voice.stopping import Outcome, StopWatch
+from edgeagent.voice.turn import Turn
+
+_WORD: Final = "stop word"
+_DEAF: Final = "the robot hears nothing"
+"""Owners of the holds of a conversation, and why."""
+
+
+class StopWords:
+    """What a stop word does, until it is known what was meant.
+
+    Args:
+        phrases: The stop words.
+        latch: Motion obeys it. It is held here under names of its own, so that nobody else's hold is released.
+        robot: Its speech is held too.
+        emit: Told of the events of the voice.
+        on_trip: Called where the latch was tripped already, and speech and thought are left to stop.
+        on_release: Called when it was no stop word, or the robot's own.
+
+    Attributes:
+        watch: The words that wait for their transcript.
+    """
+
+    def __init__(
+        self,
+        phrases: tuple[str, ...],
+        latch: SafetyLatch,
+        robot: RobotSide,
+        *,
+        emit: Emit,
+        on_trip: Callable[[], object],
+        on_release: Callable[[], object],
+    ) -> None:
+        self.watch = StopWatch(phrases)
+        self._phrases = phrases
+        self._latch, self._robot, self._emit = latch, robot, emit
+        self._on_trip, self._on_release = on_trip, on_release
+        self._deaf: set[str] = set()
+        self._trips = self._obeyed = 0
+        """So often the latch was tripped, and so many of those have stopped speech and thought."""
+        self._tripped_s = self._rearmed_s = -math.inf
+
+    def close(self) -> None:
+        """Holds nothing more."""
+        self._latch.release(owner=_WORD)
+        self._latch.release(owner=_DEAF)
+
+    # --- a word -----------------------------------------------------------------------------------------------------
+
+    def halt(self) -> None:
+        """What moves and speaks is held. Also on the thread that has spotted the word."""
+        self._latch.hold(_WORD, owner=_WORD)
+        self._robot.hold(everything=True)
+
+    def spotted(self, keyword: Keyword, turn: Turn | None, *, alone: bool, now_s: float) -> None:
+        """The spotter has heard one, and it was halted.
+
+        Args:
+            turn: What is being said.
+            alone: Nobody but the robot was heard, and nothing moves.
+        """
+        self._emit(events.Keyword, phrase=keyword.phrase, confirmed=None)
+        if self._latch.state is LatchState.TRIPPED and not self._robot.busy:  # the same word again
+            self._release()
+            return
+        speaks = turn is not None and turn.speaking
+        end_s = None if speaks else keyword.end_s
+        self._decided(self.watch.spotted(keyword, alone=alone, speech_end_s=end_s, now_s=now_s), turn)
+
+    def decide(self, turn: Turn, transcript: Transcript, *, now_s: float, ended_s: float = math.inf) -> None:
+        """What a transcript makes of a stop word, spotted or missed. One that has counted does not count again.
+
+        Args:
+            turn: Whose words these are, be it dismissed or over.
+            now_s: The device's clock.
+            ended_s: Until when it was transcribed.
+        """
+        rest = turn.rest(transcript)
+        if turn.stops and occurrences(rest, self._phrases) <= turn.stops:
+            return
+        told = self.watch.told(rest, began_s=turn.began_s, ended_s=ended_s, now_s=now_s)
+        self._decided(told, turn, stops=occurrences(rest, self._phrases))
+
+    def deny(self) -> None:
+        """It was a backchannel: where nothing moves, none of the words that wait was meant."""
+        if self.watch.waiting and not self._robot.runs.moves:
+            self._emit(events.Keyword, phrase=self.watch.phrase, confirmed=False)
+            self.forget()
+
+    def tick(self, now_s: float, turn: Turn | None) -> None:
+        """Time decides where nothing else does."""
+        self._decided(self.watch.due(now_s, moves=self._robot.runs.moves), turn, by_words=False)
+
+    def forget(self) -> None:
+        """No word is left to decide."""
+        self.watch.forget()
+        self._latch.release(owner=_WORD)
+
+    def _decided(self, outcome: Outcome | None, turn: Turn | None, *, stops: int = 1, by_words: bool = True) -> None:
+        if outcome is None:
+            return
+        if by_words:
+            self._emit(events.Keyword, phrase=self.watch.phrase, confirmed=outcome == "trip")
+        if outcome == "release":
+            self._release()
+            return
+        if turn is not None:
+            turn.dismissed, turn.stops = True, max(stops, 1)
+        if not self._latch.trip(_WORD):  # motion is off already: speech and thought are left to stop
+            self._on_trip()
+
+    def _release(self) -> None:
+        if not self.watch.waiting:
+            self._latch.release(owner=_WORD)
+            self._on_release()
+
+    # --- trip and re-arm --------------------------------------------------------------------------------------------
+
+    def tripped(self, now_s: float) -> int:
+        """The latch was tripped, by whomever. Any thread.
+
+        Returns:
+            Its number, for ``obey``.
+        """
+        self._trips += 1
+        self._tripped_s = now_s
+        return self._trips
+
+    def obey(self, trip: int) -> None:
+        """Speech and thought have been stopped for that trip too."""
+        self._obeyed = trip
+
+    def may_rearm(self, turn: Turn) -> bool:
+        """Whether "continue" was said after the last stop, rather than before it or across it."""
+        return not self.trip_waits and turn.began_s >= self._tripped_s
+
+    @property
+    def trip_waits(self) -> bool:
+        """There was a trip that has not stopped speech and thought yet."""
+        return self._obeyed != self._trips
+
+    def rearmed(self, at_s: float) -> None:
+        """Motion was allowed again then: what was said before counts no more. Any thread."""
+        self._rearmed_s = at_s
+
+    def allow(self) -> None:
+        """Motion goes on as soon as nothing else holds it."""
+        self.watch.forget(before_s=self._rearmed_s)
+        if not self.watch.waiting:
+            self._latch.release(owner=_WORD)
+
+    # --- a robot that hears nothing ---------------------------------------------------------------------------------
+
+    @property
+    def deaf(self) -> bool:
+        return bool(self._deaf)
+
+    def deafen(self, part: str) -> bool:
+        """Who hears nothing can't be stopped by a word: what moves waits. True if it heard until now.
+
+        Args:
+            part: What is lost; all of it must be back before anything moves.
+        """
+        heard = not self._deaf
+        self._deaf.add(part)
+        self._latch.hold(_DEAF, owner=_DEAF)
+        return heard
+
+    def undeafen(self, part: str) -> None:
+        """It is back."""
+        self._deaf.discard(part)
+        if not self._deaf:
+            self._latch.release(owner=_DEAF)

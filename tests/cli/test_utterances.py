@@ -1,0 +1,46 @@
+"""Which utterance a key phrase belongs to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from edgeagent.cli.utterances import Utterances
+from edgeagent.stt.hearing import Ended, SoftEnded, Spotted, Started, Transcribed
+from edgeagent.stt.keywords import Keyword
+from edgeagent.stt.types import Transcript
+
+
+class Shown:
+    """A view that keeps what it is shown."""
+
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+
+    def show(self, event: Any) -> None:
+        self.events.append(event)
+
+    @property
+    def verdicts(self) -> list[tuple[str, bool]]:
+        return [(e.phrase, e.confirmed) for e in self.events if e.kind == "keyword" and e.confirmed is not None]
+
+
+def test_a_late_transcript_says_nothing_of_the_next_utterances_phrase() -> None:
+    shown = Shown()
+    heard = Utterances(shown, ["stop"], None)  # type: ignore[arg-type]
+    for event in (
+        Started(1, 1.0),
+        SoftEnded(1, 2.0),
+        Ended(1, 2.0, cut=False),
+        Started(2, 2.5),
+        Spotted(Keyword("stop", 2.6, 2.9, 2.95, 1.0)),
+        Transcribed(1, Transcript("could you please go to the kitchen", confidence=0.9), 2.0, 2.0),
+    ):
+        heard.take(0, event)
+    assert shown.verdicts == []
+    for event in (
+        SoftEnded(2, 3.0),
+        Transcribed(2, Transcript("stop", confidence=0.9), 3.0, 1.0),
+        Ended(2, 3.0, False),
+    ):
+        heard.take(0, event)
+    assert shown.verdicts == [("stop", True)]

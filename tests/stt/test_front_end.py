@@ -1,0 +1,70 @@
+"""Cepstra come while somebody speaks, and their mean is that of the voice."""
+
+import numpy as np
+import pytest
+
+from edgeagent.stt.front_end import Cepstra, FrontEnd
+from tests.stt.speech import RATE_HZ, VOICES, blocks, said
+
+LONG = "please take the book to the desk and come back to the living room"
+
+
+def made(text: str, voice: str, pause_s: float = 0.5) -> tuple[FrontEnd, list[Cepstra]]:
+    """What comes of each 50 ms, and at the end."""
+    front = FrontEnd()
+    pieces = [front.feed(block) for block in blocks(said(text, voice, pause_s), RATE_HZ // 20)]
+    return front, [*pieces, front.finish()]
+
+
+@pytest.mark.parametrize("voice", VOICES)
+def test_decoding_begins_when_some_speech_is_known_and_goes_on_with_what_comes(voice: str) -> None:
+    _, pieces = made(LONG, voice)
+    begun = next(at for at, piece in enumerate(pieces) if len(piece))
+    assert 0.5 + 0.5 < (begun + 1) / 20 < 0.5 + 1.2
+    later = pieces[begun + 1 : -1]
+    assert sum(map(len, later)) == pytest.approx(5 * len(later), abs=9)
+    assert max(map(len, later)) <= 12
+
+
+def test_every_frame_comes_once() -> None:
+    front, pieces = made(LONG, "slt")
+    count = sum(map(len, pieces))
+    assert count == len(front.whole()) == (len(said(LONG, "slt", 0.5)) - 410) // 160 + 1
+
+
+@pytest.mark.parametrize("voice", VOICES)
+def test_at_the_end_the_mean_is_exact_and_how_far_it_moved_is_told(voice: str) -> None:
+    front, pieces = made(LONG, voice)
+    passed, whole = np.concatenate(pieces), front.whole()
+    assert np.abs(passed[0] - whole[0]).max() == pytest.approx(front.moved, rel=1e-3)
+    assert np.abs(passed[-1] - whole[-1]).max() < 1e-3
+    assert front.moved > 0
+
+
+def test_of_a_short_utterance_the_mean_is_exact() -> None:
+    front, pieces = made("stop", "rms")
+    assert not any(map(len, pieces[:-1]))
+    assert pieces[-1] == pytest.approx(front.whole())
+    assert front.moved == 0
+
+
+def test_how_long_and_how_silent_the_pauses_are_does_not_count() -> None:
+    short, long = made("turn left please", "slt", 0.3)[0].whole(), made("turn left please", "slt", 1.2)[0].whole()
+    begin = round((1.2 - 0.3) * 100)
+    spoken = slice(35, len(short) - 35)
+    assert np.abs(long[begin:][spoken] - short[spoken]).mean() < 1.0
+
+
+def test_one_utterance_knows_nothing_of_the_other() -> None:
+    front, _ = made(LONG, "awb")
+    front.begin()
+    again = [*(front.feed(block) for block in blocks(said("turn left", "slt"), 800)), front.finish()]
+    assert np.concatenate(again) == pytest.approx(np.concatenate(made("turn left", "slt", 0.3)[1]))
+
+
+@pytest.mark.parametrize("count", [0, 100, 409])
+def test_too_little_sound_is_nothing(count: int) -> None:
+    front = FrontEnd()
+    assert not len(front.feed(np.zeros(count, np.float32)))
+    assert not len(front.finish())
+    assert front.moved == 0

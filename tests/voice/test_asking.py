@@ -1,0 +1,211 @@
+"""What asks a robot for something, and what only tells or forbids; and the guard that keeps tools from talk."""
+
+from collections.abc import Callable
+
+import pytest
+
+from edgeagent import Agent, ToolContext, skill, tool
+from edgeagent.app.phrases import house_phrases
+from edgeagent.robot import HouseRobot
+from edgeagent.testing import call
+from edgeagent.tools import Tool
+from edgeagent.voice.asking import may_ask
+from edgeagent.voice.completeness import Phrases
+from edgeagent.voice.settings import DialogueSettings
+from edgeagent.voice.talk_guard import changes, moves
+
+from .stage import Stage
+
+PLAIN = Phrases()
+ASKS = """
+go to the kitchen
+could you please turn left
+I want you to come here
+we need you in the hallway
+the red cube
+that towel to the window
+the cup goes on the desk
+the light in the hall should be off
+it's time to charge
+it would be nice to have you here
+I can't see the clock what time is it
+don't go to the kitchen go to the bedroom
+not the kitchen the bedroom
+don't forget to turn off the light
+do not drive to the desk but to the door
+there is a box in the hall pick it up
+hey you fetch the ball
+you can turn around now
+your job is to stay by the door
+why don't you come here
+when you are done turn around
+lights off
+two meters
+engage the pump
+""".strip().splitlines()
+TELLS = """
+the coffee is cold already
+the coffee and follow already
+the cup tell off the desk
+my brother turned left at the church
+my keys are not in the kitchen
+I drove to the office
+I do not want you to go to the door
+we are having guests on Saturday
+he told me to turn right
+there is a spider in the bathtub
+somebody parked in front of our house
+this room gets a lot of sun
+you are not going to the bathroom
+don't go to the kitchen
+please do not turn off the light
+never put the cup on the floor
+you must not leave the room
+the red cube belongs to my daughter
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", ASKS)
+def test_what_may_ask(text: str) -> None:
+    assert may_ask(text, PLAIN)
+
+
+@pytest.mark.parametrize("text", TELLS)
+def test_what_tells_or_forbids(text: str) -> None:
+    assert not may_ask(text, PLAIN)
+
+
+def test_what_an_app_lists_asks_whatever_it_begins_with() -> None:
+    assert not may_ask("my name is Anna and I live here", PLAIN)
+    assert may_ask("my name is Anna and I live here", Phrases(["my name is Ben"]))
+    assert may_ask("the usual please", Phrases(["the usual"]))
+    assert may_ask("is anybody there?", PLAIN)
+    assert may_ask("", PLAIN)
+
+
+def test_of_the_house_robots_phrases_hardly_any_is_taken_for_talk() -> None:
+    phrases = house_phrases()
+    told = [phrase for phrase in phrases if not may_ask(phrase, PLAIN)]
+    assert len(told) < 0.03 * len(phrases), told  # odd ones, such as "it you leave by entrance"
+
+
+# --- the guard ----------------------------------------------------------------------------------------------------
+
+
+def _agent(done: list[str]) -> Agent:
+    @skill
+    def go_to(place: str, ctx: ToolContext) -> str:
+        """Drive.
+
+        Args:
+            place: Where to.
+        """
+        done.append(f"go to {place}")
+        return "arrived"
+
+    @tool
+    def note(text: str) -> str:
+        """Keep a text.
+
+        Args:
+            text: The text.
+        """
+        done.append(f"note {text}")
+        return "noted"
+
+    @tool(read_only=True)
+    def look_up(what: str) -> str:
+        """Look something up.
+
+        Args:
+            what: What.
+        """
+        done.append(f"look up {what}")
+        return "found"
+
+    return Agent("robi", tools=[go_to, note, look_up])
+
+
+def _settings(keeps: Callable[[Tool], bool] = moves) -> DialogueSettings:
+    return DialogueSettings(chimes=False, keeps_from_talk=keeps)
+
+
+def _spoken(stage: Stage) -> list[str]:
+    return [event.text for event in stage.log if event.kind == "heard"]
+
+
+def _heard(stage: Stage, text: str) -> None:
+    stage.say(text)
+    stage.pass_until(lambda: stage.dialogue.state == "listening" and not stage.dialogue.robot.busy)
+    stage.pass_s(0.1)
+
+
+def test_talk_moves_nothing_and_is_asked_about() -> None:
+    done: list[str] = []
+    with Stage([call("go_to", place="office")], "never said", settings=_settings(), agent=_agent(done)) as stage:
+        _heard(stage, "your dinner is getting cold")
+        assert done == []
+        assert _spoken(stage) == ["Sorry, I did not understand that."]
+
+
+def test_a_command_after_talk_moves() -> None:
+    done: list[str] = []
+    replies = ([call("go_to", place="office")], [call("go_to", place="kitchen")], "Here.")
+    with Stage(*replies, settings=_settings(), agent=_agent(done)) as stage:
+        _heard(stage, "don't go to the office")
+        _heard(stage, "go to the kitchen")
+        assert done == ["go to kitchen"]
+
+
+def test_a_builders_tool_that_moves_nothing_works_for_whatever_is_said() -> None:
+    done: list[str] = []
+    with Stage([call("note", text="Anna")], "Noted.", settings=_settings(), agent=_agent(done)) as stage:
+        _heard(stage, "my name is Anna and I live here")
+        assert done == ["note Anna"]
+
+
+def test_an_app_may_keep_all_from_talk_that_does_more_than_tell() -> None:
+    done: list[str] = []
+    replies = ([call("note", text="x")], [call("look_up", what="y")], "Found.")
+    with Stage(*replies, settings=_settings(changes), agent=_agent(done)) as stage:
+        _heard(stage, "the timer on the oven went away")
+        _heard(stage, "the book was on the table")
+        assert done == ["look up y"]
+
+
+def test_what_the_house_robot_keeps_from_talk() -> None:
+    robot = HouseRobot()
+    try:
+        kept, moving = ({tool.name for tool in robot.tools if keeps(tool)} for keeps in (changes, moves))
+    finally:
+        robot.close()
+    assert {"drive", "turn", "go_to", "pick_up", "put_down", "follow", "dock"} <= moving
+    assert kept - moving == {"set_light", "set_timer", "look"} - moving
+    assert "stop" not in kept | moving
+
+
+def test_what_answers_a_question_of_the_robots_is_no_talk() -> None:
+    done: list[str] = []
+    replies = ("Where to?", [call("go_to", place="office")], "Here.")
+    with Stage(*replies, settings=_settings(), agent=_agent(done)) as stage:
+        _heard(stage, "go and help her")
+        _heard(stage, "she is waiting in the office")
+        assert done == ["go to office"]
+
+
+def test_what_is_typed_is_meant() -> None:
+    done: list[str] = []
+    with Stage([call("go_to", place="office")], "Here.", settings=_settings(), agent=_agent(done)) as stage:
+        stage.dialogue.hear("your dinner is getting cold")
+        stage.pass_until(lambda: bool(done))
+        assert done == ["go to office"]
+
+
+def test_a_message_of_the_apps_after_talk_may_move() -> None:
+    done: list[str] = []
+    replies = ("I see.", [call("go_to", place="dock")], "Charging.")
+    with Stage(*replies, settings=_settings(), agent=_agent(done)) as stage:
+        _heard(stage, "the coffee is cold already")
+        stage.session.follow_up("The battery is low.", wake=True)
+        stage.pass_until(lambda: bool(done))
+        assert done == ["go to dock"]
