@@ -2,6 +2,7 @@
 
 PocketSphinx itself begins an utterance with the cepstral mean of those before it. Here decoding waits until some speech
 is known; the mean is that of the speech so far. Pauses don't count: how silent they are says nothing about the voice.
+It is known by then, too, whether there is noise to be taken out; speech in a quiet room is left as it is.
 Knows no words. One thread.
 """
 
@@ -24,11 +25,16 @@ MOST: Final = 200
 """Frames after which it begins anyway."""
 
 _SPEECH_DB: Final = 20.0
-"""Speech goes down to so far under the loudest frames."""
+_SPEECH_SHARE: Final = 2 / 3
+"""Speech goes down to so far under the loudest frames; in noise to this share of the way to the quietest at most."""
 _LOUDEST_SHARE: Final = 0.95
 _CONTRAST_DB: Final = 15.0
 """Before the loudest frames are so far over the quietest, nobody has spoken: an utterance begins with a pause."""
 _QUIETEST_SHARE: Final = 0.1
+_QUIET_ROOM_DB: Final = 38.0
+"""The loudest frames are so far over the quietest where nothing is taken out: in a quiet room 40 to 55, with noise at
+20 dB under the voice 20 to 37. In babble at 20 dB 7 % of the words of kal's commands are wrong with it, 33 without; in
+a quiet room it costs slt 4 of 18 commands that are understood."""
 _MARGIN: Final = 15
 """Frames before and after the speech that belong to its mean, as in what the acoustic model learnt from."""
 
@@ -41,22 +47,29 @@ class FrontEnd:
 
     def begin(self) -> None:
         """Forget the utterance before."""
-        self._denoiser, self._bands = Denoiser(), MelBands()
-        self._levels = np.zeros(0)
-        self._cepstra = np.zeros((0, COUNT))
+        self._sound: list[Samples] = []
+        """Until it is known whether there is noise."""
+        self._decided = False
+        self._denoiser: Denoiser | None = None
+        self._clear()
         self._passed = 0
         self._first: NDArray[np.float64] | None = None
 
     def feed(self, samples: Samples) -> Cepstra:
         """What can be decoded now; at first nothing."""
-        self._take(self._denoiser.process(samples))
-        if self._passed or self._enough():
-            return self._pass()
-        return np.zeros((0, COUNT), np.float32)
+        if not self._decided:
+            self._sound.append(samples)
+        self._take(samples if self._denoiser is None else self._denoiser.process(samples))
+        if not self._decided and self._enough():
+            self._decide()
+        return self._pass() if self._decided else np.zeros((0, COUNT), np.float32)
 
     def finish(self) -> Cepstra:
         """The rest of the utterance."""
-        self._take(self._denoiser.finish())
+        if not self._decided:
+            self._decide()
+        if self._denoiser is not None:
+            self._take(self._denoiser.finish())
         return self._pass()
 
     def whole(self) -> Cepstra:
@@ -68,6 +81,28 @@ class FrontEnd:
         """How far the mean is now from the one with which decoding began, at most, in any of the cepstra."""
         return 0.0 if self._first is None else float(np.abs(self._mean() - self._first).max())
 
+    def _clear(self) -> None:
+        self._bands = MelBands()
+        self._levels = np.zeros(0)
+        self._cepstra = np.zeros((0, COUNT))
+
+    def _decide(self) -> None:
+        """Whether noise is taken out; then from the beginning on."""
+        self._decided = True
+        sound, self._sound = self._sound, []
+        if self._contrast_db() < _QUIET_ROOM_DB:
+            self._denoiser = Denoiser()
+            self._clear()
+            for each in sound:
+                self._take(self._denoiser.process(each))
+
+    def _contrast_db(self) -> float:
+        """The loudest frames over the quietest."""
+        if not len(self._levels):
+            return 0.0
+        quiet, loud = np.quantile(self._levels, (_QUIETEST_SHARE, _LOUDEST_SHARE))
+        return float(loud - quiet)
+
     def _take(self, sound: Samples) -> None:
         energies = self._bands.process(sound)
         self._levels = np.concatenate((self._levels, 10 * np.log10(energies.sum(axis=1) + 1)))
@@ -77,15 +112,15 @@ class FrontEnd:
         """Whether a mean can be told."""
         if len(self._levels) < KNOWN:
             return False
-        quiet, loud = np.quantile(self._levels, (_QUIETEST_SHARE, _LOUDEST_SHARE))
-        spoken = loud - quiet >= _CONTRAST_DB and np.count_nonzero(self._speech()) >= KNOWN
+        spoken = self._contrast_db() >= _CONTRAST_DB and np.count_nonzero(self._speech()) >= KNOWN
         return bool(spoken or len(self._levels) >= MOST)
 
     def _speech(self) -> NDArray[np.bool_]:
         """For each frame whether it is loud enough."""
         if not len(self._levels):
             return np.zeros(0, np.bool_)
-        return np.asarray(self._levels >= np.quantile(self._levels, _LOUDEST_SHARE) - _SPEECH_DB)
+        quiet, loud = np.quantile(self._levels, (_QUIETEST_SHARE, _LOUDEST_SHARE))
+        return np.asarray(self._levels >= loud - min(_SPEECH_DB, _SPEECH_SHARE * (loud - quiet)))
 
     def _pass(self) -> Cepstra:
         if self._passed == len(self._cepstra):

@@ -52,7 +52,7 @@ def test_how_long_and_how_silent_the_pauses_are_does_not_count() -> None:
     short, long = made("turn left please", "slt", 0.3)[0].whole(), made("turn left please", "slt", 1.2)[0].whole()
     begin = round((1.2 - 0.3) * 100)
     spoken = slice(35, len(short) - 35)
-    assert np.abs(long[begin:][spoken] - short[spoken]).mean() < 1.0
+    assert np.abs(long[begin:][spoken] - short[spoken]).mean() < 2.0
 
 
 def test_one_utterance_knows_nothing_of_the_other() -> None:

@@ -198,6 +198,12 @@ def test_a_command_is_answered_though_somebody_speaks_again_before_its_words_are
     assert [event.text for event in still.log if event.kind == "heard"] == [LONG]
 
 
+def test_a_noise_whose_words_come_late_does_not_end_what_is_said_meanwhile(still: Stage) -> None:
+    transcribed(still, *_with("", late(still)))
+    assert still.state is State.HEARING
+    assert still.ears.hard_end_ms > 0
+
+
 def test_an_utterance_that_was_too_long_is_answered_with_what_follows(still: Stage) -> None:
     transcribed(still, *_with("go to the kitchen", late(still, cut=True)))
     assert not still.session.messages()
@@ -255,15 +261,39 @@ def test_a_stop_said_twice_does_not_stop_again_after_a_re_arm(drives: Stage, spo
 def test_a_stop_word_that_waits_while_it_is_re_armed_counts_no_more(still: Stage) -> None:
     still.dialogue.stop("button")
     still.settle()
-    still.dialogue.robot.runs.ask("count to sixteen")  # so that there is something to stop
-    assert until(lambda: still.dialogue.robot.busy)
+    still.dialogue.say(LONG)  # so that there is something to stop
+    still.pass_until(lambda: still.state is State.SPEAKING)
+    still.begin()
     still.spot("stop")
     still.pass_s(0.1)
     assert still.dialogue.rearm()
     still.settle()
     assert latch(still) == "free"
-    still.pass_s(1.5)
+    still.pass_s(3.5)
     assert latch(still) == "free"
+
+
+def test_the_rest_of_a_stop_that_has_counted_does_not_stop_again_after_a_re_arm(drives: Stage) -> None:
+    drives.begin()
+    drives.pass_s(0.3)
+    drives.spot("stop")
+    drives.partly("stop")
+    assert drives.dialogue.rearm()
+    drives.pause("stop")
+    assert latch(drives) == "free"
+    drives.go_on()
+    drives.pass_s(0.5)
+    drives.pause("stop please stop")
+    assert latch(drives) == "tripped", "but another one does"
+
+
+def test_the_echo_of_a_stop_that_has_stopped_everything_does_not_stop_what_is_asked_next(still: Stage) -> None:
+    still.dialogue.stop("button")
+    still.settle()
+    still.spot("stop")
+    still.dialogue.hear("count to sixteen")
+    still.pass_s(2.0)
+    assert still.state is State.SPEAKING
 
 
 def test_a_stop_after_a_re_arm_stops_again(drives: Stage) -> None:
@@ -306,7 +336,37 @@ def test_continue_that_was_begun_before_a_stop_does_not_undo_it(still: Stage) ->
     assert latch(still) == "tripped"
 
 
-def test_when_stop_returns_nothing_sounds_and_the_model_is_stopped(still: Stage) -> None:
+class Thinking:
+    """A model that thinks until it is told to stop."""
+
+    def __init__(self, inner: object) -> None:
+        self._inner = inner
+        self.thinks, self.stopped = threading.Event(), threading.Event()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def stream(self, request: object, stop_event: threading.Event):  # type: ignore[no-untyped-def]
+        self.thinks.set()
+        if stop_event.wait(LIMIT_S):
+            self.stopped.set()
+        return self._inner.stream(request, stop_event)  # type: ignore[attr-defined]
+
+
+def test_stop_stops_the_model_though_the_conversation_is_busy(still: Stage) -> None:
+    still.agent.llm = model = Thinking(still.llm)  # type: ignore[assignment]
+    still.dialogue.robot.runs.ask("tell me a story")
+    assert model.thinks.wait(LIMIT_S)
+    go_on = threading.Event()
+    still.dialogue._post(lambda: go_on.wait(LIMIT_S))
+    try:
+        still.dialogue.stop("button")
+        assert model.stopped.wait(LIMIT_S / 2)
+    finally:
+        go_on.set()
+
+
+def test_when_stop_returns_nothing_sounds(still: Stage) -> None:
     still.say("count to sixteen")
     still.pass_until(lambda: still.state is State.SPEAKING)
     still.dialogue.say(
@@ -318,7 +378,6 @@ def test_when_stop_returns_nothing_sounds_and_the_model_is_stopped(still: Stage)
     assert busy.wait(LIMIT_S)
     try:
         still.dialogue.stop("button")
-        assert until(lambda: not still.agent.state.is_streaming)
         before = len(still.ears.played)
         for _ in range(50):
             still.ears.block()
