@@ -51,8 +51,8 @@ espeak-ng it lets one to three pass, by what was heard before."""
 
 LEAST_ACOUSTIC: Final = -4.5
 """Least acoustic score of what the general model is not sure of: a small closed model is sure of itself in any
-language. What is heard right of flite's people stays over it, kal's lowest is -4.49; foreign speech of espeak-ng has -4.3
-to -6.4."""
+language. What is heard right of flite's people stays over it (kal's lowest is -4.49), and espeak-ng's foreign speech is
+at -4.3 to -6.4."""
 LEAST_STRANGE: Final = 0.5
 """Least confidence of the general model there; of thirteen foreign sentences it had 0.45 at most."""
 
