@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -42,8 +41,6 @@ _CUT_SHARE: Final = 0.5
 """and in this last part of what is allowed: the quietest place of all may be before the first word."""
 _CUT_SMOOTHED: Final = 5
 """Frames, 50 ms, that must be quiet together for a cut: a stop consonant is as long."""
-_OVER_MS: Final = 150
-"""Somebody who is found over the robot's own voice has spoken for so long."""
 _OWN_FRAMES: Final = 9
 """What is left of the robot's own voice is compared with it over so many frames"""
 _OWN_SHARE: Final = 0.005
@@ -227,7 +224,6 @@ class Endpointer:
         *,
         far_active: bool = False,
         microphone_db: float | None = None,
-        over: Sequence[bool] = (),
         sound: Samples | None = None,
         own: bool = False,
     ) -> list[VoiceEvent]:
@@ -237,8 +233,6 @@ class Endpointer:
             far_active: What an echo canceller leaves of the robot's own voice may be in them.
             microphone_db: How loud they were before it, in dB of full scale; None: nobody knows, because something
                 else cancels the echo.
-            over: For each 10 ms of them, which are whole frames then, whether a person is sure to speak over the
-                robot's voice (``DoubleTalk``); empty: nobody knows.
             sound: The same samples as a recogniser is to have them; None: these.
             own: The robot's own voice is in them as loud as it is: nothing starts.
         """
@@ -250,12 +244,10 @@ class Endpointer:
         for begin in range(0, len(block), _PIECE):
             piece = block[begin : begin + _PIECE]
             self._history.append(sound[begin : begin + _PIECE])
-            for number, frame in enumerate(self.activity.process(piece), begin // FRAME):
+            for frame in self.activity.process(piece):
                 self._frame = frame
                 least = self._least(frame, far_active, microphone_db)  # which learns how loud its own voice is
-                deaf = own and self._begin is None
-                sure = not deaf and number < len(over) and over[number]
-                self._take(frame, _DEAF if deaf else least, sure, found)
+                self._take(frame, _DEAF if own and self._begin is None else least, found)
             self._history.forget(self._begin)
         return found
 
@@ -282,20 +274,20 @@ class Endpointer:
             return _Least(threshold, math.inf, settings.far_speech_ms)
         return _Least(settings.far_threshold, settings.far_threshold, settings.far_speech_ms)
 
-    def _take(self, frame: VoiceFrame, least: _Least, over: bool, found: list[VoiceEvent]) -> None:
+    def _take(self, frame: VoiceFrame, least: _Least, found: list[VoiceEvent]) -> None:
         self._levels.append(frame.level_db)
         self._recent.append(frame.probability)
-        if over or frame.probability >= least.threshold:
-            self._hear(frame, _samples(_OVER_MS) if over else FRAME + CHUNK)
+        if frame.probability >= least.threshold:
+            self._hear(frame)
         elif self._onset is not None and frame.end - self._last > _samples(_GAP_MS):
             self._onset = None
         if self._begin is None:
             recent = list(self._recent)[-round(least.speech_ms / _FRAME_MS) :]
-            if over or (self._spoken(least.speech_ms) and np.mean(recent) >= least.sure):
+            if self._spoken(least.speech_ms) and np.mean(recent) >= least.sure:
                 self._open(frame, found)
             return
         if self._soft:
-            if over or (self._spoken(self.settings.resume_ms) and least.sure <= 1):
+            if self._spoken(self.settings.resume_ms) and least.sure <= 1:
                 self._soft = False
                 self._end = self._spoken_until()
                 found.append(Resumed((self._onset or 0) / RATE_HZ))
@@ -311,10 +303,10 @@ class Endpointer:
         elif frame.end + FRAME - self._begin > self.settings.max_s * RATE_HZ:
             self._cut(frame, found)
 
-    def _hear(self, frame: VoiceFrame, since: int) -> None:
-        """A frame of speech, which is found so many samples after it began."""
+    def _hear(self, frame: VoiceFrame) -> None:
+        """A frame of speech."""
         if self._onset is None:
-            self._onset = max(frame.end - since, 0)
+            self._onset = max(frame.end - FRAME - CHUNK, 0)
             self._voiced = 0
         self._voiced += FRAME
         self._last = frame.end

@@ -18,12 +18,11 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.double_talk import DoubleTalk
 from edgeagent.audio.echo import FRAME_S, EchoCanceller, Mode
 from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
 from edgeagent.audio.types import Device, Fill, Samples
-from edgeagent.audio.vad import FRAME, VoiceActivity, VoiceSettings
+from edgeagent.audio.vad import VoiceActivity, VoiceSettings
 from edgeagent.errors import AudioError, RecognitionError
 from edgeagent.stt.hearing import LEVEL_S, HearingEvent, Level, Spotted, Trouble
 from edgeagent.stt.keywords import Keyword, KeywordSpotter
@@ -124,7 +123,6 @@ class Ears:
         self._level = LevelMeter()
         self._microphone_db: float | None = None
         """Of the last block, before the canceller: how much of it is left tells a person from the own voice."""
-        self._double_talk = DoubleTalk()
         self._own = OwnVoice()
         self._level_s = 0.0
         self._lateness = Lateness()
@@ -334,16 +332,14 @@ class Ears:
         clean = self.echo.near(block, adc_s)
         sound, persons = self.echo.unsuppressed, self.echo.persons
         self._microphone_db = None
-        over: list[bool] = []
         if self.echo.mode == "webrtc":  # another canceller tells nothing of its frames
             self._own.take(self._time(self._count + len(clean)), persons, self._loud(clean), FRAME_S)
             if any(person is not None for person in persons):
                 self._microphone_db = level_db(block)
-                over = self._double_talk.take(sound, persons, self._microphone_db)
         at = 0
         while at < len(clean):
             end = at + self._level.missing
-            self._hear_clean(clean[at:end], sound[at:end], over[at // FRAME : end // FRAME])
+            self._hear_clean(clean[at:end], sound[at:end])
             at = end
 
     def _loud(self, clean: Samples) -> list[bool]:
@@ -352,13 +348,12 @@ class Ears:
         least = 10 ** ((self._endpointer.activity.floor_db + _LOUD_DB) / 10)
         return [float(np.dot(frame, frame)) > least * len(frame) for frame in frames]
 
-    def _hear_clean(self, piece: Samples, sound: Samples, over: list[bool]) -> None:
+    def _hear_clean(self, piece: Samples, sound: Samples) -> None:
         """Sound at 16 kHz, not beyond the next ``Level``.
 
         Args:
             piece: Without the robot's own voice: who speaks, and how loud.
             sound: The same for recognisers.
-            over: For each frame, whether a person speaks over the robot's voice; empty while that is silent.
         """
         at_s = self._time(self._count)
         self._count += len(piece)
@@ -366,9 +361,7 @@ class Ears:
             active = self.echo.far_active
             before_db, own = self._microphone_db, self.echo.seeking
             self._take_events(
-                self._endpointer.feed(
-                    piece, far_active=active, microphone_db=before_db, over=over, sound=sound, own=own
-                )
+                self._endpointer.feed(piece, far_active=active, microphone_db=before_db, sound=sound, own=own)
             )
         measured_db = self._level.add(piece)
         if measured_db is not None:
@@ -447,7 +440,6 @@ class Ears:
             self.echo = self._canceller()
         self._clock, self._in_count, self._count = StreamClock(), 0, 0
         self._level.reset()
-        self._double_talk.reset()
         self._forget()
 
     def _canceller(self) -> EchoCanceller:

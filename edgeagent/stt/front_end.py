@@ -53,7 +53,6 @@ class FrontEnd:
         self._denoiser: Denoiser | None = None
         self._clear()
         self._passed = 0
-        self._first: NDArray[np.float64] | None = None
 
     def feed(self, samples: Samples) -> Cepstra:
         """What can be decoded now; at first nothing."""
@@ -71,15 +70,6 @@ class FrontEnd:
         if self._denoiser is not None:
             self._take(self._denoiser.finish())
         return self._pass()
-
-    def whole(self) -> Cepstra:
-        """The whole utterance with the mean that is known of it now."""
-        return (self._cepstra - self._mean()).astype(np.float32)
-
-    @property
-    def moved(self) -> float:
-        """How far the mean is now from the one with which decoding began, at most, in any of the cepstra."""
-        return 0.0 if self._first is None else float(np.abs(self._mean() - self._first).max())
 
     def _clear(self) -> None:
         self._bands = MelBands()
@@ -125,10 +115,7 @@ class FrontEnd:
     def _pass(self) -> Cepstra:
         if self._passed == len(self._cepstra):
             return np.zeros((0, COUNT), np.float32)
-        mean = self._mean()
-        if self._first is None:
-            self._first = mean
-        made = self._cepstra[self._passed :] - mean
+        made = self._cepstra[self._passed :] - self._mean()
         self._passed = len(self._cepstra)
         return made.astype(np.float32)
 

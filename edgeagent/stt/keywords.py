@@ -70,6 +70,8 @@ _LEAD_S: Final = 0.5
 """Of that time, what is heard before the first sound after it."""
 _AGAIN_S: Final = 0.5
 """A phrase that is reported again within so much of its end is the same one."""
+_BACK_S: Final = 0.5
+"""A block that is so much earlier than the one before it is of another clock."""
 _WORK: Final = 0.3
 """Seconds of work for a second of sound on the slowest machine that keeps up."""
 _SPOTTER: Final = "edgeagent.stt.spotting:Spotter"
@@ -175,6 +177,8 @@ class KeywordSpotter:
             nobody: It is known that nobody speaks, however loud the room is; may come up to half a second late.
         """
         at_s = self._fed_s if at_s is None else at_s
+        if at_s < self._fed_s - _BACK_S:  # another clock: what was heard by the old one is over
+            self.flush()
         length_s = len(samples) / RATE_HZ
         self._fed_s = at_s + length_s
         block = self._levelling.process(samples)

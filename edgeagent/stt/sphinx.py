@@ -67,12 +67,6 @@ LOUD_DB: Final = 20.0
 NOBODY_DB: Final = 8.0
 """Below it nothing is understood: noise alone has 0 to 9."""
 
-MOVED: Final = 1.0
-"""Where the cepstral mean has moved so far since decoding began, the app's model hears the utterance again at its end:
-that takes it a twentieth of the utterance's length, and the general one four times as long."""
-AGAIN_S: Final = 5.0
-"""Longer utterances are not heard again: their mean was right for most of them."""
-
 LANGUAGE_WEIGHTS: Final = {"fwdflatlw": 10.5, "bestpathlw": 11.5}
 """How much the words count beside the sound, in the second and third pass; PocketSphinx's own are 8.5 and 9.5. On
 flite's kal these make the general model better (37.0 to 30.8 % of the words wrong) and the choice between the models
@@ -225,14 +219,10 @@ class SphinxTranscriber:
         self._pass_on(self._front.finish())
         if not self._cepstra:
             return Transcript("", understood=False, engine=ENGINE)
-        heard = dict.fromkeys(self._models, self._cepstra)
-        if self._front.moved >= MOVED and len(whole := self._front.whole()) <= AGAIN_S * FRAMES_PER_S:
-            heard["app"] = [_bytes(whole)]
-            self._models["app"].hear_again(self._utterance, heard["app"])
         replies = [(model, model.ask_end()) for model in self._models.values()]
         found = {}
         for model, reply in replies:
-            message = model.wait_end(reply, self._utterance, heard[model.name], stop_event)
+            message = model.wait_end(reply, self._utterance, self._cepstra, stop_event)
             if message is None:
                 text = self._partial()
                 return Transcript(self._options.normalise(text), final=False, engine=ENGINE, raw=text)
@@ -358,7 +348,7 @@ class _Model:
             self._whole = self.worker.send("feed", cepstra, work_s=_WORK * length_s)
 
     def hear_again(self, utterance: int, cepstra: list[bytes]) -> None:
-        """All of an utterance, in place of what was heard of it."""
+        """All of an utterance, by a process that has heard none of it or not all."""
         self.begin(utterance)
         for piece in cepstra:
             self.feed(piece)

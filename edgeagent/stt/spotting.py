@@ -20,6 +20,9 @@ _STREAM_BYTES: Final = 60 * BYTES_PER_S
 _PIN_BYTES: Final = BYTES_PER_S
 """How often the running mean is set back. Left to itself it follows the silence between people's words: after 12 s of
 it 8 of 18 stop words were heard, 15 of 18 with the mean held."""
+_GAP_S: Final = 0.02
+"""Sound that is so far from where the last ended follows something that was dropped, or is of another clock: the times
+of what is found in both together would be wrong."""
 
 
 class Spotter:
@@ -51,6 +54,8 @@ class Spotter:
         return None
 
     def _feed(self, at_s: float, payload: bytes) -> None:
+        if abs(at_s - self._start - self._bytes / BYTES_PER_S) > _GAP_S:
+            self._end()
         if not self._listening:
             self._decoder.set_cmn(CEPSTRAL_MEAN)
             self._decoder.start_utt()

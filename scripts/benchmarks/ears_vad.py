@@ -8,13 +8,12 @@ every room. What may be left of the robot's own voice was learned from some of t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.double_talk import DoubleTalk
 from edgeagent.audio.echo import EchoCanceller
 from edgeagent.audio.endpoint import Endpointer, HardEnd, SoftEnd, SpeechStart
 from edgeagent.audio.types import Samples
@@ -113,7 +112,6 @@ class Piece:
     samples: Samples
     far_active: bool = False
     microphone_db: float | None = None
-    over: Sequence[bool] = ()
 
 
 def pieces(stream: Samples) -> list[Piece]:
@@ -126,9 +124,7 @@ def hear(stream: list[Piece]) -> tuple[Heard, float]:
     endpointer, heard = Endpointer(), Heard()
     begun = time.process_time()
     for piece in stream:
-        found = endpointer.feed(
-            piece.samples, far_active=piece.far_active, microphone_db=piece.microphone_db, over=piece.over
-        )
+        found = endpointer.feed(piece.samples, far_active=piece.far_active, microphone_db=piece.microphone_db)
         for event in found:
             match event:
                 case SpeechStart():
@@ -203,7 +199,6 @@ class OwnVoice:
         self._speech = speech * np.float32(10 ** (settings.loudspeaker_level_db / 20) / np.sqrt(np.mean(speech**2)))
         self._at = 0
         self._canceller = EchoCanceller(RATE_HZ, RATE_HZ)
-        self._double_talk = DoubleTalk()
         self.pieces: list[Piece] = []
         self.room = Room(settings)
         self.room.calibrate(self._speech, RATE_HZ)
@@ -221,8 +216,7 @@ class OwnVoice:
     def _take(self, block: Samples, adc_s: float) -> None:
         microphone_db = float(10 * np.log10(np.mean(np.square(block, dtype=np.float64)) + 1e-10))
         left = self._canceller.near(block, adc_s)
-        over = self._double_talk.take(self._canceller.unsuppressed, self._canceller.persons, microphone_db)
-        self.pieces.append(Piece(left, self._canceller.far_active, microphone_db, over))
+        self.pieces.append(Piece(left, self._canceller.far_active, microphone_db))
 
 
 def music(seconds: float) -> Samples:

@@ -228,7 +228,8 @@ def test_a_result_that_arrives_while_a_person_speaks_waits_and_survives_the_inte
     _, told = replying(stage)
     stage.run(1)
     stage.queue.hold()
-    _, later = replying(stage, "I am in the kitchen.")
+    reply, later = replying(stage, "I am in the kitchen.")
+    reply.deferred = True  # as that of a run that nobody has asked for
     stage.run(1)
     stage.queue.cut()
     assert not told[0].complete
@@ -238,6 +239,16 @@ def test_a_result_that_arrives_while_a_person_speaks_waits_and_survives_the_inte
     stage.run(3)
     assert later[0].text.strip() == "I am in the kitchen."
     assert later[0].complete
+
+
+def test_an_answer_that_nobody_has_heard_yet_ends_with_the_interruption(stage: Stage) -> None:
+    replying(stage)
+    stage.run(1)
+    stage.queue.hold()
+    _, later = replying(stage, "It is noon.")
+    stage.run(1)
+    stage.queue.cut()
+    assert [(one.text, one.complete) for one in later] == [("", False)]
 
 
 def test_a_handle_can_be_taken_back_before_and_in_the_middle(stage: Stage) -> None:
