@@ -23,6 +23,8 @@ it 8 of 18 stop words were heard, 15 of 18 with the mean held."""
 _GAP_S: Final = 0.02
 """Sound that is so far from where the last ended follows something that was dropped, or is of another clock: the times
 of what is found in both together would be wrong."""
+_END_FRAMES: Final = 10
+"""Of silence after sound that breaks off, so that a word's last phone has an end."""
 
 
 class Spotter:
@@ -36,6 +38,7 @@ class Spotter:
     def __init__(self, settings: Message, emit: Emit) -> None:
         options = {**settings["decoder"], "kws": settings["file"], "cmninit": CEPSTRAL_MEAN}
         self._decoder: Any = pocketsphinx.Decoder(pocketsphinx.Config(loglevel="FATAL", **options))
+        self._delay_bytes = BYTES_PER_S * (_END_FRAMES + settings["decoder"]["kws_delay"]) // FRAMES_PER_S
         self._emit = emit
         self._start = 0.0
         self._bytes = 0
@@ -55,7 +58,7 @@ class Spotter:
 
     def _feed(self, at_s: float, payload: bytes) -> None:
         if abs(at_s - self._start - self._bytes / BYTES_PER_S) > _GAP_S:
-            self._end()
+            self._break_off()
         if not self._listening:
             self._decoder.set_cmn(CEPSTRAL_MEAN)
             self._decoder.start_utt()
@@ -66,11 +69,15 @@ class Spotter:
             self._pinned = self._bytes
         self._decoder.process_raw(payload, False, False)
         self._bytes += len(payload)
+        self._look()
+        if self._bytes >= _STREAM_BYTES:
+            self._end()
+
+    def _look(self) -> None:
+        """Tells what has been found since."""
         if self._decoder.hyp() is not None:
             for part in sorted(self._decoder.seg(), key=lambda part: int(part.start_frame)):
                 self._heard(part)
-        if self._bytes >= _STREAM_BYTES:
-            self._end()
 
     def _heard(self, part: Any) -> None:
         """A detection, once: it stays in the decoder's list, and may still find a better score."""
@@ -87,6 +94,13 @@ class Spotter:
                 "heard_s": self._start + self._bytes / BYTES_PER_S,
             }
         )
+
+    def _break_off(self) -> None:
+        """The sound has a gap here: a word right before it is known only after some silence."""
+        if self._listening:
+            self._decoder.process_raw(bytes(self._delay_bytes), False, False)
+            self._look()
+        self._end()
 
     def _end(self) -> None:
         if self._listening:

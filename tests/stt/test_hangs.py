@@ -11,6 +11,7 @@ from queue import Queue
 from threading import Event
 from typing import Any
 
+import numpy as np
 import pytest
 
 from edgeagent.stt.keywords import Keyword, KeywordSpotter, SpotterOptions
@@ -117,7 +118,7 @@ def test_a_spotter_whose_files_have_gone_is_back(told: Told) -> None:
         next_of(told, "started")
         sound = said("stop", "slt")
         for number, block in enumerate(blocks(sound)):
-            spotter.feed(block, number * len(block) / RATE_HZ)
+            spotter.feed(block, number / 100)
         assert heard.get(timeout=LIMIT_S).phrase == "stop"
         folder = Path(spotter._folder.name)
         assert folder.is_dir()
@@ -161,10 +162,25 @@ def test_a_stop_word_that_was_said_to_a_stopped_spotter_is_heard_by_the_next(tol
         os.kill(spotter.pid, signal.SIGSTOP)
         sound = said("stop", "slt")
         for number, block in enumerate(blocks(sound)):
-            spotter.feed(block, number * len(block) / RATE_HZ)
+            spotter.feed(block, number / 100)
         assert "state T" in next_of(told, "hung").reason
         next_of(told, "started")
         spotter.feed(sound[-160:], len(sound) / RATE_HZ)
+        assert heard.get(timeout=LIMIT_S).phrase == "stop"
+    finally:
+        spotter.close()
+
+
+def test_a_word_right_before_a_gap_in_the_sound_is_heard(told: Told) -> None:
+    heard: Queue[Keyword] = Queue()
+    spotter = KeywordSpotter({"stop": None}, heard.put, SpotterOptions(on_event=told.put))
+    try:
+        sound = said("stop", "slt")
+        last = int(np.flatnonzero(np.abs(sound) > 0.02 * np.abs(sound).max())[-1])
+        for number, block in enumerate(blocks(sound[: last // 160 * 160])):
+            spotter.feed(block, number / 100)
+        assert spotter.wait_idle(LIMIT_S)
+        spotter.feed(sound[:160], 60.0)
         assert heard.get(timeout=LIMIT_S).phrase == "stop"
     finally:
         spotter.close()
