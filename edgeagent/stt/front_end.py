@@ -2,8 +2,8 @@
 
 PocketSphinx itself begins an utterance with the cepstral mean of those before it. Here decoding waits until some speech
 is known; the mean is that of the speech so far. Pauses don't count: how silent they are says nothing about the voice.
-It is known by then, too, whether there is noise to be taken out; speech in a quiet room is left as it is.
-Knows no words. One thread.
+It is known by then, too, whether there is noise or late reverberation to be taken out; a voice that has neither is left
+as it is. Knows no words. One thread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from edgeagent.audio.types import Samples
 from edgeagent.stt.denoise import Denoiser
-from edgeagent.stt.mel import COUNT, MelBands, cepstra
+from edgeagent.stt.mel import COUNT, FILTERS, Energies, MelBands, cepstra, white
+from edgeagent.stt.reverberation import LateReverberation, reverberant
 
 Cepstra = NDArray[np.float32]
 
@@ -37,6 +38,10 @@ _QUIET_ROOM_DB: Final = 38.0
 a quiet room it costs slt 4 of 18 commands that are understood."""
 _MARGIN: Final = 15
 """Frames before and after the speech that belong to its mean, as in what the acoustic model learnt from."""
+_HUSH: Final = white(-85.0)
+"""Less than any room and microphone have. The acoustic model has never heard the nothing that a noise gate makes, and
+its cepstra would spoil the mean: with it 28 of 57 commands of flite's people in the simulated room were right, 23
+without."""
 
 
 class FrontEnd:
@@ -51,7 +56,9 @@ class FrontEnd:
         """Until it is known whether there is noise."""
         self._decided = False
         self._denoiser: Denoiser | None = None
+        self._room: LateReverberation | None = None
         self._clear()
+        self._cepstra = np.zeros((0, COUNT))
         self._passed = 0
 
     def feed(self, samples: Samples) -> Cepstra:
@@ -74,11 +81,14 @@ class FrontEnd:
     def _clear(self) -> None:
         self._bands = MelBands()
         self._levels = np.zeros(0)
-        self._cepstra = np.zeros((0, COUNT))
+        self._energies: Energies = np.zeros((0, FILTERS))
+        """Whose cepstra are still to be made."""
 
     def _decide(self) -> None:
-        """Whether noise is taken out; then from the beginning on."""
+        """Whether noise and reverberation are taken out; then from the beginning on."""
         self._decided = True
+        if reverberant(self._energies):
+            self._room = LateReverberation()
         sound, self._sound = self._sound, []
         if self._contrast_db() < _QUIET_ROOM_DB:
             self._denoiser = Denoiser()
@@ -96,7 +106,7 @@ class FrontEnd:
     def _take(self, sound: Samples) -> None:
         energies = self._bands.process(sound)
         self._levels = np.concatenate((self._levels, 10 * np.log10(energies.sum(axis=1) + 1)))
-        self._cepstra = np.concatenate((self._cepstra, cepstra(energies)))
+        self._energies = np.concatenate((self._energies, energies))
 
     def _enough(self) -> bool:
         """Whether a mean can be told."""
@@ -113,8 +123,12 @@ class FrontEnd:
         return np.asarray(self._levels >= loud - min(_SPEECH_DB, _SPEECH_SHARE * (loud - quiet)))
 
     def _pass(self) -> Cepstra:
-        if self._passed == len(self._cepstra):
+        energies, self._energies = self._energies, self._energies[:0]
+        if not len(energies):
             return np.zeros((0, COUNT), np.float32)
+        if self._room is not None:
+            energies = self._room.process(energies)
+        self._cepstra = np.concatenate((self._cepstra, cepstra(energies + _HUSH)))
         made = self._cepstra[self._passed :] - self._mean()
         self._passed = len(self._cepstra)
         return made.astype(np.float32)

@@ -65,6 +65,14 @@ def cepstra(energies: Energies) -> NDArray[np.float64]:
     return made
 
 
+def white(level_db: float) -> NDArray[np.float64]:
+    """Energies of white noise at that level in dBFS, of its root mean square, as expected of a frame. Shape (25,)."""
+    at = np.linspace(0, math.pi, _SIZE // 2 + 1)
+    emphasis = np.abs(1 - _PRE_EMPHASIS * np.exp(-1j * at)) ** 2
+    power = (_FULL_SCALE * 10 ** (level_db / 20)) ** 2 * float((_WEIGHTS**2).sum())
+    return np.asarray(power * emphasis @ _BANK.T)
+
+
 def _bank() -> NDArray[np.float64]:
     """Triangles of equal area, with corners on the bins of the spectrum; shape (25, bins)."""
     step_hz = RATE_HZ / _SIZE

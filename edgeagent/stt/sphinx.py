@@ -1,8 +1,7 @@
 """PocketSphinx as a recogniser: the app's own model and a general one side by side, each in a process of its own.
 
-The app's model knows little and bends everything into a command; the general one knows much and mishears commands. The
-app's hypothesis counts where its path score per frame beats the general one's by a threshold (design.md, section 6).
-What neither explains is not understood. One thread, as ``Transcriber`` says; sound is kept until the end of the
+The app's model knows little and bends everything into a command; the general one knows much and mishears commands;
+``choice`` tells which of them counts. One thread, as ``Transcriber`` says; sound is kept until the end of the
 utterance, so that a process that dies loses none of it.
 """
 
@@ -15,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from threading import Event
 from typing import Final
@@ -26,6 +24,7 @@ from edgeagent.audio.types import Samples
 from edgeagent.errors import RecognitionError
 from edgeagent.stt import app_model
 from edgeagent.stt.child import Message
+from edgeagent.stt.choice import ENGINE, LEAD, LEAST_ACOUSTIC, LEAST_APP, LEAST_GENERAL, Choice, Hypothesis
 from edgeagent.stt.front_end import Cepstra, FrontEnd
 from edgeagent.stt.inverse import inverse_normalised
 from edgeagent.stt.mel import COUNT
@@ -37,49 +36,11 @@ from edgeagent.stt.worker import HANG_S, Worker, WorkerEvent
 
 log: Final = logging.getLogger("edgeagent.stt")
 
-ENGINE: Final = "pocketsphinx"
-
-LEAD: Final = 0.5
-"""Least lead of the app's hypothesis over the general one: natural logarithm of the path score times 10,000, per frame.
-Set on flite's kal and espeak-ng's en-gb, neither of which the measurements use."""
-LEAST_APP: Final = 0.45
-"""Least confidence, a geometric mean over the words, of a command that is understood. Of kal's commands that are heard
-right 95 % have 0.44 or more, of those in which half of the words are wrong two in three have less."""
-LEAST_GENERAL: Final = 0.4
-"""The same of other talk: 95 % of what is heard right of kal's has 0.43 or more. Of twenty foreign sentences of
-espeak-ng it lets one to three pass, by what was heard before."""
-
-LEAST_ACOUSTIC: Final = -5.0
-"""Least acoustic score of what the general model is not sure of: a small closed model is sure of itself in any
-language. What is heard right of flite's people stays over it (kal's lowest is -4.87); the commands that the app's model
-makes of espeak-ng's foreign speech are at -4.3 to -5.5, and those over it less sure than ``LEAST_APP``."""
-LEAST_STRANGE: Final = 0.5
-"""Least confidence of the general model there; of thirteen foreign sentences it had 0.45 at most."""
-
-LEAST_NOISY: Final = 0.7
-"""Least confidence in heavy noise, where most of what is understood with less is wrong: of slt's and rms's sentences
-at 10 dB, after the noise suppression, 27 of 36 with the others' and 5 of 9 with this one."""
-QUIET_DB: Final = 30.0
-"""Over the noise, as ``snr_db`` tells it after the noise suppression: from here on down more confidence is asked for.
-Speech in a quiet room has 35 and more, with noise 10 dB under the voice at the microphone 6 to 27."""
-LOUD_DB: Final = 20.0
-"""From here on down ``LEAST_NOISY`` is asked for."""
-NOBODY_DB: Final = 8.0
-"""Below it nothing is understood: noise alone has 0 to 9."""
-
 LANGUAGE_WEIGHTS: Final = {"fwdflatlw": 10.5, "bestpathlw": 11.5}
 """How much the words count beside the sound, in the second and third pass; PocketSphinx's own are 8.5 and 9.5. On
 flite's kal these make the general model better (37.0 to 30.8 % of the words wrong) and the choice between the models
 too: of other talk in near-commands 28 % are wrong after the choice, with the old ones 31 %."""
 
-NEGATIONS: Final = re.compile(r"\b(?:not|never|nobody|cannot|don't|\w+n't)\b")
-"""A command is not understood where only the other model heard one of these, or the app's model almost."""
-_SUBJECTS: Final = frozenset("i you we they he she it this that there these those nobody somebody".split())
-
-_CONTROL: Final = 3
-"""Words of "you can move", which allows motion again and always sounds a little like its contrary."""
-_TOLD: Final = 10
-"""Of the best paths of each model, as what else it may have been; of more, most commands almost have a "don't"."""
 _LEAST: Final = 1e-12
 _SCALE: Final = 10_000
 FRAMES_PER_S: Final = 100
@@ -105,9 +66,7 @@ class SphinxOptions:
         names: Groups of names of one kind, see ``phrases.sentences``.
         said: Pronunciations that the builder knows better, such as {"robi": "R OW B IY"}.
         cache: Folder of built models; in the user's cache folder unless told.
-        lead: See ``LEAD``.
-        least_app, least_general, least_acoustic: See ``LEAST_APP``, ``LEAST_GENERAL``, ``LEAST_ACOUSTIC``; in noise
-            more is asked for, see ``LEAST_NOISY``.
+        lead, least_app, least_general, least_acoustic: See ``choice.Choice``.
         normalise: Makes the text of a transcript from the words as they were spoken.
         on_event: Told when a process starts, dies or hangs, on a thread of its own.
         hang_s: See ``worker.HANG_S``.
@@ -123,25 +82,6 @@ class SphinxOptions:
     normalise: Callable[[str], str] = inverse_normalised
     on_event: Callable[[WorkerEvent], None] | None = None
     hang_s: float = HANG_S
-
-
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """What one model made of an utterance."""
-
-    words: tuple[HeardWord, ...]
-    score: float | None
-    """Of the whole path, per frame, scaled as ``LEAD``; None if there is none."""
-    confidence: float
-    """A geometric mean over the words."""
-    acoustic: float
-    """Of the words alone, per frame, a natural logarithm; what people say is at -2 to -4."""
-    others: tuple[str, ...] = ()
-    """The best paths."""
-
-    @property
-    def text(self) -> str:
-        return " ".join(word.text for word in self.words)
 
 
 class SphinxTranscriber:
@@ -160,8 +100,13 @@ class SphinxTranscriber:
         self._options = options = options or SphinxOptions()
         known = sentences(phrases, names=options.names)
         self.model = app_model.build(known, said=options.said, cache=options.cache)
-        self._forbidding = frozenset(
-            pair for sentence in known for pair in pairwise(sentence.split()) if NEGATIONS.fullmatch(pair[0])
+        self._choice = Choice(
+            known,
+            options.normalise,
+            lead=options.lead,
+            least_app=options.least_app,
+            least_general=options.least_general,
+            least_acoustic=options.least_acoustic,
         )
         general = app_model.general_model()
         self._partials: dict[str, tuple[str, float]] = {}
@@ -228,7 +173,7 @@ class SphinxTranscriber:
                 return Transcript(self._options.normalise(text), final=False, engine=ENGINE, raw=text)
             found[model.name] = _hypothesis(message)
         sound = np.concatenate(self._sound)
-        return self._chosen(found["app"], found["general"], snr_db(sound))
+        return self._choice.between(found["app"], found["general"], snr_db(sound))
 
     def _pass_on(self, made: Cepstra) -> None:
         if payload := _bytes(made):
@@ -252,45 +197,6 @@ class SphinxTranscriber:
     def close(self) -> None:
         for model in self._models.values():
             model.worker.close()
-
-    def _chosen(self, app: Hypothesis, general: Hypothesis, clear_db: float = math.inf) -> Transcript:
-        """The app's hypothesis where it leads, else the general one; in noise a doubtful one is not understood."""
-        least_app, least_general = (
-            _least(least, clear_db) for least in (self._options.least_app, self._options.least_general)
-        )
-        if app.score is not None and (general.score is None or app.score - general.score >= self._options.lead):
-            best, explained = app, app.confidence >= least_app
-        else:
-            best, explained = general, general.confidence >= least_general
-        if best.acoustic < self._options.least_acoustic:
-            explained = explained and general.confidence >= max(least_general, LEAST_STRANGE)
-        if not NEGATIONS.search(best.text) and self._perhaps_forbidden(best, app, general):
-            explained = False
-        second = general if best is app else app
-        others = (second.text, *best.others[:_TOLD], *second.others[:_TOLD])
-        return Transcript(
-            self._options.normalise(best.text),
-            best.words,
-            best.confidence,
-            understood=bool(best.words) and explained and clear_db >= NOBODY_DB,
-            engine=f"{ENGINE} {'app' if best is app else 'general'}",
-            raw=best.text,
-            others=tuple(dict.fromkeys(text for text in others if text and text != best.text)),
-        )
-
-    def _perhaps_forbidden(self, best: Hypothesis, app: Hypothesis, general: Hypothesis) -> bool:
-        """Whether one of the models hears a negation, or the app's almost: "don't grab" comes out as "go and grab".
-
-        Of what it almost hears only what somebody says counts: "don't right" is another hearing of "turn right". A
-        sentence with a subject has its negation in a syllable: "you needn't go" comes out as "you need to go"; what the
-        app's model makes of such a one is doubtful if either almost hears a negation.
-        """
-        if NEGATIONS.search(app.text) or NEGATIONS.search(general.text):
-            return True
-        if best is app and len(app.words) > _CONTROL and app.words[0].text in _SUBJECTS:
-            return any(NEGATIONS.search(other) for other in (*app.others, *general.others))
-        pairs = (pair for other in app.others[:_TOLD] for pair in pairwise(other.split()))
-        return any(pair in self._forbidding for pair in pairs)
 
     def _take(self, name: str, message: Message) -> None:
         """A partial result, on a supervising thread."""
@@ -383,12 +289,6 @@ class _Model:
         if reply is None:
             raise RecognitionError(f"{self.worker.name} is lost again and again")
         return reply.wait(stop_event)
-
-
-def _least(quiet: float, clear_db: float) -> float:
-    """Least confidence at that many dB over the noise, where there is such a one without noise."""
-    noisy = min(1.0, max(0.0, (QUIET_DB - clear_db) / (QUIET_DB - LOUD_DB)))
-    return quiet + max(0.0, LEAST_NOISY - quiet) * noisy
 
 
 def _bytes(cepstra: Cepstra) -> bytes:

@@ -56,3 +56,17 @@ def test_too_little_sound_is_nothing(count: int) -> None:
     front = FrontEnd()
     assert not len(front.feed(np.zeros(count, np.float32)))
     assert not len(front.finish())
+
+
+@pytest.mark.parametrize("voice", ["slt", "rms"])
+def test_a_silence_of_nothing_at_all_does_not_spoil_the_mean(voice: str) -> None:
+    """Noise gates make such pauses; a room and its microphone never do."""
+    quiet, pause = said("drive forward three meters", voice, 0.5), round(0.45 * RATE_HZ)
+    gated = quiet.copy()
+    gated[:pause] = gated[-pause:] = 0.0
+    each = []
+    for sound in (gated, quiet):
+        front = FrontEnd()
+        pieces = [front.feed(block) for block in blocks(sound, RATE_HZ // 20)]
+        each.append(np.concatenate([*pieces, front.finish()]))
+    assert np.abs((each[0] - each[1])[60:-60].mean(axis=0)).max() < 2.0

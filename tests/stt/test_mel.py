@@ -8,7 +8,7 @@ import pytest
 
 from edgeagent.audio.types import Samples
 from edgeagent.stt import app_model
-from edgeagent.stt.mel import MelBands, cepstra
+from edgeagent.stt.mel import MelBands, cepstra, white
 from tests.stt.speech import RATE_HZ, VOICES, said
 
 
@@ -65,3 +65,8 @@ def test_what_is_no_number_is_silence_and_what_is_too_loud_is_cut() -> None:
     assert not MelBands().process(wrong).any()
     loud = np.full(4_000, np.inf, np.float32)
     assert MelBands().process(loud) == pytest.approx(MelBands().process(np.ones(4_000, np.float32)))
+
+
+def test_white_noise_has_the_energies_that_are_told_of_it() -> None:
+    noise = np.random.default_rng(0).normal(0, 10 ** (-40 / 20), 10 * RATE_HZ).astype(np.float32)
+    assert MelBands().process(noise)[1:].mean(axis=0) == pytest.approx(white(-40.0), rel=0.1)

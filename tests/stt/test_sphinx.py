@@ -5,7 +5,6 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from queue import Queue
 
@@ -14,8 +13,9 @@ import pytest
 
 from edgeagent.audio.types import Samples
 from edgeagent.errors import ConfigError
-from edgeagent.stt.sphinx import NEGATIONS, Hypothesis, SphinxOptions, SphinxTranscriber
-from edgeagent.stt.types import HeardWord, Transcriber, Transcript
+from edgeagent.stt.choice import NEGATIONS
+from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
+from edgeagent.stt.types import Transcriber, Transcript
 from edgeagent.stt.worker import WorkerEvent
 from edgeagent.testing.levels import from_db, speech_level
 from edgeagent.testing.noise import steady_noise
@@ -86,77 +86,12 @@ def test_talk_is_not_bent_into_a_command(ears: SphinxTranscriber, voice: str) ->
         assert heard.engine.endswith("general") or not heard.understood, heard.raw
 
 
-def of(text: str, score: float, confidence: float = 0.9) -> Hypothesis:
-    words = tuple(HeardWord(word, at / 4, at / 4 + 0.25, confidence) for at, word in enumerate(text.split()))
-    return Hypothesis(words, score, confidence, -3.0)
-
-
-@pytest.mark.parametrize(
-    ("app", "general"),
-    [
-        (of("go to the kitchen", -10), of("don't go to the kitchen", -20)),
-        (of("turn left", -10), of("she never turned left", -20)),
-        (of("go to the kitchen", -10), of("i wouldn't go to the kitchen", -20)),
-        (of("do not go to the kitchen", -20), of("go to the kitchen", -10)),
-    ],
-)
-def test_a_command_that_one_of_the_models_hears_forbidden_is_not_understood(
-    ears: SphinxTranscriber, app: Hypothesis, general: Hypothesis
-) -> None:
-    assert not ears._chosen(app, general).understood
-
-
-def test_a_negation_that_is_almost_heard_counts_where_somebody_says_it_so(ears: SphinxTranscriber) -> None:
-    heard = of("go and turn left", -10)
-    general = of("going to learn it", -20)
-    assert ears._chosen(heard, general).understood
-    assert not ears._chosen(replace(heard, others=("go and turn left", "don't turn left")), general).understood
-    assert ears._chosen(replace(heard, others=("go and turn left", "go don't left")), general).understood
-
-
-def test_a_report_that_may_have_a_negation_in_it_is_not_understood(ears: SphinxTranscriber) -> None:
-    heard, general = of("you need to turn left", -10), of("you need a turn left", -20)
-    assert ears._chosen(heard, general).understood
-    assert not ears._chosen(replace(heard, others=("you needn't turn left",)), general).understood
-    assert not ears._chosen(heard, replace(general, others=("you won't turn left",))).understood
-    assert ears._chosen(of("turn left", -10), replace(general, others=("you won't turn left",))).understood
-    assert ears._chosen(replace(of("you can move", -10), others=("you can't move",)), general).understood
-
-
-def test_what_else_it_may_have_been_is_told_the_other_models_first(ears: SphinxTranscriber) -> None:
-    app = replace(of("turn left", -10), others=("turn left", "turn on the left", "learn it"))
-    general = replace(of("learn it", -20), others=("learn it", "learn that"))
-    assert ears._chosen(app, general).others == ("learn it", "turn on the left", "learn that")
-    assert ears._chosen(of("", -10), of("", -20)).others == ()
-
-
 @pytest.mark.parametrize("voice", VOICES)
 def test_a_forbidden_command_is_never_understood_without_its_negation(ears: SphinxTranscriber, voice: str) -> None:
     for verb in ("drive to the bedroom", "turn around", "pick up the red cube", "follow me"):
         for negation in ("don't", "never", "please don't"):
             heard = hear(ears, said(f"{negation} {verb}", voice))
             assert NEGATIONS.search(heard.raw) or not heard.understood, heard.raw
-
-
-def test_where_both_hear_a_negation_it_is_understood(ears: SphinxTranscriber) -> None:
-    heard = ears._chosen(of("don't go to the kitchen", -10), of("i don't know the kitchen", -20))
-    assert heard.understood
-    assert heard.raw == "don't go to the kitchen"
-
-
-def test_the_model_that_leads_is_believed_and_doubt_is_told(ears: SphinxTranscriber) -> None:
-    assert ears._chosen(of("turn left", -10), of("learn it", -10.2)).raw == "learn it"
-    assert ears._chosen(of("turn left", -10), of("learn it", -12)).raw == "turn left"
-    assert not ears._chosen(of("turn left", -10, 0.4), of("learn it", -12)).understood
-
-
-def test_in_noise_more_confidence_is_asked_for(ears: SphinxTranscriber) -> None:
-    sure, doubtful, general = of("turn left", -10, 0.8), of("turn left", -10, 0.6), of("learn it", -12, 0.6)
-    assert ears._chosen(doubtful, general, 35.0).understood
-    assert not ears._chosen(doubtful, general, 20.0).understood
-    assert not ears._chosen(of("turn left", -12), of("learn it", -10, 0.6), 20.0).understood
-    assert ears._chosen(sure, general, 20.0).understood
-    assert not ears._chosen(sure, general, 5.0).understood
 
 
 def test_commands_are_heard_in_noise(ears: SphinxTranscriber) -> None:

@@ -1,0 +1,89 @@
+"""Which hypothesis counts, on hypotheses made by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from edgeagent.stt.choice import Choice, Hypothesis
+from edgeagent.stt.phrases import sentences
+from edgeagent.stt.types import HeardWord
+from tests.stt.speech import PHRASES
+
+
+@pytest.fixture(scope="module")
+def choice() -> Choice:
+    return Choice(sentences(PHRASES), str)
+
+
+def of(text: str, score: float, confidence: float = 0.9) -> Hypothesis:
+    words = tuple(HeardWord(word, at / 4, at / 4 + 0.25, confidence) for at, word in enumerate(text.split()))
+    return Hypothesis(words, score, confidence, -3.0)
+
+
+@pytest.mark.parametrize(
+    ("app", "general"),
+    [
+        (of("go to the kitchen", -10), of("don't go to the kitchen", -20)),
+        (of("turn left", -10), of("she never turned left", -20)),
+        (of("go to the kitchen", -10), of("i wouldn't go to the kitchen", -20)),
+        (of("do not go to the kitchen", -20), of("go to the kitchen", -10)),
+    ],
+)
+def test_a_command_that_one_of_the_models_hears_forbidden_is_not_understood(
+    choice: Choice, app: Hypothesis, general: Hypothesis
+) -> None:
+    assert not choice.between(app, general).understood
+
+
+def test_a_negation_that_is_almost_heard_counts_where_somebody_says_it_so(choice: Choice) -> None:
+    heard = of("go and turn left", -10)
+    general = of("going to learn it", -20)
+    assert choice.between(heard, general).understood
+    assert not choice.between(replace(heard, others=("go and turn left", "don't turn left")), general).understood
+    assert choice.between(replace(heard, others=("go and turn left", "go don't left")), general).understood
+
+
+def test_a_report_that_may_have_a_negation_in_it_is_not_understood(choice: Choice) -> None:
+    heard, general = of("you need to turn left", -10), of("you need a turn left", -20)
+    assert choice.between(heard, general).understood
+    assert not choice.between(replace(heard, others=("you needn't turn left",)), general).understood
+    assert not choice.between(heard, replace(general, others=("you won't turn left",))).understood
+    assert choice.between(of("turn left", -10), replace(general, others=("you won't turn left",))).understood
+    assert choice.between(replace(of("you can move", -10), others=("you can't move",)), general).understood
+
+
+def test_what_else_it_may_have_been_is_told_the_other_models_first(choice: Choice) -> None:
+    app = replace(of("turn left", -10), others=("turn left", "turn on the left", "learn it"))
+    general = replace(of("learn it", -20), others=("learn it", "learn that"))
+    assert choice.between(app, general).others == ("learn it", "turn on the left", "learn that")
+    assert choice.between(of("", -10), of("", -20)).others == ()
+
+
+def test_where_both_hear_a_negation_it_is_understood(choice: Choice) -> None:
+    heard = choice.between(of("don't go to the kitchen", -10), of("i don't know the kitchen", -20))
+    assert heard.understood
+    assert heard.raw == "don't go to the kitchen"
+
+
+def test_the_model_that_leads_is_believed_and_doubt_is_told(choice: Choice) -> None:
+    assert choice.between(of("turn left", -10), of("learn it", -10.2)).raw == "learn it"
+    assert choice.between(of("turn left", -10), of("learn it", -12)).raw == "turn left"
+    assert not choice.between(of("turn left", -10, 0.15), of("learn it", -12)).understood
+
+
+def test_in_noise_more_confidence_is_asked_for(choice: Choice) -> None:
+    sure, doubtful, general = of("turn left", -10, 0.8), of("turn left", -10, 0.6), of("learn it", -12, 0.6)
+    assert choice.between(doubtful, general, 35.0).understood
+    assert not choice.between(doubtful, general, 20.0).understood
+    assert not choice.between(of("turn left", -12), of("learn it", -10, 0.6), 20.0).understood
+    assert choice.between(sure, general, 20.0).understood
+    assert not choice.between(sure, general, 5.0).understood
+
+
+def test_what_somebody_says_so_needs_less_confidence_and_a_word_salad_more(choice: Choice) -> None:
+    general = of("learn it", -20, 0.1)
+    assert choice.between(of("go to the kitchen", -10, 0.35), general).understood
+    assert not choice.between(of("go to the kitchen", -10, 0.15), general).understood
+    assert not choice.between(of("kitchen the to go", -10, 0.6), general).understood
+    assert choice.between(of("kitchen the to go", -10, 0.75), general).understood
+    assert not choice.between(of("go to the kitchen", -10, 0.6), general, 20.0).understood
