@@ -186,7 +186,7 @@ class VoiceActivity:
 
     def _without_offset(self, frame: Samples) -> Samples:
         """The frame around zero: an offset is no sound, and Silero has never heard one."""
-        mean = float(frame.mean())
+        mean = float(np.add.reduce(frame)) / FRAME
         if not math.isfinite(mean):
             return np.zeros(FRAME, np.float32)
         before = mean if self._dc is None else self._dc

@@ -144,7 +144,7 @@ class KeywordSpotter:
         self._rests = False
         self._levelling = Levelling()
         self._fed_s = 0.0
-        self._recent: deque[tuple[float, bytes]] = deque()
+        self._recent: deque[tuple[float, Samples]] = deque()
         self._heard: dict[str, float] = {}
         self._epoch = 0
         """Counts what has nothing to do with one another."""
@@ -181,8 +181,7 @@ class KeywordSpotter:
             self.flush()
         length_s = len(samples) / RATE_HZ
         self._fed_s = at_s + length_s
-        block = self._levelling.process(samples)
-        self._recent.append((at_s, block))
+        self._recent.append((at_s, samples))
         while self._recent[0][0] < at_s - _REPLAY_S:
             self._recent.popleft()
         if self._worker.pid is None:  # what it misses now, it hears when it is back
@@ -199,6 +198,7 @@ class KeywordSpotter:
         elif self._rests:
             self._rests = False
             self._worker.send("flush")
+            self._levelling.reset()
             self._send_recent(_LEAD_S)
         elif self._worker.waiting_s > _WORK * BEHIND_S:
             self._behind_s += length_s
@@ -207,7 +207,7 @@ class KeywordSpotter:
             return
         if self._behind_s:
             self._say_behind()
-        self._send(at_s, block)
+        self._send(at_s, samples)
 
     def flush(self) -> None:
         """What was fed before has nothing to do with what follows, and what is still found in it is not told."""
@@ -250,8 +250,9 @@ class KeywordSpotter:
         decoder = {"hmm": acoustic, "dict": str(dictionary), "kws_delay": self._delay_frames}
         return {"decoder": decoder, "file": str(listed)}
 
-    def _send(self, at_s: float, block: bytes) -> None:
-        self._worker.send("feed", block, work_s=_WORK * len(block) / (2 * RATE_HZ), at_s=at_s, epoch=self._epoch)
+    def _send(self, at_s: float, samples: Samples) -> None:
+        block = self._levelling.process(samples)
+        self._worker.send("feed", block, work_s=_WORK * len(samples) / RATE_HZ, at_s=at_s, epoch=self._epoch)
 
     def _send_recent(self, seconds: float) -> None:
         """What came before the newest block."""
