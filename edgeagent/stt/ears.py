@@ -370,8 +370,9 @@ class Ears:
             self._open.pass_on()
             if self._spotter is not None:
                 # over its own voice a person may be in what recognisers hear, and not in what the activity hears
-                nobody = self._endpointer.activity.asleep and not self.echo.far_active
-                self._spotter.feed(sound, at_s, nobody=nobody)
+                speaking = self.echo.far_active
+                nobody = self._endpointer.activity.asleep and not speaking
+                self._spotter.feed(sound, at_s, nobody=nobody, speaking=speaking)
 
     def _tell_level(self, measured_db: float) -> None:
         self._level_s = self._time(self._count)

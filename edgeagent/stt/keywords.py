@@ -7,6 +7,7 @@ and never waits; the callbacks come on the thread that watches the process.
 from __future__ import annotations
 
 import logging
+import math
 import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -72,6 +73,8 @@ _AGAIN_S: Final = 0.5
 """A phrase that is reported again within so much of its end is the same one."""
 _BACK_S: Final = 0.5
 """A block that is so much earlier than the one before it is of another clock."""
+_OWN_ECHO_S: Final = 0.2
+"""So long after the robot spoke its voice is still in the room."""
 _WORK: Final = 0.3
 """Seconds of work for a second of sound on the slowest machine that keeps up."""
 _SPOTTER: Final = "edgeagent.stt.spotting:Spotter"
@@ -144,6 +147,7 @@ class KeywordSpotter:
         self._rests = False
         self._levelling = Levelling()
         self._fed_s = 0.0
+        self._spoke_s = -math.inf
         self._recent: deque[tuple[float, Samples]] = deque()
         self._heard: dict[str, float] = {}
         self._epoch = 0
@@ -168,19 +172,24 @@ class KeywordSpotter:
         """The process, for measurements."""
         return self._worker.pid
 
-    def feed(self, samples: Samples, at_s: float | None = None, *, nobody: bool = False) -> None:
+    def feed(
+        self, samples: Samples, at_s: float | None = None, *, nobody: bool = False, speaking: bool = False
+    ) -> None:
         """The next block; returns at once.
 
         Args:
             samples: At 16 kHz, 10 ms or any other length.
             at_s: The time of its first sample; by default the blocks follow one another from 0.
             nobody: It is known that nobody speaks, however loud the room is; may come up to half a second late.
+            speaking: The robot does, so that a short phrase may be less sure of itself.
         """
         at_s = self._fed_s if at_s is None else at_s
         if at_s < self._fed_s - _BACK_S:  # another clock: what was heard by the old one is over
             self.flush()
         length_s = len(samples) / RATE_HZ
         self._fed_s = at_s + length_s
+        if speaking:
+            self._spoke_s = self._fed_s
         self._recent.append((at_s, samples))
         while self._recent[0][0] < at_s - _REPLAY_S:
             self._recent.popleft()
@@ -215,6 +224,7 @@ class KeywordSpotter:
         self._recent.clear()
         self._levelling.reset()
         self._heard = {}
+        self._spoke_s = -math.inf
         self._worker.send("flush")
 
     def wait_idle(self, timeout_s: float = 10.0) -> bool:
@@ -272,8 +282,10 @@ class KeywordSpotter:
             return
         if message["epoch"] != self._epoch:
             return
-        phrase, _ = self._entries.get(message["keyword"].strip(), (None, None))
-        if phrase is None or message["end_s"] < self._heard.get(phrase, -1.0) + _AGAIN_S:
+        phrase, pattern = self._entries[message["keyword"].strip()]
+        if message["end_s"] < self._heard.get(phrase, -1.0) + _AGAIN_S:
+            return
+        if pattern.over_voice and message["end_s"] > self._spoke_s + _OWN_ECHO_S:
             return
         self._heard[phrase] = message["end_s"]
         times = {key: float(message[key]) for key in ("start_s", "end_s", "heard_s")}

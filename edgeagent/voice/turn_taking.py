@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import deque
-from functools import partial
 from typing import Final
 
 from edgeagent import events
@@ -19,20 +17,21 @@ from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent
 from edgeagent.stt.keywords import Keyword
 from edgeagent.stt.types import Transcript
-from edgeagent.voice.chimes import Chime
 from edgeagent.voice.controls import Control, control_of
-from edgeagent.voice.hard_end import final_after_ms, hard_end_ms, has_said_enough, is_another, is_over, says_something
+from edgeagent.voice.hard_end import final_after_ms, has_said_enough, is_over, says_something
 from edgeagent.voice.hearing_loss import HearingLoss
 from edgeagent.voice.reporting import HearingReport
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.states import States, going_on
 from edgeagent.voice.stop_words import StopWords
-from edgeagent.voice.table import Action, Event, State
+from edgeagent.voice.table import Event, State
 from edgeagent.voice.turn import Turn
+from edgeagent.voice.turn_actions import TurnActions
 from edgeagent.voice.turn_end import DONE
+from edgeagent.voice.turns import Turns
 from edgeagent.voice.utterance import Kind, kind_of
-from edgeagent.voice.waking import only_called, without_wake_word
+from edgeagent.voice.waking import only_called
 
 logger = logging.getLogger(__name__)
 
@@ -72,25 +71,11 @@ class TurnTaking:
         self, ears: Ears, robot: RobotSide, latch: SafetyLatch, settings: DialogueSettings, *, emit: Emit
     ) -> None:
         self._ears, self._robot, self._settings, self._emit = ears, robot, settings, emit
-        self._awake = not settings.wake_words
-        self._turn: Turn | None = None
-        self._closing: Turn | None = None
-        """The turn that is over, while its cell is done."""
-        self._answered: Turn | None = None
-        """A turn that is over, while its utterance may still go on."""
-        self._late: dict[int, Turn] = {}
-        """Turns that are over, while their words are not known, by their utterances: somebody speaks already again."""
-        self._interposed = False
-        """One of those is the robot's, in the midst of what is being said."""
-        self._last: Turn | None = None
-        """The turn that was over last."""
+        self._turns = Turns(awake=not settings.wake_words)
         self._loss = HearingLoss()
         self._hears_nothing = False
-        self._typed: deque[str] = deque()
-        self._asked_s = 0.0
         self._spoken_s = -math.inf
         """Until when somebody has spoken."""
-        self._unfinished = False
         self._report = HearingReport(emit)
         self.stop_words = StopWords(
             settings.stop_words,
@@ -104,32 +89,13 @@ class TurnTaking:
         self.states = States(
             State.ASLEEP if settings.wake_words else State.LISTENING,
             robot,
-            what_goes_on=lambda: going_on(self._turn, robot, awake=self._awake),
+            what_goes_on=lambda: going_on(self._turns.now, robot, awake=self._turns.awake),
             stop_waits=lambda: self._stop.waiting or self.stop_words.trip_waits,
             emit=emit,
         )
         self.fire = self.states.fire
-        self.states.actions = {
-            Action.NOTHING: _nothing,
-            Action.OPEN: self._open,
-            Action.HOLD: partial(emit, events.BargeIn, action="hold"),
-            Action.RESUME: self._resume,
-            Action.CUT: self._cut,
-            Action.HALT: self.stop_words.halt,
-            Action.PREPARE: _nothing,  # the ears have begun it
-            Action.END_SOON: self._wait_for_rest,
-            Action.END_LATE: self._wait_for_rest,
-            Action.ANSWER: self._answer,
-            Action.ASK: self._ask_again,
-            Action.CLOSE: _nothing,
-            Action.DEFER: _nothing,  # a reply that begins while somebody has the floor waits by itself
-            Action.TELL: _nothing,
-            Action.WAKE: self._wake,
-            Action.SLEEP: self._sleep,
-            Action.LOSE: self._lose,
-            Action.STOP: self._stop_everything,
-            Action.REARM: self.stop_words.allow,
-        }
+        self._actions = TurnActions(self._turns, ears, robot, self.stop_words, self.states, settings, emit=emit)
+        self.states.actions = self._actions.by_name
 
     @property
     def state(self) -> State:
@@ -147,7 +113,7 @@ class TurnTaking:
             case hearing.SoftEnded():
                 self._pause(event.at_s)
             case hearing.Ended():
-                self._answered = None
+                self._turns.answered = None
                 self._end(cut=event.cut)
             case hearing.Partial():
                 self._hear_partly(event)
@@ -166,17 +132,17 @@ class TurnTaking:
     # --- what a person says ---------------------------------------------------------------------
 
     def _begin(self, event: hearing.Started) -> None:
-        self._answered = None
+        self._turns.answered = None
         self._stop.begun(event.at_s)
-        if self._turn is not None and self._turn.utterance:  # its words are not known yet
-            self._late[self._turn.utterance] = self._turn
+        if self._turns.now is not None and self._turns.now.utterance:  # its words are not known yet
+            self._turns.late[self._turns.now.utterance] = self._turns.now
         self._hear_new(Turn(event.utterance, event.at_s, asleep=self.state is State.ASLEEP))
 
     def _hear_new(self, turn: Turn) -> None:
         """Somebody speaks."""
-        self._turn = turn
+        self._turns.now = turn
         self._report.begun()
-        self._wait_for_rest()
+        self._actions.wait_for_rest()
         self._take_floor(turn)
 
     def _take_floor(self, turn: Turn) -> None:
@@ -188,31 +154,31 @@ class TurnTaking:
     def _go_on(self, at_s: float) -> None:
         """The utterance goes on, be it after its turn was answered."""
         self._stop.speech(ended_s=None)
-        before, self._answered = self._answered, None
-        if self._turn is not None:
+        before, self._turns.answered = self._turns.answered, None
+        if self._turns.now is not None:
             self._report.begun()
-            self._turn.resume(at_s)
-            self._wait_for_rest()
+            self._turns.now.resume(at_s)
+            self._actions.wait_for_rest()
         elif before is not None:
             self._hear_new(Turn(before.utterance, at_s, before=before))
 
     def _pause(self, at_s: float) -> None:
         self._stop.speech(ended_s=at_s)
         self._report.paused()
-        if self._turn is not None:
-            self._turn.soft_end_s = at_s
+        if self._turns.now is not None:
+            self._turns.now.soft_end_s = at_s
             self.fire(Event.SOFT_END)
 
     def _end(self, *, cut: bool = False) -> None:
         self._report.ended()
-        if self._turn is not None:
-            self._turn.ended, self._turn.cut = True, cut
+        if self._turns.now is not None:
+            self._turns.now.ended, self._turns.now.cut = True, cut
             self._close_turn()
 
     def _hear_partly(self, event: hearing.Partial) -> None:
         transcript = event.transcript
         self._report.partly(transcript)
-        turn, preset = self._turn, self._settings.preset
+        turn, preset = self._turns.now, self._settings.preset
         if turn is None or turn.utterance != event.utterance:
             return
         turn.hear_partly(transcript.text)
@@ -223,27 +189,28 @@ class TurnTaking:
 
     def _understand(self, event: hearing.Transcribed) -> None:
         self._report.transcribed(event)
-        if event.utterance in self._late:
-            self._understand_late(event, self._late.pop(event.utterance))
-        elif self._turn is not None and self._turn.utterance == event.utterance:
-            self._take_words(self._turn, event)
-        elif self._last is not None and self._last.utterance == event.utterance:  # nobody waits for it but a stop word
-            self.stop_words.decide(self._last, event.transcript, now_s=self.states.now_s, ended_s=event.at_s)
+        last = self._turns.last
+        if event.utterance in self._turns.late:
+            self._understand_late(event, self._turns.late.pop(event.utterance))
+        elif self._turns.now is not None and self._turns.now.utterance == event.utterance:
+            self._take_words(self._turns.now, event)
+        elif last is not None and last.utterance == event.utterance:  # nobody waits for it but a stop word
+            self.stop_words.decide(last, event.transcript, now_s=self.states.now_s, ended_s=event.at_s)
 
     def _understand_late(self, event: hearing.Transcribed, turn: Turn) -> None:
         """Its words come while somebody speaks again: it is the robot's turn for a moment, as if they were in time."""
-        now, self._turn = self._turn, turn
-        self._interposed = now is not None
+        now, self._turns.now = self._turns.now, turn
+        self._turns.interposed = now is not None
         if turn.cut and now is not None:
             self.stop_words.decide(turn, event.transcript, now_s=self.states.now_s, ended_s=event.at_s)
             if not turn.dismissed:
                 now.lead = f"{turn.lead} {event.transcript.text}".strip()
         else:
             self._take_words(turn, event)
-        self._turn, self._interposed = now, False
+        self._turns.now, self._turns.interposed = now, False
         if now is not None:
-            self._answered = None
-            self._wait_for_rest()
+            self._turns.answered = None
+            self._actions.wait_for_rest()
             if not now.dismissed:
                 self._take_floor(now)
 
@@ -257,10 +224,10 @@ class TurnTaking:
         self._close_turn()
 
     def _judge(self, event: hearing.Judged) -> None:
-        turn = self._turn
+        turn = self._turns.now
         if turn is not None and turn.utterance == event.utterance:
             turn.done = event.probability >= DONE
-            self._wait_for_rest()
+            self._actions.wait_for_rest()
 
     def _weigh(self, turn: Turn, transcript: Transcript) -> None:
         """What was said until the soft end: it decides when the turn ends, and whether it interrupts."""
@@ -277,10 +244,10 @@ class TurnTaking:
             self.fire(Event.FALSE_ALARM)
         elif turn.before is not None and turn.before.text == transcript.text:  # it was no speech that went on
             turn.dismissed = True
-            self._answered = turn.before  # but it may be the beginning of some
+            self._turns.answered = turn.before  # but it may be the beginning of some
             self.fire(Event.FALSE_ALARM)
         elif turn.kind not in _EVENT_OF:
-            self._wait_for_rest()
+            self._actions.wait_for_rest()
             phrases = self._settings.phrases
             if over and turn.kind is Kind.STATEMENT and says_something(transcript, preset, phrases):
                 self.fire(Event.TWO_WORDS)
@@ -291,41 +258,41 @@ class TurnTaking:
 
     def _close_turn(self) -> None:
         """The end of the turn, once it is over and its words are known."""
-        turn = self._turn
+        turn = self._turns.now
         if turn is None or turn.transcript is None or not turn.complete:
             return
-        self._turn, self._closing, self._last = None, turn, turn
+        self._turns.now, self._turns.closing, self._turns.last = None, turn, turn
         if turn.dismissed or turn.asleep or not turn.transcript.text.strip() or only_called(turn):
             self.fire(Event.FALSE_ALARM)
         else:
             self.fire(Event.HARD_END if turn.transcript.understood else Event.NOT_UNDERSTOOD)
-        self._closing = None
-        if self._answered is None:  # it can't go on: what follows is another turn
+        self._turns.closing = None
+        if self._turns.answered is None:  # it can't go on: what follows is another turn
             self._ears.hard_end_ms = 0
         self._take_typed()
 
     def _take_typed(self) -> None:
         """What was typed while somebody spoke."""
-        while self._typed and self._turn is None and not self._interposed:
-            self.type_text(self._typed.popleft())
+        while self._turns.typed and self._turns.now is None and not self._turns.interposed:
+            self.type_text(self._turns.typed.popleft())
 
     def type_text(self, text: str) -> None:
         """A text from a keyboard is complete, and its turn is over at once."""
-        if self._turn is not None and not self._turn.asleep:
-            self._typed.append(text)
+        if self._turns.now is not None and not self._turns.now.asleep:
+            self._turns.typed.append(text)
             return
         now_s = self.states.now_s
         turn = Turn(0, now_s, ended=True, final=True, transcript=Transcript(text), soft_end_s=now_s)
-        self._closing = turn
+        self._turns.closing = turn
         self.fire(Event.COMMAND)
         if self.state is State.HEARING:  # what was said until now is cut
             self.states.go_back(Event.COMMAND)
         self.fire(Event.HARD_END)
-        self._closing = None
+        self._turns.closing = None
 
     def press(self) -> None:
         """The button: the person has the floor."""
-        self._awake = True
+        self._turns.awake = True
         if self.state in (State.SPEAKING, State.HELD):
             self.fire(Event.TWO_WORDS)
             self.states.go_back(Event.TWO_WORDS)
@@ -355,7 +322,7 @@ class TurnTaking:
     def _tick(self, now_s: float) -> None:
         """Time passes."""
         self.states.now_s = now_s
-        turn, preset = self._turn, self._settings.preset
+        turn, preset = self._turns.now, self._settings.preset
         if turn is not None:
             self._spoken_s = now_s if turn.soft_end_s is None else turn.soft_end_s
         self._listen_for_loss(now_s)
@@ -385,14 +352,15 @@ class TurnTaking:
     def _spot(self, keyword: Keyword) -> None:
         if keyword.phrase not in self._settings.stop_words:
             self._emit(events.Keyword, phrase=keyword.phrase, confirmed=True)
-            if self._turn is not None:
-                self._turn.woken_s = keyword.end_s
-            self._awake = True
+            if self._turns.now is not None:
+                self._turns.now.woken_s = keyword.end_s
+            self._turns.awake = True
             self.fire(Event.WAKE_WORD)
-            if self._turn is None and self.state in (State.HEARING, State.HELD):  # who called has not said more yet
+            alone = self._turns.now is None  # who called has not said more yet
+            if alone and self.state in (State.HEARING, State.HELD):
                 self.states.go_back(Event.WAKE_WORD)
             return
-        turn = self._turn
+        turn = self._turns.now
         alone = turn is None and self._robot.sounding and not self._robot.runs.acting
         alone = alone and keyword.end_s - self._spoken_s > _SILENT_S
         self.fire(Event.STOP_WORD)
@@ -400,100 +368,7 @@ class TurnTaking:
 
     def _go_on_after_all(self) -> None:
         """It was no stop word, or the robot's own: what was held goes on."""
-        if self.state is State.HELD and self._turn is None:
+        if self.state is State.HELD and self._turns.now is None:
             self.fire(Event.FALSE_ALARM)
         else:
             self.states.stay(Event.FALSE_ALARM)
-
-    def _stop_everything(self) -> None:
-        self.stop_words.forget()
-        self._unfinished = False
-        self._typed.clear()
-        for turn in (self._turn, *self._late.values()):
-            if turn is not None:
-                turn.dismissed = True
-        self._robot.stop()
-        self._robot.chime(Chime.ERROR)
-
-    def _lose(self) -> None:
-        """Who hears nothing can't be stopped by a word: what moves waits."""
-        if self._turn is not None:  # its words may still say stop
-            self._late[self._turn.utterance] = self._turn
-        self._turn = self._answered = None
-        for turn in self._late.values():
-            turn.dismissed = True
-
-    # --- actions --------------------------------------------------------------------------------
-
-    def _open(self) -> None:
-        """The person has the floor, or goes on after a hard end that came too soon."""
-        if self.state is not State.HEARING:
-            late_s = self.states.now_s - self._asked_s
-            self._unfinished = self.state is State.THINKING and late_s <= self._settings.reopen_s
-
-    def _resume(self) -> None:
-        if self._turn is not None:
-            self._turn.dismissed = True
-        self._emit(events.BargeIn, action="resume")
-
-    def _cut(self) -> None:
-        if self._turn is not None:
-            self._turn.final = True
-        self._emit(events.BargeIn, action="final")
-        if not self._robot.person.cut_short():  # a tool waits for the answer
-            self._robot.interrupt("barge_in")
-
-    def _wait_for_rest(self) -> None:
-        """The ears keep the utterance open for as long as the rest of the sentence is waited for, and beyond that for
-        as long as a turn that was answered may go on."""
-        turn, preset = self._turn, self._settings.preset
-        if turn is not None and not turn.ended:
-            self._ears.hard_end_ms = max(hard_end_ms(turn, preset), preset.reopen_ms)
-
-    def _answer(self) -> None:
-        """The turn is the robot's: control words, the answer to a question of a tool, or the model."""
-        turn = self._closing
-        if turn is None or turn.transcript is None:
-            return
-        text = f"{turn.lead} {without_wake_word(turn.transcript.text, self._settings.wake_words)}".strip()
-        controlled = control_of(turn.rest(turn.transcript).text if turn.before else text)
-        unfinished, self._unfinished = self._unfinished, False
-        if not text:
-            return
-        cancels = controlled is not None and controlled.control is Control.CANCEL
-        if not cancels and self._robot.person.waiting and self._robot.person.hear(text, began_s=turn.onset_s):
-            return
-        if controlled is not None and self._robot.applies(controlled):
-            if controlled.control is Control.CONTINUE and not self.stop_words.may_rearm(turn):
-                return
-            self._awake = self._awake and not (controlled.control is Control.SLEEP and bool(self._settings.wake_words))
-            self._robot.obey(controlled)
-            return
-        self._asked_s = self.states.now_s
-        rest = turn.rest(turn.transcript).text
-        follows = turn.before is not None and is_another(rest, self._settings.phrases)
-        turn.asked = text = rest if follows else text
-        if turn.before is not None and turn.before.asked and not follows:
-            self._robot.ask_whole(text, turn.before.asked, spoken=bool(turn.utterance))
-        else:
-            self._robot.ask(text, unfinished=unfinished, spoken=bool(turn.utterance))
-        if turn.utterance:
-            self._answered = turn
-
-    def _ask_again(self) -> None:
-        """Never acted on, only asked about."""
-        self._robot.remark(self._settings.not_understood)
-        self._answered = self._closing
-
-    def _wake(self) -> None:
-        self._awake = True
-        if self._turn is not None:
-            self._turn.asleep = False
-        self._robot.chime(Chime.WAKE)
-
-    def _sleep(self) -> None:
-        self._awake = False
-
-
-def _nothing() -> None:
-    """The action of an empty cell."""

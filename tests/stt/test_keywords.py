@@ -257,3 +257,18 @@ def test_callbacks_come_on_a_thread_of_the_spotters_own() -> None:
     spotter.close()
     assert threads
     assert threading.main_thread() not in threads
+
+
+@pytest.mark.parametrize("speaking", [False, True])
+def test_while_the_robot_speaks_less_of_a_stop_word_is_enough(speaking: bool) -> None:
+    heard: Queue[Keyword] = Queue()
+    spotter = KeywordSpotter({"stop": None}, heard.put)
+    word = said("stop", "awb")
+    word = word + np.random.default_rng(0).normal(0, 0.05 * 10 ** (-10 / 20), len(word)).astype(np.float32)
+    try:
+        for number, block in enumerate(blocks(word)):
+            spotter.feed(block, number / 100, speaking=speaking)
+        assert spotter.wait_idle(LIMIT_S)
+        assert heard.qsize() == speaking
+    finally:
+        spotter.close()

@@ -1,0 +1,169 @@
+"""What the table's actions do with the turns of people.
+
+Everything here runs on the conversation's thread. Knows ears only to tell them how long to wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from edgeagent import events
+from edgeagent.stt.ears import Ears
+from edgeagent.voice.chimes import Chime
+from edgeagent.voice.controls import Control, control_of
+from edgeagent.voice.hard_end import hard_end_ms, is_another
+from edgeagent.voice.robot_side import Emit, RobotSide
+from edgeagent.voice.settings import DialogueSettings
+from edgeagent.voice.states import States
+from edgeagent.voice.stop_words import StopWords
+from edgeagent.voice.table import Action, State
+from edgeagent.voice.turns import Turns
+from edgeagent.voice.waking import without_wake_word
+
+
+class TurnActions:
+    """An action each.
+
+    Args:
+        turns: Shared with who hears.
+        ears: Told how long to wait for the rest of a sentence.
+        robot: What it says and does.
+        stop_words: What a stop word does.
+        states: The state, and how it changes.
+        settings: Barge-in, words, and waiting.
+        emit: Called with the class and the fields of an event of the voice.
+
+    Attributes:
+        by_name: What is to be done, by the table's name for it.
+    """
+
+    def __init__(
+        self,
+        turns: Turns,
+        ears: Ears,
+        robot: RobotSide,
+        stop_words: StopWords,
+        states: States,
+        settings: DialogueSettings,
+        *,
+        emit: Emit,
+    ) -> None:
+        self._turns, self._ears, self._robot, self._stop_words = turns, ears, robot, stop_words
+        self._states, self._settings, self._emit = states, settings, emit
+        self._asked_s = 0.0
+        self._unfinished = False
+        self.by_name: Final[dict[Action, Callable[[], None]]] = {
+            Action.NOTHING: _nothing,
+            Action.OPEN: self._open,
+            Action.HOLD: partial(emit, events.BargeIn, action="hold"),
+            Action.RESUME: self._resume,
+            Action.CUT: self._cut,
+            Action.HALT: stop_words.halt,
+            Action.PREPARE: _nothing,  # the ears have begun it
+            Action.END_SOON: self.wait_for_rest,
+            Action.END_LATE: self.wait_for_rest,
+            Action.ANSWER: self._answer,
+            Action.ASK: self._ask_again,
+            Action.CLOSE: _nothing,
+            Action.DEFER: _nothing,  # a reply that begins while somebody has the floor waits by itself
+            Action.TELL: _nothing,
+            Action.WAKE: self._wake,
+            Action.SLEEP: self._sleep,
+            Action.LOSE: self._lose,
+            Action.STOP: self._stop_everything,
+            Action.REARM: stop_words.allow,
+        }
+
+    def _open(self) -> None:
+        """The person has the floor, or goes on after a hard end that came too soon."""
+        if self._states.now is not State.HEARING:
+            late_s = self._states.now_s - self._asked_s
+            self._unfinished = self._states.now is State.THINKING and late_s <= self._settings.reopen_s
+
+    def _resume(self) -> None:
+        if self._turns.now is not None:
+            self._turns.now.dismissed = True
+        self._emit(events.BargeIn, action="resume")
+
+    def _cut(self) -> None:
+        if self._turns.now is not None:
+            self._turns.now.final = True
+        self._emit(events.BargeIn, action="final")
+        if not self._robot.person.cut_short():  # a tool waits for the answer
+            self._robot.interrupt("barge_in")
+
+    def wait_for_rest(self) -> None:
+        """The ears keep the utterance open for as long as the rest of the sentence is waited for, and beyond that for
+        as long as a turn that was answered may go on."""
+        turn, preset = self._turns.now, self._settings.preset
+        if turn is not None and not turn.ended:
+            self._ears.hard_end_ms = max(hard_end_ms(turn, preset), preset.reopen_ms)
+
+    def _answer(self) -> None:
+        """The turn is the robot's: control words, the answer to a question of a tool, or the model."""
+        turn = self._turns.closing
+        if turn is None or turn.transcript is None:
+            return
+        text = f"{turn.lead} {without_wake_word(turn.transcript.text, self._settings.wake_words)}".strip()
+        controlled = control_of(turn.rest(turn.transcript).text if turn.before else text)
+        unfinished, self._unfinished = self._unfinished, False
+        if not text:
+            return
+        cancels = controlled is not None and controlled.control is Control.CANCEL
+        if not cancels and self._robot.person.waiting and self._robot.person.hear(text, began_s=turn.onset_s):
+            return
+        if controlled is not None and self._robot.applies(controlled):
+            if controlled.control is Control.CONTINUE and not self._stop_words.may_rearm(turn):
+                return
+            if controlled.control is Control.SLEEP and self._settings.wake_words:
+                self._turns.awake = False
+            self._robot.obey(controlled)
+            return
+        self._asked_s = self._states.now_s
+        rest = turn.rest(turn.transcript).text
+        follows = turn.before is not None and is_another(rest, self._settings.phrases)
+        turn.asked = text = rest if follows else text
+        if turn.before is not None and turn.before.asked and not follows:
+            self._robot.ask_whole(text, turn.before.asked, spoken=bool(turn.utterance))
+        else:
+            self._robot.ask(text, unfinished=unfinished, spoken=bool(turn.utterance))
+        if turn.utterance:
+            self._turns.answered = turn
+
+    def _ask_again(self) -> None:
+        """Never acted on, only asked about."""
+        self._robot.remark(self._settings.not_understood)
+        self._turns.answered = self._turns.closing
+
+    def _wake(self) -> None:
+        self._turns.awake = True
+        if self._turns.now is not None:
+            self._turns.now.asleep = False
+        self._robot.chime(Chime.WAKE)
+
+    def _sleep(self) -> None:
+        self._turns.awake = False
+
+    def _stop_everything(self) -> None:
+        self._stop_words.forget()
+        self._unfinished = False
+        self._turns.typed.clear()
+        for turn in (self._turns.now, *self._turns.late.values()):
+            if turn is not None:
+                turn.dismissed = True
+        self._robot.stop()
+        self._robot.chime(Chime.ERROR)
+
+    def _lose(self) -> None:
+        """Who hears nothing can't be stopped by a word: what moves waits."""
+        if self._turns.now is not None:  # its words may still say stop
+            self._turns.late[self._turns.now.utterance] = self._turns.now
+        self._turns.now = self._turns.answered = None
+        for turn in self._turns.late.values():
+            turn.dismissed = True
+
+
+def _nothing() -> None:
+    """The action of an empty cell."""
