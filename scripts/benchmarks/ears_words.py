@@ -49,7 +49,7 @@ NOISES: Final = ("babble", "steady", "motor")
 SNRS_DB: Final = (20, 10, 5)
 QUICK_EACH: Final = 8
 """One sentence in so many is spoken."""
-NOISY_EACH: Final = 6
+NOISY_EACH: Final = 12
 MOVES: Final = frozenset({"drive", "turn", "go_to", "pick_up", "put_down", "follow", "dock"})
 
 _PAUSE_S: Final = 0.4
