@@ -240,13 +240,15 @@ class Ears:
         except Exception:  # the builder's code
             log.exception("what listens to the ears raised")
 
-    def _spotted(self, keyword: Keyword) -> None:
+    def _spotted(self, keyword: Keyword) -> bool:
+        """Whether it counts."""
         if not self._on:
-            return
+            return False
         if self._own.explains(keyword.end_s):
             log.debug("the robot's own voice was taken for %r", keyword.phrase)
-            return
+            return False
         self._tell(Spotted(keyword))
+        return True
 
     def _spotter_idle(self, spotter: KeywordSpotter, end_s: float) -> bool:
         """Waits for it; where its process was lost, for the next one, but not for one that never comes."""
@@ -370,8 +372,9 @@ class Ears:
             self._open.pass_on()
             if self._spotter is not None:
                 # over its own voice a person may be in what recognisers hear, and not in what the activity hears
-                speaking = self.echo.far_active
-                nobody = self._endpointer.activity.asleep and not speaking
+                nobody = self._endpointer.activity.asleep and not self.echo.far_active
+                # with another canceller nothing tells its own voice from a person's
+                speaking = self.echo.far_active and self.echo.mode == "webrtc"
                 self._spotter.feed(sound, at_s, nobody=nobody, speaking=speaking)
 
     def _tell_level(self, measured_db: float) -> None:

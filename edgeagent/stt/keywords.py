@@ -118,7 +118,8 @@ class KeywordSpotter:
     Args:
         phrases: Each with its threshold, from 1e-50 (hears it everywhere) to 1 (hears it hardly ever), or None for that
             of ``TUNED``, or one by its length. A short phrase has to be surer in the midst of talk (``patterns``).
-        on_keyword: Called for each hit, on the thread that watches the process.
+        on_keyword: Called for each hit, on the thread that watches the process. False: it does not count, so that the
+            same phrase may be found again at once.
 
     Attributes:
         on_keyword: As given; may be another one later.
@@ -134,7 +135,7 @@ class KeywordSpotter:
     def __init__(
         self,
         phrases: Mapping[str, float | None],
-        on_keyword: Callable[[Keyword], None],
+        on_keyword: Callable[[Keyword], object],
         options: SpotterOptions | None = None,
     ) -> None:
         options = options or SpotterOptions()
@@ -147,7 +148,8 @@ class KeywordSpotter:
         self._rests = False
         self._levelling = Levelling()
         self._fed_s = 0.0
-        self._spoke_s = -math.inf
+        self._spoke_from_s, self._spoke_s = math.inf, -math.inf
+        """When the robot spoke last."""
         self._recent: deque[tuple[float, Samples]] = deque()
         self._heard: dict[str, float] = {}
         self._epoch = 0
@@ -189,13 +191,15 @@ class KeywordSpotter:
         length_s = len(samples) / RATE_HZ
         self._fed_s = at_s + length_s
         if speaking:
+            if at_s > self._spoke_s + _OWN_ECHO_S:
+                self._spoke_from_s = at_s
             self._spoke_s = self._fed_s
-        self._recent.append((at_s, samples))
+        self._recent.append((at_s, samples.copy()))
         while self._recent[0][0] < at_s - _REPLAY_S:
             self._recent.popleft()
         if self._worker.pid is None:  # what it misses now, it hears when it is back
             return
-        loud = not nobody and float(np.abs(samples).max(initial=0.0)) >= _SILENT
+        loud = not nobody and not float(np.abs(samples).max(initial=0.0)) < _SILENT  # what is no number is no silence
         self._silent_s = 0.0 if loud else self._silent_s + length_s
         if self._worker.generation != self._generation:
             self._generation, self._rests = self._worker.generation, False
@@ -224,7 +228,7 @@ class KeywordSpotter:
         self._recent.clear()
         self._levelling.reset()
         self._heard = {}
-        self._spoke_s = -math.inf
+        self._spoke_from_s, self._spoke_s = math.inf, -math.inf
         self._worker.send("flush")
 
     def wait_idle(self, timeout_s: float = 10.0) -> bool:
@@ -283,13 +287,13 @@ class KeywordSpotter:
         if message["epoch"] != self._epoch:
             return
         phrase, pattern = self._entries[message["keyword"].strip()]
-        if message["end_s"] < self._heard.get(phrase, -1.0) + _AGAIN_S:
+        if abs(message["end_s"] - self._heard.get(phrase, -math.inf)) < _AGAIN_S:
             return
-        if pattern.over_voice and message["end_s"] > self._spoke_s + _OWN_ECHO_S:
+        if pattern.over_voice and not self._spoke_from_s <= message["end_s"] <= self._spoke_s + _OWN_ECHO_S:
             return
-        self._heard[phrase] = message["end_s"]
         times = {key: float(message[key]) for key in ("start_s", "end_s", "heard_s")}
-        self.on_keyword(Keyword(phrase, score=min(1.0, float(message["score"])), **times))
+        if self.on_keyword(Keyword(phrase, score=min(1.0, float(message["score"])), **times)) is not False:
+            self._heard[phrase] = message["end_s"]
 
 
 def _listed(

@@ -62,11 +62,11 @@ class LateReverberation:
 def reverberant(energies: Energies) -> bool:
     """Whether an utterance is from a room that sounds, or has noise in its pauses; shape (frames, 25).
 
-    Nothing can be told of less than ten frames: no.
+    Nothing can be told of less than ten frames, or where nothing loud has ended yet: no.
     """
     if len(energies) <= FALL + 1:
         return False
     levels = 10 * np.log10(energies + 1)
     loud = levels[:-FALL] > np.quantile(levels, _FASTEST, axis=0) - _LOUD_DB
     falls = (levels[:-FALL] - levels[FALL:])[loud]
-    return bool(np.quantile(falls, _FASTEST) < DRY_DB)
+    return bool(falls.size and np.quantile(falls, _FASTEST) < DRY_DB)

@@ -17,6 +17,8 @@ BYTES_PER_S: Final = 32_000
 
 _STREAM_BYTES: Final = 60 * BYTES_PER_S
 """So long an utterance: a decoder keeps something of each frame."""
+_CARRIED_BYTES: Final = BYTES_PER_S * 3 // 4
+"""The end of an utterance that became so long is the beginning of the next one: a word may lie across."""
 _PIN_BYTES: Final = BYTES_PER_S
 """How often the running mean is set back. Left to itself it follows the silence between people's words: after 12 s of
 it 8 of 18 stop words were heard, 15 of 18 with the mean held."""
@@ -45,6 +47,7 @@ class Spotter:
         self._pinned = 0
         self._listening = False
         self._epoch = 0
+        self._carried: list[bytes] = []
         self._told: dict[str, int] = {}
         """The last frame of what was told, by entry of the list."""
 
@@ -60,18 +63,29 @@ class Spotter:
         if abs(at_s - self._start - self._bytes / BYTES_PER_S) > _GAP_S:
             self._break_off()
         if not self._listening:
-            self._decoder.set_cmn(CEPSTRAL_MEAN)
-            self._decoder.start_utt()
-            self._listening, self._start, self._bytes, self._pinned = True, at_s, 0, 0
-            self._told = {}
+            self._begin(at_s)
         elif self._bytes >= self._pinned + _PIN_BYTES:
             self._decoder.set_cmn(CEPSTRAL_MEAN)
             self._pinned = self._bytes
+        self._listen(payload)
+        if self._bytes >= _STREAM_BYTES - _CARRIED_BYTES:
+            self._carried.append(payload)
+        if self._bytes >= _STREAM_BYTES:
+            carried, end_s = b"".join(self._carried), self._start + self._bytes / BYTES_PER_S
+            self._end()
+            self._begin(end_s - len(carried) / BYTES_PER_S)
+            self._listen(carried)
+
+    def _begin(self, at_s: float) -> None:
+        self._decoder.set_cmn(CEPSTRAL_MEAN)
+        self._decoder.start_utt()
+        self._listening, self._start, self._bytes, self._pinned = True, at_s, 0, 0
+        self._told, self._carried = {}, []
+
+    def _listen(self, payload: bytes) -> None:
         self._decoder.process_raw(payload, False, False)
         self._bytes += len(payload)
         self._look()
-        if self._bytes >= _STREAM_BYTES:
-            self._end()
 
     def _look(self) -> None:
         """Tells what has been found since."""

@@ -5,7 +5,6 @@ Everything here runs on the conversation's thread, except ``halt``. Knows ears o
 
 from __future__ import annotations
 
-import logging
 import math
 from typing import Final
 
@@ -32,8 +31,6 @@ from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.turns import Turns
 from edgeagent.voice.utterance import Kind, kind_of
 from edgeagent.voice.waking import only_called
-
-logger = logging.getLogger(__name__)
 
 _EVENT_OF: Final = {
     Kind.COMMAND: Event.COMMAND,

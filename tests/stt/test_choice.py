@@ -80,6 +80,13 @@ def test_in_noise_more_confidence_is_asked_for(choice: Choice) -> None:
     assert not choice.between(sure, general, 5.0).understood
 
 
+def test_what_is_short_needs_all_the_confidence(choice: Choice) -> None:
+    """What allows motion again and a "yes" are."""
+    general = of("learn it", -20, 0.1)
+    assert not choice.between(of("turn left", -10, 0.4), general).understood
+    assert choice.between(of("turn left", -10, 0.5), general).understood
+
+
 def test_what_somebody_says_so_needs_less_confidence_and_a_word_salad_more(choice: Choice) -> None:
     general = of("learn it", -20, 0.1)
     assert choice.between(of("go to the kitchen", -10, 0.35), general).understood

@@ -70,3 +70,23 @@ def test_a_silence_of_nothing_at_all_does_not_spoil_the_mean(voice: str) -> None
         pieces = [front.feed(block) for block in blocks(sound, RATE_HZ // 20)]
         each.append(np.concatenate([*pieces, front.finish()]))
     assert np.abs((each[0] - each[1])[60:-60].mean(axis=0)).max() < 2.0
+
+
+@pytest.mark.parametrize("spoken_s", [0.06, 0.08, 0.1, 0.14])
+@pytest.mark.parametrize("voice", VOICES)
+def test_speech_that_is_cut_where_it_begins_is_no_error(voice: str, spoken_s: float) -> None:
+    front = FrontEnd()
+    sound = said("turn left", voice, 0.3)[: round((0.3 + spoken_s) * RATE_HZ)]
+    assert np.isfinite(np.concatenate([*(front.feed(block) for block in blocks(sound, 800)), front.finish()])).all()
+
+
+@pytest.mark.parametrize("voice", VOICES)
+def test_what_is_taken_out_does_not_depend_on_how_the_sound_comes(voice: str) -> None:
+    sound, rooms = said("drive forward three meters", voice, 0.2), []
+    for size in (800, 4_000, len(sound)):
+        front = FrontEnd()
+        for block in blocks(sound, size):
+            front.feed(block)
+        front.finish()
+        rooms.append((front._room is None, front._denoiser is None))
+    assert len(set(rooms)) == 1

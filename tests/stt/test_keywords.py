@@ -272,3 +272,77 @@ def test_while_the_robot_speaks_less_of_a_stop_word_is_enough(speaking: bool) ->
         assert heard.qsize() == speaking
     finally:
         spotter.close()
+
+
+@pytest.mark.parametrize("at_s", [59.4, 59.6, 59.75, 59.9])
+def test_a_word_across_the_renewal_of_the_decoder_is_heard(ears: Ears, at_s: float) -> None:
+    """After a minute of unbroken sound it begins anew."""
+    ears.spotter.flush()
+    word = said("stop", "slt")
+    sound = np.random.default_rng(2).normal(0, 0.003, round((at_s + 2) * RATE_HZ)).astype(np.float32)
+    begin = round(at_s * RATE_HZ)
+    sound[begin : begin + len(word)] += word
+    for number, block in enumerate(blocks(sound)):
+        if number % 25 == 0:
+            assert ears.spotter.wait_idle(LIMIT_S)
+        ears.spotter.feed(block, 1000.0 + number / 100)
+    assert ears.spotter.wait_idle(LIMIT_S)
+    assert ears.keywords.get(timeout=1.0).phrase == "stop"
+
+
+@pytest.mark.parametrize(("counts", "told"), [(True, 1), (False, 2)])
+def test_a_hit_that_does_not_count_hides_no_other(counts: bool, told: int) -> None:
+    heard: list[Keyword] = []
+
+    def take(keyword: Keyword) -> bool:
+        heard.append(keyword)
+        return counts
+
+    spotter = KeywordSpotter({"stop": None}, take)
+    try:
+        entry = next(iter(spotter._entries))
+        for end_s in (9.8, 10.1):
+            times = {"start_s": end_s - 0.4, "end_s": end_s, "heard_s": end_s}
+            spotter._take({"keyword": entry, "epoch": 0, "score": 0.9, **times})
+        assert len(heard) == told
+    finally:
+        spotter.close()
+
+
+def test_a_looser_hit_counts_only_while_the_robot_speaks() -> None:
+    heard: Queue[Keyword] = Queue()
+    spotter = KeywordSpotter({"stop": None}, heard.put)
+    try:
+        entry = next(name for name, (_, pattern) in spotter._entries.items() if pattern.over_voice)
+        for block in range(200):  # it speaks for the second of two seconds
+            spotter.feed(np.zeros(160, np.float32), block / 100, speaking=block >= 100)
+        for end_s in (0.9, 1.5, 2.4):
+            times = {"start_s": end_s - 0.4, "end_s": end_s, "heard_s": end_s}
+            spotter._take({"keyword": entry, "epoch": 0, "score": 0.9, **times})
+        assert [heard.get().end_s for _ in range(heard.qsize())] == [1.5]
+    finally:
+        spotter.close()
+
+
+def test_a_buffer_that_is_used_again_and_samples_that_are_no_numbers_do_no_harm() -> None:
+    heard: Queue[Keyword] = Queue()
+    events: Queue[WorkerEvent] = Queue()
+    spotter = KeywordSpotter({"stop": None}, heard.put, SpotterOptions(on_event=events.put, hang_s=5.0))
+    buffer = np.zeros(160, np.float32)
+    try:
+        assert events.get(timeout=LIMIT_S).kind == "started"
+        assert spotter.pid is not None
+        os.kill(spotter.pid, signal.SIGKILL)
+        while events.get(timeout=LIMIT_S).kind != "died":
+            pass
+        for number, block in enumerate(blocks(said("stop", "slt"))):
+            if len(block) == len(buffer):
+                buffer[:] = block
+                buffer[0] = np.nan
+                spotter.feed(buffer, number / 100)
+        while events.get(timeout=LIMIT_S).kind != "started":
+            pass
+        spotter.feed(np.zeros(160, np.float32), (number + 1) / 100)
+        assert heard.get(timeout=LIMIT_S).phrase == "stop"
+    finally:
+        spotter.close()

@@ -61,3 +61,9 @@ def test_of_too_little_nothing_is_told(count: int) -> None:
 def test_silence_and_a_steady_tone_are_no_error() -> None:
     assert reverberant(np.zeros((100, 25)))
     assert np.isfinite(LateReverberation().process(np.zeros((100, 25)))).all()
+
+
+def test_where_all_that_is_loud_comes_last_nothing_is_told() -> None:
+    begun = np.ones((40, 25))
+    begun[-6:] = 1e9
+    assert not reverberant(begun)
