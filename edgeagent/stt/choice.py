@@ -30,8 +30,8 @@ right where every three are known."""
 SALAD: Final = 0.25
 """So much more where not even every two are: of 36 over 0.45 4 are right."""
 LEAST_GENERAL: Final = 0.4
-"""The same of other talk: 95 % of what is heard right of kal's has 0.43 or more. Of twenty foreign sentences of
-espeak-ng it lets one to three pass, by what was heard before."""
+"""Least confidence of what the general model makes of it: 95 % of what is heard right of kal's other talk has 0.43
+or more. Of twenty foreign sentences of espeak-ng it lets one to three pass, by what was heard before."""
 
 LEAST_ACOUSTIC: Final = -5.0
 """Least acoustic score of what the general model is not sure of: a small closed model is sure of itself in any
@@ -104,7 +104,7 @@ class Choice:
         least_acoustic: float = LEAST_ACOUSTIC,
     ) -> None:
         self._normalise = normalise
-        self.lead = lead
+        self._lead = lead
         self._least_app, self._least_general, self._least_acoustic = least_app, least_general, least_acoustic
         self._runs: set[tuple[str, ...]] = set()
         """Two and three words that follow one another in a sentence of the app."""
@@ -116,7 +116,7 @@ class Choice:
         """The app's hypothesis where it leads, else the general one; in noise a doubtful one is not understood."""
         least_app = _least(self._least_app, clear_db) + self._strangeness(app)
         least_general = _least(self._least_general, clear_db)
-        if app.score is not None and (general.score is None or app.score - general.score >= self.lead):
+        if app.score is not None and (general.score is None or app.score - general.score >= self._lead):
             best, explained = app, app.confidence >= least_app
         else:
             best, explained = general, general.confidence >= least_general

@@ -1,6 +1,6 @@
 """Turn taking: what is done in each state with what happens, by the table.
 
-Everything here runs on the conversation's thread, except ``halt``. Knows ears only to tell them how long to wait.
+Everything here runs on the conversation's thread. Knows ears only to tell them how long to wait.
 """
 
 from __future__ import annotations
