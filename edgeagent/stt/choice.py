@@ -54,6 +54,8 @@ NOBODY_DB: Final = 8.0
 
 NEGATIONS: Final = re.compile(r"\b(?:not|never|nobody|cannot|don't|\w+n't)\b")
 """A command is not understood where only the other model heard one of these, or the app's model almost."""
+_HALF: Final = re.compile(r"\ba (half an?\b)")
+"""Some say "a half a meter", and a breath before "half" is heard as an "a"."""
 _SUBJECTS: Final = frozenset("i you we they he she it this that there these those nobody somebody".split())
 
 _ENDS: Final = ("<s>", "</s>")
@@ -138,10 +140,11 @@ class Choice:
 
     def _strangeness(self, app: Hypothesis) -> float:
         """How much more confidence it needs than others."""
-        if not self._runs.issuperset(_runs(app.text, 2)):
+        text = _HALF.sub(r"\1", app.text)
+        if not self._runs.issuperset(_runs(text, 2)):
             return SALAD
         enough = len(app.words) > _CONTROL  # what allows motion again, and a "yes", are shorter
-        return AS_SAID if enough and self._runs.issuperset(_runs(app.text, 3)) else 0.0
+        return AS_SAID if enough and self._runs.issuperset(_runs(text, 3)) else 0.0
 
     def _perhaps_forbidden(self, best: Hypothesis, app: Hypothesis, general: Hypothesis) -> bool:
         """Whether one of the models hears a negation, or the app's almost: "don't grab" comes out as "go and grab".

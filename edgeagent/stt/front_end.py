@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeagent.audio.types import Samples
-from edgeagent.stt.denoise import Denoiser
-from edgeagent.stt.mel import COUNT, FILTERS, STEP, Energies, MelBands, cepstra, white
+from edgeagent.stt.enhancer import SpeechEnhancer, load
+from edgeagent.stt.mel import COUNT, FILTERS, STEP, Energies, Spectra, cepstra, in_mel_bands, white
 from edgeagent.stt.reverberation import LateReverberation, reverberant
 
 Cepstra = NDArray[np.float32]
@@ -47,9 +47,14 @@ without."""
 
 
 class FrontEnd:
-    """Makes cepstra of one utterance after the other."""
+    """Makes cepstra of one utterance after the other.
+
+    Raises:
+        RecognitionError: The network that takes noise out is missing.
+    """
 
     def __init__(self) -> None:
+        load()  # now: an utterance is no time for it
         self.begin()
 
     def begin(self) -> None:
@@ -57,7 +62,7 @@ class FrontEnd:
         self._sound: list[Samples] = []
         """Until it is known whether there is noise."""
         self._decided = False
-        self._denoiser: Denoiser | None = None
+        self._enhancer: SpeechEnhancer | None = None
         self._room: LateReverberation | None = None
         self._clear()
         self._cepstra = np.zeros((0, COUNT))
@@ -73,19 +78,19 @@ class FrontEnd:
                 self._decide()
         if not self._decided:
             return np.zeros((0, COUNT), np.float32)
-        self._take(samples if self._denoiser is None else self._denoiser.process(samples))
+        self._take(samples)
         return self._pass()
 
     def finish(self) -> Cepstra:
         """The rest of the utterance."""
         if not self._decided:
             self._decide()
-        if self._denoiser is not None:
-            self._take(self._denoiser.finish())
+        if self._enhancer is not None:
+            self._keep(self._enhancer.finish())
         return self._pass()
 
     def _clear(self) -> None:
-        self._bands = MelBands()
+        self._spectra = Spectra()
         self._levels = np.zeros(0)
         self._energies: Energies = np.zeros((0, FILTERS))
         """Whose cepstra are still to be made."""
@@ -93,14 +98,14 @@ class FrontEnd:
     def _decide(self) -> None:
         """Whether noise and reverberation are taken out; then from the beginning on."""
         self._decided = True
-        if reverberant(self._energies):
-            self._room = LateReverberation()
         sound, self._sound = self._sound, []
         if self._contrast_db() < _QUIET_ROOM_DB:
-            self._denoiser = Denoiser()
+            self._enhancer = SpeechEnhancer()
             self._clear()
             for each in sound:
-                self._take(self._denoiser.process(each))
+                self._take(each)
+        elif reverberant(self._energies):
+            self._room = LateReverberation()
 
     def _contrast_db(self) -> float:
         """The loudest frames over the quietest."""
@@ -110,7 +115,12 @@ class FrontEnd:
         return float(loud - quiet)
 
     def _take(self, sound: Samples) -> None:
-        energies = self._bands.process(sound)
+        if self._enhancer is not None:
+            self._keep(self._enhancer.process(sound))
+        else:
+            self._keep(in_mel_bands(self._spectra.process(sound)))
+
+    def _keep(self, energies: Energies) -> None:
         self._levels = np.concatenate((self._levels, 10 * np.log10(energies.sum(axis=1) + 1)))
         self._energies = np.concatenate((self._energies, energies))
 

@@ -4,6 +4,7 @@ The form is the one that the nano model's corpus knows (scripts/train_nano/slots
 
     drive two point five metres      drive 2.5 meters         numbers in digits, units in words, American
     one and a half meters            1.5 meters               half a meter, a quarter of an hour stay
+    a half a meter                   half a meter
     turn one eighty                  turn 180
     Wait 30s, it is at 50%.          Wait 30 seconds, it is at 50 percent
     at seven thirty p.m.             at 7:30 pm
@@ -155,6 +156,8 @@ def _converted(tokens: Sequence[_Token], at: int, made: Sequence[_Token]) -> tup
         return 1, [replace(run[0], core=spelled.capitalize() if run[0].core[0].isupper() else spelled)]
     if words[0] in ("half", "quarter") and words[1:2] in (["past"], ["to"]) and len(words) > 2:
         return _past(run, words)
+    if words[:2] == ["a", "half"] and words[2:3] in (["a"], ["an"]) and words[3:] and words[3] in UNITS:
+        return 2, _replaced(run, 2, "half")
     if words[0] in FRACTION_SIGNS and len(words) > 1:
         if run[1].core in SHORT or words[1] in UNITS:
             return _part(run, words)

@@ -20,8 +20,10 @@ COUNT: Final = 13
 STEP: Final = RATE_HZ // 100
 """Samples between two frames."""
 
+Powers = NDArray[np.float64]
+"""Of the bins of a spectrum, of 16-bit sound. Shape (frames, 257)."""
 Energies = NDArray[np.float64]
-"""In mel bands, of 16-bit sound. Shape (frames, 25)."""
+"""In mel bands. Shape (frames, 25)."""
 
 _LOWEST_HZ: Final = 130.0
 _HIGHEST_HZ: Final = 6_800.0
@@ -29,19 +31,20 @@ _LIFTER: Final = 22
 """These, and the two counts, as in feat.params of the acoustic model."""
 _WINDOW: Final = 410
 _SIZE: Final = 512
+BINS: Final = _SIZE // 2 + 1
 _PRE_EMPHASIS: Final = 0.97
 _FULL_SCALE: Final = 32_767
 _FLOOR: Final = 1e-4
 
 
-class MelBands:
-    """Energies of a stream in mel bands: frames of 25.6 ms, one every 10 ms."""
+class Spectra:
+    """Power spectra of a stream: frames of 25.6 ms, one every 10 ms."""
 
     def __init__(self) -> None:
         self._rest = np.zeros(0)
         self._last = 0.0
 
-    def process(self, samples: Samples) -> Energies:
+    def process(self, samples: Samples) -> Powers:
         """The frames that are whole now."""
         sound = np.nan_to_num(samples, nan=0.0, posinf=1.0, neginf=-1.0).astype(np.float64)
         sound = np.clip(sound, -1.0, 1.0) * _FULL_SCALE
@@ -51,12 +54,17 @@ class MelBands:
             self._rest = np.concatenate((self._rest, sound - _PRE_EMPHASIS * before))
         count = max(0, (len(self._rest) - _WINDOW) // STEP + 1)
         if not count:
-            return np.zeros((0, FILTERS))
+            return np.zeros((0, BINS))
         frames = np.lib.stride_tricks.sliding_window_view(self._rest, _WINDOW)[::STEP][:count]
-        powers = np.abs(np.fft.rfft(frames * _WEIGHTS, _SIZE)) ** 2
+        powers: Powers = np.abs(np.fft.rfft(frames * _WEIGHTS, _SIZE)) ** 2
         self._rest = self._rest[count * STEP :]
-        made: Energies = powers @ _BANK.T
-        return made
+        return powers
+
+
+def in_mel_bands(powers: Powers) -> Energies:
+    """Shape (frames, 25), of powers with shape (frames, 257)."""
+    made: Energies = powers @ _BANK.T
+    return made
 
 
 def cepstra(energies: Energies) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from edgeagent.audio.types import Samples
+from edgeagent.stt.mel import Energies, Spectra, in_mel_bands
 from edgeagent.testing.voices import synthesised
 
 VOICES: Final = ("slt", "rms", "awb")
@@ -38,6 +39,11 @@ def blocks(sound: Samples, size: int = 160) -> Iterator[Samples]:
     """10 ms at a time."""
     for start in range(0, len(sound), size):
         yield sound[start : start + size]
+
+
+def mel_bands(sound: Samples) -> Energies:
+    """Its energies, shape (frames, 25)."""
+    return in_mel_bands(Spectra().process(sound))
 
 
 def within(limit_s: float, condition: Callable[[], object]) -> bool:

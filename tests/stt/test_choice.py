@@ -95,3 +95,9 @@ def test_what_somebody_says_so_needs_less_confidence_and_a_word_salad_more(choic
     assert choice.between(of("kitchen the to go", -10, 0.75), general).understood
     assert choice.between(of("go to the kitchen", -10, 0.6), general, 20.0).understood
     assert not choice.between(of("go to the kitchen", -10, 0.5), general, 20.0).understood
+
+
+def test_a_breath_before_half_that_is_heard_as_an_a_makes_no_salad() -> None:
+    choice, general = Choice(sentences(["move ahead half a meter"]), str), of("learn it", -20, 0.1)
+    assert choice.between(of("move ahead a half a meter", -10, 0.35), general).understood
+    assert not choice.between(of("move ahead a half the meter", -10, 0.6), general).understood

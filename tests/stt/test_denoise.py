@@ -10,10 +10,9 @@ import pytest
 from edgeagent.audio.types import Samples
 from edgeagent.stt import denoise
 from edgeagent.stt.denoise import Denoiser
-from edgeagent.stt.mel import MelBands
 from edgeagent.testing.levels import from_db, speech_level
 from edgeagent.testing.noise import steady_noise
-from tests.stt.speech import RATE_HZ, VOICES, blocks, said
+from tests.stt.speech import RATE_HZ, VOICES, blocks, mel_bands, said
 
 
 @lru_cache
@@ -33,7 +32,7 @@ def denoised(given: Samples, size: int = 800) -> Samples:
 
 def shape(given: Samples) -> np.ndarray:
     """Logarithms of the energies in mel bands."""
-    return np.log(MelBands().process(given) + 1e5)
+    return np.log(mel_bands(given) + 1e5)
 
 
 @pytest.mark.parametrize("voice", VOICES)

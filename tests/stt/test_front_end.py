@@ -89,5 +89,5 @@ def test_what_is_taken_out_does_not_depend_on_how_the_sound_comes(voice: str, te
         for block in blocks(sound, size):
             front.feed(block)
         front.finish()
-        rooms.append((front._room is None, front._denoiser is None))
+        rooms.append((front._room is None, front._enhancer is None))
     assert len(set(rooms)) == 1

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from edgeagent.audio.types import Samples
-from edgeagent.stt.mel import Energies, MelBands
 from edgeagent.stt.reverberation import LEFT, LateReverberation, reverberant
-from tests.stt.speech import RATE_HZ, VOICES, said
+from tests.stt.speech import RATE_HZ, VOICES, mel_bands, said
 
 TEXT = "please take the book to the desk"
 
@@ -19,20 +18,16 @@ def in_room(sound: Samples, rt60_s: float) -> Samples:
     return (sound + np.convolve(sound, tail)[: len(sound)]).astype(np.float32)
 
 
-def energies(sound: Samples) -> Energies:
-    return MelBands().process(sound)
-
-
 @pytest.mark.parametrize("voice", VOICES)
 @pytest.mark.parametrize("rt60_s", [0.3, 0.5])
 def test_a_room_that_sounds_is_told_from_one_that_does_not(voice: str, rt60_s: float) -> None:
-    assert not reverberant(energies(said(TEXT, voice)))
-    assert reverberant(energies(in_room(said(TEXT, voice), rt60_s)))
+    assert not reverberant(mel_bands(said(TEXT, voice)))
+    assert reverberant(mel_bands(in_room(said(TEXT, voice), rt60_s)))
 
 
 @pytest.mark.parametrize("voice", VOICES)
 def test_a_voice_comes_nearer_to_what_it_was_in_a_dry_room(voice: str) -> None:
-    dry, wet = energies(said(TEXT, voice)), energies(in_room(said(TEXT, voice), 0.3))
+    dry, wet = mel_bands(said(TEXT, voice)), mel_bands(in_room(said(TEXT, voice), 0.3))
     less = LateReverberation().process(wet)
     heard = dry > dry.max(axis=0) * 1e-4
     far, near = (np.abs(np.log(one[heard] / dry[heard])).mean() for one in (wet, less))
@@ -40,14 +35,14 @@ def test_a_voice_comes_nearer_to_what_it_was_in_a_dry_room(voice: str) -> None:
 
 
 def test_what_there_is_of_a_frame_is_never_less_than_a_share_of_it() -> None:
-    wet = energies(in_room(said(TEXT, "slt"), 0.3))
+    wet = mel_bands(in_room(said(TEXT, "slt"), 0.3))
     less = LateReverberation().process(wet)
     assert (less <= wet).all()
     assert (less >= LEFT * wet).all()
 
 
 def test_in_pieces_it_is_the_same() -> None:
-    wet, room = energies(in_room(said(TEXT, "rms"), 0.3)), LateReverberation()
+    wet, room = mel_bands(in_room(said(TEXT, "rms"), 0.3)), LateReverberation()
     pieces = [room.process(piece) for piece in np.array_split(wet, 17)]
     assert np.concatenate(pieces) == pytest.approx(LateReverberation().process(wet))
 
