@@ -74,7 +74,7 @@ def test_the_metadata_say_what_it_is(wheel: Path, checkout: Path) -> None:
     assert metadata["License-Expression"] == "Apache-2.0"
     assert "Apache License" in licence
     assert set(metadata["Requires-Python"].split(",")) == {">=3.11", "<3.14"}
-    assert "edgeagent = edgeagent.cli:main" in scripts
+    assert "edgeagent = edgeagent.__main__:main" in scripts
     assert "llama-cpp-python==0.3.36" in metadata.get_all("Requires-Dist")
 
 

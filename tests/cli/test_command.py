@@ -1,6 +1,7 @@
 """What every command has in common: help, version, usage, settings, exit codes."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -123,3 +124,26 @@ def test_a_closed_stdin_stdout_or_stderr_is_no_traceback(edgeagent) -> None:
     done = subprocess.run(argv, env=edgeagent.environment, capture_output=True, text=True, timeout=30)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("ignored", "status"), [(False, -signal.SIGINT), (True, 0)])
+def test_ctrl_c_while_it_loads_ends_it_without_a_traceback(tmp_path: Path, ignored: bool, status: int) -> None:
+    """Unless whoever started it ignores Ctrl-C, as a shell does for what it starts in the background."""
+    (tmp_path / "typer.py").write_text("print('loading', flush=True)\ninput()\nraise SystemExit(0)\n")
+    handler = "SIG_IGN" if ignored else "default_int_handler"
+    program = f"import signal; signal.signal(signal.SIGINT, signal.{handler}); import runpy; "
+    program += "runpy.run_module('edgeagent', run_name='__main__')"
+    checkout = str(Path(__file__).resolve().parents[2])
+    with subprocess.Popen(
+        [sys.executable, "-c", program, "chat"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(tmp_path), checkout))},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "loading\n"
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate("\n", timeout=30)
+    assert (process.returncode, error) == (status, "")
