@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import count
 from typing import Final
 
 from edgeagent import events
@@ -20,7 +21,8 @@ from edgeagent.voice.turn import Turn
 
 _WORD: Final = "stop word"
 _DEAF: Final = "the robot hears nothing"
-"""Owners of the holds of a conversation, and why."""
+"""Why motion is held."""
+_NUMBERS: Final = count(1)
 
 
 class StopWords:
@@ -52,6 +54,9 @@ class StopWords:
         self._phrases = phrases
         self._latch, self._robot, self._emit = latch, robot, emit
         self._on_trip, self._on_release = on_trip, on_release
+        number = next(_NUMBERS)
+        self._word, self._deafness = f"{_WORD} {number}", f"{_DEAF} {number}"
+        """Owners of the holds: another conversation on the same latch has others."""
         self._deaf: set[str] = set()
         self._trips = self._obeyed = 0
         """So often the latch was tripped, and so many of those have stopped speech and thought."""
@@ -59,14 +64,14 @@ class StopWords:
 
     def close(self) -> None:
         """Holds nothing more."""
-        self._latch.release(owner=_WORD)
-        self._latch.release(owner=_DEAF)
+        self._latch.release(owner=self._word)
+        self._latch.release(owner=self._deafness)
 
     # --- a word -----------------------------------------------------------------------------------------------------
 
     def halt(self) -> None:
         """What moves and speaks is held. Also on the thread that has spotted the word."""
-        self._latch.hold(_WORD, owner=_WORD)
+        self._latch.hold(_WORD, owner=self._word)
         self._robot.hold(everything=True)
 
     def spotted(self, keyword: Keyword, turn: Turn | None, *, alone: bool, now_s: float) -> None:
@@ -111,7 +116,7 @@ class StopWords:
     def forget(self) -> None:
         """No word is left to decide."""
         self.watch.forget()
-        self._latch.release(owner=_WORD)
+        self._latch.release(owner=self._word)
 
     def _decided(self, outcome: Outcome | None, turn: Turn | None, *, stops: int = 1, by_words: bool = True) -> None:
         if outcome is None:
@@ -128,7 +133,7 @@ class StopWords:
 
     def _release(self) -> None:
         if not self.watch.waiting:
-            self._latch.release(owner=_WORD)
+            self._latch.release(owner=self._word)
             self._on_release()
 
     # --- trip and re-arm --------------------------------------------------------------------------------------------
@@ -164,7 +169,7 @@ class StopWords:
         """Motion goes on as soon as nothing else holds it."""
         self.watch.forget(before_s=self._rearmed_s)
         if not self.watch.waiting:
-            self._latch.release(owner=_WORD)
+            self._latch.release(owner=self._word)
 
     # --- a robot that hears nothing ---------------------------------------------------------------------------------
 
@@ -180,11 +185,11 @@ class StopWords:
         """
         heard = not self._deaf
         self._deaf.add(part)
-        self._latch.hold(_DEAF, owner=_DEAF)
+        self._latch.hold(_DEAF, owner=self._deafness)
         return heard
 
     def undeafen(self, part: str) -> None:
         """It is back."""
         self._deaf.discard(part)
         if not self._deaf:
-            self._latch.release(owner=_DEAF)
+            self._latch.release(owner=self._deafness)

@@ -502,3 +502,19 @@ def test_a_false_stop_word_still_lets_the_drive_go_on(drives: Stage) -> None:
     drives.pass_s(3.5)
     assert latch(drives) == "free"
     assert drives.dialogue.robot.runs.acting
+
+
+def test_two_conversations_on_one_latch_release_nothing_of_each_other() -> None:
+    shared = SafetyLatch()
+    with (
+        Stage("Okay.", agent=Agent("robi", latch=shared)) as one,
+        Stage("Okay.", agent=Agent("ben", latch=shared)) as other,
+    ):
+        for stage in (one, other):
+            stage.begin()
+            stage.pass_s(0.5)
+            stage.spot("stop")
+        other.partly("the bus stop is over there")
+        assert latch(one) == "held"
+        one.partly("the bus stop is over there")
+        assert latch(one) == "free"
