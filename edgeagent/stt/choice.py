@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from statistics import fmean
 from typing import Final
 
 from edgeagent.stt.types import HeardWord, Transcript
@@ -54,10 +55,11 @@ NOBODY_DB: Final = 8.0
 
 NEGATIONS: Final = re.compile(r"\b(?:not|never|nobody|cannot|don't|\w+n't)\b")
 """A command is not understood where only the other model heard one of these, or the app's model almost."""
-_HALF: Final = re.compile(r"\ba (half an?\b)")
+_HALVES: Final = (["half", "a"], ["half", "an"])
 """Some say "a half a meter", and a breath before "half" is heard as an "a"."""
 _SUBJECTS: Final = frozenset("i you we they he she it this that there these those nobody somebody".split())
 
+_LEAST: Final = 1e-12
 _ENDS: Final = ("<s>", "</s>")
 _CONTROL: Final = 3
 """Words of "you can move", which allows motion again and always sounds a little like its contrary."""
@@ -116,6 +118,7 @@ class Choice:
 
     def between(self, app: Hypothesis, general: Hypothesis, clear_db: float = math.inf) -> Transcript:
         """The app's hypothesis where it leads, else the general one; in noise a doubtful one is not understood."""
+        app = _without_breath(app)
         least_app = _least(self._least_app, clear_db) + self._strangeness(app)
         least_general = _least(self._least_general, clear_db)
         if app.score is not None and (general.score is None or app.score - general.score >= self._lead):
@@ -140,11 +143,10 @@ class Choice:
 
     def _strangeness(self, app: Hypothesis) -> float:
         """How much more confidence it needs than others."""
-        text = _HALF.sub(r"\1", app.text)
-        if not self._runs.issuperset(_runs(text, 2)):
+        if not self._runs.issuperset(_runs(app.text, 2)):
             return SALAD
         enough = len(app.words) > _CONTROL  # what allows motion again, and a "yes", are shorter
-        return AS_SAID if enough and self._runs.issuperset(_runs(text, 3)) else 0.0
+        return AS_SAID if enough and self._runs.issuperset(_runs(app.text, 3)) else 0.0
 
     def _perhaps_forbidden(self, best: Hypothesis, app: Hypothesis, general: Hypothesis) -> bool:
         """Whether one of the models hears a negation, or the app's almost: "don't grab" comes out as "go and grab".
@@ -159,6 +161,24 @@ class Choice:
             return any(NEGATIONS.search(other) for other in (*app.others, *general.others))
         pairs = (pair for other in app.others[:_TOLD] for pair in pairwise(other.split()))
         return any(pair in self._forbidding for pair in pairs)
+
+
+def mean_confidence(confidences: Iterable[float]) -> float:
+    """Of words: a geometric mean."""
+    return math.exp(fmean(math.log(max(confidence, _LEAST)) for confidence in confidences))
+
+
+def _without_breath(heard: Hypothesis) -> Hypothesis:
+    """ "A half a meter" as "half a meter": that there may have been an "a" makes the rest no less sure."""
+    texts = [word.text for word in heard.words]
+    kept = [
+        word
+        for at, word in enumerate(heard.words)
+        if not (word.text == "a" and texts[at + 1 : at + 3] in _HALVES and texts[at - 1 : at] != ["and"])
+    ]
+    if len(kept) == len(texts):
+        return heard
+    return replace(heard, words=tuple(kept), confidence=mean_confidence(word.confidence or 0.0 for word in kept))
 
 
 def _runs(sentence: str, length: int) -> Iterable[tuple[str, ...]]:

@@ -24,7 +24,16 @@ from edgeagent.audio.types import Samples
 from edgeagent.errors import RecognitionError
 from edgeagent.stt import app_model
 from edgeagent.stt.child import Message
-from edgeagent.stt.choice import ENGINE, LEAD, LEAST_ACOUSTIC, LEAST_APP, LEAST_GENERAL, Choice, Hypothesis
+from edgeagent.stt.choice import (
+    ENGINE,
+    LEAD,
+    LEAST_ACOUSTIC,
+    LEAST_APP,
+    LEAST_GENERAL,
+    Choice,
+    Hypothesis,
+    mean_confidence,
+)
 from edgeagent.stt.front_end import Cepstra, FrontEnd
 from edgeagent.stt.inverse import inverse_normalised
 from edgeagent.stt.mel import COUNT
@@ -41,7 +50,6 @@ LANGUAGE_WEIGHTS: Final = {"fwdflatlw": 10.5, "bestpathlw": 11.5}
 flite's kal these make the general model better (37.0 to 30.8 % of the words wrong) and the choice between the models
 too: of other talk in near-commands 28 % are wrong after the choice, with the old ones 31 %."""
 
-_LEAST: Final = 1e-12
 _SCALE: Final = 10_000
 FRAMES_PER_S: Final = 100
 _RESTART_S: Final = 5.0
@@ -306,7 +314,7 @@ def _hypothesis(message: Message) -> Hypothesis:
     words = tuple(
         HeardWord(_VARIANT.sub("", part["word"]), part["start_s"], part["end_s"], part["confidence"]) for part in parts
     )
-    confidence = math.exp(sum(math.log(max(part["confidence"], _LEAST)) for part in parts) / len(parts))
+    confidence = mean_confidence(part["confidence"] for part in parts)
     frames = FRAMES_PER_S * sum(word.end_s - word.start_s for word in words)
     acoustic = sum(part["acoustic"] for part in parts) / frames
     others = tuple(_plain(other) for other in message["others"])

@@ -97,7 +97,12 @@ def test_what_somebody_says_so_needs_less_confidence_and_a_word_salad_more(choic
     assert not choice.between(of("go to the kitchen", -10, 0.5), general, 20.0).understood
 
 
-def test_a_breath_before_half_that_is_heard_as_an_a_makes_no_salad() -> None:
+def test_a_breath_before_half_that_is_heard_as_an_a_makes_nothing_less_sure() -> None:
     choice, general = Choice(sentences(["move ahead half a meter"]), str), of("learn it", -20, 0.1)
-    assert choice.between(of("move ahead a half a meter", -10, 0.35), general).understood
+    heard = of("move ahead a half a meter", -10)
+    words = tuple(replace(word, confidence=0.01 if at == 2 else 0.6) for at, word in enumerate(heard.words))
+    transcript = choice.between(replace(heard, words=words, confidence=0.3), general)
+    assert (transcript.text, transcript.understood) == ("move ahead half a meter", True)
+    assert transcript.confidence == pytest.approx(0.6)
     assert not choice.between(of("move ahead a half the meter", -10, 0.6), general).understood
+    assert choice.between(of("one and a half a meter", -10), general).text == "one and a half a meter"
