@@ -1,10 +1,9 @@
-"""Takes noise and rooms out of an utterance before it is recognised: RNNoise, and a small recurrent network.
+"""Takes noise out of an utterance before it is recognised: RNNoise, and a small recurrent network on mel energies.
 
 RNNoise knows what voices sound like; the network knows what PocketSphinx makes of what RNNoise leaves. For each frame
-it tells by how much each mel band is to be changed, from the spectrum, from what RNNoise made of it, and from what is
-left of it without late reverberation. It was trained by ``scripts/train_enhancer`` so that the phones of the acoustic
-model score its cepstra as those of the voice alone and close. All of it costs 7 % of a core while somebody speaks.
-Knows no words. One thread for each utterance.
+it tells by how much each mel band is to be changed, from the spectrum and from what RNNoise made of it. It was trained
+by ``scripts/train_enhancer`` so that the phones of the acoustic model score its cepstra as those of the voice alone. It
+costs 7 % of a core while somebody speaks in noise. Knows no words. One thread for each utterance.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from edgeagent.errors import RecognitionError
 from edgeagent.resources import models_dir
 from edgeagent.stt.denoise import Denoiser
 from edgeagent.stt.mel import BINS, FILTERS, Energies, Powers, Spectra, in_mel_bands
-from edgeagent.stt.reverberation import LateReverberation
 
 FILE: Final = "enhancer.onnx"
 LATE: Final = 6
@@ -36,7 +34,7 @@ _SILENT: Final = 1.0
 
 
 class SpeechEnhancer:
-    """One utterance as if it were said alone and close.
+    """One utterance without its noise.
 
     Raises:
         RecognitionError: The network is missing or is not one.
@@ -47,7 +45,6 @@ class SpeechEnhancer:
         self._state = np.zeros((2, 1, UNITS), np.float32)
         self._denoiser = Denoiser()
         self._spectra = Spectra(), Spectra()
-        self._room = LateReverberation()
         self._heard: Powers = np.zeros((0, BINS))
         """Frames that are not denoised."""
         self._waiting: Energies = np.zeros((0, FILTERS))
@@ -76,7 +73,7 @@ class SpeechEnhancer:
             return np.zeros((0, FILTERS))
         energies = in_mel_bands(denoised)
         self._waiting = np.concatenate((self._waiting, energies))
-        given = {"features": features(heard, energies, self._room)[None], "state": self._state}
+        given = {"features": features(heard, energies)[None], "state": self._state}
         change, self._state = self._session.run(("change", "new_state"), given)
         told = change[0, min(self._early, len(heard)) :]
         self._early -= len(heard) - len(told)
@@ -84,17 +81,10 @@ class SpeechEnhancer:
         return np.asarray(made * np.exp(told.astype(np.float64)))
 
 
-def features(heard: Powers, denoised: Energies, room: LateReverberation) -> NDArray[np.float32]:
-    """What the network is given. Shape (frames, 208).
-
-    Args:
-        heard: Shape (frames, 257).
-        denoised: What RNNoise makes of it. Shape (frames, 25).
-        room: Knows the frames before.
-    """
+def features(heard: Powers, denoised: Energies) -> NDArray[np.float32]:
+    """What the network is given. Shape (frames, 183)."""
     fine = np.add.reduceat(heard, EDGES, axis=1)[:, :-1] / np.diff(EDGES)
-    energies = in_mel_bands(heard)
-    each = (fine, room.process(energies), energies, denoised)
+    each = (fine, in_mel_bands(heard), denoised)
     return np.log(np.concatenate(each, axis=1) + _SILENT).astype(np.float32)
 
 

@@ -2,7 +2,8 @@
 
 PocketSphinx itself begins an utterance with the cepstral mean of those before it. Here decoding waits until some speech
 is known; the mean is that of the speech so far. Pauses don't count: how silent they are says nothing about the voice.
-Knows no words. One thread.
+It is known by then, too, whether there is noise or late reverberation to be taken out; a voice that has neither is left
+as it is. Knows no words. One thread.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from edgeagent.audio.types import Samples
 from edgeagent.stt.enhancer import SpeechEnhancer, load
-from edgeagent.stt.mel import COUNT, FILTERS, Energies, cepstra, white
+from edgeagent.stt.mel import COUNT, FILTERS, STEP, Energies, Spectra, cepstra, in_mel_bands, white
+from edgeagent.stt.reverberation import LateReverberation, reverberant
 
 Cepstra = NDArray[np.float32]
 
@@ -30,8 +32,14 @@ _LOUDEST_SHARE: Final = 0.95
 _CONTRAST_DB: Final = 15.0
 """Before the loudest frames are so far over the quietest, nobody has spoken: an utterance begins with a pause."""
 _QUIETEST_SHARE: Final = 0.1
+_QUIET_ROOM_DB: Final = 38.0
+"""The loudest frames are so far over the quietest where nothing is taken out: in a quiet room 40 to 55, with noise at
+20 dB under the voice 20 to 37. In babble at 20 dB 7 % of the words of kal's commands are wrong with it, 33 without; in
+a quiet room it costs slt 4 of 18 commands that are understood."""
 _MARGIN: Final = 15
 """Frames before and after the speech that belong to its mean, as in what the acoustic model learnt from."""
+_PIECE: Final = 5 * STEP
+"""So much at a time until it is decided, however the sound comes."""
 _HUSH: Final = white(-85.0)
 """Less than any room and microphone have. The acoustic model has never heard the nothing that a noise gate makes, and
 its cepstra would spoil the mean: with it 28 of 57 commands of flite's people in the simulated room were right, 23
@@ -42,7 +50,7 @@ class FrontEnd:
     """Makes cepstra of one utterance after the other.
 
     Raises:
-        RecognitionError: The network that takes noise and rooms out is missing.
+        RecognitionError: The network that takes noise out is missing.
     """
 
     def __init__(self) -> None:
@@ -51,24 +59,53 @@ class FrontEnd:
 
     def begin(self) -> None:
         """Forget the utterance before."""
-        self._enhancer = SpeechEnhancer()
-        self._levels = np.zeros(0)
-        self._energies: Energies = np.zeros((0, FILTERS))
-        """Whose cepstra are still to be made."""
-        self._known = False
+        self._sound: list[Samples] = []
+        """Until it is known whether there is noise."""
+        self._decided = False
+        self._enhancer: SpeechEnhancer | None = None
+        self._room: LateReverberation | None = None
+        self._clear()
         self._cepstra = np.zeros((0, COUNT))
         self._passed = 0
 
     def feed(self, samples: Samples) -> Cepstra:
         """What can be decoded now; at first nothing."""
-        self._keep(self._enhancer.process(samples))
-        self._known = self._known or self._enough()
-        return self._pass() if self._known else np.zeros((0, COUNT), np.float32)
+        while not self._decided and len(samples):
+            piece, samples = samples[:_PIECE], samples[_PIECE:]
+            self._sound.append(piece)
+            self._take(piece)
+            if self._enough():
+                self._decide()
+        if not self._decided:
+            return np.zeros((0, COUNT), np.float32)
+        self._take(samples)
+        return self._pass()
 
     def finish(self) -> Cepstra:
         """The rest of the utterance."""
-        self._keep(self._enhancer.finish())
+        if not self._decided:
+            self._decide()
+        if self._enhancer is not None:
+            self._keep(self._enhancer.finish())
         return self._pass()
+
+    def _clear(self) -> None:
+        self._spectra = Spectra()
+        self._levels = np.zeros(0)
+        self._energies: Energies = np.zeros((0, FILTERS))
+        """Whose cepstra are still to be made."""
+
+    def _decide(self) -> None:
+        """Whether noise and reverberation are taken out; then from the beginning on."""
+        self._decided = True
+        sound, self._sound = self._sound, []
+        if self._contrast_db() < _QUIET_ROOM_DB:
+            self._enhancer = SpeechEnhancer()
+            self._clear()
+            for each in sound:
+                self._take(each)
+        elif reverberant(self._energies):
+            self._room = LateReverberation()
 
     def _contrast_db(self) -> float:
         """The loudest frames over the quietest."""
@@ -76,6 +113,12 @@ class FrontEnd:
             return 0.0
         quiet, loud = np.quantile(self._levels, (_QUIETEST_SHARE, _LOUDEST_SHARE))
         return float(loud - quiet)
+
+    def _take(self, sound: Samples) -> None:
+        if self._enhancer is not None:
+            self._keep(self._enhancer.process(sound))
+        else:
+            self._keep(in_mel_bands(self._spectra.process(sound)))
 
     def _keep(self, energies: Energies) -> None:
         self._levels = np.concatenate((self._levels, 10 * np.log10(energies.sum(axis=1) + 1)))
@@ -99,6 +142,8 @@ class FrontEnd:
         energies, self._energies = self._energies, self._energies[:0]
         if not len(energies):
             return np.zeros((0, COUNT), np.float32)
+        if self._room is not None:
+            energies = self._room.process(energies)
         self._cepstra = np.concatenate((self._cepstra, cepstra(energies + _HUSH)))
         made = self._cepstra[self._passed :] - self._mean()
         self._passed = len(self._cepstra)

@@ -25,6 +25,16 @@ SHARE: Final = 0.37
 LEFT: Final = 0.3
 """Of a frame's energy, at least. With 0.15 as many words are right, and more that are wrong are believed."""
 
+FALL: Final = 8
+"""Frames in which a sound that ends falls by ``DRY_DB`` where there is hardly any reverberation."""
+DRY_DB: Final = 25.0
+"""In a band, in all but the fastest twentieth of the falls from the loudest 10 dB. Measured on the first half second of
+the commands of kal, slt, awb and en-gb+f2: as they are nine of ten have 27 to 54 dB, with 0.3 s of reverberation 16 to
+22.
+"""
+
+_FASTEST: Final = 0.95
+_LOUD_DB: Final = 10.0
 _STEP_S: Final = 0.01
 _DECAY: Final = 10 ** (-6 * _STEP_S / RT60_S)
 """Of the energy, in a frame."""
@@ -47,3 +57,16 @@ class LateReverberation:
             self._early.append(frame)
             made[at] = np.maximum(frame - self._late, LEFT * frame)
         return made
+
+
+def reverberant(energies: Energies) -> bool:
+    """Whether an utterance is from a room that sounds, or has noise in its pauses; shape (frames, 25).
+
+    Nothing can be told of less than ten frames, or where nothing loud has ended yet: no.
+    """
+    if len(energies) <= FALL + 1:
+        return False
+    levels = 10 * np.log10(energies + 1)
+    loud = levels[:-FALL] > np.quantile(levels, _FASTEST, axis=0) - _LOUD_DB
+    falls = (levels[:-FALL] - levels[FALL:])[loud]
+    return bool(falls.size and np.quantile(falls, _FASTEST) < DRY_DB)

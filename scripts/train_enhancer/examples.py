@@ -24,17 +24,16 @@ from edgeagent.audio.echo import EchoCanceller  # noqa: E402
 from edgeagent.stt.denoise import Denoiser  # noqa: E402
 from edgeagent.stt.enhancer import features  # noqa: E402
 from edgeagent.stt.mel import Spectra, in_mel_bands  # noqa: E402
-from edgeagent.stt.reverberation import LateReverberation  # noqa: E402
 
 LENGTH: Final = 4 * RATE_HZ
 LEAD: Final = RATE_HZ // 2
 """Samples before it, in which the noise suppression gets to know the noise."""
 FULL_SCALE: Final = 32_767
 KINDS: Final = {
-    "none": 0.24, "coloured": 0.18, "tones": 0.16, "babble": 0.24, "talker": 0.04, "knocks": 0.04, "mixed": 0.10,
+    "none": 0.10, "coloured": 0.20, "tones": 0.20, "babble": 0.28, "talker": 0.05, "knocks": 0.05, "mixed": 0.12,
 }  # fmt: skip
 """Of noise, and the share of the examples that has it."""
-IN_A_ROOM: Final = 0.6
+IN_A_ROOM: Final = 0.45
 SUPPRESSED: Final = 0.5
 CLIPPED: Final = 0.03
 NOT_DENOISED: Final = 0.07
@@ -46,7 +45,7 @@ _SUPPRESSION_S: Final = 0.006
 
 
 def example(sounds: Sounds, random: np.random.Generator) -> tuple[Signal, Signal]:
-    """What the network is given, shape (frames, 208), and logarithms of clean energies, shape (frames, 25)."""
+    """What the network is given, shape (frames, 183), and logarithms of clean energies, shape (frames, 25)."""
     dry = np.concatenate((np.zeros(LEAD), sounds.voice(LENGTH)))
     if random.random() < 0.5:  # an utterance, with a pause before and after it
         dry[: LEAD + int(random.integers(3_000, 16_000))] = 0
@@ -73,7 +72,7 @@ def example(sounds: Sounds, random: np.random.Generator) -> tuple[Signal, Signal
     powers = Spectra().process(sound)
     denoised = powers if random.random() < NOT_DENOISED else Spectra().process(without_noise(sound))
     clean = in_mel_bands(Spectra().process(wanted[LEAD:].astype(np.float32)))
-    return features(powers, in_mel_bands(denoised), LateReverberation()), np.log(clean + 1)
+    return features(powers, in_mel_bands(denoised)), np.log(clean + 1)
 
 
 def without_noise(sound: Signal) -> Signal:

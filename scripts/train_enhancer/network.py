@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 BANDS: Final = 25
-FEATURES: Final = 208
+FEATURES: Final = 183
 UNITS: Final = 224
 NARROW: Final = 192
 """Of the layer before the recurrent ones."""
@@ -21,7 +21,7 @@ class Network(nn.Module):
     """Two recurrent layers, and what they make of each band.
 
     Args:
-        mean, std: Of the features. Shape (208,).
+        mean, std: Of the features. Shape (183,).
     """
 
     def __init__(self, mean: Tensor, std: Tensor) -> None:
@@ -34,7 +34,7 @@ class Network(nn.Module):
         self.out = nn.Linear(2 * UNITS, BANDS)
 
     def forward(self, features: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Of (batch, frames, 208) and a state of (2, batch, 224).
+        """Of (batch, frames, 183) and a state of (2, batch, 224).
 
         Returns:
             By how much the energy of each band is to be changed, a natural logarithm, shape (batch, frames, 25), of the

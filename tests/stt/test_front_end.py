@@ -78,3 +78,16 @@ def test_speech_that_is_cut_where_it_begins_is_no_error(voice: str, spoken_s: fl
     front = FrontEnd()
     sound = said("turn left", voice, 0.3)[: round((0.3 + spoken_s) * RATE_HZ)]
     assert np.isfinite(np.concatenate([*(front.feed(block) for block in blocks(sound, 800)), front.finish()])).all()
+
+
+@pytest.mark.parametrize("text", ["drive forward three meters", "turn left"])
+@pytest.mark.parametrize("voice", VOICES)
+def test_what_is_taken_out_does_not_depend_on_how_the_sound_comes(voice: str, text: str) -> None:
+    sound, rooms = said(text, voice, 0.2), []
+    for size in (800, 4_000, len(sound)):
+        front = FrontEnd()
+        for block in blocks(sound, size):
+            front.feed(block)
+        front.finish()
+        rooms.append((front._room is None, front._enhancer is None))
+    assert len(set(rooms)) == 1

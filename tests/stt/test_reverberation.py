@@ -1,10 +1,10 @@
-"""What a room gives back late is taken out."""
+"""What a room gives back late is found, and taken out."""
 
 import numpy as np
 import pytest
 
 from edgeagent.audio.types import Samples
-from edgeagent.stt.reverberation import LEFT, LateReverberation
+from edgeagent.stt.reverberation import LEFT, LateReverberation, reverberant
 from tests.stt.speech import RATE_HZ, VOICES, mel_bands, said
 
 TEXT = "please take the book to the desk"
@@ -16,6 +16,13 @@ def in_room(sound: Samples, rt60_s: float) -> Samples:
     tail = np.random.default_rng(0).normal(size=len(times_s)) * 10 ** (-3 * times_s / rt60_s)
     tail *= np.sqrt(0.5 / np.square(tail).sum())
     return (sound + np.convolve(sound, tail)[: len(sound)]).astype(np.float32)
+
+
+@pytest.mark.parametrize("voice", VOICES)
+@pytest.mark.parametrize("rt60_s", [0.3, 0.5])
+def test_a_room_that_sounds_is_told_from_one_that_does_not(voice: str, rt60_s: float) -> None:
+    assert not reverberant(mel_bands(said(TEXT, voice)))
+    assert reverberant(mel_bands(in_room(said(TEXT, voice), rt60_s)))
 
 
 @pytest.mark.parametrize("voice", VOICES)
@@ -40,6 +47,18 @@ def test_in_pieces_it_is_the_same() -> None:
     assert np.concatenate(pieces) == pytest.approx(LateReverberation().process(wet))
 
 
-def test_nothing_and_silence_are_no_error() -> None:
-    assert LateReverberation().process(np.ones((0, 25))).shape == (0, 25)
+@pytest.mark.parametrize("count", [0, 3, 9])
+def test_of_too_little_nothing_is_told(count: int) -> None:
+    assert not reverberant(np.ones((count, 25)))
+    assert LateReverberation().process(np.ones((count, 25))).shape == (count, 25)
+
+
+def test_silence_and_a_steady_tone_are_no_error() -> None:
+    assert reverberant(np.zeros((100, 25)))
     assert np.isfinite(LateReverberation().process(np.zeros((100, 25)))).all()
+
+
+def test_where_all_that_is_loud_comes_last_nothing_is_told() -> None:
+    begun = np.ones((40, 25))
+    begun[-6:] = 1e9
+    assert not reverberant(begun)
