@@ -114,7 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("examples", type=Path, nargs="+")
     parser.add_argument("--acoustic", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=40.0)
+    parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--weights", type=Path, help="are kept there; if they are there, it goes on")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
