@@ -28,6 +28,7 @@ from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent, Level
 
 _SETTLE_S: Final = 10.0
+_JOIN_S: Final = 5.0
 
 Item = tuple[float, HearingEvent | events.Device | tuple[int, Samples]]
 
@@ -58,12 +59,13 @@ def listen(config: Config, *, json: bool, record: Path | None, verbose: bool) ->
     with streams.patience("getting the ears ready; the first time, their language model is built …"):
         vocabulary = parts.vocabulary(config)
         ears = parts.build_ears(config, device, vocabulary, put, in_step=isinstance(device, FileDevice))
+    ending: threading.Thread | None = None
     try:
         if recordings is not None:
             ears.keep_sound(lambda number, samples: put((number, samples)))
         utterances = Utterances(view, parts.stop_words(config), recordings)
         if isinstance(device, FileDevice):
-            _end_with(device, ears, queue)
+            ending = _end_with(device, ears, queue)
         elif sys.stderr.isatty():
             streams.tell(f"listening to {device.name}; Ctrl-C ends", "dim")
         with streams.own_screen() if isinstance(view, MeterView) else nullcontext():
@@ -79,6 +81,9 @@ def listen(config: Config, *, json: bool, record: Path | None, verbose: bool) ->
             view.close()
         finally:
             ears.close()
+            if ending is not None and isinstance(device, FileDevice):  # it holds the ears, also where the file goes on
+                device.ended.set()
+                ending.join(_JOIN_S)
 
 
 def _view(json: bool, verbose: bool) -> View:
@@ -89,8 +94,8 @@ def _view(json: bool, verbose: bool) -> View:
     return LinesView(verbose=verbose)
 
 
-def _end_with(device: FileDevice, ears: Ears, queue: SimpleQueue[Item | None]) -> None:
-    """Has the queue end when the file has ended, and everything of it was told."""
+def _end_with(device: FileDevice, ears: Ears, queue: SimpleQueue[Item | None]) -> threading.Thread:
+    """Has the queue end when the file has ended, and everything of it was told; returns the thread that sees to it."""
 
     def wait() -> None:
         device.ended.wait()
@@ -99,4 +104,6 @@ def _end_with(device: FileDevice, ears: Ears, queue: SimpleQueue[Item | None]) -
             pass
         queue.put(None)
 
-    threading.Thread(target=wait, name="listen-end", daemon=True).start()
+    thread = threading.Thread(target=wait, name="listen-end", daemon=True)
+    thread.start()
+    return thread

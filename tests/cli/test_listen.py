@@ -166,8 +166,8 @@ def test_a_phrase_that_nobody_can_say_is_told(edgeagent, file: Path) -> None:
     assert "no letters" in done.stderr
 
 
-def test_a_reader_that_goes_away_ends_it(listen, file: Path) -> None:
-    command = listen.command
+def test_a_reader_that_goes_away_in_the_middle_of_a_file_ends_it(listen, tmp_path: Path) -> None:
+    file, command = talk(tmp_path / "talk.wav", *[("go to the kitchen", "slt")] * 12), listen.command
     with command.start("listen", "--app", listen.app, "--input", file, stdin=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         assert process.stderr is not None
