@@ -169,7 +169,7 @@ def mean_confidence(confidences: Iterable[float]) -> float:
 
 
 def _without_breath(heard: Hypothesis) -> Hypothesis:
-    """ "A half a meter" as "half a meter": that there may have been an "a" makes the rest no less sure."""
+    """Half a meter where "a half a meter" was heard: that there may have been an "a" makes the rest no less sure."""
     texts = [word.text for word in heard.words]
     kept = [
         word
