@@ -15,6 +15,7 @@ import numpy as np
 
 from edgeagent.audio.types import Samples
 from edgeagent.errors import AudioError
+from edgeagent.onnx import open_session
 
 CHUNK: Final = 512
 """Samples at 16 kHz that it takes at a time: 32 ms."""
@@ -77,16 +78,9 @@ def shipped() -> Path:
 
 def _session(path: Path) -> Any:
     try:
-        import onnxruntime
+        session = open_session(path, arena=False)
     except ImportError as error:
         raise AudioError(f"voice activity needs onnxruntime, which is not installed ({error}): {_INSTALL}") from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.enable_cpu_mem_arena = False
-    options.log_severity_level = 4  # what goes wrong is raised
-    try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:
         raise AudioError(f"{path} is not an ONNX model that can be loaded ({error}): {_INSTALL}") from error
     inputs = tuple((entry.name, entry.shape[-1]) for entry in session.get_inputs())

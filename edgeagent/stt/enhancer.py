@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from edgeagent.audio.types import Samples
 from edgeagent.errors import RecognitionError
+from edgeagent.onnx import open_session
 from edgeagent.resources import models_dir
 from edgeagent.stt.denoise import Denoiser
 from edgeagent.stt.mel import BINS, FILTERS, Energies, Powers, Spectra, in_mel_bands
@@ -100,13 +101,6 @@ def load() -> Any:
 @lru_cache(maxsize=1)
 def _session(path: Path) -> Any:
     try:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.enable_cpu_mem_arena = False
-        options.log_severity_level = 4  # what goes wrong is raised
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return open_session(path, arena=False)
     except Exception as error:
         raise RecognitionError(f"{path} can't be loaded ({error}): install edgeagent again") from error

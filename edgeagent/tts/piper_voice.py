@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from edgeagent.errors import SpeechError
+from edgeagent.onnx import open_session
 
 _INSTALL: Final = "pip install piper-tts onnx"
 _INPUTS: Final = frozenset({"input", "input_lengths", "scales"})
@@ -111,7 +112,6 @@ class VoiceFile:
             SpeechError: piper is not installed, the file is no Piper voice, or its language is missing.
         """
         try:
-            import onnxruntime
             from piper import PiperConfig, PiperVoice
             from piper.phonemize_espeak import ESPEAK_DATA_DIR
         except ImportError as error:
@@ -122,13 +122,8 @@ class VoiceFile:
                 f"Piper's espeak-ng data is missing, {ESPEAK_DATA_DIR} has no {', '.join(lost)}: "
                 "install it again with pip install --force-reinstall piper-tts"
             )
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads
-        options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # or idle threads burn a core each
-        options.log_severity_level = 4  # what goes wrong is raised
         try:
-            session = onnxruntime.InferenceSession(str(self.path), options, providers=["CPUExecutionProvider"])
+            session = open_session(self.path, threads=self._threads)
         except Exception as error:
             raise SpeechError(f"{self.path} is not an ONNX model that can be loaded: {error}") from error
         inputs = {entry.name for entry in session.get_inputs()}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from edgeagent.audio.types import Samples
 from edgeagent.errors import RecognitionError
+from edgeagent.onnx import open_session
 
 RATE_HZ: Final = 16_000
 HEARD_S: Final = 8.0
@@ -153,15 +154,8 @@ def _fits(shape: list[Any]) -> bool:
 
 def _session(path: Path, threads: int) -> Any:
     try:
-        import onnxruntime
+        return open_session(path, threads=threads)
     except ImportError as error:
         raise RecognitionError(f"onnxruntime is not installed ({error}): {_INSTALL}") from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # or idle threads burn a core each
-    options.log_severity_level = 4  # what goes wrong is raised
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:
         raise RecognitionError(f"{path} is not an ONNX model that can be loaded: {error}") from error
