@@ -41,6 +41,10 @@ class DialogueSettings:
     """Tools that a spoken utterance sets off only if it may ask for something: not "the coffee is cold" or "don't go",
     whatever the model makes of them. Motion unless told; ``not_understood`` is said instead."""
     not_understood: str = "Sorry, I did not understand that."
+    did_you_say: str = "Did you say: {text}?"
+    """Said instead where it was probably a command or question; ``{text}`` is what."""
+    say_again: str = "Then please say it again."
+    """Said when it was not."""
     not_ready: str = "One moment, please."
     """Said when the model is not warm yet."""
     failed: str = "Sorry, that did not work."

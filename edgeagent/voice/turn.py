@@ -65,6 +65,11 @@ class Turn:
         return replace(transcript, text=" ".join(words[answered:])) if 0 < answered < len(words) else transcript
 
     @property
+    def is_whole(self) -> bool:
+        """Nothing of it was asked before."""
+        return not self.lead and (self.before is None or not self.before.asked)
+
+    @property
     def speaking(self) -> bool:
         """Nobody has paused yet."""
         return self.soft_end_s is None and not self.ended

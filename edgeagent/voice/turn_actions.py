@@ -13,6 +13,7 @@ from edgeagent import events
 from edgeagent.stt.ears import Ears
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.controls import Control, control_of
+from edgeagent.voice.guess import Guess, guessed
 from edgeagent.voice.hard_end import hard_end_ms, is_another
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.settings import DialogueSettings
@@ -54,6 +55,7 @@ class TurnActions:
         self._states, self._settings, self._emit = states, settings, emit
         self._asked_s = 0.0
         self._unfinished = False
+        self._guess: Guess | None = None
         self.by_name: Final[dict[Action, Callable[[], None]]] = {
             Action.NOTHING: _nothing,
             Action.OPEN: self._open,
@@ -75,6 +77,11 @@ class TurnActions:
             Action.STOP: self._stop_everything,
             Action.REARM: stop_words.allow,
         }
+
+    @property
+    def question_open(self) -> bool:
+        """A yes or a no is an answer to the robot."""
+        return self._robot.person.waiting or self._guess is not None
 
     def _open(self) -> None:
         """The person has the floor, or goes on after a hard end that came too soon."""
@@ -111,6 +118,7 @@ class TurnActions:
         unfinished, self._unfinished = self._unfinished, False
         if not text:
             return
+        guess, self._guess = self._guess, None
         cancels = controlled is not None and controlled.control is Control.CANCEL
         if not cancels and self._robot.person.waiting and self._robot.person.hear(text, began_s=turn.onset_s):
             return
@@ -121,6 +129,12 @@ class TurnActions:
                 self._turns.awake = False
             self._robot.obey(controlled)
             return
+        if guess is not None and controlled is None and turn.before is None:
+            answer = guess.answered(text, began_s=turn.onset_s, now_s=self._states.now_s)
+            if answer is False:
+                self._robot.remark(self._settings.say_again)
+                return
+            text = guess.text if answer else text
         self._asked_s = self._states.now_s
         rest = turn.rest(turn.transcript).text
         follows = turn.before is not None and is_another(rest, self._settings.phrases)
@@ -134,8 +148,14 @@ class TurnActions:
 
     def _ask_again(self) -> None:
         """Never acted on, only asked about."""
-        self._robot.remark(self._settings.not_understood)
-        self._turns.answered = self._turns.closing
+        turn, settings = self._turns.closing, self._settings
+        asked, self._guess = settings.not_understood, None
+        if turn is not None and turn.transcript is not None and turn.is_whole and not self._robot.person.waiting:
+            text = guessed(turn.transcript, settings.phrases, settings.stop_words)
+            if text is not None:
+                self._guess, asked = Guess(text, self._states.now_s), settings.did_you_say.format(text=text)
+        self._robot.remark(asked)
+        self._turns.answered = turn
 
     def _wake(self) -> None:
         self._turns.awake = True
@@ -145,10 +165,12 @@ class TurnActions:
 
     def _sleep(self) -> None:
         self._turns.awake = False
+        self._guess = None
 
     def _stop_everything(self) -> None:
         self._stop_words.forget()
         self._unfinished = False
+        self._guess = None
         self._turns.typed.clear()
         for turn in (self._turns.now, *self._turns.late.values()):
             if turn is not None:
@@ -160,7 +182,7 @@ class TurnActions:
         """Who hears nothing can't be stopped by a word: what moves waits."""
         if self._turns.now is not None:  # its words may still say stop
             self._turns.late[self._turns.now.utterance] = self._turns.now
-        self._turns.now = self._turns.answered = None
+        self._turns.now = self._turns.answered = self._guess = None
         for turn in self._turns.late.values():
             turn.dismissed = True
 

@@ -230,7 +230,7 @@ class TurnTaking:
         """What was said until the soft end: it decides when the turn ends, and whether it interrupts."""
         over, preset = self.state in (State.SPEAKING, State.HELD), self._settings.preset
         turn.kind = kind_of(
-            transcript, phrases=self._settings.phrases, speaking=over, question_open=self._robot.person.waiting
+            transcript, phrases=self._settings.phrases, speaking=over, question_open=self._actions.question_open
         )
         if turn.kind is Kind.UNCLEAR and self._settings.phrases.is_unfinished(transcript.text):
             turn.kind = Kind.UNFINISHED  # with the rest it may be understood

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.voice_trials import LIMIT_S, Once, Row, calm, talking, tell
+from benchmarks.voice_trials import LIMIT_S, Log, Once, Row, calm, talking, tell
 
 from edgeagent.agent import Agent, Options
 from edgeagent.app.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME, configured_llm
@@ -17,6 +17,7 @@ from edgeagent.llm.llama import LlamaLLM
 from edgeagent.robot import HouseRobot
 from edgeagent.testing import RoomSettings
 from edgeagent.tts.text.normalise import speakable
+from edgeagent.voice.settings import DialogueSettings
 
 WORDS: Final = (2, 8)
 """Of a spoken command."""
@@ -45,9 +46,17 @@ def asked(llm: LlamaLLM, text: str) -> list[dict[str, Any]]:
     return [{"name": made.name, "arguments": made.arguments} for made in result.tool_calls]
 
 
+def asked_about(log: Log) -> str:
+    """What the robot has asked about: "did you say ...?"; nothing if it has not."""
+    before, after = DialogueSettings().did_you_say.split("{text}")
+    asked = [event.text for event in log.of("heard") if event.text.startswith(before)]
+    return asked[-1].removeprefix(before).removesuffix(after) if asked else ""
+
+
 def spoken_commands(noise_snr_db: float | None, voices: Sequence[str], most: int, once: Once) -> list[Row]:
     """What the conversation gives to the model is asked in a new flat each, since the calls depend on where things are;
-    a stop word that trips the latch is the call of the tool ``stop``. What is asked about again is wrong.
+    a stop word that trips the latch is the call of the tool ``stop``. What is asked about again is wrong; where the
+    robot asks whether it was just that, the voice says "yes", and what comes of it is counted by itself.
     """
     items = commands(most)
     room = RoomSettings(echo_gain_db=-6, record=False, noise_snr_db=noise_snr_db)
@@ -62,23 +71,33 @@ def spoken_commands(noise_snr_db: float | None, voices: Sequence[str], most: int
         talk.pass_s(2.0)
 
         def trial(number: int) -> list[bool]:
-            """Whether its calls are right as text, and when it is spoken."""
+            """Whether its calls are right as text, when it is spoken, and after a yes at the latest."""
             item, voice = items[number % len(items)], voices[number // len(items)]
             log.events.clear()
-            said = talk.say(speakable(item["text"], "en").text, voice)
+            made = said_aloud(speakable(item["text"], "en").text, voice)
+            as_text, as_spoken = calls_for(item["text"]) == item["calls"], made == item["calls"]
+            confirmed = as_spoken
+            if as_text and not as_spoken:
+                guess = asked_about(log)
+                offered = bool(guess) and calls_for(guess) == item["calls"]
+                confirmed = offered and [*made, *said_aloud("yes", voice)] == item["calls"]
+                what = f"; asked about {guess!r}, {'confirmed' if confirmed else 'not confirmed'}" if guess else ""
+                tell(f"not as spoken: {item['text']!r} ({voice}, {noise_snr_db} dB): {log.brief()}{what}")
+            return [as_text, as_spoken, confirmed]
+
+        def said_aloud(text: str, voice: str) -> list[dict[str, Any]]:
+            """The calls of what comes of it."""
+            said = talk.say(text, voice)
             talk.pass_until(lambda: talk.now_s >= said.end_s + 1.5, LIMIT_S)
             calm(talk)
             texts = [m.text for m in talk.app.session.messages() if m.role == "user" and m.origin != "marker"]
             stopped = [{"name": "stop", "arguments": {}}] if talk.conversation.rearm() else []
-            made = [*stopped, *(made for text in texts for made in calls_for(text))]
             talk.app.session.reset()
-            as_text, as_spoken = calls_for(item["text"]) == item["calls"], made == item["calls"]
-            if as_text and not as_spoken:
-                tell(f"not as spoken: {item['text']!r} ({voice}, {noise_snr_db} dB): {log.brief()}")
-            return [as_text, as_spoken]
+            return [*stopped, *(made for text in texts for made in calls_for(text))]
 
         made = [once(number, trial) for number in range(len(items) * len(voices))]
-    right = [spoken for as_text, spoken in made if as_text]
+    right = [spoken for as_text, spoken, _ in made if as_text]
+    confirmed = [sure for as_text, _, sure in made if as_text]
     where = "clean" if noise_snr_db is None else f"at {noise_snr_db:g} dB SNR, steady noise"
     return [
         (
@@ -87,8 +106,13 @@ def spoken_commands(noise_snr_db: float | None, voices: Sequence[str], most: int
             "95 %" if noise_snr_db is None else "85 %",
         ),
         (
+            f"the same, or after a yes to 'did you say ...?', {where}",
+            f"{sum(confirmed) / len(confirmed):.1%} ({sum(confirmed)} of {len(confirmed)})",
+            "",
+        ),
+        (
             f"commands right when spoken, {where}",
-            f"{sum(s for _, s in made) / len(made):.1%} of {len(made)} (as text {len(right) / len(made):.1%})",
+            f"{sum(s for _, s, _ in made) / len(made):.1%} of {len(made)} (as text {len(right) / len(made):.1%})",
             "",
         ),
     ]

@@ -9,6 +9,7 @@ import pytest
 
 from edgeagent import Agent, tool
 from edgeagent.testing import ScriptedLLM, call
+from edgeagent.voice.completeness import Phrases
 from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.table import State
 from tests.voice.stage import Stage
@@ -95,3 +96,14 @@ def test_what_began_before_the_question_does_not_answer_it() -> None:
         stage.end()
         stage.pass_s(4)
         assert stage.deleted == []
+
+
+def test_while_a_tool_waits_for_an_answer_nothing_else_is_asked_about() -> None:
+    with Asking("Fine.", settings=DialogueSettings(chimes=False, phrases=Phrases(["turn right"]))) as stage:
+        stage.pass_until(lambda: stage.state is not State.SPEAKING)
+        stage.say("turn right", understood=False)
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        stage.pass_until(lambda: stage.state is not State.SPEAKING)
+        stage.pass_s(0.1)
+        heard = [event.text for event in stage.log if event.kind == "heard"]
+        assert heard[-1] == "Sorry, I did not understand that."

@@ -1,0 +1,66 @@
+"""What was probably said where it was not understood: "did you say: back up?", and the yes that makes it count.
+
+Runs on the conversation's thread. Times are seconds of the device's clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from edgeagent.stt.choice import NEGATIONS
+from edgeagent.stt.confirming import occurrences
+from edgeagent.stt.types import Transcript
+from edgeagent.voice.asking import may_ask
+from edgeagent.voice.completeness import Phrases
+from edgeagent.voice.controls import control_of, yes_or_no
+from edgeagent.voice.utterance import Kind, kind_of
+from edgeagent.voice.words import words_of
+
+_LEAST_WORDS: Final = 2
+_MOST_WORDS: Final = 10
+"""Who hears a longer question has forgotten how it began."""
+_LEAST: Final = 0.2
+"""Least confidence. In the simulated room the commands of flite's people that were heard right and not understood had
+0.24 to 0.81, what was heard wrong 0.10 to 0.67."""
+_LEAST_STATEMENT: Final = 0.4
+"""The same for what is neither a command nor a question by any rule: "sound an alarm"."""
+_ANSWER_S: Final = 12.0
+"""So long after it was asked a yes belongs to it: it is said in three or four seconds."""
+_ONLY_NO: Final = frozenset("no nope nah negative not that thanks thank you".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A command or question that somebody has probably said, and is asked about."""
+
+    text: str
+    asked_s: float
+
+    def answered(self, text: str, *, began_s: float, now_s: float) -> bool | None:
+        """True for a clear yes to it, False for a no and nothing else; None: it is something else that was said.
+
+        Args:
+            text: As it was understood.
+            began_s: When somebody began to say it; a yes from before the question is to something else.
+        """
+        if began_s <= self.asked_s or now_s > self.asked_s + _ANSWER_S:
+            return None
+        answer = yes_or_no(text)
+        return None if answer is False and not _ONLY_NO.issuperset(words_of(text)) else answer
+
+
+def guessed(transcript: Transcript, phrases: Phrases, stop_words: Sequence[str]) -> str | None:
+    """What of it is worth to be asked about, if it was not understood: what may ask for something.
+
+    None for a prohibition, for what has a stop word in it, and for controls: "continue" allows motion again.
+    """
+    text, confidence = transcript.text, transcript.confidence
+    if NEGATIONS.search(text) or occurrences(transcript, stop_words) or control_of(text) is not None:
+        return None
+    if not _LEAST_WORDS <= len(text.split()) <= _MOST_WORDS or confidence is None or confidence < _LEAST:
+        return None
+    kind = kind_of(replace(transcript, understood=True), phrases=phrases)
+    probably = kind is Kind.STATEMENT and confidence >= _LEAST_STATEMENT and may_ask(text, phrases)
+    return text if probably or kind in (Kind.COMMAND, Kind.QUESTION) else None

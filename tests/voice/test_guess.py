@@ -1,0 +1,143 @@
+"""What was probably said is asked about, and a yes makes it count."""
+
+import pytest
+
+from edgeagent import Agent
+from edgeagent.robot import SafetyLatch
+from edgeagent.stt.types import Transcript
+from edgeagent.voice.completeness import Phrases
+from edgeagent.voice.guess import Guess, guessed
+from edgeagent.voice.settings import DialogueSettings
+from edgeagent.voice.table import State
+
+from .stage import Stage
+
+PHRASES = Phrases(["go to the kitchen", "turn right", "where are you"])
+SETTINGS = DialogueSettings(chimes=False, phrases=PHRASES)
+
+
+def _unclear(text: str, confidence: float | None = 0.3) -> Transcript:
+    return Transcript(text, understood=False, confidence=confidence)
+
+
+@pytest.mark.parametrize("text", ["go to the kitchen", "turn right 3 times", "where are you"])
+def test_a_whole_command_or_question_is_worth_asking_about(text: str) -> None:
+    assert guessed(_unclear(text), PHRASES, ["stop"]) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "nothing"),
+        ("turn", "a word"),
+        ("don't go to the kitchen", "forbidden"),
+        ("continue", "it allows motion again"),
+        ("you can move", "it allows motion again"),
+        ("louder please", "a control"),
+        ("robot stop", "a stop word"),
+        ("go to the kitchen and stop", "a stop word"),
+        ("go to the", "unfinished"),
+        ("the odd occasion when i was young", "a statement"),
+        ("go to the kitchen " * 4, "too long to be repeated"),
+    ],
+)
+def test_what_is_not_worth_asking_about(text: str, why: str) -> None:
+    assert guessed(_unclear(text), PHRASES, ["stop"]) is None, why
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence", "worth"),
+    [
+        ("turn right", 0.1, False),
+        ("turn right", None, False),
+        ("sound an alarm", 0.5, True),
+        ("sound an alarm", 0.3, False),
+        ("the coffee is cold", 0.9, False),
+    ],
+)
+def test_it_has_to_be_likely_and_what_no_rule_knows_more_so(text: str, confidence: float | None, worth: bool) -> None:
+    assert (guessed(_unclear(text, confidence), PHRASES, ["stop"]) == text) is worth
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("yes", True), ("yeah do it", True), ("no", False), ("no thank you", False), ("no not that", False),
+        ("no the bedroom", None), ("uh huh", None), ("what time is it", None), ("no don't", None),
+    ],
+)  # fmt: skip
+def test_only_a_clear_yes_is_one(text: str, answer: bool | None) -> None:
+    assert Guess("turn right", 10.0).answered(text, began_s=12.0, now_s=13.0) is answer
+
+
+@pytest.mark.parametrize(("began_s", "now_s"), [(9.0, 11.0), (30.0, 31.0)])
+def test_a_yes_too_soon_or_too_late_is_to_something_else(began_s: float, now_s: float) -> None:
+    assert Guess("turn right", 10.0).answered("yes", began_s=began_s, now_s=now_s) is None
+
+
+# --- in a conversation ----------------------------------------------------------------------------------------------
+
+
+def _ask_about(stage: Stage, text: str) -> None:
+    stage.say(text, understood=False)
+    stage.pass_until(lambda: stage.state is State.SPEAKING)
+
+
+def _asked(stage: Stage) -> list[str]:
+    return [message.text for message in stage.session.messages() if message.role == "user"]
+
+
+def test_a_command_that_was_not_understood_counts_after_a_yes() -> None:
+    with Stage("On my way.", settings=SETTINGS) as stage:
+        _ask_about(stage, "go to the kitchen")
+        assert _asked(stage) == []
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        stage.pass_s(0.1)
+        assert [event.text for event in stage.log if event.kind == "heard"] == ["Did you say: go to the kitchen?"]
+        stage.say("yes")
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        assert _asked(stage) == ["go to the kitchen"]
+
+
+def test_a_yes_while_it_still_asks_is_one_too() -> None:
+    with Stage("On my way.", settings=SETTINGS) as stage:
+        _ask_about(stage, "go to the kitchen")
+        stage.pass_s(0.8)
+        stage.say("yes")
+        stage.pass_until(lambda: bool(_asked(stage)))
+        assert _asked(stage) == ["go to the kitchen"]
+
+
+def test_after_a_no_it_is_to_be_said_again() -> None:
+    with Stage(settings=SETTINGS) as stage:
+        _ask_about(stage, "go to the kitchen")
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        stage.say("no")
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert not stage.llm.requests
+        stage.say("yes")
+        stage.pass_until(lambda: bool(_asked(stage)))
+        assert _asked(stage) == ["yes"], "it is asked about once"
+
+
+@pytest.mark.parametrize("said", ["turn right", "no the bedroom"])
+def test_anything_else_is_asked_in_its_place(said: str) -> None:
+    with Stage("Good.", settings=SETTINGS) as stage:
+        _ask_about(stage, "go to the kitchen")
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        stage.say(said)
+        stage.pass_until(lambda: bool(_asked(stage)))
+        assert _asked(stage) == [said]
+
+
+def test_a_stop_takes_back_what_was_asked_about() -> None:
+    with Stage(agent=Agent("robi", latch=SafetyLatch()), settings=SETTINGS) as stage:
+        _ask_about(stage, "go to the kitchen")
+        stage.dialogue.stop("a person said so")
+        stage.settle()
+        stage.dialogue.rearm()
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        stage.say("yes")
+        stage.pass_until(lambda: bool(_asked(stage)))
+        assert _asked(stage) == ["yes"]
