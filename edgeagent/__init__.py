@@ -6,6 +6,7 @@ The public names load what they need when they are first used: importing this pa
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from edgeagent.pii import PII
     from edgeagent.session import Session
     from edgeagent.tools import GoalHandle, Handoff, Tool, ToolContext, ToolRegistry, skill, tool
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime from 1.29 on, if somebody has forced it upon us
 
 __version__ = "0.1.0"
 

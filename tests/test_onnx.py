@@ -1,3 +1,9 @@
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from edgeagent.onnx import open_session
@@ -19,3 +25,22 @@ def test_what_is_no_model_is_an_error(tmp_path):
 
     with pytest.raises(Exception, match=r"no\.onnx"):
         open_session(tmp_path / "no.onnx")
+
+
+def test_the_library_knows_no_address_to_send_to():
+    spec = importlib.util.find_spec("onnxruntime")
+    libraries = list(Path(spec.submodule_search_locations[0]).rglob("*.so*"))
+
+    assert libraries
+    for library in libraries:
+        assert b"events.data.microsoft" not in library.read_bytes(), library
+
+
+def test_a_later_library_is_told_to_send_nothing_and_leaves_no_trace(tmp_path):
+    code = "import edgeagent.onnx, os; import onnxruntime; print(os.environ['ORT_DISABLE_TELEMETRY'])"
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    environment.pop("ORT_DISABLE_TELEMETRY")
+    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "1\n"
+    assert list(tmp_path.iterdir()) == []

@@ -19,7 +19,7 @@ from edgeagent.app.ears import Vocabulary, build_ears, open_device, stop_words, 
 from edgeagent.audio.playback import Playback
 from edgeagent.audio.types import Device
 from edgeagent.config import Config, load_config
-from edgeagent.errors import AudioError, ConfigError
+from edgeagent.errors import AudioError, BusyError, ConfigError
 from edgeagent.llm import LLM, LLMRequest
 from edgeagent.messages import Message
 from edgeagent.robot.latch import SafetyLatch
@@ -30,7 +30,7 @@ from edgeagent.views import Callbacks
 from edgeagent.voice.announcer import AnnouncerSettings
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.completeness import Phrases
-from edgeagent.voice.dialogue import Dialogue, VoiceSubscriber
+from edgeagent.voice.dialogue import LEARN_S, Dialogue, VoiceSubscriber
 from edgeagent.voice.presets import preset
 from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.speech_queue import Priority, SpeechHandle
@@ -43,6 +43,8 @@ logger = logging.getLogger(__name__)
 
 BARGE_IN: Final = "balanced"
 """The preset, unless another one is set."""
+_SILENCE_S: Final = LEARN_S + 1.0
+"""Before a file that stands for the microphone: its first word is to be heard, and shown."""
 _BY_HAND: Final = 1_000
 """Nobody writes more phrases; those that were drawn from a corpus hold sentences that are broken off, which say nothing
 of where one ends."""
@@ -85,6 +87,7 @@ class Conversation:
         """What is closed at the end, the last one first."""
         self._closed = threading.Event()
         self._closing_down = threading.Event()
+        self._started = False
         self._closing = threading.Lock()
         try:
             self._llm = self._model(agent, config)
@@ -115,10 +118,16 @@ class Conversation:
         """Listens and speaks, and loads the model meanwhile; returns at once.
 
         Raises:
-            AudioError: The device can't be opened.
+            AudioError: The device can't be opened; it may be tried again.
+            BusyError: It has been started, or closed.
         """
+        if self._closing_down.is_set():
+            raise BusyError("the conversation is closed: make another one")
+        if self._started:
+            raise BusyError("the conversation has been started already")
         self._dialogue.robot.ready = False
         self._dialogue.start()
+        self._started = True
         threading.Thread(target=self._warm, name="warm-up", daemon=True).start()
 
     def run(self) -> None:
@@ -137,7 +146,7 @@ class Conversation:
         Raises:
             AudioError: A device has failed meanwhile; everything else is closed nevertheless.
         """
-        self.session.abort("safety_stop")  # what moves must not wait for a device to close
+        self._dialogue.quit()  # what moves must not wait for a device to close
         if not self._closing.acquire(blocking=False):  # whoever waited here may be whom the first call waits for
             return
         self._closing_down.set()
@@ -239,7 +248,7 @@ class Conversation:
             raise AudioError("output is a device, and input is none: pass one device as both")
         chosen = {"input": input, "output": output}
         audio = {**self._config.audio, **{end: str(name) for end, name in chosen.items() if name is not None}}
-        return open_device(replace(self._config, audio=audio), on_state=self._device_state)
+        return open_device(replace(self._config, audio=audio), silence_s=_SILENCE_S, on_state=self._device_state)
 
     def _device_state(self, state: str, told: str) -> None:
         self._dialogue.device(state, told)

@@ -24,7 +24,7 @@ from edgeagent.llm import LLM
 from edgeagent.llm.catalog import user_models_dir
 from edgeagent.stt.app_model import sounds
 from edgeagent.stt.ears import Ears, EarsSettings
-from edgeagent.stt.hearing import HearingEvent
+from edgeagent.stt.hearing import HearingEvent, Trouble
 from edgeagent.stt.keywords import STOP_WORDS, KeywordSpotter, SpotterOptions
 from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.types import Transcriber
@@ -108,7 +108,9 @@ def key_phrases(text: str) -> dict[str, float | None]:
         except ValueError:
             threshold = -1.0
         if threshold is not None and not 0.0 < threshold <= 1.0:
-            raise ConfigError(f"{part.strip()!r}: the threshold of a key phrase is a number like 1e-20, not {number!r}")
+            raise ConfigError(
+                f"{part.strip()!r}: the threshold of a key phrase is a number above 0 and up to 1, like 1e-20"
+            )
         found[phrase.strip().lower()] = threshold
     return found
 
@@ -151,6 +153,7 @@ def open_device(
     *,
     ends: tuple[End, ...] = ("input", "output"),
     paced: bool = True,
+    silence_s: float = 0.0,
     on_state: Callable[[State, str], object] | None = None,
 ) -> Device:
     """The devices of the settings: sound cards, or files in their place.
@@ -158,6 +161,7 @@ def open_device(
     Args:
         ends: Which of them; where files stand for devices, an end without one is left out.
         paced: Files keep the time of the wall.
+        silence_s: Before a file that stands for the microphone.
         on_state: Told when a sound card is lost and when it is back.
 
     Raises:
@@ -170,7 +174,11 @@ def open_device(
         if cards:
             raise ConfigError(f"{cards[0]} is a sound card, and the other end is a file: use files for both")
         return FileDevice(
-            input=wanted.get("input"), output=wanted.get("output"), paced=paced, channel=config.audio.get("channel")
+            input=wanted.get("input"),
+            output=wanted.get("output"),
+            paced=paced,
+            channel=config.audio.get("channel"),
+            silence_s=silence_s,
         )
     return PortAudioDevice(
         input=wanted.get("input"),
@@ -320,22 +328,23 @@ class _Relay:
         self.ears: Ears | None = None
 
     def worker(self, event: WorkerEvent) -> None:
-        part = "keywords" if event.worker.endswith("keywords") else "transcriber"
-        again = "" if event.final else "; it is started again"
+        name, again = event.worker, "" if event.final else "; it is started again"
         match event.kind:
             case "started":
                 if event.restarts:
-                    self._tell(part, f"{event.worker} is back after {event.after_s:.2f} s", over=True)
+                    self._tell(name, f"{name} is back after {event.after_s:.2f} s", over=True)
             case "died":
-                self._tell(part, f"{event.worker} died ({event.reason}){again}")
+                self._tell(name, f"{name} died ({event.reason}){again}")
             case "hung":
-                self._tell(part, f"{event.worker} hung ({event.reason}){again}")
+                self._tell(name, f"{name} hung ({event.reason}){again}")
             case "failed":
-                self._tell(part, f"{event.worker} can't be started: {event.reason}{again}")
+                self._tell(name, f"{name} can't be started: {event.reason}{again}")
 
     def behind(self, seconds: float) -> None:
-        self._tell("keywords", f"{seconds:.1f} s of sound were not searched for key phrases: this machine is too busy")
+        text = f"{seconds:.1f} s of sound were not searched for key phrases: this machine is too busy"
+        self._tell("keywords", text, lost=False)
 
-    def _tell(self, part: str, text: str, *, over: bool = False) -> None:
+    def _tell(self, name: str, text: str, *, over: bool = False, lost: bool = True) -> None:
+        part = "keywords" if name.endswith("keywords") else "transcriber"
         if self.ears is not None:
-            self.ears.trouble(part, text, over=over)
+            self.ears.trouble(Trouble(part, text, over, name, lost))

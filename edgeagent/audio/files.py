@@ -14,7 +14,7 @@ import numpy as np
 from edgeagent.audio.stoppable import StoppableFile
 from edgeagent.audio.types import Fill, Take, Xruns
 from edgeagent.audio.wav import WavReader, WavWriter
-from edgeagent.errors import AudioError
+from edgeagent.errors import AudioError, ConfigError
 
 logger = logging.getLogger(__name__)
 
@@ -38,12 +38,14 @@ class FileDevice:
         output_rate_hz: Of the file that is written.
         paced: Keep the time of the wall.
         channel: Of the input, from 0; None: the mean of all.
+        silence_s: So much silence comes before the input, in which whoever hears it gets ready.
 
     Attributes:
         ended: Set when the input has been read to its end.
 
     Raises:
         AudioError: A file can't be read or written, or is no WAV.
+        ConfigError: Both are the same file, which would be lost.
     """
 
     def __init__(
@@ -54,11 +56,14 @@ class FileDevice:
         output_rate_hz: int = 48_000,
         paced: bool = True,
         channel: int | None = None,
+        silence_s: float = 0.0,
     ) -> None:
+        if input is not None and output is not None and _same(Path(input), Path(output)):
+            raise ConfigError(f"input and output are the same file, {output}: it would be overwritten")
         self.xruns = Xruns()
         self.ended = threading.Event()
         self.name = " and ".join(str(path) for path in (input, output) if path is not None)
-        self._paced = paced
+        self._paced, self._silent_blocks = paced, round(silence_s / BLOCK_S)
         self._input = None if input is None else _opened(input)
         self._reader: WavReader | None = None
         self._writer: WavWriter | None = None
@@ -138,7 +143,8 @@ class FileDevice:
             self._writer.write(out)
         if self._reader is not None and take is not None:
             count = self._count(self._reader.rate_hz)
-            block = self._reader.read(count)
+            silent = self._blocks < self._silent_blocks
+            block = np.zeros(count, np.float32) if silent else self._reader.read(count)
             if len(block) < count:
                 if self._reader.truncated and not self.ended.is_set() and not self._stopping.is_set():
                     logger.warning("%s ends earlier than it says", self._reader.name)
@@ -152,6 +158,14 @@ def _opened(path: Path | str) -> StoppableFile:
         return StoppableFile(path)
     except OSError as error:
         raise AudioError(f"{path} can't be read: {error.strerror}") from error
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether both are one file; "-" is two of them."""
+    try:
+        return str(one) != "-" and one.samefile(other)
+    except OSError:  # one of them is not there
+        return False
 
 
 def _target(path: Path | str) -> Path | BinaryIO:

@@ -7,6 +7,7 @@ the machine's monotonic one, because PortAudio's differs from sound system to so
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import logging
 import os
@@ -296,7 +297,8 @@ class PortAudioDevice:
         while not self._stopping.is_set():
             self._close()
             try:
-                sd._terminate()
+                with contextlib.suppress(sd.PortAudioError):  # the last beginning has failed
+                    sd._terminate()
                 sd._initialize()
                 self._found = {end: find(self._wanted[end], end) for end in self._found}
                 # at the rate that it had: what is above it was made for that one
@@ -317,7 +319,7 @@ class PortAudioDevice:
         if self._on_state is not None:
             try:
                 self._on_state(state, text)
-            except Exception:  # the builder's code
+            except (Exception, SystemExit):  # the builder's code
                 logger.exception("on_state raised")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final
 
@@ -19,6 +20,9 @@ USAGE: Final = 2
 MODEL: Final = 3
 AUDIO: Final = 4
 BROKEN_PIPE: Final = 128 + signal.SIGPIPE
+_IMPATIENT: Final = 2
+_STDERR: Final = 2
+_CLOSING: Final = b"\nedgeagent: it is being closed; Ctrl-C once more leaves that undone\n"
 TERMINATION: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -49,9 +53,13 @@ def guarded() -> Iterator[None]:
     received: list[int] = []
 
     def leave(number: int, frame: FrameType | None) -> None:
-        """Leaves through every ``finally``, once: a second termination must not disturb the tidying up."""
+        """Leaves through every ``finally``, once: what moves is to be stopped in order. A third Ctrl-C leaves that."""
         received.append(number)
         if number == signal.SIGINT:
+            if len(received) == _IMPATIENT:
+                with suppress(OSError):
+                    os.write(_STDERR, _CLOSING)  # a Python stream may be in the middle of something
+                return
             raise KeyboardInterrupt
         for each in TERMINATION:
             signal.signal(each, signal.SIG_IGN)

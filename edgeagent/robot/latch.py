@@ -137,6 +137,6 @@ class SafetyLatch:
         for listener in listeners:
             try:
                 listener(state, reason)
-            except Exception:  # noqa: BLE001  one broken listener must not keep the others from stopping their motors
+            except (Exception, SystemExit):  # noqa: BLE001  one broken listener must not keep the others from stopping their motors
                 _log.exception("a listener of the safety latch raised")
         return True

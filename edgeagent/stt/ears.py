@@ -142,10 +142,11 @@ class Ears:
             fill: Writes the loudspeaker's samples. They go to the echo canceller as they go out.
 
         Raises:
-            AudioError: The device can't be opened.
+            AudioError: The device can't be opened; it may be tried again.
         """
         self._began_s = self._device.now()
-        self._thread.start()
+        if self._thread.ident is None:  # else it is tried again
+            self._thread.start()
         self._device.start(fill=None if fill is None else self._filling(fill), take=self._take)
 
     def listen(self, on: bool) -> None:
@@ -156,9 +157,9 @@ class Ears:
         """Ends the open utterance, softly and hard at once."""
         self._queue.put(self._finish)
 
-    def trouble(self, part: str, text: str, *, over: bool = False) -> None:
+    def trouble(self, trouble: Trouble) -> None:
         """Tells of something that whoever built the recognisers was told."""
-        self._tell(Trouble(part, text, over))
+        self._tell(trouble)
 
     @property
     def utterance(self) -> int:

@@ -117,11 +117,15 @@ class Trouble:
         part: ``device``, ``ears``, ``transcriber`` or ``keywords``.
         text: A sentence for a person.
         over: It works again.
+        source: Which one, where a part has several processes.
+        lost: The part hears nothing meanwhile; without it this is only told.
     """
 
     part: str
     text: str
     over: bool = False
+    source: str = ""
+    lost: bool = True
 
 
 HearingEvent = Started | SoftEnded | Resumed | Ended | Partial | Transcribed | Judged | Spotted | Level | Trouble

@@ -129,5 +129,7 @@ class OpenUtterance:
         if slow is not self._slow:
             self._slow = slow
             when = "when it is certain that an utterance has ended" if slow else "at the first pause again"
-            self._tell(Trouble(PART, f"a decode takes {cost_s:.1f} s here: it begins {when}", over=not slow))
+            self._tell(
+                Trouble(PART, f"a decode takes {cost_s:.1f} s here: it begins {when}", over=not slow, lost=False)
+            )
         return not slow

@@ -354,7 +354,7 @@ class Worker:
     def _call(self, listener: Callable[[Any], None], value: object) -> None:
         try:
             listener(value)
-        except Exception:
+        except (Exception, SystemExit):
             log.exception("a listener of %s failed", self.name)
 
     # the writing thread

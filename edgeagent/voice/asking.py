@@ -57,6 +57,15 @@ _FORBIDS: Final = tuple(
     ).split(", ")
 )
 """A prohibition begins like this ..."""
+_OPENERS: Final = tuple(
+    tuple(form.split())
+    for form in (
+        "hold on, hang on, i said, i told you, no, nope, wait, stop, listen, look, and, but, so, then, oh"
+    ).split(", ")
+)
+"""What stands before a prohibition, too: "no don't go"."""
+_FORBID: Final = frozenset("don't not never".split())
+_BETWEEN: Final = frozenset("to you ever even please just dare".split())
 _REMINDS: Final = ["forget"]
 """... but for "don't forget to turn off the light"."""
 _CALLS: Final = frozenset("hey hi hello".split())
@@ -97,11 +106,17 @@ def may_ask(text: str, phrases: Phrases) -> bool:
     if not words or is_asked(text) or phrases.begins(words) or _called(said, words):
         return True
     main = bare(without_leading(words)) or words
-    if is_question(main) or is_correction(words):
+    plain = _without_openers(main)
+    if plain[:1] == ["not"] and plain[1:2] and plain[1] not in VERBS:  # "not the kitchen the bedroom"
+        plain = []
+    forbidden = _forbidding(plain)
+    if not forbidden and _forbids_inside(plain):
+        return False
+    if not forbidden and (is_question(main) or is_correction(words)):
         return True
-    forbidden = _forbidding(main)
+    forbidden, rest = (forbidden, plain) if forbidden else (_forbidding(main), main)
     if forbidden:
-        rest = main[forbidden:]
+        rest = rest[forbidden:]
         return rest[:1] == _REMINDS or "but" in rest[1:-1] or _commands_inside(rest, _BOUND)
     if main[0] not in _TELLS:
         return True
@@ -113,6 +128,28 @@ def may_ask(text: str, phrases: Phrases) -> bool:
 def _forbidding(words: Sequence[str]) -> int:
     """How many words at the beginning forbid what follows."""
     return max((len(form) for form in _FORBIDS if tuple(words[: len(form)]) == form), default=0)
+
+
+def _without_openers(words: list[str]) -> list[str]:
+    """Without "no", "wait", "I said" before a sentence, as long as something is left."""
+    at = 0
+    while opener := next((form for form in _OPENERS if tuple(words[at : at + len(form)]) == form), None):
+        at += len(opener)
+    return words[at:] or words
+
+
+def _forbids_inside(words: Sequence[str]) -> bool:
+    """Whether a sentence forbids something after a few words that are no command, and asks for nothing after that:
+    "whatever you do don't turn left", "could you please not turn left"."""
+    for at, word in enumerate(words[: _FIRST + 1]):
+        if word in VERBS - {"be", "do"} or words[0] == "why":
+            return False
+        rest = list(words[at + 1 :])
+        while word in _FORBID and rest and rest[0] in _BETWEEN:
+            rest = rest[1:]
+        if word in _FORBID and rest and rest[0] in VERBS | _MORE_VERBS and rest[:1] != _REMINDS:
+            return "but" not in rest[1:-1] and not _commands_inside(rest, _BOUND)
+    return False
 
 
 def _called(said: Sequence[str], words: Sequence[str]) -> bool:

@@ -124,8 +124,14 @@ _CORES: Final[dict[Control, tuple[str, ...]]] = {
         "give me a (?:moment|second|minute)",
     ),
 }
+_WITHOUT_NO: Final = _BEFORE.replace("|no|", "|")
+"""Before "continue", which allows motion: "no, continue" may have been "don't continue"."""
 _CONTROLS: Final = tuple(
-    (control, re.compile(f"{_BEFORE}(?:{'|'.join(cores)}){_AFTER}")) for control, cores in _CORES.items()
+    (
+        control,
+        re.compile(f"{_WITHOUT_NO if control is Control.CONTINUE else _BEFORE}(?:{'|'.join(cores)}){_AFTER}"),
+    )
+    for control, cores in _CORES.items()
 )
 _VOLUME: Final = re.compile(
     rf"{_BEFORE}(?:(?:set|put|turn|change|make) )?(?:the |your )?{_SOUND}(?: (?:up|down))?(?: (?:to|at|of))?"

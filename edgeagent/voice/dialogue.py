@@ -30,6 +30,7 @@ from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.speech_queue import Priority, SpeechHandle
 from edgeagent.voice.table import Event, State
 from edgeagent.voice.turn_taking import TurnTaking
+from edgeagent.voice.words import words_of
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +73,7 @@ class Dialogue:
         self.latch = latch or SafetyLatch()
         self._queue: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._done = 0
+        self._quitting = threading.Event()
         self._subscribers: tuple[VoiceSubscriber, ...] = ()
         self.level: hearing.Level | None = None
         self.hears = threading.Event()
@@ -99,12 +101,18 @@ class Dialogue:
         """Opens ears and mouth.
 
         Raises:
-            AudioError: The device can't be opened.
+            AudioError: The device can't be opened; it may be tried again.
         """
-        self._thread.start()
-        if self.settings.push_to_talk:
-            self.ears.listen(False)
+        if self._thread.ident is None:  # else it is tried again
+            self._thread.start()
+            if self.settings.push_to_talk:
+                self.ears.listen(False)
         self.ears.start(fill=self.robot.playback.fill)
+
+    def quit(self) -> None:
+        """Ends what goes on, and begins nothing more; ``close`` does the rest. Any thread."""
+        self._quitting.set()
+        self.robot.session.abort("safety_stop")
 
     def close(self) -> None:
         """Ends everything, in whatever state. Safe to call again; session and mouth stay open.
@@ -133,7 +141,7 @@ class Dialogue:
         While the robot moves, speaks or thinks, a stop word trips the latch; else it is for the model, as any text. A
         text without a word is nothing.
         """
-        if not text.strip():
+        if not words_of(text):
             return
         if self.robot.busy and missed(text, self.settings.stop_words) is not None:
             self.stop("stop word")
@@ -175,9 +183,9 @@ class Dialogue:
         return unsubscribe
 
     def device(self, state: str, name: str) -> None:
-        """Says that a device is "lost" or "back"."""
+        """Says that a device is "lost" or "back". One that is back is not heard yet: of that the ears tell."""
         self._emit(events.Device, state=state, name=name)
-        self._post(partial(self.turns.device, state))
+        self._post(partial(self.turns.device, state, part="card"))
 
     def settle(self, timeout_s: float = 10.0) -> bool:
         """Waits until nothing more happens unless the device's clock goes on; for tests on a virtual clock."""
@@ -208,7 +216,7 @@ class Dialogue:
         for subscriber in self._subscribers:
             try:
                 subscriber(event)
-            except Exception:  # the builder's code
+            except (Exception, SystemExit):  # the builder's code
                 logger.exception("a subscriber of the conversation raised")
 
     def _take(self, event: HearingEvent) -> None:
@@ -234,10 +242,14 @@ class Dialogue:
 
     def _work(self) -> None:
         while (call := self._queue.get()) is not None:
+            if self._quitting.is_set():
+                continue
             try:
                 call()
                 self.turns.states.look()
-            except Exception:  # a robot that moves and hears nothing any more would be the worst of all
+            except (Exception, SystemExit):  # a robot that moves and hears nothing any more would be the worst of all
                 logger.exception("the conversation failed, so motion is off")
                 self.latch.trip("the conversation failed")
             self._done += 1
+            if self._quitting.is_set():  # what it has begun meanwhile
+                self.robot.session.abort("safety_stop")

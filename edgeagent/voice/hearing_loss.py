@@ -21,26 +21,30 @@ class HearingLoss:
     """What is lost, and since when."""
 
     def __init__(self) -> None:
-        self._since_s: dict[str, float] = {}
+        self._since_s: dict[tuple[str, str], float] = {}
+        """By part and source."""
 
     def take(self, event: HearingEvent, now_s: float) -> None:
         """A part is in trouble, or shows that it works."""
         match event:
-            case Trouble(part=part, over=over):
-                if over:
-                    self._since_s.pop(part, None)
+            case Trouble(part=part, source=source, lost=True):
+                if event.over:
+                    self._since_s.pop((part, source), None)
                 else:
-                    self._since_s.setdefault(part, now_s)
+                    self._since_s.setdefault((part, source), now_s)
             case Spotted():
-                self._since_s.pop("keywords", None)
+                self._works("keywords")
             case Partial():
-                self._since_s.pop("transcriber", None)
+                self._works("transcriber")
             case Transcribed(transcript=transcript) if transcript.text:
-                self._since_s.pop("transcriber", None)
+                self._works("transcriber")
 
     def deaf(self, now_s: float) -> bool:
         """Whether no stop word would be heard in time."""
         return self._lost(_EARS, now_s - EARS_S) or self._lost(_RECOGNISERS, now_s - RECOGNISERS_S)
 
+    def _works(self, part: str) -> None:
+        self._since_s = {key: since_s for key, since_s in self._since_s.items() if key[0] != part}
+
     def _lost(self, parts: frozenset[str], before_s: float) -> bool:
-        return all(self._since_s.get(part, before_s + 1.0) <= before_s for part in parts)
+        return parts <= {part for (part, _), since_s in self._since_s.items() if since_s <= before_s}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from edgeagent import events
@@ -79,7 +80,8 @@ class RobotSide:
         self._volume: float | None = None
         """While muted: the one before."""
         self._reports = GoalReports(settings.telling.report)
-        self._guard = TalkGuard(settings.keeps_from_talk, settings.not_understood)
+        asks = partial(may_ask, phrases=settings.phrases)
+        self._guard = TalkGuard(settings.keeps_from_talk, asks, settings.not_understood)
         self._hooks = [self._reports, StoppedAnswer(latch, settings.stopped), self._guard]
         session.agent.hooks += self._hooks
         announcer = Announcer(

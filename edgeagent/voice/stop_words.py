@@ -6,6 +6,7 @@ The conversation's thread, except where a method says otherwise. Knows no turn b
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from itertools import count
 from typing import Final
@@ -58,6 +59,7 @@ class StopWords:
         self._word, self._deafness = f"{_WORD} {number}", f"{_DEAF} {number}"
         """Owners of the holds: another conversation on the same latch has others."""
         self._deaf: set[str] = set()
+        self._counting = threading.Lock()
         self._trips = self._obeyed = 0
         """So often the latch was tripped, and so many of those have stopped speech and thought."""
         self._tripped_s = self._rearmed_s = -math.inf
@@ -144,13 +146,14 @@ class StopWords:
         Returns:
             Its number, for ``obey``.
         """
-        self._trips += 1
-        self._tripped_s = now_s
-        return self._trips
+        with self._counting:
+            self._trips += 1
+            self._tripped_s = now_s
+            return self._trips
 
     def obey(self, trip: int) -> None:
-        """Speech and thought have been stopped for that trip too."""
-        self._obeyed = trip
+        """Speech and thought have been stopped for that trip too, and so for those before it."""
+        self._obeyed = max(self._obeyed, trip)
 
     def may_rearm(self, turn: Turn) -> bool:
         """Whether "continue" was said after the last stop, rather than before it or across it."""

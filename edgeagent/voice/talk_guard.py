@@ -6,14 +6,19 @@ A hook at BEFORE_LLM and BEFORE_TOOL, on the run's threads; told of utterances o
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from edgeagent.hooks import BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult
+from edgeagent.stt.choice import NEGATIONS
 from edgeagent.tools import Tool
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
+    from edgeagent.messages import Message
 
+_KEPT: Final = 64
+"""Texts; so many don't wait for their answers."""
 _PEOPLE: Final = ("user", "steering", "follow_up")
 """Whose messages are answered; what hooks and the loop add is not."""
 
@@ -29,29 +34,44 @@ def changes(tool: Tool) -> bool:
 
 
 class TalkGuard(BaseHook):
-    """Ends a run with an answer when it calls a tool though what was said last asks for nothing.
+    """Ends a run with an answer when it calls a tool though what was said asks for nothing.
+
+    What it was told is found in history by its text. Where a hook or the removal of personal data has changed that, the
+    changed text is judged itself, if what was said last asks for nothing.
 
     Args:
         keeps: Whether a tool is kept from talk.
+        may_ask: Whether a text may ask for something.
         answer: What is said then.
     """
 
     points = frozenset({FirePoint.BEFORE_LLM, FirePoint.BEFORE_TOOL})
 
-    def __init__(self, keeps: Callable[[Tool], bool], answer: str) -> None:
-        self._keeps, self._answer = keeps, answer
-        self._talk: str | None = None
-        self._answered: str | None = None
-        """What the model answers now."""
+    def __init__(self, keeps: Callable[[Tool], bool], may_ask: Callable[[str], bool], answer: str) -> None:
+        self._keeps, self._may_ask, self._answer = keeps, may_ask, answer
+        self._told: dict[str, bool] = {}
+        """Texts, the last one at the end, and whether each may ask for something."""
+        self._talk = False
+        """Nothing is asked for in what the model answers now."""
 
     def told(self, text: str, *, asks: bool) -> None:
         """Somebody has said this to the model, and may ask for something with it."""
-        self._talk = None if asks else text
+        told = {known: asked for known, asked in self._told.items() if known != text}
+        self._told = dict(list({**told, text: asks}.items())[-_KEPT:])
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: BeforeLLM | BeforeTool) -> HookResult | None:
         if isinstance(payload, BeforeLLM):
-            said = (one.text for one in reversed(payload.messages) if one.role == "user" and one.origin in _PEOPLE)
-            self._answered = next(said, None)
-        elif self._talk is not None and self._answered == self._talk and self._keeps(payload.tool):
+            since = takewhile(lambda one: one.role != "assistant", reversed(payload.messages))
+            said = [one for one in since if one.role == "user" and one.origin in _PEOPLE]
+            if said:  # else it goes on with what it has begun
+                forbidden = any(NEGATIONS.search(one.text) and not self._asks(one) for one in said)
+                self._talk = forbidden or not self._asks(said[0])
+        elif self._talk and self._keeps(payload.tool):
             return HookResult.end_turn(self._answer)
         return None
+
+    def _asks(self, message: Message) -> bool:
+        told, text = self._told, message.text
+        if text in told or message.origin == "follow_up":  # the app's own
+            return told.get(text, True)
+        return next(reversed(told.values()), True) or self._may_ask(text)

@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
+from edgeagent.stt.choice import NEGATIONS
 from edgeagent.stt.types import Transcript
 from edgeagent.voice.utterance import Kind
+from edgeagent.voice.words import words_of
 
 
 @dataclass(slots=True)
@@ -59,10 +61,19 @@ class Turn:
         return self.partial if self.transcript is None else self.transcript.text
 
     def rest(self, transcript: Transcript) -> Transcript:
-        """What was said after the part that was answered already; all of it if nothing was."""
-        answered = 0 if self.before is None else len(self.before.text.split())
-        words = transcript.text.split()
-        return replace(transcript, text=" ".join(words[answered:])) if 0 < answered < len(words) else transcript
+        """What was said after the part that was answered already; all of it if nothing was.
+
+        Also all of it where that part is heard otherwise now, was not understood, or has a "don't": it may belong to
+        the rest.
+        """
+        before = self.before
+        if before is None or before.transcript is None or not before.transcript.understood:
+            return transcript
+        answered, words = before.text.split(), transcript.text.split()
+        same = words_of(" ".join(words[: len(answered)])) == words_of(before.text)
+        if not 0 < len(answered) < len(words) or not same or NEGATIONS.search(before.text):
+            return transcript
+        return replace(transcript, text=" ".join(words[len(answered) :]))
 
     @property
     def is_whole(self) -> bool:

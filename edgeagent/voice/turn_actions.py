@@ -115,6 +115,9 @@ class TurnActions:
             return
         text = f"{turn.lead} {without_wake_word(turn.transcript.text, self._settings.wake_words)}".strip()
         controlled = control_of(turn.rest(turn.transcript).text if turn.before else text)
+        whole = control_of(text)
+        if controlled is not None and Control.CONTINUE in (controlled.control, whole and whole.control):
+            controlled = whole  # a part of a sentence never allows motion
         unfinished, self._unfinished = self._unfinished, False
         if not text:
             return
@@ -136,9 +139,9 @@ class TurnActions:
                 return
             text = guess.text if answer else text
         self._asked_s = self._states.now_s
-        rest = turn.rest(turn.transcript).text
-        follows = turn.before is not None and is_another(rest, self._settings.phrases)
-        turn.asked = text = rest if follows else text
+        rest = turn.rest(turn.transcript)
+        follows = rest is not turn.transcript and is_another(rest.text, self._settings.phrases)
+        turn.asked = text = rest.text if follows else text
         if turn.before is not None and turn.before.asked and not follows:
             self._robot.ask_whole(text, turn.before.asked, spoken=bool(turn.utterance))
         else:

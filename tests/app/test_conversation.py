@@ -8,7 +8,7 @@ import pytest
 
 from edgeagent import Agent, Conversation, Session
 from edgeagent.config import Config
-from edgeagent.errors import AudioError, ConfigError
+from edgeagent.errors import AudioError, BusyError, ConfigError
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import Room, RoomSettings, ScriptedLLM
 
@@ -199,3 +199,49 @@ def test_the_next_conversation_of_a_session_asks_for_itself() -> None:
     assert (session.callbacks, session.options) == before
     home.conversation.close()
     session.close()
+
+
+def test_a_device_that_is_busy_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home("It is noon.")
+    start, refused = home.room.start, []
+
+    def busy(**ends: object) -> None:
+        if not refused:
+            refused.append(True)
+            raise AudioError("microphone is busy")
+        start(**ends)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(home.room, "start", busy)
+    with home.conversation as conversation:
+        with pytest.raises(AudioError, match="busy"):
+            conversation.start()
+        conversation.start()
+        conversation.hear("what time is it")
+        home.pass_until(lambda: len(conversation.session.messages()) > 1)
+        with pytest.raises(BusyError, match="started already"):
+            conversation.start()
+    with pytest.raises(BusyError, match="make another one"):
+        conversation.start()
+
+
+def test_what_is_said_while_it_closes_begins_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, said = home.room.stop, threading.Event()
+
+    def slow() -> None:
+        home.conversation.hear("what time is it")
+        said.set()
+        stop()
+
+    monkeypatch.setattr(home.room, "stop", slow)
+    home.conversation.close()
+    assert said.is_set()
+    assert home.conversation.session.messages() == []
+    assert not home.llm.requests
+
+
+@pytest.mark.parametrize("text", ["", "...", "?!", "\u200b", "\x00"])
+def test_what_has_no_word_is_nothing(home: Home, text: str) -> None:
+    home.conversation.hear(text)
+    home.room.run(0.4)
+    assert home.conversation.dialogue.settle(20)
+    assert not home.llm.requests

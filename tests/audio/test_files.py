@@ -13,7 +13,7 @@ from edgeagent.audio.cards import holder_of_cards
 from edgeagent.audio.files import FileDevice
 from edgeagent.audio.resample import Resampler
 from edgeagent.audio.wav import WavWriter, read_wav
-from edgeagent.errors import AudioError
+from edgeagent.errors import AudioError, ConfigError
 
 LIMIT_S = 20
 
@@ -154,3 +154,24 @@ def test_a_file_that_ends_earlier_than_it_says_is_told(spoken: Path, caplog: pyt
     assert device.ended.wait(LIMIT_S)
     device.stop()
     assert "ends earlier than it says" in caplog.text
+
+
+def test_the_same_file_at_both_ends_is_refused_and_not_overwritten(spoken: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.wav"
+    link.symlink_to(spoken)
+    before = spoken.read_bytes()
+    for output in (spoken, link):
+        with pytest.raises(ConfigError, match="same file"):
+            FileDevice(input=spoken, output=output)
+    assert spoken.read_bytes() == before
+
+
+def test_silence_comes_before_the_input(spoken: Path) -> None:
+    blocks: list[np.ndarray] = []
+    device = FileDevice(input=spoken, paced=False, silence_s=0.1)
+    device.start(take=lambda block, at_s: blocks.append(block))
+    assert device.ended.wait(LIMIT_S)
+    device.stop()
+    sound = np.concatenate(blocks)
+    assert not sound[:1_600].any()
+    assert np.allclose(sound[1_600:5_600], np.linspace(-0.5, 0.5, 4_000), atol=0.001)

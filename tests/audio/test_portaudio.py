@@ -166,6 +166,14 @@ def test_a_server_that_dies_or_hangs_is_noticed_within_a_second_and_its_device_i
         changed.set()
     device = PortAudioDevice(on_state=on_state)
     calls = []
+    begin = library()._initialize
+    refused = []
+    def refuses_once():
+        if not refused:
+            refused.append(True)
+            raise library().PortAudioError("Error initializing PortAudio")
+        begin()
+    library()._initialize = refuses_once
     device.start(fill=lambda block, at: calls.append(at), take=lambda block, at: None)
     while len(calls) < 350: time.sleep(0.05)
     tell(ready=True)

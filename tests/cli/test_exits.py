@@ -39,3 +39,27 @@ def test_the_handlers_of_before_are_back() -> None:
     with exits.guarded():
         assert signal.getsignal(signal.SIGTERM) not in before
     assert [signal.getsignal(number) for number in (signal.SIGINT, *exits.TERMINATION)] == before
+
+
+def test_a_second_ctrl_c_does_not_disturb_the_tidying_up_and_a_third_one_leaves_it(capfd):
+    tidied = []
+
+    def impatient(presses: int) -> None:
+        with exits.guarded():
+            try:
+                signal.raise_signal(signal.SIGINT)
+            finally:
+                for _ in range(presses):
+                    signal.raise_signal(signal.SIGINT)
+                tidied.append(presses)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for presses in (1, 2):
+            with pytest.raises(typer.Exit) as left:
+                impatient(presses)
+            assert left.value.exit_code == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert tidied == [1]
+    assert "once more" in capfd.readouterr().err

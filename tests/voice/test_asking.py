@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from edgeagent import Agent, ToolContext, skill, tool
+from edgeagent import PII, Agent, FirePoint, Message, ToolContext, skill, tool
 from edgeagent.app.phrases import house_phrases
+from edgeagent.hooks import BeforeLLM, BeforeTool, PIIHook
 from edgeagent.robot import HouseRobot
 from edgeagent.testing import call
 from edgeagent.tools import Tool
@@ -42,6 +43,10 @@ when you are done turn around
 lights off
 two meters
 engage the pump
+no the bedroom
+no don't go to the kitchen go to the bedroom
+look left not right
+why not go to the kitchen
 """.strip().splitlines()
 TELLS = """
 the coffee is cold already
@@ -62,6 +67,16 @@ please do not turn off the light
 never put the cup on the floor
 you must not leave the room
 the red cube belongs to my daughter
+no don't go to the kitchen
+wait don't go to the kitchen
+stop don't turn left
+hold on do not turn left
+and don't go to the kitchen
+listen don't turn left
+whatever you do don't turn left
+I said don't turn left
+could you please not turn left
+be careful not to turn left
 """.strip().splitlines()
 
 
@@ -209,3 +224,33 @@ def test_a_message_of_the_apps_after_talk_may_move() -> None:
         stage.session.follow_up("The battery is low.", wake=True)
         stage.pass_until(lambda: bool(done))
         assert done == ["go to dock"]
+
+
+def test_talk_that_waits_for_its_answer_stays_talk_when_something_else_is_said() -> None:
+    done: list[str] = []
+    with Stage(settings=_settings(), agent=_agent(done)) as stage:
+        guard = stage.dialogue.robot._guard
+        guard.told("don't go to the kitchen", asks=False)
+        guard.told("what time is it", asks=True)
+
+        def drives_after(*said: str) -> bool:
+            context, go_to = stage.session.context, stage.agent.tools.get("go_to")
+            assert go_to is not None
+            messages = [Message.user("hello"), Message.assistant("Hi."), *map(Message.user, said)]
+            guard(FirePoint.BEFORE_LLM, context, BeforeLLM(messages, [go_to], 0))
+            drive = BeforeTool(call("go_to", place="kitchen"), go_to, 0)
+            return guard(FirePoint.BEFORE_TOOL, context, drive) is None
+
+        assert not drives_after("don't go to the kitchen")
+        assert not drives_after("don't go to the kitchen", "what time is it"), "both are answered at once"
+        assert drives_after("what time is it")
+
+
+def test_talk_stays_talk_when_personal_data_is_taken_out_of_it() -> None:
+    done: list[str] = []
+    agent = _agent(done)
+    agent.hooks.append(PIIHook(PII(user="redact")))
+    with Stage([call("go_to", place="kitchen")], settings=_settings(), agent=agent) as stage:
+        _heard(stage, "don't go to the kitchen my mail is bob@example.com")
+        assert "bob" not in stage.session.messages()[0].text
+        assert done == []

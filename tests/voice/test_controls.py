@@ -50,6 +50,9 @@ did you cancel that
 continue to the kitchen
 continue two meters
 don't continue
+no continue
+no you can go
+no no you may move
 go on to the garage
 carry on board
 keep going to the door

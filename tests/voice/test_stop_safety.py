@@ -518,3 +518,101 @@ def test_two_conversations_on_one_latch_release_nothing_of_each_other() -> None:
         assert latch(one) == "held"
         one.partly("the bus stop is over there")
         assert latch(one) == "free"
+
+
+# --- a part of a sentence -------------------------------------------------------------------------------------------
+
+
+def half(stage: Stage, text: str, *, understood: bool = True) -> None:
+    """The first part of an utterance, which is answered or asked about before it goes on."""
+    stage.begin()
+    stage.pass_s(0.3)
+    stage.pause(text, understood=understood)
+    stage.pass_s(0.7)
+
+
+def whole(stage: Stage, text: str) -> None:
+    """It goes on, and is heard anew as a whole."""
+    stage.go_on()
+    stage.pass_s(0.8)
+    stage.pause(text)
+    stage.pass_s(0.9)
+    stage.end()
+
+
+def asked(stage: Stage) -> list[str]:
+    return [message.text for message in stage.session.messages() if message.role == "user"]
+
+
+@pytest.mark.parametrize(("first", "understood"), [("own", False), ("own", True), ("don't", False), ("don't", True)])
+def test_a_prohibition_whose_beginning_was_heard_as_something_else_is_asked_whole(first: str, understood: bool) -> None:
+    with Stage("Okay.", "Okay.", agent=Agent("robi", latch=SafetyLatch())) as stage:
+        half(stage, first, understood=understood)
+        whole(stage, "don't go to the kitchen")
+        stage.pass_until(lambda: len(asked(stage)) > 0 and stage.state is State.LISTENING)
+        assert not any(text.startswith("go to") for text in asked(stage))
+
+
+@pytest.mark.parametrize("first", ["own", "thanks", "don't"])
+def test_a_part_of_a_sentence_never_allows_motion(still: Stage, first: str) -> None:
+    still.dialogue.stop("test")
+    still.settle()
+    half(still, first)
+    whole(still, f"{'thanks' if first == 'thanks' else 'don' + chr(39) + 't'} continue")
+    still.pass_s(0.5)
+    assert latch(still) == "tripped"
+    still.say("continue")
+    still.pass_until(lambda: latch(still) == "free")
+
+
+# --- two at once ----------------------------------------------------------------------------------------------------
+
+
+def test_two_stops_whose_news_come_in_the_wrong_order_can_be_followed_by_continue(still: Stage) -> None:
+    words = still.dialogue.turns.stop_words
+    first, second = words.tripped(0.0), words.tripped(0.0)
+    words.obey(second)
+    words.obey(first)
+    assert not words.trip_waits
+
+
+def test_a_card_that_is_back_is_not_heard_before_it_delivers_sound(drives: Stage) -> None:
+    drives.dialogue.device("lost", "usb")
+    drives.tell(hearing.Trouble("device", "no sound for 1.0 s"))
+    drives.dialogue.device("back", "usb")
+    drives.settle()
+    assert latch(drives) == "held"
+    drives.tell(hearing.Trouble("device", "delivers sound again", over=True))
+    assert latch(drives) == "free"
+
+
+def test_one_recogniser_of_two_that_is_back_does_not_stand_for_the_other(drives: Stage) -> None:
+    lost = [("keywords", ""), ("transcriber", "ears-app"), ("transcriber", "ears-general")]
+    drives.tell(*(hearing.Trouble(part, "it died", source=source) for part, source in lost))
+    drives.tell(hearing.Trouble("transcriber", "it is back", over=True, source="ears-general"))
+    drives.pass_s(RECOGNISERS_S + 0.5)
+    assert latch(drives) == "held"
+
+
+def test_what_is_only_told_is_no_loss(drives: Stage) -> None:
+    drives.tell(*(hearing.Trouble(part, "it is slow", lost=False) for part in ("keywords", "transcriber")))
+    drives.pass_s(RECOGNISERS_S + 0.5)
+    assert latch(drives) == "free"
+
+
+# --- code that wants to leave ---------------------------------------------------------------------------------------
+
+
+def test_a_subscriber_that_calls_exit_ends_no_thread_of_the_conversation(drives: Stage) -> None:
+    def leaves(event: object) -> None:
+        raise SystemExit(1)
+
+    unsubscribe = drives.dialogue.subscribe(leaves)
+    drives.say("what time is it")
+    unsubscribe()
+    drives.begin()
+    drives.pass_s(0.3)
+    drives.spot("stop")
+    assert latch(drives) == "held"
+    drives.pause("stop")
+    assert latch(drives) == "tripped"
