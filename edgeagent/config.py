@@ -70,6 +70,8 @@ class _Setting:
     low: float = -math.inf
     high: float = math.inf
     what: str = ""
+    choices: tuple[str, ...] = ()
+    """Of a text; empty: any."""
 
 
 _SETTINGS: Final[dict[str, _Setting]] = {
@@ -127,7 +129,7 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "audio.latency_ms": _Setting(
         variable="EDGEAGENT_LATENCY_MS", flag=None, kind="integer", low=5, high=2000, what="from 5 to 2000"
     ),
-    "audio.echo": _Setting(variable="EDGEAGENT_ECHO", flag=None, kind="text"),
+    "audio.echo": _Setting(variable="EDGEAGENT_ECHO", flag=None, kind="text", choices=("webrtc", "hardware", "off")),
     "speech.voice": _Setting(variable="EDGEAGENT_VOICE", flag="--voice", kind="text"),
     "speech.rate_wpm": _Setting(
         variable="EDGEAGENT_RATE_WPM", flag="--rate", kind="integer", low=80, high=450, what="from 80 to 450"
@@ -138,7 +140,7 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "speech.volume": _Setting(
         variable="EDGEAGENT_VOLUME", flag="--volume", kind="integer", low=0, high=200, what="from 0 to 200"
     ),
-    "ears.engine": _Setting(variable="EDGEAGENT_EARS", flag="--engine", kind="text"),
+    "ears.engine": _Setting(variable="EDGEAGENT_EARS", flag="--engine", kind="text", choices=("sphinx", "whisper")),
     "ears.model": _Setting(variable="EDGEAGENT_EARS_MODEL", flag=None, kind="text"),
     "ears.language": _Setting(variable="EDGEAGENT_LANGUAGE", flag="--language", kind="text"),
     "ears.stop_words": _Setting(variable="EDGEAGENT_STOP_WORDS", flag=None, kind="phrases"),
@@ -168,7 +170,12 @@ _SETTINGS: Final[dict[str, _Setting]] = {
     "ears.threads": _Setting(
         variable="EDGEAGENT_EARS_THREADS", flag=None, kind="integer", low=1, high=1024, what="1 or more"
     ),
-    "conversation.barge_in": _Setting(variable="EDGEAGENT_BARGE_IN", flag="--barge-in", kind="text"),
+    "conversation.barge_in": _Setting(
+        variable="EDGEAGENT_BARGE_IN",
+        flag="--barge-in",
+        kind="text",
+        choices=("eager", "balanced", "strict", "off"),
+    ),
     "conversation.push_to_talk": _Setting(variable="EDGEAGENT_PUSH_TO_TALK", flag="--push-to-talk", kind="boolean"),
     "conversation.follow_up_s": _Setting(
         variable="EDGEAGENT_FOLLOW_UP_S", flag=None, kind="number", low=0, high=3600, what="from 0 to 3600 seconds"
@@ -271,7 +278,7 @@ def _read(path: Path) -> str:
 
 
 def _hint(key: str) -> str:
-    near = difflib.get_close_matches(key.lower(), _SETTINGS, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(key.lower(), (*_TABLES, *_SETTINGS), n=1, cutoff=0.5)
     return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(_SETTINGS)}"
 
 
@@ -326,6 +333,8 @@ def _checked(setting: _Setting, value: object, where: str, folder: Path) -> obje
         case "sounds", dict() if all(isinstance(phones, str) for phones in value.values()):
             return value
         case "text" | "path", str() | Path() if str(value):
+            if setting.choices and value not in setting.choices:
+                raise ConfigError(f"{where}: should be one of {', '.join(setting.choices)}, not {_shown(value)}")
             return _located(setting, str(value), folder)
         case ("number", float() | int()) | ("integer", int()) if not isinstance(value, bool):
             if isinstance(value, (float, int)) and setting.low <= value <= setting.high:

@@ -15,7 +15,7 @@ from edgeagent.app.app import INSTRUCTIONS, NAME, configured_llm
 from edgeagent.app.file import AppFile
 from edgeagent.app.phrases import ears_phrases, house_phrases, name_groups
 from edgeagent.audio.endpoint import EndpointSettings
-from edgeagent.audio.files import FileDevice
+from edgeagent.audio.files import FileDevice, check_format, is_file
 from edgeagent.audio.portaudio import LATENCY_S, End, PortAudioDevice, State
 from edgeagent.audio.types import Device
 from edgeagent.config import Config
@@ -143,11 +143,6 @@ def check(config: Config) -> None:
     sounds(config.ears.get("said", {}))
 
 
-def is_file(device: object) -> bool:
-    """Whether a file or a pipe stands for a device."""
-    return device is not None and (str(device) == "-" or str(device).lower().endswith(".wav"))
-
-
 def open_device(
     config: Config,
     *,
@@ -169,6 +164,8 @@ def open_device(
         ConfigError: One end is a file and the other one a sound card, which have no common clock.
     """
     wanted = {end: config.audio.get(end) for end in ends}
+    for device in wanted.values():
+        check_format(device)
     if any(map(is_file, wanted.values())):
         cards = [f"{end} = {device!r}" for end, device in wanted.items() if device is not None and not is_file(device)]
         if cards:

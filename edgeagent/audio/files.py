@@ -20,11 +20,22 @@ logger = logging.getLogger(__name__)
 
 BLOCK_S: Final = 0.010
 _JOIN_S: Final = 5.0
+_OTHER_FORMATS: Final = (".mp3", ".ogg", ".oga", ".opus", ".flac", ".m4a", ".aac", ".aif", ".aiff", ".wma")
 
 
 def is_file(device: object) -> bool:
     """Whether what somebody named as a device is a file or a pipe: x.wav, x.WAV, -."""
     return device is not None and (str(device) == "-" or str(device).lower().endswith(".wav"))
+
+
+def check_format(device: object) -> None:
+    """Finds out whether somebody has named a file of another format.
+
+    Raises:
+        ConfigError: So it is.
+    """
+    if device is not None and str(device).lower().endswith(_OTHER_FORMATS):
+        raise ConfigError(f"{device}: sound is read from WAV files and written to WAV files only")
 
 
 class FileDevice:

@@ -78,7 +78,10 @@ class WavReader:
 
     def _header(self) -> tuple[int, int, int, int, int | None]:
         """Format code, bits of a sample, channels, rate, and bytes of sound; None: until the stream ends."""
-        if self._exactly(4) != b"RIFF":
+        begin = self._exactly(4)
+        if not begin:
+            raise AudioError(f"{self.name} is empty")
+        if begin != b"RIFF":
             raise AudioError(f"{self.name} is no WAV file: it does not begin with RIFF")
         self._exactly(4)
         if self._exactly(4) != b"WAVE":

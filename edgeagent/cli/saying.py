@@ -8,10 +8,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from edgeagent.audio.files import is_file
+from edgeagent.audio.files import check_format, is_file
 from edgeagent.audio.playback import Playback
 from edgeagent.audio.portaudio import LATENCY_S, PortAudioDevice
 from edgeagent.audio.wav import WavWriter
@@ -39,8 +40,9 @@ def say(config: Config, said: str | None, *, verbose: bool) -> None:
     """
     if said is not None and not said.strip():
         raise ConfigError('the text is empty; say something, such as: edgeagent say "hello"')
-    pieces = _stdin() if said is None else iter([text.whole(said)])
+    pieces = _something(_stdin()) if said is None else iter([text.whole(said)])
     output = config.audio.get("output")
+    check_format(output)
     voice = speaker(**config.speech)
     try:
         if is_file(output):
@@ -142,6 +144,18 @@ def _sentences(pieces: Iterator[str], language: str) -> Iterator[str]:
             yield speakable(sentence.text, language).text
     for sentence in stream.end():
         yield speakable(sentence.text, language).text
+
+
+def _something(pieces: Iterator[str]) -> Iterator[str]:
+    """The same from the first word on, which is waited for.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    for piece in pieces:
+        if piece.strip():
+            return chain([piece], pieces)
+    raise ConfigError("there is nothing to say: stdin is empty")
 
 
 def _stdin() -> Iterator[str]:

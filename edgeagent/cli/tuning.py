@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from edgeagent.audio.wav import read_wav
 from edgeagent.cli import streams, text
 from edgeagent.errors import ConfigError
 from edgeagent.stt import app_model
-from edgeagent.stt.tuning import VOICES, Tuned, flite_is_there
+from edgeagent.stt.tuning import ALARMS_PER_HOUR, VOICES, Tuned, flite_is_there
 from edgeagent.stt.tuning import tune as tuned_for
 from edgeagent.stt.types import RATE_HZ
 
@@ -39,6 +40,8 @@ def tune(
             raise ConfigError(f"{phrase!r} is no key phrase: write its words, without commas and slashes")
     if output is not None and output.exists():
         raise ConfigError(f"{output} exists; name a new file, and copy the lines into your settings")
+    if output is not None and not os.access(output.parent, os.W_OK):
+        raise ConfigError(f"{output} can't be written: there is no such folder, or it is not yours")
     sounds = _pronunciations(said)
     clips = {phrase: _recorded(recordings, phrase) for phrase in wanted} if recordings is not None else {}
     others = _recorded(recordings, _OTHER) if recordings is not None else []
@@ -143,6 +146,11 @@ def _lines(found: Sequence[Tuned], sounds: Mapping[str, str], *, wake: bool) -> 
 def _doubt(one: Tuned) -> None:
     if 2 * one.hits < one.examples:
         streams.warn(f"{one.phrase!r} was missed more often than heard; a longer phrase does better")
+    if one.others and one.false_alarms_per_hour > ALARMS_PER_HOUR:
+        streams.warn(
+            f"{one.phrase!r} has more false alarms than five in ten minutes: perhaps it is in the other talk, or too "
+            "little was recorded"
+        )
     if not one.others:
         streams.warn("there was no other speech, so nobody knows how often it is a false alarm")
 

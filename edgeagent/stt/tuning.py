@@ -46,7 +46,7 @@ _TALK: Final = (
     "I have never been to that part of the country", "this chair is more comfortable than the other one",
     "remember to bring an umbrella when you come", "they are going to paint the hallway next week",
 )  # fmt: skip
-_ALARMS_PER_HOUR: Final = 30.0
+ALARMS_PER_HOUR: Final = 30.0
 """So many false alarms of a short phrase are borne: five in ten minutes of talk, before the transcript confirms or
 denies them."""
 _LONG_ALARMS_PER_HOUR: Final = 6.0
@@ -150,7 +150,7 @@ def tune(
     # 3. the most hits within what is borne, of equal ones the fewest alarms; the strictest if nothing is within
     other_s = sum(map(len, negatives)) / RATE_HZ
     short = is_short(" ".join(known[word][0] for word in words))
-    least = _ALARMS_PER_HOUR if short else _LONG_ALARMS_PER_HOUR
+    least = ALARMS_PER_HOUR if short else _LONG_ALARMS_PER_HOUR
     borne = [e for e in EXPONENTS if alarms[e] * 3600.0 <= least * other_s]
     best = max(borne or EXPONENTS[:1], key=lambda e: (hits[e], -alarms[e], -e))
     return Tuned(phrase, 10.0**-best, hits[best], len(positives), alarms[best], len(negatives), other_s)

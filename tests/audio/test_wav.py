@@ -108,7 +108,7 @@ def test_a_pipe_without_a_length_is_read_to_its_end() -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "is no WAV file"),
+        (b"", "is empty"),
         (b"hello, I am a text", "is no WAV file"),
         (b"RIFF\0\0\0\0AVI ", "another kind of RIFF"),
         (b"RIFF\0\0\0\0WAVE", "ends before its data"),

@@ -60,6 +60,8 @@ def test_settings_are_heard(edgeagent) -> None:
         (["--voice", "no.onnx", "hi"], 4, "no.onnx"),
         (["--rate", "5000", "hi"], 2, "from 80 to 450"),
         (["   "], 2, "the text is empty"),
+        (["--output", "x.wav"], 2, "there is nothing to say: stdin is empty"),
+        (["--output", "x.mp3", "hello"], 2, "x.mp3: sound is read from WAV files"),
         (["--output", "no/such/folder/x.wav", "hi"], 4, "can't be written"),
         (["--output", "full.wav", "hi"], 4, "full.wav can't be written: No space left"),
         (["--voice", "text.md", "hi"], 4, "text.md is no voice: the file of a Piper voice ends in .onnx"),

@@ -118,8 +118,9 @@ def test_who_names_a_file_that_is_none_is_not_told_to_type_instead(in_process, c
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["--barge-in", "often"], 2, "no barge-in preset 'often'"),
-        (["--engine", "ear"], 2, "no engine 'ear'"),
+        (["--barge-in", "often"], 2, "--barge-in: should be one of eager, balanced, strict, off, not 'often'"),
+        (["--engine", "ear"], 2, "--engine: should be one of sphinx, whisper, not 'ear'"),
+        (["--input", "a.mp3", "--output", "b.wav"], 2, "a.mp3: sound is read from WAV files"),
         (["--push-to-talk"], 2, "push-to-talk needs a terminal"),
         (["--text", "--json"], 2, "--log writes for both"),
         (["--wake-word", "???"], 2, "???"),

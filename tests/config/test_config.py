@@ -1,13 +1,18 @@
 """Settings: which source wins, and what a wrong one says."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgeagent import config
+from edgeagent.app.ears import ENGINES
+from edgeagent.audio.echo import Mode
 from edgeagent.config import Config, line_of_key, load_config
 from edgeagent.errors import ConfigError
+from edgeagent.voice.presets import PRESETS
 
 
 @pytest.fixture(autouse=True)
@@ -105,6 +110,9 @@ def test_the_users_own_file_counts_if_it_is_there(tmp_path: Path) -> None:
         ("app = 1979-05-27", "FILE:1: app: should be a path, not 1979-05-27"),
         ('[ears]\nsaid = "robi"', "FILE:2: ears.said: should be words with their phones, such as robi = "),
         ("[ears]\n[ears.said]\nrobi = 1", "FILE:2: ears.said: should be words with their phones"),
+        ('[audio]\n\necho = "foo"', "FILE:3: audio.echo: should be one of webrtc, hardware, off, not 'foo'"),
+        ('[conversation]\nbarge_in = "loud"', "FILE:2: conversation.barge_in: should be one of eager, balanced, "),
+        ('[ear]\nengine = "hal"', "FILE:1: there is no setting 'ear'; did you mean 'ears'?"),
         ("seed = 1\r\nspeed = 2\r\nmodle = 3\r\n", "FILE:3: there is no setting 'modle'"),
         ("seed = 1\nspeed = \n", "FILE:2: this is not TOML: Invalid value"),
         ("seed = 1\nseed = 2\n", "this is not TOML: Cannot overwrite a value"),
@@ -202,3 +210,12 @@ def test_a_mistake_in_the_engines_table_is_told_with_its_line(tmp_path: Path, te
     file.write_text(text)
     with pytest.raises(ConfigError, match=rf":{line}: .*{word}"):
         load_config(file, environ={})
+
+
+def test_the_choices_of_a_setting_are_those_of_what_it_sets() -> None:
+    choices = {name: setting.choices for name, setting in config._SETTINGS.items() if setting.choices}
+    assert choices == {
+        "audio.echo": get_args(Mode),
+        "ears.engine": ENGINES,
+        "conversation.barge_in": tuple(PRESETS),
+    }
