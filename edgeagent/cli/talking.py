@@ -50,7 +50,7 @@ def talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
     _check(config, json=json, text=text, screen=screen)
     for name in ("edgeagent.stt", "edgeagent.audio"):  # what they warn of is told by events
         logging.getLogger(name).setLevel(logging.ERROR)
-    with EventLog(config.log) as log, build(config, live=True, voice=True) as app, StopSignal() as stop_signal:
+    with EventLog(config.log) as log, StopSignal() as stop_signal, build(config, live=True, voice=True) as app:
         try:
             conversation = _begin(app, config, log)
         except AudioError as error:
