@@ -49,7 +49,8 @@ class FileDevice:
         output_rate_hz: Of the file that is written.
         paced: Keep the time of the wall.
         channel: Of the input, from 0; None: the mean of all.
-        silence_s: So much silence comes before the input, in which whoever hears it gets ready.
+        silence_s: So much silence comes before an input that is a file, in which whoever hears it gets ready; what
+            comes through a pipe would be late for ever.
 
     Attributes:
         ended: Set when the input has been read to its end.
@@ -74,7 +75,8 @@ class FileDevice:
         self.xruns = Xruns()
         self.ended = threading.Event()
         self.name = " and ".join(str(path) for path in (input, output) if path is not None)
-        self._paced, self._silent_blocks = paced, round(silence_s / BLOCK_S)
+        waits = input is not None and Path(input).is_file()
+        self._paced, self._silent_blocks = paced, round(silence_s / BLOCK_S) if waits else 0
         self._input = None if input is None else _opened(input)
         self._reader: WavReader | None = None
         self._writer: WavWriter | None = None

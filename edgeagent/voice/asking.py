@@ -27,6 +27,7 @@ from edgeagent.voice.word_classes import (
     PARTICLES,
     PERSONS,
     SUBJECTS,
+    SUBORDINATES,
     SWITCHABLE,
     THINGS,
     VERBS,
@@ -53,7 +54,8 @@ _FORBIDS: Final = tuple(
     tuple(form.split())
     for form in (
         "don't, do not, never, not, you must not, you mustn't, you should not, you shouldn't, you may not, you cannot, "
-        "you can't, you needn't, no need"
+        "you can't, you needn't, no need, let us not, make sure not to, make sure you don't, under no circumstances, "
+        "i would rather you didn't, i forbid you to"
     ).split(", ")
 )
 """A prohibition begins like this ..."""
@@ -64,7 +66,15 @@ _OPENERS: Final = tuple(
     ).split(", ")
 )
 """What stands before a prohibition, too: "no don't go"."""
+_COMFORTS: Final = tuple(
+    tuple(form.split())
+    for form in (
+        "never mind that, never mind, don't wait, don't worry, don't hurry, don't stop, do not wait, do not worry"
+    ).split(", ")
+)
+"""The same where a command follows at once: "don't wait come back"."""
 _FORBID: Final = frozenset("don't not never".split())
+_WISHED: Final = frozenset({("i", "want"), ("i", "need"), ("we", "want"), ("we", "need")})
 _BETWEEN: Final = frozenset("to you ever even please just dare".split())
 _REMINDS: Final = ["forget"]
 """... but for "don't forget to turn off the light"."""
@@ -91,7 +101,7 @@ _OBJECTS: Final = (
 _FIRST: Final = 4
 """Words that hold the subject and what is said of it."""
 _BOUND: Final = 2
-_MORE_VERBS: Final = frozenset("join flip snap display glance gaze navigate".split())
+_MORE_VERBS: Final = frozenset("vacuum join flip snap display glance gaze navigate".split())
 
 
 def may_ask(text: str, phrases: Phrases) -> bool:
@@ -103,10 +113,14 @@ def may_ask(text: str, phrases: Phrases) -> bool:
     """
     said = words_of(text)
     words = bare(said)
-    if not words or is_asked(text) or phrases.begins(words) or _called(said, words):
+    if not words or is_asked(text) or phrases.begins(words):
+        return True
+    if _called(said, words) and not _forbids_inside(words):
         return True
     main = bare(without_leading(words)) or words
     plain = _without_openers(main)
+    if asked := _after_comfort(plain):
+        main = plain = asked
     if plain[:1] == ["not"] and plain[1:2] and plain[1] not in VERBS:  # "not the kitchen the bedroom"
         plain = []
     forbidden = _forbidding(plain)
@@ -117,7 +131,7 @@ def may_ask(text: str, phrases: Phrases) -> bool:
     forbidden, rest = (forbidden, plain) if forbidden else (_forbidding(main), main)
     if forbidden:
         rest = rest[forbidden:]
-        return rest[:1] == _REMINDS or "but" in rest[1:-1] or _commands_inside(rest, _BOUND)
+        return rest[:1] == _REMINDS or _asks_after(rest)
     if main[0] not in _TELLS:
         return True
     if main[0] in DETERMINERS | {"this", "that"} and _is_wish_for_a_thing(main):
@@ -138,18 +152,36 @@ def _without_openers(words: list[str]) -> list[str]:
     return words[at:] or words
 
 
+def _after_comfort(words: list[str]) -> list[str]:
+    """The command after "don't worry"; nothing where none follows at once."""
+    for form in _COMFORTS:
+        after = words[len(form) :]
+        if tuple(words[: len(form)]) == form and set(after[:1]) & (VERBS | {"just"}):
+            return after
+    return []
+
+
 def _forbids_inside(words: Sequence[str]) -> bool:
     """Whether a sentence forbids something after a few words that are no command, and asks for nothing after that:
     "whatever you do don't turn left", "could you please not turn left"."""
-    for at, word in enumerate(words[: _FIRST + 1]):
-        if word in VERBS - {"be", "do"} or words[0] == "why":
+    clause = words[:1] and words[0] in SUBORDINATES
+    for at, word in enumerate(words if clause else words[: _FIRST + 1]):
+        if not clause and (word in VERBS - {"be", "do"} or words[0] == "why"):
             return False
         rest = list(words[at + 1 :])
         while word in _FORBID and rest and rest[0] in _BETWEEN:
             rest = rest[1:]
         if word in _FORBID and rest and rest[0] in VERBS | _MORE_VERBS and rest[:1] != _REMINDS:
-            return "but" not in rest[1:-1] and not _commands_inside(rest, _BOUND)
+            return not _asks_after(rest)
     return False
+
+
+def _asks_after(forbidden: Sequence[str]) -> bool:
+    """Whether something is asked for after what is forbidden: "bring tea bring coffee" after "don't"."""
+    verb, rest = forbidden[:1], list(forbidden[1:])
+    wishes = any(pair in _WISHED for pair in pairwise(rest))
+    again = any(one == verb[0] for one in rest[:-1]) if verb and verb[0] in VERBS else False
+    return wishes or again or "but" in rest[:-1] or _commands_inside(forbidden, _BOUND)
 
 
 def _called(said: Sequence[str], words: Sequence[str]) -> bool:
@@ -195,7 +227,7 @@ def _commands_inside(words: Sequence[str], start: int) -> bool:
             return True
         if any(tuple(words[at : at + len(form)]) == form for form in _ASKS):
             return True
-    last = words[-1]
+    last = words[-1] if words else ""
     if last in ("on", "off", "out") and (words[-2] in SWITCHABLE or _OUGHT & set(words)):
         return True
     return len(words) > _SHORT and last in VERBS - OPEN_VERBS and words[-2] not in _GOVERN

@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 LEARN_S: Final = 1.5
 """Until the noise of a room is known, the first words of an utterance are lost in it."""
 _JOIN_S: Final = 5.0
+_CLOSING: Final = "the conversation is being closed"
+"""Why motion is held: an app may begin a run meanwhile."""
 
 VoiceSubscriber = Callable[[events.Event | events.VoiceEvent], object]
 
@@ -74,6 +76,7 @@ class Dialogue:
         self._queue: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._done = 0
         self._quitting = threading.Event()
+        self._closing = f"{_CLOSING} {id(self)}"
         self._subscribers: tuple[VoiceSubscriber, ...] = ()
         self.level: hearing.Level | None = None
         self.hears = threading.Event()
@@ -112,6 +115,7 @@ class Dialogue:
     def quit(self) -> None:
         """Ends what goes on, and begins nothing more; ``close`` does the rest. Any thread."""
         self._quitting.set()
+        self.latch.hold(_CLOSING, owner=self._closing)
         self.robot.session.abort("safety_stop")
 
     def close(self) -> None:
@@ -129,6 +133,7 @@ class Dialogue:
                 self._thread.join(_JOIN_S)
             self.robot.close()
             self.turns.stop_words.close()
+            self.latch.release(owner=self._closing)
 
     @property
     def state(self) -> State:

@@ -15,6 +15,7 @@ from edgeagent.stt.types import Transcript
 from edgeagent.voice.asking import may_ask
 from edgeagent.voice.completeness import Phrases
 from edgeagent.voice.controls import control_of, yes_or_no
+from edgeagent.voice.speech_queue import SpeechHandle
 from edgeagent.voice.utterance import Kind, kind_of
 from edgeagent.voice.words import words_of
 
@@ -33,19 +34,34 @@ _ONLY_NO: Final = frozenset("no nope nah negative not that thanks thank you".spl
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A command or question that somebody has probably said, and is asked about."""
+    """A command or question that somebody has probably said, and is asked about.
+
+    Attributes:
+        text: What was probably said.
+        asked_s: When it was asked.
+        question: What the robot says.
+    """
 
     text: str
     asked_s: float
+    question: SpeechHandle
 
-    def answered(self, text: str, *, began_s: float, now_s: float) -> bool | None:
-        """True for a clear yes to it, False for a no and nothing else; None: it is something else that was said.
+    def is_open(self, last: SpeechHandle | None, now_s: float) -> bool:
+        """Whether a yes would belong to it: nothing else was said since, and not too long ago.
+
+        Args:
+            last: What the robot has said last.
+        """
+        return last is self.question and now_s <= self.asked_s + _ANSWER_S
+
+    def answered(self, text: str) -> bool | None:
+        """True for a clear yes to it, False for a no and nothing else; None: it is something else that was said, or by
+        somebody who had not heard the question but for its last word.
 
         Args:
             text: As it was understood.
-            began_s: When somebody began to say it; a yes from before the question is to something else.
         """
-        if began_s <= self.asked_s or now_s > self.asked_s + _ANSWER_S:
+        if len(self.question.heard.split()) < len(self.question.text.split()) - 1:
             return None
         answer = yes_or_no(text)
         return None if answer is False and not _ONLY_NO.issuperset(words_of(text)) else answer

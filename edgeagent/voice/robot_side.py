@@ -14,6 +14,7 @@ from edgeagent import events
 from edgeagent.errors import BusyError, EdgeAgentError
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.session import Session
+from edgeagent.stt.choice import NEGATIONS
 from edgeagent.tools import Tool
 from edgeagent.tts.mouth import Mouth
 from edgeagent.voice.announcer import Announcer
@@ -168,12 +169,13 @@ class RobotSide:
         """
         return self.queue.say(text, priority=priority, interruptible=interruptible)
 
-    def remark(self, text: str) -> None:
-        """Says something that belongs to what was just said, also while a run or a drive goes on."""
+    def remark(self, text: str) -> SpeechHandle | None:
+        """Says something that belongs to what was just said, also while a run or a drive goes on. None if it can't."""
         try:
-            self.queue.aside(text)
+            return self.queue.aside(text)
         except BusyError as error:  # the builder says more than the robot can
             logger.warning("not said: %s", error)
+            return None
 
     def chime(self, which: Chime) -> None:
         """A short sound, after what is being said."""
@@ -188,6 +190,7 @@ class RobotSide:
         """Silence, history cut to what was heard, and the model stopped; tools by their on_interrupt."""
         self.queue.cut(everything=reason == "safety_stop")
         self.session.abort(reason)
+        self._guard.ended()
 
     def stop(self) -> None:
         """Motion was stopped already; now speech, then the run and everything else."""
@@ -207,12 +210,14 @@ class RobotSide:
         if first and self.runs.discard(_DISCARD_S):
             text = f"{first} {text}"
         answers = is_asked(self.runs.last_text)
-        self._guard.told(text, asks=not spoken or answers or may_ask(text, self._settings.phrases))
+        asks = not spoken or answers or may_ask(text, self._settings.phrases)
         if self.runs.unheard_report:
+            self._guard.told(text, asks=asks)
             self.runs.add(text)
             return
         if self.runs.active or self.sounding:
             self.interrupt("barge_in")
+        self._guard.told(text, asks=asks)
         if not self.ready:
             self.remark(self._settings.not_ready)
         try:
@@ -231,7 +236,9 @@ class RobotSide:
             answered: The first part.
             spoken: See ``ask``.
         """
-        if not self.runs.take_back(answered, _DISCARD_S) and text.casefold().startswith(answered.casefold()):
+        taken_back = self.runs.take_back(answered, _DISCARD_S)
+        forbids = NEGATIONS.search(answered) or not may_ask(answered, self._settings.phrases)
+        if not taken_back and not forbids and text.casefold().startswith(answered.casefold()):
             rest = text[len(answered) :].strip(" ,.;")
             if rest.partition(" ")[0].casefold() in APART:
                 text = rest
@@ -296,6 +303,7 @@ class RobotSide:
 
     def ended(self, event: events.AgentEnd) -> None:
         """A run has ended; one that could say nothing of that by itself is spoken for."""
+        self._guard.ended()
         if event.reason == "error":
             self.remark(self._settings.failed)
         elif event.reason in ("budget", "stopped", "terminated"):

@@ -106,12 +106,14 @@ class SpeechQueue:
         now_s: Of the last tick.
         last_sound_s: When something was last heard of the robot; -inf if nothing was yet.
         finished: What it has said by itself since somebody last emptied this.
+        last: What it has said last by itself, or says; None if a run has begun since.
     """
 
     def __init__(self, mouth: Mouth, *, limit: int = LIMIT) -> None:
         self.now_s = -math.inf
         self.last_sound_s = -math.inf
         self.finished: deque[SpeechHandle] = deque(maxlen=limit)
+        self.last: SpeechHandle | None = None
         self._mouth = mouth
         self._limit = limit
         self._lock = threading.RLock()
@@ -195,7 +197,7 @@ class SpeechQueue:
         with self._lock:
             suspended = self._held or self._suspended
             reply = Reply(self._mouth, spoken=spoken, suspended=suspended, on_heard=on_heard, on_failure=on_failure)
-            self._suspended = suspended
+            self._suspended, self.last = suspended, None
             self._replies.append(reply)
             return reply
 
@@ -322,7 +324,7 @@ class SpeechQueue:
         return said is not None and not said.done and not said.interruptible
 
     def _begin(self, queue: deque[SpeechHandle]) -> SpeechHandle:
-        handle = queue.popleft()
+        self.last = handle = queue.popleft()
         handle.begin(self._mouth)
         return handle
 

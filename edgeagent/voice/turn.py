@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from typing import Final
 
 from edgeagent.stt.choice import NEGATIONS
 from edgeagent.stt.types import Transcript
 from edgeagent.voice.utterance import Kind
 from edgeagent.voice.words import words_of
+
+_WHOLE: Final = frozenset({Kind.COMMAND, Kind.QUESTION, Kind.CORRECTION, Kind.CONTROL, Kind.ANSWER})
+"""What was said by itself, whatever follows."""
 
 
 @dataclass(slots=True)
@@ -63,11 +67,11 @@ class Turn:
     def rest(self, transcript: Transcript) -> Transcript:
         """What was said after the part that was answered already; all of it if nothing was.
 
-        Also all of it where that part is heard otherwise now, was not understood, or has a "don't": it may belong to
-        the rest.
+        Also all of it where that part is heard otherwise now, or was no whole command or question, or has a "don't": it
+        may belong to the rest.
         """
         before = self.before
-        if before is None or before.transcript is None or not before.transcript.understood:
+        if before is None or before.kind not in _WHOLE:
             return transcript
         answered, words = before.text.split(), transcript.text.split()
         same = words_of(" ".join(words[: len(answered)])) == words_of(before.text)

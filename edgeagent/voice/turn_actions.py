@@ -81,7 +81,12 @@ class TurnActions:
     @property
     def question_open(self) -> bool:
         """A yes or a no is an answer to the robot."""
-        return self._robot.person.waiting or self._guess is not None
+        return self._robot.person.waiting or self._open_guess is not None
+
+    @property
+    def _open_guess(self) -> Guess | None:
+        guess = self._guess
+        return guess if guess is not None and guess.is_open(self._robot.queue.last, self._states.now_s) else None
 
     def _open(self) -> None:
         """The person has the floor, or goes on after a hard end that came too soon."""
@@ -121,7 +126,7 @@ class TurnActions:
         unfinished, self._unfinished = self._unfinished, False
         if not text:
             return
-        guess, self._guess = self._guess, None
+        guess, self._guess = self._open_guess, None
         cancels = controlled is not None and controlled.control is Control.CANCEL
         if not cancels and self._robot.person.waiting and self._robot.person.hear(text, began_s=turn.onset_s):
             return
@@ -133,7 +138,7 @@ class TurnActions:
             self._robot.obey(controlled)
             return
         if guess is not None and controlled is None and turn.before is None:
-            answer = guess.answered(text, began_s=turn.onset_s, now_s=self._states.now_s)
+            answer = guess.answered(text) if turn.onset_s > guess.asked_s else None
             if answer is False:
                 self._robot.remark(self._settings.say_again)
                 return
@@ -152,12 +157,12 @@ class TurnActions:
     def _ask_again(self) -> None:
         """Never acted on, only asked about."""
         turn, settings = self._turns.closing, self._settings
-        asked, self._guess = settings.not_understood, None
+        self._guess, text = None, None
         if turn is not None and turn.transcript is not None and turn.is_whole and not self._robot.person.waiting:
             text = guessed(turn.transcript, settings.phrases, settings.stop_words)
-            if text is not None:
-                self._guess, asked = Guess(text, self._states.now_s), settings.did_you_say.format(text=text)
-        self._robot.remark(asked)
+        said = self._robot.remark(settings.did_you_say.format(text=text) if text else settings.not_understood)
+        if text and said is not None:
+            self._guess = Guess(text, self._states.now_s, said)
         self._turns.answered = turn
 
     def _wake(self) -> None:

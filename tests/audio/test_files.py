@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from pathlib import Path
@@ -175,3 +176,17 @@ def test_silence_comes_before_the_input(spoken: Path) -> None:
     sound = np.concatenate(blocks)
     assert not sound[:1_600].any()
     assert np.allclose(sound[1_600:5_600], np.linspace(-0.5, 0.5, 4_000), atol=0.001)
+
+
+def test_no_silence_comes_before_a_pipe(spoken: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.wav"
+    os.mkfifo(pipe)
+    feeder = threading.Thread(target=lambda: pipe.write_bytes(spoken.read_bytes()), daemon=True)
+    feeder.start()
+    blocks: list[np.ndarray] = []
+    device = FileDevice(input=pipe, paced=False, silence_s=0.1)
+    device.start(take=lambda block, at_s: blocks.append(block))
+    assert device.ended.wait(LIMIT_S)
+    device.stop()
+    feeder.join(LIMIT_S)
+    assert np.concatenate(blocks)[0] == pytest.approx(-0.5, abs=0.001)

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from edgeagent import PII, Agent, FirePoint, Message, ToolContext, skill, tool
 from edgeagent.app.phrases import house_phrases
@@ -47,6 +49,13 @@ no the bedroom
 no don't go to the kitchen go to the bedroom
 look left not right
 why not go to the kitchen
+never mind go home
+never mind that take the blue one
+don't worry just go
+don't stop keep going
+I said don't wait come here now
+actually don't bring tea bring coffee
+sorry don't take that one I want the blue one
 """.strip().splitlines()
 TELLS = """
 the coffee is cold already
@@ -77,6 +86,16 @@ whatever you do don't turn left
 I said don't turn left
 could you please not turn left
 be careful not to turn left
+hey you don't go
+let's not go to the kitchen
+make sure not to go to the kitchen
+when Anna is here do not vacuum
+if the door is open don't go outside
+under no circumstances go to the kitchen
+never mind
+don't worry
+don't stop at the door
+don't wait for me
 """.strip().splitlines()
 
 
@@ -102,6 +121,11 @@ def test_of_the_house_robots_phrases_hardly_any_is_taken_for_talk() -> None:
     phrases = house_phrases()
     told = [phrase for phrase in phrases if not may_ask(phrase, PLAIN)]
     assert len(told) < 0.03 * len(phrases), told  # odd ones, such as "it you leave by entrance"
+
+
+@given(st.lists(st.sampled_from(sorted({word for line in (*ASKS, *TELLS) for word in line.split()})), max_size=7))
+def test_any_words_can_be_judged(words: list[str]) -> None:
+    assert may_ask(" ".join(words), PLAIN) in (True, False)
 
 
 # --- the guard ----------------------------------------------------------------------------------------------------
@@ -254,3 +278,18 @@ def test_talk_stays_talk_when_personal_data_is_taken_out_of_it() -> None:
         _heard(stage, "don't go to the kitchen my mail is bob@example.com")
         assert "bob" not in stage.session.messages()[0].text
         assert done == []
+
+
+def test_a_command_after_talk_that_nobody_answered_is_a_command() -> None:
+    done: list[str] = []
+    with Stage(settings=_settings(), agent=_agent(done)) as stage:
+        robot = stage.dialogue.robot
+        robot._guard.told("don't go to the kitchen", asks=False)
+        robot.interrupt("barge_in")
+        robot._guard.told("go to the office", asks=True)
+        context, go_to = stage.session.context, stage.agent.tools.get("go_to")
+        assert go_to is not None
+        said = [Message.user("don't go to the kitchen"), Message.user("go to the office")]
+        robot._guard(FirePoint.BEFORE_LLM, context, BeforeLLM(said, [go_to], 0))
+        drive = BeforeTool(call("go_to", place="office"), go_to, 0)
+        assert robot._guard(FirePoint.BEFORE_TOOL, context, drive) is None

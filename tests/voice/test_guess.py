@@ -67,12 +67,11 @@ def test_it_has_to_be_likely_and_what_no_rule_knows_more_so(text: str, confidenc
     ],
 )  # fmt: skip
 def test_only_a_clear_yes_is_one(text: str, answer: bool | None) -> None:
-    assert Guess("turn right", 10.0).answered(text, began_s=12.0, now_s=13.0) is answer
-
-
-@pytest.mark.parametrize(("began_s", "now_s"), [(9.0, 11.0), (30.0, 31.0)])
-def test_a_yes_too_soon_or_too_late_is_to_something_else(began_s: float, now_s: float) -> None:
-    assert Guess("turn right", 10.0).answered("yes", began_s=began_s, now_s=now_s) is None
+    with Stage() as stage:
+        handle = stage.dialogue.robot.remark("Did you say: turn right?")
+        assert handle is not None
+        stage.pass_until(lambda: handle.done)
+        assert Guess("turn right", 0.0, handle).answered(text) is answer
 
 
 # --- in a conversation ----------------------------------------------------------------------------------------------
@@ -102,7 +101,8 @@ def test_a_command_that_was_not_understood_counts_after_a_yes() -> None:
 def test_a_yes_while_it_still_asks_is_one_too() -> None:
     with Stage("On my way.", settings=SETTINGS) as stage:
         _ask_about(stage, "go to the kitchen")
-        stage.pass_s(0.8)
+        stage.pass_s(1.4)
+        assert stage.state is State.SPEAKING
         stage.say("yes")
         stage.pass_until(lambda: bool(_asked(stage)))
         assert _asked(stage) == ["go to the kitchen"]
@@ -138,6 +138,37 @@ def test_a_stop_takes_back_what_was_asked_about() -> None:
         stage.settle()
         stage.dialogue.rearm()
         stage.pass_until(lambda: stage.state is State.LISTENING)
+        stage.say("yes")
+        stage.pass_until(lambda: bool(_asked(stage)))
+        assert _asked(stage) == ["yes"]
+
+
+def test_a_yes_of_somebody_who_has_not_heard_what_is_asked_is_none() -> None:
+    with Stage("Yes?", settings=SETTINGS) as stage:
+        _ask_about(stage, "go to the kitchen")
+        stage.pass_s(0.1)
+        stage.say("yes")
+        stage.pass_until(lambda: bool(_asked(stage)))
+        assert _asked(stage) == ["yes"]
+
+
+def test_a_yes_to_what_was_said_since_is_none() -> None:
+    with Stage("Yes?", settings=SETTINGS) as stage:
+        _ask_about(stage, "go to the kitchen")
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        said = stage.dialogue.say("Shall I read your mail?")
+        stage.pass_until(lambda: said.done)
+        stage.pass_s(0.1)
+        stage.say("yes")
+        stage.pass_until(lambda: bool(_asked(stage)))
+        assert _asked(stage) == ["yes"]
+
+
+def test_nobody_answers_a_question_half_a_minute_later() -> None:
+    with Stage("Yes?", settings=SETTINGS) as stage:
+        _ask_about(stage, "go to the kitchen")
+        stage.pass_s(30)
+        assert not stage.dialogue.turns._actions.question_open
         stage.say("yes")
         stage.pass_until(lambda: bool(_asked(stage)))
         assert _asked(stage) == ["yes"]

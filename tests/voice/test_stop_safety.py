@@ -616,3 +616,20 @@ def test_a_subscriber_that_calls_exit_ends_no_thread_of_the_conversation(drives:
     assert latch(drives) == "held"
     drives.pause("stop")
     assert latch(drives) == "tripped"
+
+
+def test_a_forbidding_half_stays_with_its_other_half() -> None:
+    with Stage("Okay.", "Okay.", agent=Agent("robi", latch=SafetyLatch())) as stage:
+        half(stage, "under no circumstances")
+        whole(stage, "under no circumstances go to the kitchen")
+        stage.pass_until(lambda: len(asked(stage)) > 0 and stage.state is State.LISTENING)
+        assert "go to the kitchen" not in asked(stage)
+
+
+def test_nothing_moves_while_the_conversation_is_closed() -> None:
+    with Stage("Okay.", agent=Agent("robi", latch=SafetyLatch())) as stage:
+        stage.dialogue.quit()
+        assert latch(stage) == "held"
+        agent = stage.agent
+    assert agent.latch is not None
+    assert agent.latch.state == "free"
