@@ -105,7 +105,7 @@ def test_without_its_weights_voice_activity_is_a_problem(tmp_path: Path, monkeyp
 
 
 def test_the_command_has_a_section_for_them(tmp_path: Path) -> None:
-    environment: Mapping[str, str] = os.environ | {"EDGEAGENT_EARS": "parrot"}
+    environment: Mapping[str, str] = os.environ | {"EDGEAGENT_LANGUAGE": "de"}
     done = subprocess.run(
         [sys.executable, "-c", "from edgeagent.cli import main; main()", "doctor", "--json"],
         env=environment,
@@ -118,4 +118,4 @@ def test_the_command_has_a_section_for_them(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert report["ears"]["voice activity"]["status"] == "ok"
     assert report["ears"]["recogniser"]["status"] == "problem"
-    assert "'parrot'" in report["ears"]["recogniser"]["found"]
+    assert "English only" in report["ears"]["recogniser"]["found"]
