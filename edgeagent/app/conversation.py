@@ -146,11 +146,12 @@ class Conversation:
         Raises:
             AudioError: A device has failed meanwhile; everything else is closed nevertheless.
         """
-        self._dialogue.quit()  # what moves must not wait for a device to close
+        self.session.abort("safety_stop")  # what moves must not wait for a device to close
         if not self._closing.acquire(blocking=False):  # whoever waited here may be whom the first call waits for
             return
         self._closing_down.set()
         try:
+            self._dialogue.quit()
             self._close_owned()
         finally:
             self._closed.set()

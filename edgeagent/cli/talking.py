@@ -13,7 +13,7 @@ from types import FrameType, TracebackType
 from typing import Final, Self
 
 from edgeagent.app import App, build
-from edgeagent.app.conversation import BARGE_IN, Conversation
+from edgeagent.app.conversation import Conversation
 from edgeagent.app.ears import check
 from edgeagent.audio.files import FileDevice, is_file
 from edgeagent.cli import streams, text
@@ -24,7 +24,6 @@ from edgeagent.config import Config
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.stt.ears import START_S
 from edgeagent.voice.dialogue import LEARN_S
-from edgeagent.voice.presets import preset
 from edgeagent.voice.table import State
 
 _QUIET_S: Final = 0.5
@@ -71,7 +70,6 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool) -> None:
     if text and json:
         raise ConfigError("--json is for a conversation aloud, and --text may become a chat; --log writes for both")
     check(config)
-    preset(config.conversation.get("barge_in", BARGE_IN))
     if config.conversation.get("push_to_talk") and not screen:
         raise ConfigError("push-to-talk needs a terminal with a space bar; without one, leave it out")
     ends = {end: config.audio.get(end) for end in ("input", "output")}

@@ -238,7 +238,7 @@ class Ears:
             return
         try:
             self._on_event(event)
-        except Exception:  # the builder's code
+        except (Exception, SystemExit):  # the builder's code
             log.exception("what listens to the ears raised")
 
     def _spotted(self, keyword: Keyword) -> bool:

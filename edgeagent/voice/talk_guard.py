@@ -51,8 +51,8 @@ class TalkGuard(BaseHook):
         self._keeps, self._may_ask, self._answer = keeps, may_ask, answer
         self._told: dict[str, bool] = {}
         """Texts, the last one at the end, and whether each may ask for something."""
-        self._pending: set[str] = set()
-        """Those that the run which goes on may still have to answer."""
+        self._forbidding: frozenset[str] = frozenset()
+        """Prohibitions that the run which goes on may still have to answer."""
         self._talk = False
         """Nothing is asked for in what the model answers now."""
 
@@ -60,20 +60,20 @@ class TalkGuard(BaseHook):
         """Somebody has said this to the model, and may ask for something with it."""
         told = {known: asked for known, asked in self._told.items() if known != text}
         self._told = dict(list({**told, text: asks}.items())[-_KEPT:])
-        self._pending = (self._pending | {text}) & self._told.keys()
+        if not asks and NEGATIONS.search(text):
+            self._forbidding |= {text}
 
     def ended(self) -> None:
         """The run is over: nothing that it was told waits for an answer."""
-        self._pending = set()
+        self._forbidding = frozenset()
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: BeforeLLM | BeforeTool) -> HookResult | None:
         if isinstance(payload, BeforeLLM):
             since = takewhile(lambda one: one.role != "assistant", reversed(payload.messages))
             said = [one for one in since if one.role == "user" and one.origin in _PEOPLE]
             if said:  # else it goes on with what it has begun
-                also = [one.text for one in said[1:] if one.text in self._pending]
-                forbidden = any(NEGATIONS.search(text) and not self._told[text] for text in also)
-                self._talk = forbidden or not self._asks(said[0])
+                forbidding = self._forbidding
+                self._talk = not self._asks(said[0]) or any(one.text in forbidding for one in said[1:])
         elif self._talk and self._keeps(payload.tool):
             return HookResult.end_turn(self._answer)
         return None

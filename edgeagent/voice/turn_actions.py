@@ -120,9 +120,8 @@ class TurnActions:
             return
         text = f"{turn.lead} {without_wake_word(turn.transcript.text, self._settings.wake_words)}".strip()
         controlled = control_of(turn.rest(turn.transcript).text if turn.before else text)
-        whole = control_of(text)
-        if controlled is not None and Control.CONTINUE in (controlled.control, whole and whole.control):
-            controlled = whole  # a part of a sentence never allows motion
+        if controlled is not None and controlled.control is Control.CONTINUE:
+            controlled = control_of(text)  # a part of a sentence never allows motion
         unfinished, self._unfinished = self._unfinished, False
         if not text:
             return

@@ -245,3 +245,12 @@ def test_what_has_no_word_is_nothing(home: Home, text: str) -> None:
     home.room.run(0.4)
     assert home.conversation.dialogue.settle(20)
     assert not home.llm.requests
+
+
+def test_who_closes_it_twice_leaves_no_hold_on_the_robot() -> None:
+    home = Home("It is noon.")
+    with home.conversation as conversation:
+        conversation.start()
+        conversation.close()
+    assert home.agent.latch is not None
+    assert home.agent.latch.state == "free"

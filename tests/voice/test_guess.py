@@ -143,13 +143,18 @@ def test_a_stop_takes_back_what_was_asked_about() -> None:
         assert _asked(stage) == ["yes"]
 
 
+def _says_yes(stage: Stage) -> list[str]:
+    """What the model is asked then."""
+    stage.say("yes")
+    stage.pass_until(lambda: bool(_asked(stage)))
+    return _asked(stage)
+
+
 def test_a_yes_of_somebody_who_has_not_heard_what_is_asked_is_none() -> None:
     with Stage("Yes?", settings=SETTINGS) as stage:
         _ask_about(stage, "go to the kitchen")
         stage.pass_s(0.1)
-        stage.say("yes")
-        stage.pass_until(lambda: bool(_asked(stage)))
-        assert _asked(stage) == ["yes"]
+        assert _says_yes(stage) == ["yes"]
 
 
 def test_a_yes_to_what_was_said_since_is_none() -> None:
@@ -159,9 +164,7 @@ def test_a_yes_to_what_was_said_since_is_none() -> None:
         said = stage.dialogue.say("Shall I read your mail?")
         stage.pass_until(lambda: said.done)
         stage.pass_s(0.1)
-        stage.say("yes")
-        stage.pass_until(lambda: bool(_asked(stage)))
-        assert _asked(stage) == ["yes"]
+        assert _says_yes(stage) == ["yes"]
 
 
 def test_nobody_answers_a_question_half_a_minute_later() -> None:
@@ -169,6 +172,4 @@ def test_nobody_answers_a_question_half_a_minute_later() -> None:
         _ask_about(stage, "go to the kitchen")
         stage.pass_s(30)
         assert not stage.dialogue.turns._actions.question_open
-        stage.say("yes")
-        stage.pass_until(lambda: bool(_asked(stage)))
-        assert _asked(stage) == ["yes"]
+        assert _says_yes(stage) == ["yes"]
