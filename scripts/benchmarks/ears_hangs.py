@@ -23,6 +23,8 @@ NAMES: Final = ("app's model", "general model", "key phrases")
 _BLOCK: Final = RATE_HZ // 50
 _FLOOR: Final = 1e-3
 _LIMIT_S: Final = 30.0
+_SETTLED_S: Final = 11.0
+"""A process that has served for ten seconds is started again at once."""
 
 
 def rows(quick: bool) -> tuple[Rows, list[str]]:
@@ -38,6 +40,9 @@ def rows(quick: bool) -> tuple[Rows, list[str]]:
     transcriber = SphinxTranscriber([*house_phrases(), *house_talk()], SphinxOptions(on_event=on_event))
     spotter = KeywordSpotter(dict.fromkeys(STOP_WORDS), lambda keyword: None, SpotterOptions(on_event=on_event))
 
+    def process(index: int) -> int | None:
+        return [*transcriber.pids, spotter.pid][index]
+
     def feed() -> None:
         random = np.random.default_rng(0)
         transcriber.begin()
@@ -50,21 +55,27 @@ def rows(quick: bool) -> tuple[Rows, list[str]]:
     feeding.start()
     try:
         for what, number in (("stopped", signal.SIGSTOP), ("killed", signal.SIGKILL)):
-            for index, name in enumerate(NAMES):
-                after_s = [
-                    _back_s(lambda i=index: [*transcriber.pids, spotter.pid][i], number, told)  # type: ignore[misc]
-                    for _ in range(1 if quick else 5)
-                ]
-                figure = f"{min(after_s):.2f} to {max(after_s):.2f} s" if not quick else f"{after_s[0]:.2f} s"
-                made.append((f"process of the {name} is {what}: until the next one is ready", figure, "1 s"))
-                if max(after_s) == float("inf"):
+            after_s: dict[str, list[float]] = {name: [] for name in NAMES}
+            for _ in range(1 if quick else 5):
+                stop.wait(_SETTLED_S)  # who is lost again sooner than that gets a pause, and is measured below
+                for index, name in enumerate(NAMES):
+                    after_s[name].append(_back_s(lambda i=index: process(i), number, told))  # type: ignore[misc]
+            for name, each_s in after_s.items():
+                made.append((f"process of the {name} is {what}: until the next one is ready", _range(each_s), "1 s"))
+                if max(each_s) == float("inf"):
                     wrong.append(f"the process of the {name} was {what}, and none came back")
+        again_s = [_back_s(lambda: process(0), signal.SIGKILL, told) for _ in range(2 if quick else 6)]
+        made.append((f"process of the {NAMES[0]} is killed {len(again_s)} times in a row", _range(again_s), ""))
     finally:
         stop.set()
         feeding.join()
         transcriber.close()
         spotter.close()
     return made, wrong
+
+
+def _range(seconds: list[float]) -> str:
+    return f"{min(seconds):.2f} to {max(seconds):.2f} s"
 
 
 def _back_s(pid: Callable[[], int | None], number: signal.Signals, told: Queue[tuple[float, WorkerEvent]]) -> float:
