@@ -16,6 +16,7 @@ from typing import Any, Final, Self
 from edgeagent.agent import Agent
 from edgeagent.app.app import configured_llm
 from edgeagent.app.ears import Vocabulary, build_ears, open_device, stop_words, wake_words
+from edgeagent.app.phrases import conversation_phrases
 from edgeagent.audio.playback import Playback
 from edgeagent.audio.types import Device
 from edgeagent.config import Config, load_config
@@ -96,7 +97,7 @@ class Conversation:
             self._owned.append(device.stop)
             voice = self._own(speaker(**config.speech))
             mouth = self._own(Mouth(voice, Playback(device.output_rate_hz or voice.rate_hz)))
-            vocabulary = Vocabulary.of(agent)
+            vocabulary = replace(Vocabulary.of(agent), often=conversation_phrases())
             self.latch = _latch(agent)
             self._dialogue = Dialogue(
                 self.session,

@@ -48,6 +48,8 @@ class Vocabulary:
     phrases: tuple[str, ...] = ()
     names: tuple[tuple[str, ...], ...] = ()
     """Groups of names of one kind, such as all rooms."""
+    often: tuple[str, ...] = ()
+    """What is said in every conversation, whatever the app is about."""
 
     @classmethod
     def of(cls, agent: Agent, phrases: Sequence[str] = ()) -> Vocabulary:
@@ -206,7 +208,9 @@ def make_transcriber(
         _check_language(config.ears.get("language", "en"))
         # a closed model that lacks a word hears another one: the transcript has to be able to say "stop"
         phrases = dict.fromkeys((*vocabulary.phrases, *stop_words(config), *wake_words(config)))
-        options = SphinxOptions(names=vocabulary.names, said=config.ears.get("said", {}), on_event=on_event)
+        options = SphinxOptions(
+            names=vocabulary.names, often=vocabulary.often, said=config.ears.get("said", {}), on_event=on_event
+        )
         return SphinxTranscriber(list(phrases), options)
     if engine == "whisper":
         from edgeagent.stt.whisper import WhisperTranscriber

@@ -12,6 +12,8 @@ from edgeagent.resources import models_dir
 
 _COMMANDS: Final = "phrases/house.txt"
 _TALK: Final = "phrases/house_talk.txt"
+_EARS: Final = "phrases/house_ears.txt"
+_CONVERSATION: Final = "phrases/conversation.txt"
 
 
 def app_phrases(agent: Agent) -> list[str]:
@@ -36,13 +38,41 @@ def name_groups(agent: Agent) -> list[list[str]]:
 
 
 def ears_phrases(agent: Agent) -> list[str]:
-    """What the ears' language model of an agent is built of: its phrases, and for the house robot other talk too.
-
-    A model that has only commands hears a command in everything.
+    """What the ears' language model of an agent is built of: its phrases, and for the house robot more of the same kind
+    and other talk too. A model that has only commands hears a command in everything.
     """
     phrases = app_phrases(agent)
-    house = set(house_phrases())
-    return phrases + list(house_talk()) if house.issubset(phrases) else phrases
+    is_house = set(house_phrases()).issubset(phrases)
+    return list(dict.fromkeys((*phrases, *house_heard()))) if is_house else phrases
+
+
+def house_heard() -> tuple[str, ...]:
+    """All that the ears know of what is said to the house robot: commands, questions, and what holds neither, such as
+    negations, reports and small talk.
+
+    Raises:
+        ConfigError: A file is missing.
+    """
+    return (*house_phrases(), *_lines(_TALK), *_lines(_EARS))
+
+
+def house_phrases() -> tuple[str, ...]:
+    """Commands and questions for the house robot: draws of the corpus that the nano model learnt from.
+
+    Raises:
+        ConfigError: The file is missing.
+    """
+    return _lines(_COMMANDS)
+
+
+def house_heard() -> tuple[str, ...]:
+    """All that the ears know of what is said to the house robot: commands, questions, and what holds neither, such as
+    negations, reports and small talk.
+
+    Raises:
+        ConfigError: A file is missing.
+    """
+    return (*house_phrases(), *_lines(_TALK), *_lines(_EARS))
 
 
 def house_phrases() -> tuple[str, ...]:
@@ -63,13 +93,23 @@ def house_talk() -> tuple[str, ...]:
     return _lines(_TALK)
 
 
-@lru_cache(maxsize=2)
+def conversation_phrases() -> tuple[str, ...]:
+    """What people say to every robot that talks: controls, a yes or a no, backchannels, and the contrary of "you can
+    move".
+
+    Raises:
+        ConfigError: The file is missing.
+    """
+    return _lines(_CONVERSATION)
+
+
+@lru_cache(maxsize=4)
 def _lines(name: str) -> tuple[str, ...]:
     path = models_dir() / name
     try:
         return tuple(path.read_text(encoding="utf-8").splitlines())
     except OSError as error:
-        raise ConfigError(f"the house robot's phrases can't be read ({error}): install edgeagent again") from error
+        raise ConfigError(f"what people say can't be read ({error}): install edgeagent again") from error
 
 
 def _phrases(agent: Agent, seen: set[int]) -> Iterator[str]:

@@ -18,11 +18,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from io import StringIO
 from pathlib import Path
 from typing import Final
 
 from edgeagent.errors import ConfigError, RecognitionError
+from edgeagent.stt.language_model import arpa
 from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.pronounce import PHONES, pronunciations
 
@@ -31,7 +31,7 @@ log: Final = logging.getLogger("edgeagent.stt")
 KEPT: Final = 8
 """Models that stay in the cache; the least recently used go first."""
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _SUMS: Final = "sums.json"
 _LM: Final = "app.lm.bin"
 _DICTIONARY: Final = "app.dict"
@@ -202,7 +202,6 @@ def _key(sentences: Sequence[str], said: Mapping[str, str]) -> str:
 
 def _write(folder: Path, sentences: Sequence[str], said: Mapping[str, str] | None) -> None:
     from pocketsphinx import Config, LogMath, NGramModel
-    from pocketsphinx.lm import ArpaBoLM  # type: ignore[import-untyped, unused-ignore]
 
     words, lacking = pronounced({word for sentence in sentences for word in sentence.split()}, said)
     entries = [
@@ -211,12 +210,8 @@ def _write(folder: Path, sentences: Sequence[str], said: Mapping[str, str] | Non
         for number, phones in enumerate(dict.fromkeys(variants), 1)
     ]
     (folder / _DICTIONARY).write_text("".join(entries), encoding="utf-8")
-    model = ArpaBoLM(text="\n".join(sentences), add_start=True)
-    model.compute()
-    arpa = StringIO()
-    model.write(arpa)
     text = folder / "app.arpa"
-    text.write_text(arpa.getvalue(), encoding="utf-8")
+    text.write_text(arpa(sentences), encoding="utf-8")
     # the binary form loads without parsing
     NGramModel(Config(loglevel="FATAL"), LogMath(), str(text)).write(str(folder / _LM))
     text.unlink()

@@ -50,6 +50,10 @@ LANGUAGE_WEIGHTS: Final = {"fwdflatlw": 10.5, "bestpathlw": 11.5}
 flite's kal these make the general model better (37.0 to 30.8 % of the words wrong) and the choice between the models
 too: of other talk in near-commands 28 % are wrong after the choice, with the old ones 31 %."""
 
+OFTEN: Final = 0.05
+"""Share of the sentences that people say all the time. Of 360 of such in a room with reverberation, by slt, rms, awb and
+kal, 120 are understood if the house robot's model knows none of them, 177 if it has each once and 218 with this share,
+with four times as many 238."""
 _SCALE: Final = 10_000
 FRAMES_PER_S: Final = 100
 _RESTART_S: Final = 5.0
@@ -72,6 +76,7 @@ class SphinxOptions:
 
     Attributes:
         names: Groups of names of one kind, see ``phrases.sentences``.
+        often: What people say all the time; together a twentieth of all sentences, where there are many.
         said: Pronunciations that the builder knows better, such as {"robi": "R OW B IY"}.
         cache: Folder of built models; in the user's cache folder unless told.
         lead, least_app, least_general, least_acoustic: See ``choice.Choice``.
@@ -81,6 +86,7 @@ class SphinxOptions:
     """
 
     names: Sequence[Sequence[str]] = ()
+    often: Sequence[str] = ()
     said: Mapping[str, str] = field(default_factory=dict)
     cache: Path | None = None
     lead: float = LEAD
@@ -107,6 +113,9 @@ class SphinxTranscriber:
     def __init__(self, phrases: Sequence[str], options: SphinxOptions | None = None) -> None:
         self._options = options = options or SphinxOptions()
         known = sentences(phrases, names=options.names)
+        often = sentences(options.often, negate=False)
+        if often:
+            known += often * max(1, round(OFTEN * len(known) / len(often)))
         self.model = app_model.build(known, said=options.said, cache=options.cache)
         self._choice = Choice(
             known,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from edgeagent.audio.resample import Resampler
 from edgeagent.audio.types import Samples
 from edgeagent.audio.wav import read_wav
 from edgeagent.errors import ConfigError, SpeechError
+from edgeagent.scratch import scratch_folder
 from edgeagent.stt import app_model
 from edgeagent.stt.cepstra import CEPSTRAL_MEAN
 from edgeagent.stt.levelling import Levelling
@@ -137,8 +137,8 @@ def tune(
         raise ConfigError(f"tuning the keyword {phrase!r} needs recordings or voices")
     # 2. what each threshold hears of it
     hits, alarms = dict.fromkeys(EXPONENTS, 0), dict.fromkeys(EXPONENTS, 0)
-    with tempfile.TemporaryDirectory(prefix="edgeagent-keywords-") as folder:
-        decoder = _decoder(words, said, Path(folder))
+    with scratch_folder("edgeagent-keywords-") as folder:
+        decoder = _decoder(words, said, folder)
         for number, clip in enumerate([*positives, *negatives]):
             tell(0.3 + 0.7 * number / (len(positives) + len(negatives)), f"listening for {phrase!r}")
             for exponent, times in _found(decoder, clip).items():
@@ -176,8 +176,8 @@ def _synthesised(texts: Sequence[str], voice: str) -> Iterator[Samples]:
 
 
 def _by_flite(text: str, voice: str) -> Samples:
-    with tempfile.TemporaryDirectory(prefix="edgeagent-flite-") as folder:
-        spoken = Path(folder, "spoken.wav")
+    with scratch_folder("edgeagent-flite-") as folder:
+        spoken = folder / "spoken.wav"
         try:
             subprocess.run(
                 ["flite", "-voice", voice, "-t", text, "-o", str(spoken)],

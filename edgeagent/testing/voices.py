@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import math
 import subprocess
-import tempfile
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -18,6 +16,7 @@ from edgeagent.audio.resample import Resampler
 from edgeagent.audio.types import Samples
 from edgeagent.audio.wav import read_wav
 from edgeagent.errors import SpeechError
+from edgeagent.scratch import scratch_folder
 from edgeagent.testing.levels import Signal, speech_level
 
 FLITE_VOICES: Final = ("awb", "kal", "rms", "slt")
@@ -57,8 +56,8 @@ def synthesised(text: str, voice: str, rate_hz: int) -> Samples:
         SpeechError: The program is not installed, knows no such voice, or says nothing.
     """
     program = "flite" if voice in FLITE_VOICES else "espeak-ng"
-    with tempfile.TemporaryDirectory() as folder:
-        spoken, words = Path(folder, "spoken.wav"), Path(folder, "words.txt")
+    with scratch_folder("edgeagent-voice-") as folder:
+        spoken, words = folder / "spoken.wav", folder / "words.txt"
         words.write_text(text, encoding="utf-8")
         if program == "flite":
             command = ["flite", "-voice", voice, "-f", str(words), "-o", str(spoken)]

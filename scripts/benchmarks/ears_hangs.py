@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from benchmarks.mouth_voices import Rows
 
-from edgeagent.app.phrases import house_phrases, house_talk
+from edgeagent.app.phrases import house_heard
 from edgeagent.stt.keywords import STOP_WORDS, KeywordSpotter, SpotterOptions
 from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
 from edgeagent.stt.types import RATE_HZ
@@ -37,7 +37,7 @@ def rows(quick: bool) -> tuple[Rows, list[str]]:
     made: Rows = []
     wrong: list[str] = []
     stop = threading.Event()
-    transcriber = SphinxTranscriber([*house_phrases(), *house_talk()], SphinxOptions(on_event=on_event))
+    transcriber = SphinxTranscriber(house_heard(), SphinxOptions(on_event=on_event))
     spotter = KeywordSpotter(dict.fromkeys(STOP_WORDS), lambda keyword: None, SpotterOptions(on_event=on_event))
 
     def process(index: int) -> int | None:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from benchmarks.mouth_voices import SENTENCES
 
 from edgeagent.app.ears import Vocabulary, build_ears
-from edgeagent.app.phrases import house_phrases, house_talk
+from edgeagent.app.phrases import house_heard
 from edgeagent.audio.playback import Playback
 from edgeagent.audio.portaudio import PortAudioDevice
 from edgeagent.config import Config
@@ -48,7 +48,7 @@ def main() -> None:
     logging.disable(logging.CRITICAL)  # what they warn of is told as trouble
     device = PortAudioDevice(ends=("input", "output"), latency_s=float(sys.argv[1]) / 1000)
     playback = Playback(device.output_rate_hz or 48_000)
-    vocabulary = Vocabulary(phrases=(*house_phrases(), *house_talk()))
+    vocabulary = Vocabulary(phrases=house_heard())
     ears = build_ears(Config(), device, vocabulary, heard)
     speech: Speech | None = None
     with Mouth(speaker(_VOICE), playback) as mouth:

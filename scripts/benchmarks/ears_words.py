@@ -25,7 +25,7 @@ from benchmarks import ears_sentences as said
 
 from edgeagent import Agent, LlamaLLM, Options
 from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME
-from edgeagent.app.phrases import house_phrases, house_talk
+from edgeagent.app.phrases import house_heard
 from edgeagent.audio.echo import EchoCanceller
 from edgeagent.audio.types import Samples
 from edgeagent.robot import HouseRobot
@@ -110,7 +110,7 @@ def rows(quick: bool = False, tell: Callable[[str], None] = lambda text: None) -
 def transcriber() -> Iterator[SphinxTranscriber]:
     """The recogniser with the house robot's phrases, and nothing of it left behind."""
     with tempfile.TemporaryDirectory() as cache:
-        ears = SphinxTranscriber([*house_phrases(), *house_talk()], SphinxOptions(cache=Path(cache), hang_s=_HANG_S))
+        ears = SphinxTranscriber(house_heard(), SphinxOptions(cache=Path(cache), hang_s=_HANG_S))
         try:
             yield ears
         finally:

@@ -36,20 +36,30 @@ def test_a_command_that_one_of_the_models_hears_forbidden_is_not_understood(
 
 
 def test_a_negation_that_is_almost_heard_counts_where_somebody_says_it_so(choice: Choice) -> None:
-    heard = of("go and turn left", -10)
-    general = of("going to learn it", -20)
+    heard, general = of("go and turn left", -10, 0.8), of("going to learn it", -12, 0.5)
     assert choice.between(heard, general).understood
     assert not choice.between(replace(heard, others=("go and turn left", "don't turn left")), general).understood
     assert choice.between(replace(heard, others=("go and turn left", "go don't left")), general).understood
+    sure = replace(of("go to the kitchen", -10, 0.95), others=("don't go to the kitchen",))
+    assert choice.between(sure, of("going to the kitchen", -14, 0.9)).understood
+
+
+def test_what_only_the_general_model_explains_is_not_understood_where_the_apps_almost_hears_a_negation(
+    choice: Choice,
+) -> None:
+    heard, app = of("go and turn it", -10), of("go and turn left", -11)
+    assert choice.between(app, heard).understood
+    assert not choice.between(replace(app, others=("don't turn left",)), heard).understood
 
 
 def test_a_report_that_may_have_a_negation_in_it_is_not_understood(choice: Choice) -> None:
-    heard, general = of("you need to turn left", -10), of("you need a turn left", -20)
+    heard, general = of("you need to turn left", -10, 0.95), of("you need a turn left", -12)
     assert choice.between(heard, general).understood
     assert not choice.between(replace(heard, others=("you needn't turn left",)), general).understood
     assert not choice.between(heard, replace(general, others=("you won't turn left",))).understood
     assert choice.between(of("turn left", -10), replace(general, others=("you won't turn left",))).understood
-    assert choice.between(replace(of("you can move", -10), others=("you can't move",)), general).understood
+    allowed = replace(of("you can move", -10), others=("you can't move",))
+    assert Choice(["you can move"], str).between(allowed, general).understood
 
 
 def test_what_else_it_may_have_been_is_told_the_other_models_first(choice: Choice) -> None:
@@ -71,30 +81,46 @@ def test_the_model_that_leads_is_believed_and_doubt_is_told(choice: Choice) -> N
     assert not choice.between(of("turn left", -10, 0.15), of("learn it", -12)).understood
 
 
-def test_in_noise_more_confidence_is_asked_for(choice: Choice) -> None:
-    sure, doubtful, general = of("turn left", -10, 0.8), of("turn left", -10, 0.5), of("learn it", -12, 0.6)
-    assert choice.between(doubtful, general, 35.0).understood
-    assert not choice.between(doubtful, general, 20.0).understood
+def test_in_noise_more_is_asked_for(choice: Choice) -> None:
+    general = of("learn it", -11, 0.5)
+    doubtful = of("go to the kitchen", -10, 0.45)
+    assert 0.6 < choice.probability(doubtful, general) < 0.7
+    unknown = of("please turn left", -10, 0.9)
+    assert 0.5 < choice.probability(unknown, general) < 0.6
+    assert choice.between(unknown, general, 35.0).understood
+    assert not choice.between(unknown, general, 20.0).understood
+    assert choice.between(doubtful, general, 20.0).understood
+    assert not choice.between(doubtful, general, 5.0).understood
     assert not choice.between(of("turn left", -12), of("learn it", -10, 0.6), 20.0).understood
-    assert choice.between(sure, general, 20.0).understood
-    assert not choice.between(sure, general, 5.0).understood
 
 
-def test_what_is_short_needs_all_the_confidence(choice: Choice) -> None:
+def test_what_is_short_needs_confidence_whatever_else_tells_for_it(choice: Choice) -> None:
     """What allows motion again and a "yes" are."""
-    general = of("learn it", -20, 0.1)
+    general = of("learn it", -20, 0.9)
     assert not choice.between(of("turn left", -10, 0.4), general).understood
     assert choice.between(of("turn left", -10, 0.5), general).understood
+    assert not choice.between(of("turn left", -10, 0.5), general, 20.0).understood
+    assert choice.between(of("turn left", -10, 0.85), general, 20.0).understood
 
 
-def test_what_somebody_says_so_needs_less_confidence_and_a_word_salad_more(choice: Choice) -> None:
-    general = of("learn it", -20, 0.1)
-    assert choice.between(of("go to the kitchen", -10, 0.35), general).understood
-    assert not choice.between(of("go to the kitchen", -10, 0.15), general).understood
-    assert not choice.between(of("kitchen the to go", -10, 0.6), general).understood
-    assert choice.between(of("kitchen the to go", -10, 0.75), general).understood
-    assert choice.between(of("go to the kitchen", -10, 0.6), general, 20.0).understood
-    assert not choice.between(of("go to the kitchen", -10, 0.5), general, 20.0).understood
+def test_what_somebody_says_so_is_likelier_than_a_word_salad(choice: Choice) -> None:
+    general = of("learn it", -11, 0.5)
+    said, salad = (of(text, -10, 0.5) for text in ("go to the kitchen", "kitchen the to go"))
+    assert choice.between(said, general).understood
+    assert not choice.between(salad, general).understood
+    assert choice.probability(said, general) > choice.probability(of("go to kitchen the", -10, 0.5), general)
+
+
+def test_words_a_lead_and_the_other_model_make_it_likelier(choice: Choice) -> None:
+    said, general = of("go to the kitchen", -10, 0.5), of("learn it", -11, 0.5)
+    before = choice.probability(said, general)
+    assert choice.probability(of("go to the kitchen", -10, 0.8), general) > before
+    assert choice.probability(said, of("learn it", -13, 0.5)) > before
+    assert choice.probability(said, of("learn it", -11, 0.9)) > before
+    assert choice.probability(said, of("don't learn it", -11, 0.5)) < before
+    assert choice.probability(said, replace(general, score=None)) == choice.probability(said, of("learn it", -99, 0.5))
+    for confidence in (0.0, 1.0):
+        assert 0 < choice.probability(of("go", -10, confidence), of("go", -10, confidence)) < 1
 
 
 def test_a_breath_before_half_that_is_heard_as_an_a_makes_nothing_less_sure() -> None:
