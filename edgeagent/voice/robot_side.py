@@ -215,7 +215,7 @@ class RobotSide:
             self._guard.told(text, asks=asks)
             self.runs.add(text)
             return
-        if self.runs.active or self.sounding:
+        if self.thinking or self.sounding:  # an answer that is about to be said is one to a question before this
             self.interrupt("barge_in")
         self._guard.told(text, asks=asks)
         if not self.ready:
