@@ -65,34 +65,6 @@ def house_phrases() -> tuple[str, ...]:
     return _lines(_COMMANDS)
 
 
-def house_heard() -> tuple[str, ...]:
-    """All that the ears know of what is said to the house robot: commands, questions, and what holds neither, such as
-    negations, reports and small talk.
-
-    Raises:
-        ConfigError: A file is missing.
-    """
-    return (*house_phrases(), *_lines(_TALK), *_lines(_EARS))
-
-
-def house_phrases() -> tuple[str, ...]:
-    """Commands and questions for the house robot: draws of the corpus that the nano model learnt from.
-
-    Raises:
-        ConfigError: The file is missing.
-    """
-    return _lines(_COMMANDS)
-
-
-def house_talk() -> tuple[str, ...]:
-    """What holds no command for the house robot, from the same corpus: negations, reports, small talk.
-
-    Raises:
-        ConfigError: The file is missing.
-    """
-    return _lines(_TALK)
-
-
 def conversation_phrases() -> tuple[str, ...]:
     """What people say to every robot that talks: controls, a yes or a no, backchannels, and the contrary of "you can
     move".

@@ -42,7 +42,7 @@ LEAST_FORBIDDEN: Final = 0.8
 """Least probability where a negation was almost heard: "don't grab" that came out as "go and grab" had 0.64, and "you
 needn't go" that came out as "you need to go" 0.78."""
 LEAST_SHORT: Final = 0.45
-"""Least confidence of a short one beside it."""
+"""Least confidence besides, of what is short or allows something."""
 LEAST_GENERAL: Final = 0.4
 """Least confidence of what the general model makes of it: 95 % of what is heard right of kal's other talk has 0.43
 or more. Of twenty foreign sentences of espeak-ng it lets one to three pass, by what was heard before."""
@@ -50,7 +50,7 @@ or more. Of twenty foreign sentences of espeak-ng it lets one to three pass, by 
 LEAST_ACOUSTIC: Final = -5.0
 """Least acoustic score of what the general model is not sure of: a small closed model is sure of itself in any
 language. What is heard right of flite's people stays over it (kal's lowest is -4.87); the commands that the app's model
-makes of espeak-ng's foreign speech are at -4.3 to -5.5, and those over it less sure than ``LEAST_APP``."""
+makes of espeak-ng's foreign speech are at -4.3 to -5.5, and those over it had confidences under 0.45."""
 LEAST_STRANGE: Final = 0.5
 """Least confidence of the general model there; of thirteen foreign sentences it had 0.45 at most."""
 
@@ -69,7 +69,7 @@ NOBODY_DB: Final = 8.0
 """Below it nothing is understood: noise alone has 0 to 9."""
 
 NEGATIONS: Final = re.compile(r"\b(?:not|never|nobody|cannot|don't|\w+n't)\b")
-"""A command is not understood where only the other model heard one of these, or the app's model almost."""
+"""A command is not understood where only the other model heard one of these; see ``LEAST_FORBIDDEN`` too."""
 _HALVES: Final = (["half", "a"], ["half", "an"])
 """Some say "a half a meter", and a breath before "half" is heard as an "a"."""
 _SUBJECTS: Final = frozenset("i you we they he she it this that there these those nobody somebody".split())
@@ -80,8 +80,13 @@ _MARGIN: Final = 0.02
 _MOST_LEAD: Final = 6.0
 """A greater one tells no more."""
 _ENDS: Final = ("<s>", "</s>")
-_CONTROL: Final = 3
-"""Words of "you can move", which allows motion again and always sounds a little like its contrary."""
+_SHORT: Final = 3
+"""Words of what is short: a "yes", "carry on"."""
+_ALLOWED: Final = re.compile(r"you (?:can|may)\b")
+"""What allows motion again, and sounds like its contrary."""
+_ALLOWED_AMONG: Final = 2
+"""No such one is understood where one of so many best paths of a model has a negation. Of 96 that allow motion, by slt,
+rms, awb and kal, alone and in a room, 61 are understood so, and none of 200 that forbid it; without this 74 and 2."""
 _TOLD: Final = 10
 """Of the best paths of each model, as what else it may have been; of more, most commands almost have a "don't"."""
 
@@ -149,7 +154,8 @@ class Choice:
         if best.acoustic < self._least_acoustic:
             least = max(_least(self._least_general, LEAST_NOISY, clear_db), LEAST_STRANGE)
             explained = explained and general.confidence >= least
-        if NEGATIONS.search(second.text) and not NEGATIONS.search(best.text):
+        contrary = NEGATIONS.search(second.text) and not NEGATIONS.search(best.text)
+        if contrary or self._is_hardly_allowed(best, app, general):
             explained = False
         others = (second.text, *best.others[:_TOLD], *second.others[:_TOLD])
         return Transcript(
@@ -163,7 +169,8 @@ class Choice:
         )
 
     def _is_sure(self, app: Hypothesis, general: Hypothesis, clear_db: float) -> bool:
-        if len(app.words) <= _CONTROL and app.confidence < _least(LEAST_SHORT, LEAST_NOISY, clear_db):
+        allows = len(app.words) <= _SHORT or _ALLOWED.match(app.text)
+        if allows and app.confidence < _least(LEAST_SHORT, LEAST_NOISY, clear_db):
             return False
         least = LEAST_FORBIDDEN if self._perhaps_forbidden(app, app, general) else self._least_app
         return self.probability(app, general) >= _least(least, LEAST_APP_NOISY, clear_db)
@@ -171,8 +178,10 @@ class Choice:
     def probability(self, app: Hypothesis, general: Hypothesis) -> float:
         """That the app's hypothesis is right; see ``OF_WORDS``."""
         lead = _MOST_LEAD if app.score is None or general.score is None else app.score - general.score
-        runs = [hash(run) for run in _runs(app.text, 3)]
-        unknown = 1 - float(np.isin(runs, self._known).mean()) if runs else 0.0
+        runs = np.array([hash(run) for run in _runs(app.text, 3)], np.int64)
+        at = np.searchsorted(self._known, runs)
+        known = self._known.take(at, mode="clip") == runs if len(self._known) else np.zeros(len(runs), np.bool_)
+        unknown = 1 - float(known.mean()) if len(runs) else 0.0
         logit = (
             BASE
             + OF_WORDS * _logit(app.confidence ** len(app.words))
@@ -182,6 +191,11 @@ class Choice:
             + OF_NEGATIONS * self._perhaps_forbidden(app, app, general)
         )
         return 1 / (1 + math.exp(-logit))
+
+    def _is_hardly_allowed(self, best: Hypothesis, app: Hypothesis, general: Hypothesis) -> bool:
+        """Whether "you can move" is about as likely to be "you can't move"."""
+        others = (*app.others[:_ALLOWED_AMONG], *general.others[:_ALLOWED_AMONG])
+        return bool(_ALLOWED.match(best.text)) and any(NEGATIONS.search(other) for other in others)
 
     def _perhaps_forbidden(self, best: Hypothesis, app: Hypothesis, general: Hypothesis) -> bool:
         """Whether a model hears a negation that the best hypothesis lacks, or the app's almost does: "don't grab" comes
@@ -195,7 +209,7 @@ class Choice:
             return False
         if NEGATIONS.search(app.text) or NEGATIONS.search(general.text):
             return True
-        if best is app and len(app.words) > _CONTROL and app.words[0].text in _SUBJECTS:
+        if best is app and len(app.words) > _SHORT and app.words[0].text in _SUBJECTS:
             return any(NEGATIONS.search(other) for other in (*app.others, *general.others))
         pairs = (pair for other in app.others[:_TOLD] for pair in pairwise(other.split()))
         return any(pair in self._forbidding for pair in pairs)
@@ -231,6 +245,6 @@ def _logit(probability: float) -> float:
 
 
 def _least(quiet: float, noisy: float, clear_db: float) -> float:
-    """Least confidence at that many dB over the noise."""
+    """Least confidence or probability at that many dB over the noise."""
     share = min(1.0, max(0.0, (QUIET_DB - clear_db) / (QUIET_DB - LOUD_DB)))
     return quiet + max(0.0, noisy - quiet) * share

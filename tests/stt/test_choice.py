@@ -58,8 +58,17 @@ def test_a_report_that_may_have_a_negation_in_it_is_not_understood(choice: Choic
     assert not choice.between(replace(heard, others=("you needn't turn left",)), general).understood
     assert not choice.between(heard, replace(general, others=("you won't turn left",))).understood
     assert choice.between(of("turn left", -10), replace(general, others=("you won't turn left",))).understood
-    allowed = replace(of("you can move", -10), others=("you can't move",))
-    assert Choice(["you can move"], str).between(allowed, general).understood
+
+
+def test_what_allows_motion_is_understood_only_where_its_contrary_is_much_less_likely() -> None:
+    choice, general = Choice(["you can move again"], str), of("you can prove again", -12)
+    heard = of("you can move again", -10)
+    others = ("you can move a", "you can moving", "you can't move again")
+    assert choice.between(replace(heard, others=others), general).understood
+    assert not choice.between(replace(heard, others=others[1:]), general).understood
+    assert not choice.between(heard, replace(general, others=("you can't prove again",))).understood
+    assert not choice.between(of("you can move again", -10, 0.4), general).understood
+    assert not choice.between(of("you can move again", -10, 0.7), general, 20.0).understood
 
 
 def test_what_else_it_may_have_been_is_told_the_other_models_first(choice: Choice) -> None:
