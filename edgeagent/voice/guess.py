@@ -14,7 +14,7 @@ from edgeagent.stt.confirming import occurrences
 from edgeagent.stt.types import Transcript
 from edgeagent.voice.asking import may_ask
 from edgeagent.voice.completeness import Phrases
-from edgeagent.voice.controls import control_of, yes_or_no
+from edgeagent.voice.controls import Control, control_of, yes_or_no
 from edgeagent.voice.speech_queue import SpeechHandle
 from edgeagent.voice.utterance import Kind, kind_of
 from edgeagent.voice.words import words_of
@@ -67,16 +67,24 @@ class Guess:
         return None if answer is False and not _ONLY_NO.issuperset(words_of(text)) else answer
 
 
-def guessed(transcript: Transcript, phrases: Phrases, stop_words: Sequence[str]) -> str | None:
+def guessed(
+    transcript: Transcript, phrases: Phrases, stop_words: Sequence[str], *, stopped: bool = False
+) -> str | None:
     """What of it is worth to be asked about, if it was not understood: what may ask for something.
 
-    None for a prohibition, for what has a stop word in it, and for controls: "continue" allows motion again.
+    None for a prohibition, for what has a stop word in it, and for controls.
+
+    Args:
+        stopped: Motion is off. "You can move", which sounds like its contrary, is asked about then; "continue" alone is
+            said again as fast.
     """
     text, confidence = transcript.text, transcript.confidence
-    if NEGATIONS.search(text) or occurrences(transcript, stop_words) or control_of(text) is not None:
+    if NEGATIONS.search(text) or occurrences(transcript, stop_words):
         return None
     if not _LEAST_WORDS <= len(text.split()) <= _MOST_WORDS or confidence is None or confidence < _LEAST:
         return None
+    if (controlled := control_of(text)) is not None:
+        return text if stopped and controlled.control is Control.CONTINUE else None
     kind = kind_of(replace(transcript, understood=True), phrases=phrases)
     probably = kind is Kind.STATEMENT and confidence >= _LEAST_STATEMENT and may_ask(text, phrases)
     return text if probably or kind in (Kind.COMMAND, Kind.QUESTION) else None

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final
 
 from edgeagent import events
+from edgeagent.robot.latch import LatchState
 from edgeagent.stt.ears import Ears
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.controls import Control, control_of
@@ -20,6 +21,7 @@ from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.states import States
 from edgeagent.voice.stop_words import StopWords
 from edgeagent.voice.table import Action, State
+from edgeagent.voice.turn import Turn
 from edgeagent.voice.turns import Turns
 from edgeagent.voice.waking import without_wake_word
 
@@ -141,6 +143,9 @@ class TurnActions:
             if answer is False:
                 self._robot.remark(self._settings.say_again)
                 return
+            if answer and control_of(guess.text) is not None:  # "you can move"
+                self._allow_again(turn, guess.text)
+                return
             text = guess.text if answer else text
         self._asked_s = self._states.now_s
         rest = turn.rest(turn.transcript)
@@ -153,12 +158,19 @@ class TurnActions:
         if turn.utterance:
             self._turns.answered = turn
 
+    def _allow_again(self, turn: Turn, text: str) -> None:
+        """What it has asked about, and was told yes to, allows motion again."""
+        controlled = control_of(text)
+        if controlled is not None and self._robot.applies(controlled) and self._stop_words.may_rearm(turn):
+            self._robot.obey(controlled)
+
     def _ask_again(self) -> None:
         """Never acted on, only asked about."""
         turn, settings = self._turns.closing, self._settings
         self._guess, text = None, None
         if turn is not None and turn.transcript is not None and turn.is_whole and not self._robot.person.waiting:
-            text = guessed(turn.transcript, settings.phrases, settings.stop_words)
+            stopped = self._robot.latch.state is LatchState.TRIPPED
+            text = guessed(turn.transcript, settings.phrases, settings.stop_words, stopped=stopped)
         said = self._robot.remark(settings.did_you_say.format(text=text) if text else settings.not_understood)
         if text and said is not None:
             self._guess = Guess(text, self._states.now_s, said)

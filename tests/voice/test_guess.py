@@ -45,6 +45,12 @@ def test_what_is_not_worth_asking_about(text: str, why: str) -> None:
     assert guessed(_unclear(text), PHRASES, ["stop"]) is None, why
 
 
+def test_while_motion_is_off_it_is_worth_asking_whether_it_was_allowed_again() -> None:
+    assert guessed(_unclear("you can move"), PHRASES, ["stop"], stopped=True) == "you can move"
+    for text in ("you can't move", "continue", "louder please", "stop you can move"):
+        assert guessed(_unclear(text), PHRASES, ["stop"], stopped=True) is None
+
+
 @pytest.mark.parametrize(
     ("text", "confidence", "worth"),
     [
@@ -129,6 +135,19 @@ def test_anything_else_is_asked_in_its_place(said: str) -> None:
         stage.say(said)
         stage.pass_until(lambda: bool(_asked(stage)))
         assert _asked(stage) == [said]
+
+
+@pytest.mark.parametrize(("answer", "state"), [("yes", "free"), ("no", "tripped"), ("you can't move", "tripped")])
+def test_motion_that_was_allowed_unclearly_is_allowed_after_a_yes(answer: str, state: str) -> None:
+    with Stage("I stay.", agent=Agent("robi", latch=SafetyLatch()), settings=SETTINGS) as stage:
+        stage.dialogue.stop("a person said so")
+        stage.settle()
+        _ask_about(stage, "you can move")
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert stage.dialogue.latch.state == "tripped"
+        stage.say(answer)
+        stage.pass_s(1)
+        assert stage.dialogue.latch.state == state
 
 
 def test_a_stop_takes_back_what_was_asked_about() -> None:

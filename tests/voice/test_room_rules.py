@@ -59,7 +59,7 @@ def test_a_spoken_stop_halts_the_drive_until_somebody_says_that_it_may_move(talk
     talk.pass_s(1.5)
     assert talk.state is State.LISTENING, "it does not go on acting when nothing moves any more"
     assert len([m for m in talk.conversation.session.messages() if m.role == "user"]) <= max(asked, 1)
-    say(talk, "you can move", "rms")
+    say(talk, "continue", "rms")
     assert talk.conversation.latch.state == "free"
 
 
