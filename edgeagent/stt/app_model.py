@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -79,9 +79,11 @@ def general_model() -> GeneralModel:
     return model
 
 
-@lru_cache(maxsize=1)
-def known_words() -> Mapping[str, tuple[str, ...]]:
-    """The dictionary of the wheel: about 130,000 words, each with its pronunciations.
+def known_words(only: Container[str] | None = None) -> Mapping[str, tuple[str, ...]]:
+    """The dictionary of the wheel: about 130,000 words, each with its pronunciations. Read each time: it is 28 MB.
+
+    Args:
+        only: These of them.
 
     Raises:
         RecognitionError: As ``general_model``.
@@ -91,6 +93,8 @@ def known_words() -> Mapping[str, tuple[str, ...]]:
         for line in lines:
             word, _, phones = line.strip().partition(" ")
             word = _VARIANT.sub("", word)
+            if only is not None and word not in only:
+                continue
             known[word] = (*known.get(word, ()), phones)
     return known
 
@@ -107,8 +111,8 @@ def pronounced(
         ConfigError: As ``sounds``.
         RecognitionError: A word has no sound.
     """
-    known, said = known_words(), sounds(said or {})
-    words = sorted(set(words))
+    chosen, said = set(words), sounds(said or {})
+    known, words = known_words(chosen), sorted(chosen)
     lacking = tuple(word for word in words if word not in known and word not in said)
     guessed = pronunciations(lacking) if lacking else {}
     return {word: (said[word],) if word in said else known.get(word) or tuple(guessed[word]) for word in words}, lacking

@@ -135,8 +135,8 @@ class Choice:
         self._lead = lead
         self._least_app, self._least_general, self._least_acoustic = least_app, least_general, least_acoustic
         known = list(known)
-        hashes = {hash(run) for sentence in known for run in _runs(sentence, 3)}
-        self._known = np.sort(np.fromiter(hashes, np.int64, len(hashes)))
+        hashes = (hash(run) for sentence in known for run in _runs(sentence, 3))
+        self._known = np.unique(np.fromiter(hashes, np.int64))
         """Three words that follow one another in a sentence of the app, its begin and end among them; as they are, they
         would take 10 MB for the house robot."""
         pairs = (pair for sentence in known for pair in _runs(sentence, 2))

@@ -112,3 +112,9 @@ def test_where_the_cache_can_not_be_written_to_there_is_a_model_for_now_and_a_no
     assert made.language.is_file()
     assert "can't be written to" in caplog.text
     assert build(SENTENCES, cache=tmp_path / "file" / "cache") == made
+
+
+def test_of_the_dictionary_only_what_is_asked_for_is_kept() -> None:
+    every = app_model.known_words()
+    assert len(every) > 100_000
+    assert app_model.known_words({"kitchen", "the", "qqq"}) == {word: every[word] for word in ("kitchen", "the")}
