@@ -235,6 +235,7 @@ class Dialogue:
         self._post(partial(self.turns.hear, event))
 
     def _latched(self, state: LatchState, reason: str) -> None:
+        self.robot.runs.look_again()
         if state is LatchState.TRIPPED:
             trip = self.turns.stop_words.tripped(self.ears.now_s)
             self.robot.hold(everything=True)

@@ -147,7 +147,12 @@ class RobotSide:
 
     def settle(self, timeout_s: float) -> bool:
         """Waits while a model thinks and the mouth synthesises. Any thread but the conversation's."""
-        if not self.runs.settle(timeout_s, waits=lambda: self.person.waiting):
+
+        def waits() -> bool:
+            """For a person, or until motion is allowed: both take the device's time."""
+            return self.person.waiting or (self.runs.about_to_move and self.latch.state is LatchState.HELD)
+
+        if not self.runs.settle(timeout_s, waits=waits):
             return False
         return self.mouth.settle(timeout_s)
 

@@ -168,6 +168,12 @@ class Runs:
         return (going is not None and bool(going.motions)) or bool(self.session.agent.goals_at_work)
 
     @property
+    def about_to_move(self) -> bool:
+        """Motion was called for, and nothing of the run works yet."""
+        going = self._going
+        return going is not None and bool(going.motions) and not going.tools
+
+    @property
     def unheard_report(self) -> bool:
         """The run that goes on tells what nobody has asked for, and nobody has heard any of it."""
         going = self._going

@@ -153,3 +153,22 @@ def test_a_text_without_a_word_interrupts_nothing() -> None:
         stage.pass_s(0.3)
         assert stage.state is State.SPEAKING
         assert "barge_in" not in stage.kinds()
+
+
+def test_motion_that_waits_until_it_is_allowed_takes_the_devices_time() -> None:
+    moved = []
+
+    @tool(motion=True)
+    def go() -> str:
+        """Goes."""
+        moved.append(1)
+        return "gone"
+
+    latch = SafetyLatch()
+    with Stage(agent=Agent("robi", llm=ScriptedLLM([call("go")], "I went."), tools=[go], latch=latch)) as stage:
+        assert latch.hold("somebody is near", owner="builder")
+        stage.say("go to the kitchen")
+        stage.pass_s(1)
+        assert moved == []
+        latch.release(owner="builder")
+        stage.pass_until(lambda: bool(moved))
