@@ -159,6 +159,7 @@ class TalkScreen:
         said = utterance(buffer.text)
         if not said:
             return False
+        self._interrupted_s = -AGAIN_S  # a Ctrl-C before it and one after it are not two in a row
         self._print(f"{toned(MARK, 'bold', colour=self._colour)}{said}")
         if not is_slash(said):
             asked = self._conversation.dialogue.robot.person.waiting
