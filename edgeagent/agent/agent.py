@@ -184,10 +184,13 @@ class Agent:
             run.enter(part)  # before anybody sees the run, and not if it is refused
             self._current = (run, handle)
             self._queues.open()
+        thread = threading.Thread(target=self._drive, args=(run, handle), name=f"agent-{self.name}", daemon=True)
         try:
-            threading.Thread(target=self._drive, args=(run, handle), name=f"agent-{self.name}", daemon=True).start()
-        except RuntimeError as error:  # there is no thread to be had
-            self._leave(run, handle, None, error)
+            thread.start()
+        except BaseException as error:
+            if isinstance(error, RuntimeError) and not thread.is_alive():  # there is no thread to be had
+                self._leave(run, handle, None, error)
+            run.abort("user")  # Ctrl-C while it begins: nobody gets the handle
             raise
         return handle
 

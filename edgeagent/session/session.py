@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
@@ -140,7 +139,8 @@ class Session:
         """
         if self._closed:
             raise EdgeAgentError("the session is closed")
-        with self._between_runs("a step"):
+        with self._starting:
+            self._must_be_idle("a step")
             self._install_fallback()
             context = replace(self.context, hook_state={}, stop_event=threading.Event(), no_more_tools=False)
             self._run_context = context
@@ -161,7 +161,8 @@ class Session:
             EdgeAgentError: The last message is the assistant's and nothing is queued.
             BusyError, ModelError, PolicyViolationError: As ``Agent.run``.
         """
-        with self._between_runs("run_continue"):
+        with self._starting:
+            self._must_be_idle("run_continue")
             messages = self.messages()
             if not self.agent.has_pending and (not messages or messages[-1].role == "assistant"):
                 raise EdgeAgentError("nothing to continue: the last message is an answer, and nothing is queued")
@@ -196,7 +197,8 @@ class Session:
         Raises:
             BusyError: A run is going on.
         """
-        with self._between_runs("reset"):
+        with self._starting:
+            self._must_be_idle("reset")
             self.agent.reset()
             self._history.replace([])
 
@@ -206,7 +208,8 @@ class Session:
         Raises:
             BusyError: A run is going on.
         """
-        with self._between_runs("restore"):
+        with self._starting:
+            self._must_be_idle("restore")
             self._history.replace(with_results(messages))
 
     def truncate(self, n: int) -> None:
@@ -215,7 +218,8 @@ class Session:
         Raises:
             BusyError: A run is going on.
         """
-        with self._between_runs("truncate"):
+        with self._starting:
+            self._must_be_idle("truncate")
             if n > 0:
                 self._history.shorten(truncated(self.messages(), n))
 
@@ -226,7 +230,8 @@ class Session:
             BusyError: A run is going on.
             ModelError: There is no model, or it can't count.
         """
-        with self._between_runs("compact"):
+        with self._starting:
+            self._must_be_idle("compact")
             if self.agent.llm is None:
                 raise ModelError(f"agent {self.agent.name!r} has no model to count tokens with")
             self._compact(force=True)
@@ -402,14 +407,13 @@ class Session:
         with self._starting:
             return self._handle
 
-    @contextmanager
-    def _between_runs(self, what: str) -> Iterator[None]:
-        """No run is going on, and none is started meanwhile.
+    def _must_be_idle(self, what: str) -> None:
+        """Asked with ``_starting`` held, so that no run is started meanwhile.
+
+        It is no context manager of its own: Ctrl-C on the way out of one written in Python would keep the lock.
 
         Raises:
-            BusyError: One is.
+            BusyError: A run is going on.
         """
-        with self._starting:
-            if self.agent.is_running:
-                raise BusyError(f"{what} waits until the run of agent {self.agent.name!r} has ended: abort it first")
-            yield
+        if self.agent.is_running:
+            raise BusyError(f"{what} waits until the run of agent {self.agent.name!r} has ended: abort it first")
