@@ -47,7 +47,7 @@ def _left_behind(at: int) -> tuple[bool, list[str]]:
     session.abort("safety_stop")
     closing = threading.Thread(target=session.close, name="close", daemon=True)
     closing.start()
-    begun = [each for each in threading.enumerate() if each.name == "agent-waiting" and each.ident is not None]
+    begun = [each for each in threading.enumerate() if each.name == "agent-waiting" and each.is_alive()]
     own = [closing, *begun]
     for thread in own:
         thread.join(LIMIT_S)
