@@ -30,7 +30,8 @@ _BEYOND_S: Final = 0.3
 _FIRST_S: Final = 0.3
 """A word that begins later after the onset of the speech has others before it."""
 _WORD_S: Final = 0.2
-"""What was known so long before a word ended is not that word."""
+"""What was known so soon after a word began is not that word. When it began the spotter tells well, and up to half a
+second too late when it ended: "stop there" may be one word to it."""
 _KEPT: Final = 64
 
 Outcome = Literal["trip", "release"]
@@ -213,6 +214,6 @@ class StopWatch:
         if began_s is None:
             return 0
         first_s = began_s - _APART_S
-        spotted = sum(first_s <= end_s < keyword.end_s - _WORD_S for end_s in self._ends_s)
-        known = [s.stops for s in self._said if s.began_s == began_s and s.known_s <= keyword.end_s - _WORD_S]
+        spotted = sum(first_s <= end_s <= keyword.start_s for end_s in self._ends_s)
+        known = [s.stops for s in self._said if s.began_s == began_s and s.known_s <= keyword.start_s + _WORD_S]
         return max(spotted, known[-1] if known else 0)

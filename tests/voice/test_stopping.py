@@ -122,6 +122,23 @@ def test_of_two_words_each_is_decided() -> None:
     assert watch.told(Transcript("don't stop no don't stop"), began_s=9.0, ended_s=11.1) == "release"
 
 
+def test_a_word_whose_end_is_told_too_late_is_not_taken_for_a_second_one() -> None:
+    watch = StopWatch(["stop"])
+    watch.spotted(Keyword("stop", 13.92, 14.85, 14.92, 0.84))
+    assert watch.told(_partial("the guy not stop"), began_s=13.1, now_s=14.6) == "release"
+    watch.spotted(Keyword("stop", 23.92, 24.85, 24.92, 0.84))
+    watch.told(_partial("the guy stop"), began_s=23.1, now_s=24.6)
+    assert watch.told(Transcript("the guy not stop there"), began_s=23.1, ended_s=24.74) == "release"
+
+
+def test_a_word_that_is_spotted_twice_at_once_is_one() -> None:
+    watch = StopWatch(["stop"])
+    watch.spotted(Keyword("stop", 23.8, 24.44, 24.52, 0.81))
+    watch.told(_partial("don't stop in"), began_s=24.28, now_s=25.0)
+    watch.spotted(Keyword("stop", 24.36, 24.95, 25.02, 0.85))
+    assert watch.told(Transcript("don't stop and show"), began_s=24.28, ended_s=26.45) == "release"
+
+
 def test_a_word_that_the_transcript_has_lost_is_not_denied_by_the_one_before_it() -> None:
     watch = StopWatch(["stop"])
     watch.told(_partial("the bus stop is over"), began_s=8.0, now_s=9.5)
