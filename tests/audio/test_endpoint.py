@@ -1,4 +1,4 @@
-"""Where utterances begin and end, with real voice activity on real voices, and with scripted frames for the timing."""
+"""Where utterances begin and end, and which samples they have, with scripted frames for the timing."""
 
 import itertools
 from dataclasses import FrozenInstanceError
@@ -8,62 +8,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from edgeagent.audio.echo import EchoCanceller
 from edgeagent.audio.endpoint import _LAG_MS, Endpointer, EndpointSettings, HardEnd, Resumed, SoftEnd, SpeechStart
 from edgeagent.audio.silero import CHUNK
-from edgeagent.audio.vad import FRAME, RATE_HZ, VoiceActivity, VoiceFrame
+from edgeagent.audio.vad import FRAME, RATE_HZ
 from edgeagent.errors import ConfigError
-from edgeagent.testing import Room, RoomSettings, synthesised
-
-
-class Scripted(VoiceActivity):
-    """Speech where the sample itself says so: above 0.5. Any other part of it is as quiet as it says."""
-
-    def __init__(self):
-        self._waiting = np.zeros(0, np.float32)
-        self._count = 0
-
-    def reset(self):
-        self.__init__()
-
-    def process(self, block):
-        made = []
-        for frame in self._frames(block):
-            self._count += FRAME
-            level_db = 20 * np.log10(np.abs(frame).mean() + 1e-4)
-            made.append(VoiceFrame(self._count, float(frame.mean() > 0.5), level_db, -20.0))
-        return made
-
-
-def stream(*parts):
-    """Milliseconds of silence and of speech in turn, beginning with silence; every sample is another."""
-    made = np.concatenate([np.full(ms * 16, 0.6 * (i % 2), np.float32) for i, ms in enumerate(parts)])
-    return made + np.linspace(0, 0.1, len(made), dtype=np.float32)
-
-
-def run(sound, endpointer=None, block=FRAME, finish=False, **fields):
-    endpointer = endpointer or Endpointer(EndpointSettings(**fields), activity=Scripted())
-    found = [e for at in range(0, len(sound), block) for e in endpointer.feed(sound[at : at + block])]
-    return found + (endpointer.finish() if finish else [])
-
-
-def kinds(found):
-    return [type(event) for event in found]
-
-
-def told(*lines, seconds, settings=None, noise=None):
-    """A room in which lines are said: (text, voice, at_s)."""
-    room = Room(settings or RoomSettings(rate_hz=RATE_HZ))
-    if noise:
-        room.add_noise(noise[0], snr_db=noise[1])
-    said = [room.say(synthesised(text, voice, RATE_HZ), RATE_HZ, at_s) for text, voice, at_s in lines]
-    room.run(seconds)
-    return room.recorded.microphone, said
-
-
-def hear(sound, **fields):
-    return run(sound, Endpointer(EndpointSettings(**fields)), finish=True)
-
+from tests.audio.scripted import Scripted, kinds, run, samples_are_the_streams, stream
 
 # --- the order and the times of events ------------------------------------------------------------------------------
 
@@ -152,20 +101,6 @@ def test_the_soft_end_may_be_set():
     assert kinds(run(stream(1000, 500, 350), endpointer)) == [SpeechStart]
 
 
-def test_while_the_robots_voice_is_heard_as_loud_as_it_is_nothing_starts_and_what_goes_on_does():
-    endpointer = Endpointer(EndpointSettings(), activity=Scripted())
-    sound = stream(300, 2_000, 1_000)
-
-    def heard(begin_ms, end_ms, own):
-        pieces = [sound[at : at + FRAME] for at in range(begin_ms * 16, end_ms * 16, FRAME)]
-        return kinds([e for p in pieces for e in endpointer.feed(p, far_active=own, microphone_db=-20.0, own=own)])
-
-    assert heard(0, 1_000, own=True) == []
-    assert heard(1_000, 1_500, own=False) == [SpeechStart]
-    assert heard(1_500, 2_300, own=True) == []
-    assert heard(2_300, 3_300, own=False) == [SoftEnd, HardEnd]
-
-
 def test_a_stream_that_is_over_ends_its_utterance():
     assert kinds(run(stream(1000, 500), finish=True)) == [SpeechStart, SoftEnd, HardEnd]
     assert kinds(run(stream(1000, 500, 400), finish=True)) == [SpeechStart, SoftEnd, HardEnd]
@@ -182,20 +117,6 @@ def test_reset_forgets_the_utterance():
 
 
 # --- samples --------------------------------------------------------------------------------------------------------
-
-
-def samples_are_the_streams(found, sound):
-    for event in found:
-        if isinstance(event, HardEnd | SpeechStart):
-            begin = round(event.begin_s * RATE_HZ)
-            samples = event.samples if isinstance(event, HardEnd) else event.pre_roll
-            np.testing.assert_array_equal(samples, sound[begin : begin + len(samples)])
-    hard = [e for e in found if isinstance(e, HardEnd)]
-    for before, after in itertools.pairwise(hard):
-        end = round(before.begin_s * RATE_HZ) + len(before.samples)
-        assert round(after.begin_s * RATE_HZ) >= end
-        if before.cut:
-            assert round(after.begin_s * RATE_HZ) == end
 
 
 @example(parts=[32, 97, 359, 900, 621], blocks=[1], max_s=2.0, pre_roll_ms=0)  # a last part of a frame
@@ -290,226 +211,9 @@ def test_a_wrong_setting_is_named(wrong):
         EndpointSettings(**wrong)
 
 
-# --- while the robot speaks -----------------------------------------------------------------------------------------
-
-
-class Told(VoiceActivity):
-    """Every frame is as likely to be speech, and as loud, as it was told."""
-
-    def __init__(self):
-        self.probability, self.level_db = 0.0, -60.0
-        self.reset()
-
-    def reset(self):
-        self._waiting = np.zeros(0, np.float32)
-        self._count = 0
-
-    def process(self, block):
-        made = []
-        for _ in self._frames(block):
-            self._count += FRAME
-            made.append(VoiceFrame(self._count, self.probability, self.level_db, -75.0))
-        return made
-
-
-@pytest.fixture
-def lasts():
-    """Feeds so many seconds of one kind to an endpointer."""
-    activity = Told()
-    endpointer = Endpointer(activity=activity)
-
-    def feed(seconds, probability, level_db, **how):
-        activity.probability, activity.level_db = probability, level_db
-        blocks = [np.zeros(FRAME, np.float32)] * round(seconds * 100)
-        return kinds([event for block in blocks for event in endpointer.feed(block, **how)])
-
-    return feed
-
-
-def test_what_is_left_of_the_robots_voice_is_no_speech_however_likely(lasts):
-    assert lasts(5, 1.0, -45.0, far_active=True, microphone_db=-20.0) == []
-
-
-def test_a_person_over_the_robots_voice_needs_not_be_as_likely(lasts):
-    lasts(1, 0.0, -60.0, far_active=True, microphone_db=-20.0)
-    assert lasts(0.2, 0.25, -35.0, far_active=True, microphone_db=-19.0) == [SpeechStart]
-
-
-def test_where_the_robot_is_silent_that_is_no_speech(lasts):
-    assert lasts(5, 0.25, -35.0, microphone_db=-19.0) == []
-
-
-def test_a_pause_of_the_robot_makes_nothing_of_it_speech(lasts):
-    lasts(3, 0.0, -60.0, far_active=True, microphone_db=-20.0)
-    assert lasts(1, 0.9, -50.0, far_active=True, microphone_db=-50.0) == []
-
-
-def test_without_the_microphones_level_it_must_be_quite_sure(lasts):
-    assert lasts(2, 0.7, -30.0, far_active=True) == []
-    assert lasts(0.2, 0.9, -30.0, far_active=True) == [SpeechStart]
-
-
-def test_the_robots_voice_resumes_no_utterance_and_does_not_hold_it_open(lasts):
-    assert lasts(0.5, 1.0, -30.0) == [SpeechStart]
-    assert lasts(0.4, 0.0, -60.0) == [SoftEnd]
-    assert lasts(2, 1.0, -45.0, far_active=True, microphone_db=-20.0) == [HardEnd]
-
-
-@pytest.mark.parametrize("microphone_db", [-np.inf, np.nan])
-def test_a_microphone_without_a_level_does_no_harm(lasts, microphone_db):
-    assert lasts(1, 1.0, -30.0, far_active=True, microphone_db=microphone_db) == [SpeechStart]
-
-
-ROBOT = (
-    "i am on my way to the kitchen and will be back in about two minutes with the red box that you asked for",
-    "the battery is at sixty two percent which is enough for another hour of driving around the house",
-    "there is an obstacle in front of me so i will turn around and try the other door",
-)
-
-
-def over_own_voice(echo_gain_db, voice, seconds, *lines, seed=2, rt60_s=0.6, **fields):
-    """The robot speaks without a pause; events with the time at which they were known, and what was said when."""
-    speech = np.concatenate([synthesised(text, voice, RATE_HZ) for text in ROBOT])
-    settings = RoomSettings(
-        rate_hz=RATE_HZ, echo_gain_db=echo_gain_db, rt60_s=rt60_s, drift_ppm=100, latency_ms=60, seed=seed, record=False
-    )
-    speech = speech * np.float32(10 ** (settings.loudspeaker_level_db / 20) / np.sqrt(np.mean(speech**2)))
-    room, canceller, endpointer = (
-        Room(settings),
-        EchoCanceller(RATE_HZ, RATE_HZ),
-        Endpointer(EndpointSettings(**fields)),
-    )
-    room.calibrate(speech, RATE_HZ)
-    said = [room.say(synthesised(line, who, RATE_HZ), RATE_HZ, at_s) for line, who, at_s in lines]
-    played, found = itertools.count(), []
-
-    def fill(block, dac_s):
-        begin = next(played) * len(block)
-        block[:] = speech.take(np.arange(begin, begin + len(block)), mode="wrap")
-        canceller.far(block, dac_s)
-
-    def take(block, adc_s):
-        microphone_db = 10 * np.log10(np.mean(block.astype(np.float64) ** 2) + 1e-10)
-        clean = canceller.near(block, adc_s)
-        events = endpointer.feed(clean, far_active=canceller.far_active, microphone_db=microphone_db)
-        found.extend((event, endpointer.now_s) for event in events)
-
-    room.start(fill=fill, take=take)
-    room.run(seconds)
-    return found, said
-
-
-def test_the_robots_own_voice_starts_nothing():
-    hard, _ = over_own_voice(6, "awb", 12, seed=10, far_below_db=200)
-    assert any(isinstance(event, SpeechStart) for event, _ in hard)  # what is left of it is like speech
-    assert over_own_voice(6, "awb", 12, seed=10)[0] == []
-
-
-@pytest.mark.parametrize("echo_gain_db", [-6, 0])
-def test_a_person_is_heard_over_the_robots_voice(echo_gain_db):
-    lines = [("turn left now", "rms", 6.0), ("no wait", "slt", 9.0), ("go to the bedroom", "en-us", 12.0)]
-    found, said = over_own_voice(echo_gain_db, "en-gb", 15, *lines)
-    starts = [(event, known_s) for event, known_s in found if isinstance(event, SpeechStart)]
-    assert len(starts) == len(said)
-    for (event, known_s), true in zip(starts, said, strict=True):
-        assert event.begin_s < true.start_s
-        assert known_s - true.start_s < 0.4
-
-
-# --- real voices in the room ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("noise", [None, ("pink", 20), ("fan", 10)])
-def test_start_and_end_are_near_the_truth_and_no_first_sound_is_lost(noise):
-    lines = [("she sells sea shells", "slt", 4), ("drive to the kitchen", "rms", 8), ("turn around", "awb", 12)]
-    sound, said = told(*lines, seconds=16, noise=noise)
-    found = hear(sound)
-    hard = [e for e in found if isinstance(e, HardEnd)]
-    starts = [e for e in found if isinstance(e, SpeechStart)]
-    assert len(hard) == len(said)
-    for true, start, end in zip(said, starts, hard, strict=True):
-        assert start.begin_s < true.start_s
-        assert start.at_s == pytest.approx(true.start_s, abs=0.3)
-        assert end.at_s == pytest.approx(true.end_s, abs=0.3)
-    samples_are_the_streams(found, sound)
-
-
-def test_a_low_voice_is_heard():
-    low = RoomSettings(rate_hz=RATE_HZ, person_level_db=-46)
-    sound, said = told(("please come back to me", "slt", 3), seconds=6, settings=low)
-    (end,) = [e for e in hear(sound) if isinstance(e, HardEnd)]
-    assert end.begin_s < said[0].start_s
-
-
-def test_two_people_at_once_are_one_utterance():
-    sound, said = told(("turn to the left now please", "slt", 3), ("no no wait for me", "rms", 3.4), seconds=7)
-    (end,) = [e for e in hear(sound) if isinstance(e, HardEnd)]
-    assert end.begin_s < said[0].start_s
-    assert end.at_s == pytest.approx(max(s.end_s for s in said), abs=0.3)
-
-
-def test_real_speech_without_an_end_is_cut_too():
-    line = synthesised("and then we went on to the next house and the one after that", "rms", RATE_HZ)
-    sound = np.tile(line, 6)
-    found = hear(sound, max_s=5)
-    hard = [e for e in found if isinstance(e, HardEnd)]
-    assert len(hard) >= 3
-    assert all(len(e.samples) <= 5 * RATE_HZ for e in hard)
-    samples_are_the_streams(found, sound)
-
-
-@pytest.mark.parametrize("block", [77, 1_000, 100_000])
-def test_the_size_of_the_blocks_changes_nothing(block):
-    sound, _ = told(("turn around", "slt", 3), ("and stop", "rms", 5), seconds=7)
-    expected = run(sound, Endpointer(), finish=True)
-    found = run(sound, Endpointer(), block=block, finish=True)
-    assert [(type(e), e.at_s) for e in found] == [(type(e), e.at_s) for e in expected]
-    assert len(found) >= 6
-
-
-def test_ten_minutes_of_noise_have_no_utterance():
-    random = np.random.default_rng(0)
-    minute = np.cumsum(random.standard_normal(60 * RATE_HZ)) * 0.02
-    minute -= np.convolve(minute, np.ones(400) / 400, "same")  # rumble and hiss
-    sound = (0.05 * minute / minute.std()).astype(np.float32)
-    endpointer = Endpointer()
-    for _ in range(10):
-        swell = (0.3 + 0.7 * random.random(60).repeat(RATE_HZ)).astype(np.float32)
-        assert run(sound * swell, endpointer, block=1_600) == []
-    assert endpointer.now_s == pytest.approx(600)
-
-
-def test_sound_that_is_no_number_is_no_speech():
-    sound = np.zeros(3 * RATE_HZ, np.float32)
-    sound[RATE_HZ:] = np.nan
-    assert hear(sound) == []
-
-
-@pytest.mark.parametrize("kind", ["zeros", "offset", "white", "clipped"])
-def test_a_minute_without_speech_has_no_utterance(kind):
-    noise = np.random.default_rng(0).standard_normal(60 * RATE_HZ).astype(np.float32)
-    sound = {"zeros": 0 * noise, "offset": 0 * noise + 0.3, "white": 0.02 * noise, "clipped": np.clip(3 * noise, -1, 1)}
-    assert hear(sound[kind]) == []
-
-
-def test_nobody_starts_while_the_robots_echo_is_sought():
-    endpointer = Endpointer(activity=Scripted())
-    person = np.full(RATE_HZ, 0.9, np.float32)
-    assert endpointer.feed(person, far_active=True, microphone_db=-20.0, own=True) == []
-    assert kinds(endpointer.feed(person, far_active=True, microphone_db=-20.0)) == [SpeechStart]
-
-
 def test_speech_without_an_end_takes_no_more_and_more_memory():
     endpointer = Endpointer(EndpointSettings(max_s=2, pre_roll_ms=200), activity=Scripted())
     cut = run(np.full(60 * RATE_HZ, 0.9, np.float32), endpointer)
     assert sum(isinstance(event, HardEnd) for event in cut) > 20
     history = endpointer._history
     assert history.end - history.begin < 8 * RATE_HZ
-
-
-@pytest.mark.parametrize(("asked_ms", "kept_s"), [(500, 0.2), (100, 0.1)])
-def test_little_of_the_robots_voice_comes_before_a_person_who_speaks_over_it(asked_ms, kept_s):
-    endpointer = Endpointer(EndpointSettings(pre_roll_ms=asked_ms), activity=Scripted())
-    sound = np.concatenate((stream(1000), np.full(RATE_HZ // 2, 0.9, np.float32)))
-    (start,) = endpointer.feed(sound, far_active=True, microphone_db=-20.0)
-    assert start.at_s - start.begin_s == pytest.approx(kept_s, abs=0.01)

@@ -1,0 +1,191 @@
+"""A stop word halts at once, and what else is heard of it decides whether it was one."""
+
+import threading
+
+import pytest
+
+from edgeagent import Agent
+from edgeagent.stt import hearing
+from edgeagent.testing import call
+from edgeagent.voice.table import State
+
+from .scenes import LONG, QUIET, Waiting, count_to_sixteen, latched, until
+from .stage import Stage
+
+
+def test_a_stop_word_halts_at_once_and_its_transcript_trips(driving: tuple[Agent, threading.Event, list[str]]) -> None:
+    agent, began, ends = driving
+    with Stage([call("drive")], agent=agent) as stage:
+        stage.say("drive on")
+        assert began.wait(10)
+        stage.begin()
+        stage.spot("stop")
+        assert stage.dialogue.latch.state == "held"
+        stage.partly("stop")
+        assert stage.dialogue.latch.state == "tripped"
+        assert until(lambda: "stopped" in ends)
+        stage.pause("stop")
+        stage.end()
+        assert len(stage.llm.requests) == 1, "no model is asked"
+
+
+def test_a_guess_before_the_end_does_not_trip_where_a_dont_may_stand_before_the_word() -> None:
+    with Stage("All right.", agent=latched()) as stage:
+        stage.begin()
+        stage.pass_s(0.6)
+        stage.spot("stop")
+        stage.partly("stop")
+        assert stage.dialogue.latch.state == "held"
+        stage.pause("please do not stop")
+        assert stage.dialogue.latch.state == "free"
+
+
+def test_a_stop_word_that_was_none_lets_the_robot_drive_on(
+    driving: tuple[Agent, threading.Event, list[str]],
+) -> None:
+    agent, began, ends = driving
+    with Stage([call("drive")], "I see.", agent=agent) as stage:
+        stage.say("drive on")
+        assert began.wait(10)
+        stage.begin()
+        stage.spot("stop")
+        stage.pause("the bus stop is far away")
+        assert stage.dialogue.latch.state == "free"
+        stage.end()
+        assert until(lambda: ends == ["paused", "resumed"]), ends
+        stage.dialogue.stop()
+        assert until(lambda: "stopped" in ends)
+
+
+def test_a_stop_word_in_the_robots_own_voice_lets_it_go_on_where_nobody_has_spoken() -> None:
+    with Stage(LONG, agent=latched()) as stage:
+        count_to_sixteen(stage)
+        stage.pass_s(1.0)
+        stage.spot("stop")
+        assert stage.state is State.HELD
+        assert stage.dialogue.latch.state == "held"
+        stage.pass_s(1.0)
+        assert stage.dialogue.latch.state == "free"
+        assert stage.state is State.SPEAKING
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert stage.session.messages()[1].text == LONG
+
+
+def test_a_stop_word_over_the_robots_voice_counts_where_somebody_has_spoken() -> None:
+    with Stage(LONG, agent=latched()) as stage:
+        count_to_sixteen(stage)
+        stage.pass_s(1.0)
+        stage.spot("stop")
+        stage.begin()
+        stage.pause("", understood=False)
+        stage.end()
+        stage.pass_s(1.2)
+        assert stage.dialogue.latch.state == "tripped"
+
+
+@pytest.mark.parametrize(("heard", "understood", "trips"), [("nice", True, False), ("nice", False, True)])
+def test_a_backchannel_over_the_robots_voice_is_no_stop_word(heard: str, understood: bool, trips: bool) -> None:
+    with Stage(LONG, agent=latched()) as stage:
+        count_to_sixteen(stage)
+        stage.begin()
+        stage.spot("stop")
+        stage.pause(heard, understood=understood)
+        stage.end()
+        stage.pass_s(1.2)
+        assert stage.dialogue.latch.state == ("tripped" if trips else "free")
+
+
+def test_a_backchannel_is_not_enough_where_something_moves(driving: tuple[Agent, threading.Event, list[str]]) -> None:
+    agent, began, _ = driving
+    with Stage([call("drive")], agent=agent) as stage:
+        stage.say("drive on")
+        assert began.wait(10)
+        stage.begin()
+        stage.spot("stop")
+        stage.pause("nice")
+        stage.end()
+        stage.pass_s(1.2)
+        assert stage.dialogue.latch.state == "tripped"
+
+
+def test_without_a_transcript_a_stop_word_counts() -> None:
+    with Stage(agent=latched()) as stage:
+        stage.spot("stop")
+        stage.pass_s(0.9)
+        assert stage.dialogue.latch.state == "held"
+        stage.pass_s(0.2)
+        assert stage.dialogue.latch.state == "tripped"
+
+
+def test_the_transcript_catches_a_stop_word_that_the_spotter_missed() -> None:
+    with Stage(agent=latched()) as stage:
+        stage.say("stop")
+        assert stage.dialogue.latch.state == "tripped"
+
+
+def test_a_trip_lasts_until_somebody_says_continue() -> None:
+    with Stage(agent=latched()) as stage:
+        stage.say("stop")
+        stage.say("continue")
+        assert stage.dialogue.latch.state == "free"
+        assert not stage.llm.requests
+
+
+def test_motion_asked_for_while_it_is_off_is_answered_in_words_of_ours(
+    driving: tuple[Agent, threading.Event, list[str]],
+) -> None:
+    agent, began, _ = driving
+    with Stage([call("drive")], agent=agent) as stage:
+        stage.dialogue.stop("button")
+        stage.settle()
+        stage.say("drive on")
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        stage.pass_s(0.1)
+        assert stage.session.messages()[-1].text == QUIET.stopped
+        assert QUIET.stopped in [event.text for event in stage.log if event.kind == "heard"]
+        assert not began.is_set()
+        assert len(stage.llm.requests) == 1
+
+
+def test_a_second_stop_silences_a_robot_that_was_stopped_already() -> None:
+    with Stage(LONG, agent=latched()) as stage:
+        stage.say("stop")
+        count_to_sixteen(stage)
+        stage.say("stop")
+        assert stage.state is State.LISTENING
+        heard = [event.text for event in stage.log if event.kind == "heard"]
+        assert heard
+        assert heard != [LONG]
+
+
+def test_a_stop_while_the_model_thinks_stops_the_model() -> None:
+    with Stage("never said", agent=latched()) as stage:
+        go = threading.Event()
+        stage.agent.llm = Waiting(stage.llm, go)  # type: ignore[assignment]
+        stage.begin()
+        stage.pause("tell me a story")
+        stage.ears.on_event(hearing.Ended(stage.ears.utterance, stage.now_s, cut=False))
+        assert until(lambda: stage.state is State.THINKING)
+        stage.dialogue.stop("button")
+        assert until(lambda: stage.state is State.LISTENING)
+        stage.settle()
+        assert stage.dialogue.latch.reason == "button"
+
+
+def test_stop_typed_while_nothing_goes_on_is_for_the_model() -> None:
+    with Stage("There is nothing to stop.", agent=latched()) as stage:
+        stage.dialogue.hear("stop")
+        stage.settle()
+        stage.pass_s(0.5)
+        assert stage.dialogue.latch.state == "free"
+        assert len(stage.llm.requests) == 1
+
+
+def test_stop_typed_while_it_speaks_stops_it() -> None:
+    with Stage(LONG, agent=latched()) as stage:
+        count_to_sixteen(stage)
+        stage.dialogue.hear("stop")
+        stage.settle()
+        assert stage.dialogue.latch.state == "tripped"
+        assert stage.state is State.LISTENING
