@@ -53,13 +53,15 @@ def asked_about(log: Log) -> str:
     return asked[-1].removeprefix(before).removesuffix(after) if asked else ""
 
 
-def spoken_commands(noise_snr_db: float | None, voices: Sequence[str], most: int, once: Once) -> list[Row]:
+def spoken_commands(
+    voices: Sequence[str], most: int, once: Once, *, noise_snr_db: float | None = None, rt60_s: float = 0.3
+) -> list[Row]:
     """What the conversation gives to the model is asked in a new flat each, since the calls depend on where things are;
     a stop word that trips the latch is the call of the tool ``stop``. What is asked about again is wrong; where the
     robot asks whether it was just that, the voice says "yes", and what comes of it is counted by itself.
     """
     items = commands(most)
-    room = RoomSettings(echo_gain_db=-6, record=False, noise_snr_db=noise_snr_db)
+    room = RoomSettings(echo_gain_db=-6, record=False, noise_snr_db=noise_snr_db, rt60_s=rt60_s)
     with closing(configured_llm(Config())) as llm, talking(room) as (talk, log):
         known: dict[str, list[dict[str, Any]]] = {}
 
@@ -98,7 +100,7 @@ def spoken_commands(noise_snr_db: float | None, voices: Sequence[str], most: int
         made = [once(number, trial) for number in range(len(items) * len(voices))]
     right = [spoken for as_text, spoken, _ in made if as_text]
     confirmed = [sure for as_text, _, sure in made if as_text]
-    where = "clean" if noise_snr_db is None else f"at {noise_snr_db:g} dB SNR, steady noise"
+    where = f"RT60 {rt60_s:g} s" + ("" if noise_snr_db is None else f", {noise_snr_db:g} dB SNR, steady noise")
     return [
         (
             f"commands right when spoken, of those right as text, {len(voices)} voices, {where}",

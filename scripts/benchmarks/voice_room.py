@@ -190,9 +190,11 @@ def parts(quick: bool) -> dict[str, Callable[[Once], list[Row]]]:
     """Every measurement by its name, the longest first."""
     few = quick
     voices = VOICES[:1] if few else VOICES
+    most = 12 if few else 100
     return {
-        "commands at 10 dB": partial(spoken_commands, 10.0, voices, 12 if few else 100),
-        "commands": partial(spoken_commands, None, voices, 12 if few else 100),
+        "commands at 10 dB": partial(spoken_commands, voices, most, noise_snr_db=10.0),
+        "commands": partial(spoken_commands, voices, most),
+        "commands, dry": partial(spoken_commands, voices, most, rt60_s=0.0),
         "heard words": partial(heard_words, 6 if few else 200),
         "false stop words": partial(false_stops, 8 if few else 200),
         "slow speakers": partial(
