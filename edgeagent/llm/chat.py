@@ -31,6 +31,9 @@ _TOLD_AS: Final[dict[Status, str]] = {
     "outcome_unknown": "outcome unknown: ",
 }
 
+_APOSTROPHES: Final = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})  # noqa: RUF001
+"""What phones write for an apostrophe. A small model has never seen it: a "don't" with it would be nothing to it."""
+
 Hide = Callable[[str], str]
 """Replaces what a text must not say to the model; see ``prompt.Guard``."""
 
@@ -84,7 +87,8 @@ def _as_dict(message: Message, hide: Hide, arguments_as_text: bool) -> dict[str,
             "name": hide(message.name or ""),
             "tool_call_id": hide(message.call_id or ""),
         }
-    plain: dict[str, Any] = {"role": message.role, "content": hide(message.text)}
+    text = message.text.translate(_APOSTROPHES) if message.role == "user" else message.text
+    plain: dict[str, Any] = {"role": message.role, "content": hide(text)}
     if message.tool_calls:
         plain["tool_calls"] = [_call_as_dict(call, hide, arguments_as_text) for call in message.tool_calls]
     return plain

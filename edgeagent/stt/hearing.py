@@ -21,6 +21,8 @@ class Started:
 
     utterance: int
     at_s: float
+    sound_s: float | None = None
+    """When its sound begins, from which the times of its words count; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,11 +61,11 @@ class OpenUtterance:
     def take(self, event: endpoint.VoiceEvent, at_s: float) -> None:
         """What the endpointer has found, at that time of the device's clock."""
         match event:
-            case endpoint.SpeechStart(pre_roll=pre_roll):
+            case endpoint.SpeechStart(onset_s, pre_roll, begin_s):
                 self.number += 1
                 self._soft = self._waits = False
                 self._hear_from_start(pre_roll)
-                self._tell(Started(self.number, at_s))
+                self._tell(Started(self.number, at_s, at_s - (onset_s - begin_s)))
             case endpoint.SoftEnd():
                 self._hear_on()
                 self._soft, self._waits = True, not self._speculates()

@@ -85,6 +85,7 @@ class StopWords:
         """
         self._emit(events.Keyword, phrase=keyword.phrase, confirmed=None)
         if self._latch.state is LatchState.TRIPPED and not self._robot.busy:  # the same word again
+            self._trip_again(min(keyword.end_s, now_s))
             self._release()
             return
         speaks = turn is not None and turn.speaking
@@ -102,7 +103,9 @@ class StopWords:
         rest = turn.rest(transcript)
         if turn.stops and occurrences(rest, self._phrases) <= turn.stops:
             return
-        told = self.watch.told(rest, began_s=turn.began_s, ended_s=ended_s, now_s=now_s)
+        whole = rest is transcript
+        began_s, sound_s = (turn.began_s, turn.sound_s) if whole else (turn.onset_s, None)
+        told = self.watch.told(rest, began_s=began_s, ended_s=ended_s, sound_s=sound_s, now_s=now_s)
         self._decided(told, turn, stops=occurrences(rest, self._phrases))
 
     def deny(self) -> None:
@@ -151,6 +154,11 @@ class StopWords:
             self._tripped_s = now_s
             return self._trips
 
+    def _trip_again(self, at_s: float) -> None:
+        """A stop word while nothing is left to stop: what was said before it no longer allows motion."""
+        with self._counting:
+            self._tripped_s = max(self._tripped_s, at_s)
+
     def obey(self, trip: int) -> None:
         """Speech and thought have been stopped for that trip too, and so for those before it."""
         self._obeyed = max(self._obeyed, trip)
@@ -158,6 +166,10 @@ class StopWords:
     def may_rearm(self, turn: Turn) -> bool:
         """Whether "continue" was said after the last stop, rather than before it or across it."""
         return not self.trip_waits and turn.began_s >= self._tripped_s
+
+    def counts_since(self, at_s: float) -> bool:
+        """Whether nobody has said stop since that time."""
+        return at_s >= self._tripped_s
 
     @property
     def trip_waits(self) -> bool:

@@ -13,7 +13,8 @@ from typing import Final, Literal
 
 from edgeagent.stt.confirming import confirm, forbids, missed, occurrences
 from edgeagent.stt.keywords import Keyword
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.phrases import spoken_words
+from edgeagent.stt.types import HeardWord, Transcript
 
 AFTER_SPEECH_S: Final = 1.0
 """So long after the end of the speech an unclear stop word counts (contract, section 4);"""
@@ -30,8 +31,11 @@ _BEYOND_S: Final = 0.3
 _FIRST_S: Final = 0.3
 """A word that begins later after the onset of the speech has others before it."""
 _WORD_S: Final = 0.2
-"""What was known so soon after a word began is not that word. When it began the spotter tells well, and up to half a
-second too late when it ended: "stop there" may be one word to it."""
+"""What was known so long before a word ended is not that word."""
+_SAME_S: Final = 0.2
+"""A word of a transcript that begins within so much of one that was spotted is that one. The spotter tells up to half a
+second too late when a word ended, "stop there" being one to it, and lets it begin with the pause before it; but never
+before the word that came before that pause has ended (75 words, five voices)."""
 _KEPT: Final = 64
 
 Outcome = Literal["trip", "release"]
@@ -59,6 +63,8 @@ class _Said:
     known_s: float
     stops: int
     """Stop words in it, whatever was meant."""
+    starts_s: tuple[float, ...] = ()
+    """When each of them began; empty where that is not known."""
 
 
 class StopWatch:
@@ -124,6 +130,7 @@ class StopWatch:
         *,
         began_s: float | None = None,
         ended_s: float = math.inf,
+        sound_s: float | None = None,
         now_s: float = math.inf,
     ) -> Outcome | None:
         """What a transcript of some speech, partial or final, makes of it. Also what the spotter has missed.
@@ -132,9 +139,12 @@ class StopWatch:
             began_s: The speech. A partial transcript is a guess that often lacks the "don't" before the word: it
                 confirms only a word with which the speech begins.
             ended_s: Until when it was transcribed; infinite for a partial one.
+            sound_s: From when on the times of its words count.
             now_s: When this is known.
         """
-        said = _Said(transcript, began_s, ended_s, now_s, occurrences(transcript, self._phrases))
+        stops = occurrences(transcript, self._phrases)
+        starts_s = () if sound_s is None else _starts(transcript.words, self._phrases, sound_s)
+        said = _Said(transcript, began_s, ended_s, now_s, stops, starts_s if len(starts_s) == stops else ())
         self._said.append(said)
         phrase = missed(transcript, self._phrases) if transcript.final else None
         if phrase is not None:
@@ -205,15 +215,30 @@ class StopWatch:
         if verdict == "confirmed":
             first = began_s is None or keyword.start_s <= began_s + _FIRST_S
             return "trip" if said.transcript.final or first else None
-        before = self._stops_before(keyword, began_s)
+        before = self._stops_before(keyword, said)
         denied = forbids(said.transcript, keyword.phrase, after=before) if before else verdict == "denied"
         return "release" if denied else None
 
-    def _stops_before(self, keyword: Keyword, began_s: float | None) -> int:
+    def _stops_before(self, keyword: Keyword, said: _Said) -> int:
         """How many stop words were said before one in the same speech, as far as is known."""
+        began_s = said.began_s
         if began_s is None:
             return 0
+        same = [place for place, at_s in enumerate(said.starts_s) if abs(at_s - keyword.start_s) <= _SAME_S]
+        if len(same) == 1:
+            return same[0]
         first_s = began_s - _APART_S
-        spotted = sum(first_s <= end_s <= keyword.start_s for end_s in self._ends_s)
-        known = [s.stops for s in self._said if s.began_s == began_s and s.known_s <= keyword.start_s + _WORD_S]
+        spotted = sum(first_s <= end_s < keyword.end_s - _WORD_S for end_s in self._ends_s)
+        known = [s.stops for s in self._said if s.began_s == began_s and s.known_s <= keyword.end_s - _WORD_S]
         return max(spotted, known[-1] if known else 0)
+
+
+def _starts(words: Sequence[HeardWord], phrases: Sequence[str], sound_s: float) -> tuple[float, ...]:
+    """When the phrases in a transcript begin, in their order."""
+    texts = [word.text.lower() for word in words]
+    wanted = [spoken_words(phrase) for phrase in phrases]
+    return tuple(
+        sound_s + word.start_s
+        for at, word in enumerate(words)
+        if any(one and texts[at : at + len(one)] == one for one in wanted)
+    )

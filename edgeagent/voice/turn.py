@@ -27,6 +27,8 @@ class Turn:
     """Of the speech that is heard now; later than the beginning if speech was resumed after a dismissal."""
     began_s: float = field(init=False)
     """Of the utterance."""
+    sound_s: float | None = None
+    """When the sound of the utterance begins, from which the times of its words count; None: not known."""
     asleep: bool = False
     """It began while the robot slept: only a wake word in it makes it count."""
     before: Turn | None = None
@@ -58,7 +60,7 @@ class Turn:
     """When a wake word in it ended."""
 
     def __post_init__(self) -> None:
-        self.began_s = self.onset_s
+        self.began_s = self.onset_s if self.before is None else self.before.began_s
 
     @property
     def text(self) -> str:

@@ -88,7 +88,9 @@ class TurnActions:
     @property
     def _open_guess(self) -> Guess | None:
         guess = self._guess
-        return guess if guess is not None and guess.is_open(self._robot.queue.last, self._states.now_s) else None
+        if guess is None or not self._stop_words.counts_since(guess.asked_s):
+            return None
+        return guess if guess.is_open(self._robot.queue.last, self._states.now_s) else None
 
     def _open(self) -> None:
         """The person has the floor, or goes on after a hard end that came too soon."""

@@ -133,7 +133,8 @@ class TurnTaking:
         self._stop.begun(event.at_s)
         if self._turns.now is not None and self._turns.now.utterance:  # its words are not known yet
             self._turns.late[self._turns.now.utterance] = self._turns.now
-        self._hear_new(Turn(event.utterance, event.at_s, asleep=self.state is State.ASLEEP))
+        asleep = self.state is State.ASLEEP
+        self._hear_new(Turn(event.utterance, event.at_s, sound_s=event.sound_s, asleep=asleep))
 
     def _hear_new(self, turn: Turn) -> None:
         """Somebody speaks."""
@@ -157,7 +158,7 @@ class TurnTaking:
             self._turns.now.resume(at_s)
             self._actions.wait_for_rest()
         elif before is not None:
-            self._hear_new(Turn(before.utterance, at_s, before=before))
+            self._hear_new(Turn(before.utterance, at_s, sound_s=before.sound_s, before=before))
 
     def _pause(self, at_s: float) -> None:
         self._stop.speech(ended_s=at_s)

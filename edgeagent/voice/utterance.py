@@ -38,10 +38,10 @@ class Kind(StrEnum):
 
 
 _BACKCHANNEL: Final = (
-    "(?:u+h huh|m+ h+m+|m+ mm|mhm|m+hm+|mm+|um hum|hm+|huh|aha|ah+|oh|okay|yeah|yes|yep|yup|right|sure|all right|i see|"
-    "got it|i got it|good|great|cool|nice|fine|really|wow|interesting|of course|exactly|indeed|understood|thanks|"
-    "thank you|makes sense|that makes sense|that is (?:good|great|nice|fine|right|interesting)|very good|i understand|"
-    "i know|go on|and|true|perfect|ha ha|well)"
+    "(?:u+h huh|m+ h+m+|m(?: [mh]){2,3}|m+ mm|mhm|m+hm+|mm+|um hum|hm+|huh|aha|ah+|oh|okay|yeah|yes|yep|yup|right|"
+    "sure|all right|i see|got it|i got it|good|great|cool|nice|fine|really|wow|interesting|of course|exactly|indeed|"
+    "understood|thanks|thank you|makes sense|that makes sense|that is (?:good|great|nice|fine|right|interesting)|"
+    "very good|i understand|i know|go on|and|true|perfect|ha ha|well)"
 )
 _BACKCHANNELS: Final = re.compile(f"{_BACKCHANNEL}(?: {_BACKCHANNEL}){{0,3}}")
 _WORDS_OF_ANSWER: Final = 4

@@ -60,6 +60,12 @@ def test_it_calls_what_was_asked_for(nano: LlamaLLM, text: str, expected: list[t
     assert calls(nano, text) == expected
 
 
+@pytest.mark.parametrize("apostrophe", ["’", "‘", "ʼ"])  # noqa: RUF001
+def test_an_apostrophe_of_a_phone_forbids_as_any(nano: LlamaLLM, apostrophe: str) -> None:
+    plain, typed = (ask(f"please don{mark}t go to the kitchen") for mark in ("'", apostrophe))
+    assert nano.tokenize(typed) == nano.tokenize(plain)
+
+
 def test_the_house_robots_prompt_is_short(nano: LlamaLLM) -> None:
     assert nano.count_tokens(ask("hi")) < 400
 

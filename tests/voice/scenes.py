@@ -42,6 +42,20 @@ def transcribed(stage: Stage, utterance: int, text: str, at_s: float) -> None:
     stage.tell(hearing.Transcribed(utterance, Transcript(text, confidence=0.9), at_s, stage.now_s - at_s))
 
 
+def late(stage: Stage, *, cut: bool = False) -> tuple[int, float]:
+    """Somebody has spoken, and speaks again before the words are known."""
+    stage.begin()
+    stage.pass_s(0.8)
+    utterance, ended_s = stage.ears.utterance, stage.now_s
+    if not cut:
+        stage.tell(hearing.SoftEnded(utterance, ended_s))
+        stage.pass_s(0.4)
+    stage.tell(hearing.Ended(utterance, ended_s, cut=cut))
+    stage.begin(0.0)
+    stage.pass_s(0.2)
+    return utterance, ended_s
+
+
 def until(condition: Callable[[], object]) -> bool:
     """Waits for something that another thread brings about."""
     waiting = threading.Event()

@@ -31,6 +31,9 @@ def test_a_whole_command_or_question_is_worth_asking_about(text: str) -> None:
         ("", "nothing"),
         ("turn", "a word"),
         ("don't go to the kitchen", "forbidden"),
+        ("Don’t go to the kitchen", "forbidden, as Whisper may write it"),  # noqa: RUF001
+        ("NEVER turn right", "forbidden in capitals"),
+        ("dont turn right", "forbidden without an apostrophe"),
         ("continue", "it allows motion again"),
         ("you can move", "it allows motion again"),
         ("louder please", "a control"),

@@ -3,22 +3,8 @@
 from edgeagent.stt import hearing
 from edgeagent.voice.table import State
 
-from .scenes import LONG, latch, transcribed, until
+from .scenes import LONG, latch, late, transcribed, until
 from .stage import Stage
-
-
-def late(stage: Stage, *, cut: bool = False) -> tuple[int, float]:
-    """Somebody has spoken, and speaks again before the words are known."""
-    stage.begin()
-    stage.pass_s(0.8)
-    utterance, ended_s = stage.ears.utterance, stage.now_s
-    if not cut:
-        stage.tell(hearing.SoftEnded(utterance, ended_s))
-        stage.pass_s(0.4)
-    stage.tell(hearing.Ended(utterance, ended_s, cut=cut))
-    stage.begin(0.0)
-    stage.pass_s(0.2)
-    return utterance, ended_s
 
 
 def test_a_stop_counts_though_somebody_speaks_again_before_its_words_are_known(drives: Stage) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from edgeagent.voice.table import State
 
-from .scenes import LIMIT_S, LONG, latch
+from .scenes import LIMIT_S, LONG, QUIET, latch, latched, late, transcribed
 from .stage import Stage
 
 
@@ -182,3 +182,32 @@ def test_two_stops_whose_news_come_in_the_wrong_order_can_be_followed_by_continu
     words.obey(second)
     words.obey(first)
     assert not words.trip_waits
+
+
+def test_a_continue_from_before_another_stop_counts_no_more_though_nothing_moved_any_more(still: Stage) -> None:
+    still.dialogue.stop("button")
+    still.pass_s(2.0)
+    utterance, ended_s = late(still)
+    still.spot("stop")
+    still.pass_s(0.1)
+    transcribed(still, utterance, "continue", ended_s)
+    assert latch(still) == "tripped"
+    still.pause("")
+    still.end()
+    still.pass_s(4.0)
+    assert latch(still) == "tripped"
+    still.say("continue")
+    assert latch(still) == "free"
+
+
+def test_a_yes_does_not_allow_motion_that_somebody_has_stopped_again_since_it_was_asked_about() -> None:
+    with Stage("Okay.", agent=latched(), settings=QUIET) as stage:
+        stage.dialogue.stop("button")
+        stage.pass_s(2.0)
+        stage.say("you can move", understood=False)
+        stage.pass_s(4.0)
+        stage.spot("stop")
+        stage.pass_s(0.2)
+        stage.say("yes")
+        stage.pass_s(1.0)
+        assert latch(stage) == "tripped"

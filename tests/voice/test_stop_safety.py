@@ -184,6 +184,32 @@ def test_a_forbidding_half_stays_with_its_other_half() -> None:
         assert "go to the kitchen" not in asked(stage)
 
 
+@pytest.mark.parametrize("first", ["the bus stop is over there", "don't stop at the door"])
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_stop_counts_after_a_sentence_with_another_one_be_that_answered_or_not(
+    drives: Stage, first: str, answered: bool
+) -> None:
+    drives.begin()
+    drives.pass_s(0.5)
+    drives.spot("stop")
+    drives.pass_s(0.6)
+    drives.pause(first)
+    if answered:
+        drives.pass_s(0.7)
+    drives.go_on()
+    drives.pass_s(0.6)
+    drives.spot("stop")
+    drives.pass_s(0.1)
+    drives.partly(first)
+    assert latch(drives) == "held", "the words of it are not known yet"
+    drives.pass_s(0.2)
+    drives.pause(first)
+    drives.pass_s(1.0)
+    drives.end()
+    drives.pass_s(3.5)
+    assert latch(drives) == "tripped", "the recogniser has lost it"
+
+
 # --- code that wants to leave ---------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,7 @@
 """A stop word that was spotted: the transcript decides what it meant, or the time does."""
 
 from edgeagent.stt.keywords import Keyword
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.types import HeardWord, Transcript
 from edgeagent.voice.stopping import AFTER_SPEECH_S, AFTER_WORD_S, ALONE_S, StopWatch
 
 STOP = Keyword("stop", start_s=9.7, end_s=10.0, heard_s=10.05, score=0.9)
@@ -122,13 +122,18 @@ def test_of_two_words_each_is_decided() -> None:
     assert watch.told(Transcript("don't stop no don't stop"), began_s=9.0, ended_s=11.1) == "release"
 
 
+def _timed(*words: tuple[str, float]) -> Transcript:
+    """A final transcript with the time at which each word begins."""
+    heard = tuple(HeardWord(text, start_s, start_s + 0.3) for text, start_s in words)
+    return Transcript(" ".join(word.text for word in heard), heard)
+
+
 def test_a_word_whose_end_is_told_too_late_is_not_taken_for_a_second_one() -> None:
     watch = StopWatch(["stop"])
     watch.spotted(Keyword("stop", 13.92, 14.85, 14.92, 0.84))
-    assert watch.told(_partial("the guy not stop"), began_s=13.1, now_s=14.6) == "release"
-    watch.spotted(Keyword("stop", 23.92, 24.85, 24.92, 0.84))
-    watch.told(_partial("the guy stop"), began_s=23.1, now_s=24.6)
-    assert watch.told(Transcript("the guy not stop there"), began_s=23.1, ended_s=24.74) == "release"
+    watch.told(_partial("the guy stop"), began_s=13.1, now_s=14.6)
+    heard = _timed(("the", 0.48), ("guy", 0.66), ("not", 1.02), ("stop", 1.34), ("there", 1.77))
+    assert watch.told(heard, began_s=13.1, ended_s=14.74, sound_s=12.6) == "release"
 
 
 def test_a_word_that_is_spotted_twice_at_once_is_one() -> None:
@@ -136,7 +141,16 @@ def test_a_word_that_is_spotted_twice_at_once_is_one() -> None:
     watch.spotted(Keyword("stop", 23.8, 24.44, 24.52, 0.81))
     watch.told(_partial("don't stop in"), began_s=24.28, now_s=25.0)
     watch.spotted(Keyword("stop", 24.36, 24.95, 25.02, 0.85))
-    assert watch.told(Transcript("don't stop and show"), began_s=24.28, ended_s=26.45) == "release"
+    heard = _timed(("don't", 0.46), ("stop", 0.71), ("and", 1.18), ("show", 1.34))
+    assert watch.told(heard, began_s=24.28, ended_s=26.45, sound_s=23.78) == "release"
+
+
+def test_a_word_that_begins_with_the_pause_before_it_is_a_second_one_though_the_transcript_has_lost_it() -> None:
+    watch = StopWatch(["stop"])
+    watch.told(_partial("don't stop"), began_s=2.0, now_s=3.0)
+    watch.spotted(Keyword("stop", 2.61, 3.61, 3.66, 0.9))
+    assert watch.told(_timed(("don't", 0.5), ("stop", 0.75)), began_s=2.0, ended_s=3.5, sound_s=1.5) is None
+    assert watch.due(3.62 + AFTER_WORD_S) == "trip"
 
 
 def test_a_word_that_the_transcript_has_lost_is_not_denied_by_the_one_before_it() -> None:

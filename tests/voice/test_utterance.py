@@ -40,9 +40,10 @@ def test_what_is_said_in_silence(kind: Kind, text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    "uh-huh; uh huh; mhm; mm-hmm; Mm hm.; hmm; okay; OK; yeah; yes; right; sure; all right; I see; got it; good; oh; "
-    "really; oh really; yeah okay; okay okay; I see, thanks; wow; of course; that makes sense; go on; that's right; "
-    "yeah yeah yeah; ah; aha; cool; great thank you; exactly; oh I see; interesting; understood; huh; and".split("; "),
+    "uh-huh; uh huh; mhm; mm-hmm; m h m m; Mm hm.; hmm; okay; OK; yeah; yes; right; sure; all right; I see; got it; "
+    "good; oh; really; oh really; yeah okay; okay okay; I see, thanks; wow; of course; that makes sense; go on; "
+    "that's right; yeah yeah yeah; ah; aha; cool; great thank you; exactly; oh I see; interesting; understood; "
+    "huh; and".split("; "),
 )
 def test_over_the_robot_s_voice_it_is_a_backchannel(text: str) -> None:
     assert kind_of(text, phrases=HOUSE, speaking=True) is Kind.BACKCHANNEL
