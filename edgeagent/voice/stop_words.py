@@ -167,7 +167,7 @@ class StopWords:
         """Whether "continue" was said after the last stop, rather than before it or across it."""
         return not self.trip_waits and turn.began_s >= self._tripped_s
 
-    def counts_since(self, at_s: float) -> bool:
+    def unstopped_since(self, at_s: float) -> bool:
         """Whether nobody has said stop since that time."""
         return at_s >= self._tripped_s
 

@@ -88,7 +88,7 @@ class TurnActions:
     @property
     def _open_guess(self) -> Guess | None:
         guess = self._guess
-        if guess is None or not self._stop_words.counts_since(guess.asked_s):
+        if guess is None or not self._stop_words.unstopped_since(guess.asked_s):
             return None
         return guess if guess.is_open(self._robot.queue.last, self._states.now_s) else None
 
