@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from edgeagent.errors import ConfigError
 from edgeagent.stt.phrases import spoken_words
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.types import HeardWord, Transcript
 
 Verdict = Literal["confirmed", "denied", "unclear"]
 
@@ -41,10 +41,10 @@ _TALK_BEFORE: Final = frozenset(
 )
 """A sentence about stopping: "when does it stop", "I stop here every day"."""
 _ADDRESS: Final = frozenset(
-    "please robot hey hi hello ok okay now just oh no nope wait stop halt right alright whoa woah hold on listen sorry "
-    "and then but so could can would will you yes yeah enough emergency quick quickly immediately i said say must uh "
-    "um ah hm well come that's it's good fine there everything everyone look careful watch out god god's sake for damn "
-    "thanks thank goodness".split()
+    "please robot robi hey hi hello ok okay now just oh no nope wait stop halt right alright whoa woah hold on listen "
+    "sorry and then but so could can would will you yes yeah enough emergency quick quickly immediately i said say "
+    "must uh um ah hm well come that's it's good fine there everything everyone look careful watch out god god's sake "
+    "for damn thanks thank goodness".split()
 )
 """What may stand before a command that begins a sentence."""
 _BREAKS: Final = frozenset("no wait now please and then but okay ok robot stop halt so hey oh alright".split())
@@ -91,22 +91,36 @@ def confirm(transcript: Transcript | str, phrase: str) -> Verdict:
 
 
 def missed(transcript: Transcript | str, phrases: Iterable[str]) -> str | None:
-    """The first of the key phrases that a transcript has as a command, for when the spotter heard none."""
-    return next((phrase for phrase in phrases if confirm(transcript, phrase) == "confirmed"), None)
+    """The first of the key phrases that a transcript has as a command, for when the spotter heard none.
+
+    Also one behind no more than a word that no rule knows: "max stop" calls a robot by its name.
+    """
+    text, sure = _read(transcript)
+    words = _words(text)
+
+    def called(wanted: list[str], verdict: Verdict) -> bool:
+        return verdict == "unclear" and sure and len(words) == len(wanted) + 1 and words[1:] == wanted
+
+    verdicts = ((phrase, confirm(transcript, phrase)) for phrase in phrases)
+    return next((one for one, verdict in verdicts if verdict == "confirmed" or called(_words(one), verdict)), None)
 
 
 def occurrences(transcript: Transcript | str, phrases: Iterable[str]) -> int:
     """How often a transcript has any of the phrases, whatever was meant."""
+    return len(_places(_words(_read(transcript)[0]), phrases))
+
+
+def starts(words: Iterable[HeardWord], phrases: Iterable[str]) -> list[float]:
+    """When each of those phrases begins."""
+    timed = [(part, word.start_s) for word in words for part in _words(word.text)]
+    return [timed[at][1] for at in _places([part for part, _ in timed], phrases)]
+
+
+def forbids(transcript: Transcript | str, phrases: Iterable[str], *, after: int = 0) -> bool:
+    """Whether a transcript has the phrases more than ``after`` times, and a negator governs each of the rest."""
     words = _words(_read(transcript)[0])
-    wanted = [_words(phrase) for phrase in phrases]
-    return sum(words[at : at + len(one)] == one for one in wanted if one for at in range(len(words)))
-
-
-def forbids(transcript: Transcript | str, phrase: str, *, after: int = 0) -> bool:
-    """Whether a transcript has the phrase more than ``after`` times, and a negator governs each of the rest."""
-    words, wanted = _words(_read(transcript)[0]), _words(phrase)
-    found = [at for at in range(len(words)) if wanted and words[at : at + len(wanted)] == wanted]
-    return bool(found[after:]) and all(_forbidden(words[:at]) for at in found[after:])
+    found = _places(words, phrases)[after:]
+    return bool(found) and all(_forbidden(words[:at]) for at in found)
 
 
 def _read(transcript: Transcript | str) -> tuple[str, bool]:
@@ -124,6 +138,22 @@ def _nothing_like(transcript: Transcript | str, wanted: list[str]) -> bool:
     if any(len(words) <= _SHORT for words in heard):
         return False
     return not any(_alike(word, one) for words in heard for word in set(words) for one in wanted)
+
+
+def _places(words: list[str], phrases: Iterable[str]) -> list[int]:
+    """Where any of the phrases begins, without those that are a part of another one: "stop" of "emergency stop"."""
+    found = [(at, at + len(one)) for one in map(_words, phrases) if one for at in _found(words, one)]
+    return sorted(
+        {
+            at
+            for at, end in found
+            if not any(begin <= at and end <= last and (at, end) != (begin, last) for begin, last in found)
+        }
+    )
+
+
+def _found(words: list[str], wanted: list[str]) -> list[int]:
+    return [at for at in range(len(words) - len(wanted) + 1) if words[at : at + len(wanted)] == wanted]
 
 
 def _alike(word: str, wanted: str) -> bool:

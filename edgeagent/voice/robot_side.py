@@ -31,7 +31,7 @@ from edgeagent.voice.speech_queue import Priority, SpeechHandle, SpeechQueue
 from edgeagent.voice.stopped_answer import StoppedAnswer
 from edgeagent.voice.table import State
 from edgeagent.voice.talk_guard import TalkGuard
-from edgeagent.voice.words import is_asked
+from edgeagent.voice.words import after, is_asked
 
 logger = logging.getLogger(__name__)
 
@@ -231,7 +231,7 @@ class RobotSide:
             logger.error("%s", error)
             self.remark(self._settings.failed)
 
-    def ask_whole(self, text: str, answered: str, *, spoken: bool = False) -> None:
+    def ask_whole(self, text: str, answered: str, *, spoken: bool = False) -> str:
         """Has the model answer a turn that went on after its first part was answered, in place of that.
 
         Where the first part was acted on and the rest is a command of its own, "and turn around", only that is asked.
@@ -240,14 +240,18 @@ class RobotSide:
             text: All of it.
             answered: The first part.
             spoken: See ``ask``.
+
+        Returns:
+            What was asked.
         """
         taken_back = self.runs.take_back(answered, _DISCARD_S)
         forbids = NEGATIONS.search(answered) or not may_ask(answered, self._settings.phrases)
-        if not taken_back and not forbids and text.casefold().startswith(answered.casefold()):
-            rest = text[len(answered) :].strip(" ,.;")
+        if not taken_back and not forbids and (rest := after(text, answered)):
+            rest = rest.strip(" ,.;")
             if rest.partition(" ")[0].casefold() in APART:
                 text = rest
         self.ask(text, spoken=spoken)
+        return text
 
     def applies(self, controlled: Controlled | None) -> bool:
         """Whether words that may be a control are one now: without a trip, "continue" is for the model."""

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from edgeagent.stt.confirming import confirm, forbids, missed, occurrences
+from edgeagent.stt.confirming import confirm, forbids, missed, occurrences, starts
 from edgeagent.stt.keywords import Keyword
-from edgeagent.stt.phrases import spoken_words
-from edgeagent.stt.types import HeardWord, Transcript
+from edgeagent.stt.types import Transcript
 
 AFTER_SPEECH_S: Final = 1.0
 """So long after the end of the speech an unclear stop word counts (contract, section 4);"""
@@ -143,8 +142,8 @@ class StopWatch:
             now_s: When this is known.
         """
         stops = occurrences(transcript, self._phrases)
-        starts_s = () if sound_s is None else _starts(transcript.words, self._phrases, sound_s)
-        said = _Said(transcript, began_s, ended_s, now_s, stops, starts_s if len(starts_s) == stops else ())
+        found = [] if sound_s is None else [sound_s + start_s for start_s in starts(transcript.words, self._phrases)]
+        said = _Said(transcript, began_s, ended_s, now_s, stops, tuple(found) if len(found) == stops else ())
         self._said.append(said)
         phrase = missed(transcript, self._phrases) if transcript.final else None
         if phrase is not None:
@@ -216,7 +215,7 @@ class StopWatch:
             first = began_s is None or keyword.start_s <= began_s + _FIRST_S
             return "trip" if said.transcript.final or first else None
         before = self._stops_before(keyword, said)
-        denied = forbids(said.transcript, keyword.phrase, after=before) if before else verdict == "denied"
+        denied = forbids(said.transcript, self._phrases, after=before) if before else verdict == "denied"
         return "release" if denied else None
 
     def _stops_before(self, keyword: Keyword, said: _Said) -> int:
@@ -231,14 +230,3 @@ class StopWatch:
         spotted = sum(first_s <= end_s < keyword.end_s - _WORD_S for end_s in self._ends_s)
         known = [s.stops for s in self._said if s.began_s == began_s and s.known_s <= keyword.end_s - _WORD_S]
         return max(spotted, known[-1] if known else 0)
-
-
-def _starts(words: Sequence[HeardWord], phrases: Sequence[str], sound_s: float) -> tuple[float, ...]:
-    """When the phrases in a transcript begin, in their order."""
-    texts = [word.text.lower() for word in words]
-    wanted = [spoken_words(phrase) for phrase in phrases]
-    return tuple(
-        sound_s + word.start_s
-        for at, word in enumerate(words)
-        if any(one and texts[at : at + len(one)] == one for one in wanted)
-    )

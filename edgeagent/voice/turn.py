@@ -12,7 +12,7 @@ from typing import Final
 from edgeagent.stt.choice import NEGATIONS
 from edgeagent.stt.types import Transcript
 from edgeagent.voice.utterance import Kind
-from edgeagent.voice.words import words_of
+from edgeagent.voice.words import after
 
 _WHOLE: Final = frozenset({Kind.COMMAND, Kind.QUESTION, Kind.CORRECTION, Kind.CONTROL, Kind.ANSWER})
 """What was said by itself, whatever follows."""
@@ -35,6 +35,8 @@ class Turn:
     """The turn that was answered already when the same utterance went on."""
     asked: str = ""
     """What the model was asked because of it."""
+    settled: str = ""
+    """The words before that: parts of the utterance that were answered by themselves, and are not asked again."""
     partial: str = ""
     certain_words: int = 0
     """So many of the first words are the same in the last two partial transcripts."""
@@ -73,13 +75,15 @@ class Turn:
         may belong to the rest.
         """
         before = self.before
-        if before is None or before.kind not in _WHOLE:
+        if before is None or before.kind not in _WHOLE or NEGATIONS.search(f"{before.lead} {before.text}"):
             return transcript
-        answered, words = before.text.split(), transcript.text.split()
-        same = words_of(" ".join(words[: len(answered)])) == words_of(before.text)
-        if not 0 < len(answered) < len(words) or not same or NEGATIONS.search(before.text):
-            return transcript
-        return replace(transcript, text=" ".join(words[len(answered) :]))
+        rest = after(transcript.text, before.text) if before.text.strip() else None
+        return replace(transcript, text=rest) if rest else transcript
+
+    @property
+    def heard(self) -> str:
+        """All of the utterance that was asked, be it in parts."""
+        return f"{self.settled} {self.asked}".strip()
 
     @property
     def is_whole(self) -> bool:

@@ -24,6 +24,7 @@ from edgeagent.voice.table import Action, State
 from edgeagent.voice.turn import Turn
 from edgeagent.voice.turns import Turns
 from edgeagent.voice.waking import without_wake_word
+from edgeagent.voice.words import after
 
 
 class TurnActions:
@@ -152,11 +153,15 @@ class TurnActions:
         self._asked_s = self._states.now_s
         rest = turn.rest(turn.transcript)
         follows = rest is not turn.transcript and is_another(rest.text, self._settings.phrases)
-        turn.asked = text = rest.text if follows else text
-        if turn.before is not None and turn.before.asked and not follows:
-            self._robot.ask_whole(text, turn.before.asked, spoken=bool(turn.utterance))
+        before, spoken = turn.before, bool(turn.utterance)
+        if before is not None and before.asked and not follows:
+            text = after(text, before.settled) or text
+            turn.asked = self._robot.ask_whole(text, before.asked, spoken=spoken)
+            turn.settled = before.settled if turn.asked == text else before.heard
         else:
-            self._robot.ask(text, unfinished=unfinished, spoken=bool(turn.utterance))
+            turn.asked = rest.text if follows else text
+            turn.settled = before.heard if before is not None else ""
+            self._robot.ask(turn.asked, unfinished=unfinished, spoken=spoken)
         if turn.utterance:
             self._turns.answered = turn
 

@@ -11,7 +11,6 @@ from typing import Final
 from edgeagent import events
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.stt import hearing
-from edgeagent.stt.confirming import missed
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent
 from edgeagent.stt.keywords import Keyword
@@ -30,7 +29,8 @@ from edgeagent.voice.turn_actions import TurnActions
 from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.turns import Turns
 from edgeagent.voice.utterance import Kind, kind_of
-from edgeagent.voice.waking import only_called
+from edgeagent.voice.waking import is_called, only_called
+from edgeagent.voice.words import after
 
 _EVENT_OF: Final = {
     Kind.COMMAND: Event.COMMAND,
@@ -158,7 +158,7 @@ class TurnTaking:
             self._turns.now.resume(at_s)
             self._actions.wait_for_rest()
         elif before is not None:
-            self._hear_new(Turn(before.utterance, at_s, sound_s=before.sound_s, before=before))
+            self._hear_new(Turn(before.utterance, at_s, sound_s=before.sound_s, before=before, lead=before.lead))
 
     def _pause(self, at_s: float) -> None:
         self._stop.speech(ended_s=at_s)
@@ -215,7 +215,7 @@ class TurnTaking:
     def _take_words(self, turn: Turn, event: hearing.Transcribed) -> None:
         turn.transcript = transcript = event.transcript
         self.stop_words.decide(turn, transcript, now_s=self.states.now_s, ended_s=event.at_s)
-        if turn.asleep and missed(transcript, self._settings.wake_words) is not None:
+        if turn.asleep and is_called(transcript, self._settings.wake_words):
             self.fire(Event.WAKE_WORD)
         if not turn.dismissed and not turn.asleep:
             self._weigh(turn, transcript)
@@ -240,7 +240,7 @@ class TurnTaking:
             turn.dismissed = True
             self._robot.obey(control)
             self.fire(Event.FALSE_ALARM)
-        elif turn.before is not None and turn.before.text == transcript.text:  # it was no speech that went on
+        elif turn.before is not None and after(transcript.text, turn.before.text) == "":  # no speech went on
             turn.dismissed = True
             self._turns.answered = turn.before  # but it may be the beginning of some
             self.fire(Event.FALSE_ALARM)

@@ -41,6 +41,14 @@ def words_of(text: str) -> list[str]:
     return made
 
 
+def after(text: str, beginning: str) -> str | None:
+    """What comes after a beginning, whatever the punctuation and case; None where the text begins otherwise."""
+    parts, length = text.split(), len(beginning.split())
+    if words_of(" ".join(parts[:length])) != words_of(beginning):
+        return None
+    return " ".join(parts[length:])
+
+
 def is_asked(text: str) -> bool:
     """Whether it ends in a question mark."""
     return text.rstrip(" \t\"'”).").endswith("?")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeagent.stt.confirming import confirm, forbids, missed, occurrences
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.confirming import confirm, forbids, missed, occurrences, starts
+from edgeagent.stt.types import HeardWord, Transcript
 from tests.stt.stop_sentences import COMMANDS, NO_COMMAND, listed
 
 WORDS = ("stop", "halt", "freeze")
@@ -101,6 +101,24 @@ def test_it_counts_how_often_the_phrases_are_there() -> None:
 
 
 def test_a_later_phrase_is_forbidden_by_its_own_negator_only() -> None:
-    assert forbids("the bus stop is far don't stop", "stop", after=1)
-    assert not forbids("don't stop at the door stop", "stop", after=1)
-    assert not forbids("don't stop", "stop", after=1), "there is no other"
+    assert forbids("the bus stop is far don't stop", ["stop"], after=1)
+    assert not forbids("don't stop at the door stop", ["stop"], after=1)
+    assert not forbids("don't stop", ["stop"], after=1), "there is no other"
+
+
+def test_stop_words_of_several_kinds_are_counted_as_one_kind() -> None:
+    assert forbids("don't stop and don't halt", ["stop", "halt"], after=1)
+    assert occurrences("don't stop it", ["stop", "stop it"]) == 1
+    assert occurrences("emergency stop stop", ["stop", "emergency stop"]) == 2
+
+
+def test_a_robot_that_is_called_by_its_name_is_stopped() -> None:
+    assert missed(Transcript("max stop", understood=True), ["stop"]) == "stop"
+    assert missed(Transcript("Robi, stop now!"), ["stop"]) == "stop"
+    assert missed(Transcript("bus stop"), ["stop"]) is None
+    assert missed(Transcript("max stop", understood=False), ["stop"]) is None
+
+
+def test_the_times_of_the_phrases_are_those_of_their_words_whatever_the_punctuation() -> None:
+    words = (HeardWord("Don't", 0.5, 0.7), HeardWord("Stop,", 0.7, 1.1), HeardWord("stop!", 1.4, 1.8))
+    assert starts(words, ["stop"]) == [0.7, 1.4]
