@@ -29,6 +29,7 @@ from edgeagent.voice.table import State
 _QUIET_S: Final = 0.5
 """After the end of a file, the conversation is over when nothing has happened for so long."""
 _RESTING: Final = (State.ASLEEP, State.LISTENING)
+_JOIN_S: Final = 5.0
 
 
 def talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
@@ -134,6 +135,7 @@ class StopSignal:
 
     def __init__(self) -> None:
         self._wanted: SimpleQueue[bool] = SimpleQueue()
+        self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         self._before = signal.signal(signal.SIGUSR1, self._post)
@@ -146,13 +148,16 @@ class StopSignal:
             while self._wanted.get():
                 conversation.stop("SIGUSR1")
 
-        threading.Thread(target=work, name="stop-signal", daemon=True).start()
+        self._thread = threading.Thread(target=work, name="stop-signal", daemon=True)
+        self._thread.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         signal.signal(signal.SIGUSR1, self._before)
         self._wanted.put(False)
+        if self._thread is not None:
+            self._thread.join(_JOIN_S)
 
     def _post(self, number: int, frame: FrameType | None) -> None:
         self._wanted.put(True)

@@ -81,6 +81,9 @@ def test_what_is_said_in_a_file_is_answered_aloud(command) -> None:
         "robi: It is 14:00.",
     ]
     assert "ready: robi on nano listens to room.wav" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("ready"), (
+        "a library that finds something left tells it at the very end"
+    )
     spoken, _ = read_wav(command.cwd / "robot.wav")
     assert np.abs(spoken).max() > 0.05
     kinds = [json.loads(line)["kind"] for line in (command.cwd / "log.jsonl").read_text().splitlines()]
