@@ -1,4 +1,4 @@
-"""``scripts/bench ears --dir``: which recordings it takes, and how it counts."""
+"""``scripts/bench ears``: which recordings it takes, and how it counts; what the robot does with what it hears."""
 
 import json
 import sys
@@ -66,3 +66,11 @@ def test_words_are_counted_against_the_corrected_text(bench: ModuleType) -> None
     one.heard["both"] = Transcript("", raw="drive two meters for")
     assert one.words == 4
     assert one.wrong("both") == 1
+
+
+def test_what_a_spoken_text_makes_the_robot_do_is_what_it_is_let_do(bench: ModuleType) -> None:
+    from benchmarks import ears_words
+
+    with ears_words.acting() as calls:
+        assert calls("go to the kitchen") == ("go_to",)
+        assert calls("my sister went to the kitchen") == ()

@@ -332,7 +332,7 @@ def acting() -> Iterator[Callable[..., tuple[str, ...]]]:
         if (text, spoken) not in known:
             robot = HouseRobot(speed=float("inf"))
             try:
-                guard = TalkGuard(changes, "")
+                guard = TalkGuard(changes, lambda told: may_ask(told, _PLAIN), "")
                 guard.told(text, asks=not spoken or may_ask(text, _PLAIN))
                 options = Options(max_tool_hops=MAX_TOOL_HOPS)
                 agent = Agent(NAME, INSTRUCTIONS, llm=llm, tools=robot.tools, hooks=[guard], options=options)
