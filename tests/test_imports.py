@@ -16,6 +16,7 @@ import pytest
 
 # Lowest first; a room may import the rooms before it,
 LAYERS = (
+    "apostrophes",
     "errors",
     "onnx",
     "resources",
@@ -49,7 +50,7 @@ ONLY = {
     "messages": {"errors"},
     "pii": {"errors", "messages"},
     "journal": {"errors", "messages"},
-    "llm": {"errors", "resources", "messages", "events"},
+    "llm": {"apostrophes", "errors", "resources", "messages", "events"},
     "robot": {"errors", "messages", "tools"},
     "testing": {"errors", "scratch", "messages", "events", "llm", "agent", "audio"},
     "context": {"messages", "events", "llm", "tools"},
@@ -58,8 +59,9 @@ ONLY = {
     "scratch": set(),
     "audio": {"errors", "onnx"},
     "tts": {"errors", "onnx", "resources", "audio"},
-    "stt": {"errors", "onnx", "resources", "scratch", "audio", "tts"},
+    "stt": {"apostrophes", "errors", "onnx", "resources", "scratch", "audio", "tts"},
     "voice": {
+        "apostrophes",
         "errors",
         "onnx",
         "messages",

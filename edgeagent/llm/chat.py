@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from edgeagent import apostrophes
 from edgeagent.llm.template import Chat
 from edgeagent.llm.types import ToolSpec
 from edgeagent.messages import Message, Status, ToolCall
@@ -30,9 +31,6 @@ _TOLD_AS: Final[dict[Status, str]] = {
     "declined": "not run: ",
     "outcome_unknown": "outcome unknown: ",
 }
-
-_APOSTROPHES: Final = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})  # noqa: RUF001
-"""What phones write for an apostrophe. A small model has never seen it: a "don't" with it would be nothing to it."""
 
 Hide = Callable[[str], str]
 """Replaces what a text must not say to the model; see ``prompt.Guard``."""
@@ -87,7 +85,8 @@ def _as_dict(message: Message, hide: Hide, arguments_as_text: bool) -> dict[str,
             "name": hide(message.name or ""),
             "tool_call_id": hide(message.call_id or ""),
         }
-    text = message.text.translate(_APOSTROPHES) if message.role == "user" else message.text
+    # a small model has never seen a phone's apostrophe: a "don't" with it would be nothing to it
+    text = apostrophes.plain(message.text) if message.role == "user" else message.text
     plain: dict[str, Any] = {"role": message.role, "content": hide(text)}
     if message.tool_calls:
         plain["tool_calls"] = [_call_as_dict(call, hide, arguments_as_text) for call in message.tool_calls]

@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from edgeagent.apostrophes import KINDS
 from edgeagent.stt.types import HeardWord, Transcript
 
 ENGINE: Final = "pocketsphinx"
@@ -68,7 +69,7 @@ LOUD_DB: Final = 20.0
 NOBODY_DB: Final = 8.0
 """Below it nothing is understood: noise alone has 0 to 9."""
 
-NEGATIONS: Final = re.compile(r"\b(?:not|never|nobody|cannot|dont|\w+n['’ʼ]t)\b", re.IGNORECASE)  # noqa: RUF001
+NEGATIONS: Final = re.compile(rf"\b(?:not|never|nobody|cannot|dont|\w+n[{KINDS}]t)\b", re.IGNORECASE)
 """A command is not understood where only the other model heard one of these; see ``LEAST_FORBIDDEN`` too."""
 _HALVES: Final = (["half", "a"], ["half", "an"])
 """Some say "a half a meter", and a breath before "half" is heard as an "a"."""

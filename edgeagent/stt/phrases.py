@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from edgeagent import apostrophes
 from edgeagent.errors import ConfigError
 from edgeagent.tts.text.normalise import speakable
 
@@ -23,7 +24,6 @@ _SHOWN: Final = 60
 _PLAIN: Final = re.compile(r"[A-Za-z',.!? ]*+")
 _PUNCTUATION: Final = re.compile(r"[\s,.;:!?…\"'“”‘’()\[\]/&–—-]*+")  # noqa: RUF001 - dashes and quotes of all kinds
 _WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)*")
-_APOSTROPHES: Final = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})  # noqa: RUF001
 _NAMES_EACH: Final = 8
 """A phrase with a name is also heard with this many others of the same kind."""
 _NEGATED_SHARE: Final = 5
@@ -38,7 +38,7 @@ def spoken_words(text: str) -> list[str]:
     Raises:
         ConfigError: A word has nothing that can be said in English; the text names the word.
     """
-    text = unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
+    text = apostrophes.plain(unicodedata.normalize("NFC", text))
     if not _PLAIN.fullmatch(text):
         for word in text.split():
             _check(word, text)

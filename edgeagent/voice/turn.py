@@ -81,6 +81,14 @@ class Turn:
         return replace(transcript, text=rest) if rest else transcript
 
     @property
+    def answered(self) -> Turn | None:
+        """The last part of it that the model was asked; parts after that were not understood."""
+        part = self.before
+        while part is not None and not part.asked:
+            part = part.before
+        return part
+
+    @property
     def heard(self) -> str:
         """All of the utterance that was asked, be it in parts."""
         return f"{self.settled} {self.asked}".strip()
@@ -88,7 +96,7 @@ class Turn:
     @property
     def is_whole(self) -> bool:
         """Nothing of it was asked before."""
-        return not self.lead and (self.before is None or not self.before.asked)
+        return not self.lead and self.answered is None
 
     @property
     def speaking(self) -> bool:

@@ -153,14 +153,14 @@ class TurnActions:
         self._asked_s = self._states.now_s
         rest = turn.rest(turn.transcript)
         follows = rest is not turn.transcript and is_another(rest.text, self._settings.phrases)
-        before, spoken = turn.before, bool(turn.utterance)
-        if before is not None and before.asked and not follows:
-            text = after(text, before.settled) or text
-            turn.asked = self._robot.ask_whole(text, before.asked, spoken=spoken)
-            turn.settled = before.settled if turn.asked == text else before.heard
+        answered, spoken = turn.answered, bool(turn.utterance)
+        if answered is not None and not follows:
+            text = after(text, answered.settled) or text
+            turn.asked = self._robot.ask_whole(text, answered.asked, spoken=spoken)
+            turn.settled = answered.settled if turn.asked == text else answered.heard
         else:
             turn.asked = rest.text if follows else text
-            turn.settled = before.heard if before is not None else ""
+            turn.settled = answered.heard if answered is not None else ""
             self._robot.ask(turn.asked, unfinished=unfinished, spoken=spoken)
         if turn.utterance:
             self._turns.answered = turn

@@ -8,7 +8,7 @@ from typing import Final
 from edgeagent.stt.confirming import missed
 from edgeagent.stt.types import Transcript
 from edgeagent.voice.turn import Turn
-from edgeagent.voice.words import after
+from edgeagent.voice.words import after, words_of
 
 _CALL_S: Final = 0.4
 """Speech that ends so soon after the wake word was nothing else."""
@@ -16,7 +16,7 @@ _CALL_S: Final = 0.4
 
 def without_wake_word(text: str, phrases: Iterable[str]) -> str:
     """What was said after the wake word, be it said twice, or all of it where it does not begin with one."""
-    phrases = [phrase for phrase in phrases if phrase.strip()]
+    phrases = [phrase for phrase in phrases if words_of(phrase)]
     while rests := [rest for phrase in phrases if (rest := after(text, phrase)) is not None]:
         text = min(rests, key=len)
     return text.strip()
@@ -24,7 +24,7 @@ def without_wake_word(text: str, phrases: Iterable[str]) -> str:
 
 def is_called(transcript: Transcript, phrases: Sequence[str]) -> bool:
     """Whether what was said begins with a wake word, or has one as a call: the spotter has missed it."""
-    begins = any(after(transcript.text, phrase) is not None for phrase in phrases if phrase.strip())
+    begins = any(after(transcript.text, phrase) is not None for phrase in phrases if words_of(phrase))
     return (transcript.understood and begins) or missed(transcript, phrases) is not None
 
 

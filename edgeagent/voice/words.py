@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from edgeagent import apostrophes
 from edgeagent.stt.inverse import inverse_normalised
 
 _LONGEST: Final = 2_000
 """Characters that are read; nobody says more in a turn."""
-_APOSTROPHES: Final = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})  # noqa: RUF001
 _NOISE: Final = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|♪")
 """What recognisers write for what is no speech: [music], (coughs), <sil>."""
 _WORD: Final = re.compile(r"[0-9]+(?:[.:][0-9]+)?(?:st|nd|rd|th)?|[^\W\d_]+(?:'[^\W\d_]+)*")
@@ -34,7 +34,7 @@ def words_of(text: str) -> list[str]:
 
     "OK, what's two metres?" is okay what is 2 meters.
     """
-    plain = _NOISE.sub(" ", text[:_LONGEST].translate(_APOSTROPHES).replace("%", " percent "))
+    plain = _NOISE.sub(" ", apostrophes.plain(text[:_LONGEST]).replace("%", " percent "))
     made: list[str] = []
     for word in _WORD.findall(inverse_normalised(plain).lower()):
         made += _apart(_ONE_WORD.get(word, word)).split()

@@ -1,7 +1,7 @@
 """What breaks while people talk: devices, voices, models and tools. The conversation goes on, and nothing is left."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -18,11 +18,10 @@ from edgeagent.tts.types import SpeechChunk
 from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.table import State
 
+from .scenes import LIMIT_S, LONG, until
 from .stage import RATE_HZ, Stage
 
-LONG = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen."
 WAKING = DialogueSettings(chimes=False, wake_words=("hey robi",))
-LIMIT_S = 10.0
 
 
 class Thinking:
@@ -39,16 +38,6 @@ class Thinking:
         while not self.go.wait(0.005) and not stop_event.is_set():
             pass
         return self._inner.stream(request, stop_event)  # type: ignore[attr-defined]
-
-
-def until(condition: Callable[[], object]) -> bool:
-    """Waits for something that another thread brings about."""
-    waiting = threading.Event()
-    for _ in range(int(LIMIT_S / 0.005)):
-        if condition():
-            return True
-        waiting.wait(0.005)
-    return False
 
 
 @skill(on_interrupt="detach")

@@ -71,6 +71,21 @@ def test_what_was_done_is_not_asked_again(texts: list[str], asked: list[str]) ->
         assert _asked(stage) == asked
 
 
+def test_what_was_done_is_not_asked_again_after_a_part_that_was_not_understood() -> None:
+    with _driver("One.", "Two.") as stage:
+        stage.begin()
+        for text, understood in (("turn left", True), ("turn left and urn", False)):
+            stage.pass_s(0.5)
+            stage.pause(text, understood=understood)
+            stage.pass_s(1.0)
+            stage.go_on()
+        stage.pass_s(0.5)
+        stage.pause("turn left and turn around")
+        stage.end()
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert _asked(stage) == ["turn left", "and turn around"]
+
+
 def test_the_beginning_of_one_that_was_too_long_stays_with_it() -> None:
     with Stage("One.", "Two.", settings=quiet()) as stage:
         utterance, ended_s = late(stage, cut=True)

@@ -15,11 +15,12 @@ from edgeagent.voice.waking import is_called, without_wake_word
         ("Hey, Robi.", ""),
         ("hey robin is at home", "hey robin is at home"),
         ("where are you", "where are you"),
+        ("...", "..."),
     ],
 )
 def test_what_was_said_after_it(text: str, rest: str) -> None:
     assert without_wake_word(text, ["hey robi"]) == rest
-    assert without_wake_word(text, ["hey robi", ""]) == rest
+    assert without_wake_word(text, ["hey robi", "", "???"]) == rest
 
 
 def test_whatever_follows_it_it_is_a_call() -> None:
