@@ -89,7 +89,7 @@ class Reporter:
         self._run.pending_calls.add(call.id)
         if execution.goal is not None:
             self._run.goals[call.id] = execution.goal
-        self._run.emit(events.ToolExecutionStart, call=call)
+        self._run.emit(events.ToolExecutionStart, then=execution.begin, call=call)
 
     def tool_progressed(self, call: ToolCall, update: object) -> None:
         self._run.emit(events.ToolExecutionUpdate, call=call, update=update)

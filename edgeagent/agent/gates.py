@@ -172,6 +172,9 @@ class CallGates:
             return _blocked_motion(prepared.call, reason)
         return _result(prepared.call, "not_run", "stopped before it began")
 
+    def stopping(self) -> bool:
+        return self._run.stopping() is not None
+
     def ask(self, prepared: Prepared, stop_event: threading.Event) -> Any:
         """Puts the arguments of a question tool to a person.
 

@@ -148,19 +148,27 @@ class Run:
 
     # --- events -----------------------------------------------------------------------------------------------------
 
-    def emit(self, event_type: type[events.Event], **fields: Any) -> None:
-        """Appends an event to the log and tells the subscribers, in the order in which they registered."""
+    def emit(self, event_type: type[events.Event], then: Callable[[], object] | None = None, **fields: Any) -> None:
+        """Appends an event to the log and tells the subscribers, in the order in which they registered.
+
+        Args:
+            then: Called when all subscribers have returned; readers of the log see the event after it.
+        """
         event = event_type(
             seq=self._seq, t=time.monotonic(), run_id=self.id, agent=self.part.name, turn=self.turn, **fields
         )
         self._seq += 1
-        self.log.append(event)
+        if then is None:
+            self.log.append(event)
         for subscriber in self._subscribers():
             try:
                 subscriber(event)
             except BaseException:  # the builder's code; sys.exit() in it must not end the run's thread
                 self.subscriber_errors += 1
                 logger.exception("a subscriber raised at %s", event.kind)
+        if then is not None:
+            then()
+            self.log.append(event)
 
     def notice(self, level: events.Level, text: str) -> None:
         """Has a notice told with the next event. Any thread."""

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, Protocol
 from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.tools.execution import (
     PATCHABLE,
+    Admitted,
     Execution,
     Finished,
     Gates,
@@ -26,7 +27,6 @@ from edgeagent.tools.execution import (
     Progressed,
     Refused,
     Rewritten,
-    Started,
     patched,
 )
 from edgeagent.tools.handoff import Handoff
@@ -42,7 +42,10 @@ DispatchMode = Literal["sequential", "parallel", "batch"]
 class Reporter(Protocol):
     """Where the dispatch tells what happens; called on the loop's thread."""
 
-    def tool_started(self, execution: Execution) -> None: ...
+    def tool_started(self, execution: Execution) -> None:
+        """Tells every subscriber, then calls ``execution.begin``."""
+        ...
+
     def tool_progressed(self, call: ToolCall, update: Any) -> None: ...
     def tool_ended(self, call: ToolCall, result: ToolResult) -> None: ...
     def detached_ended(self, call: ToolCall, result: ToolResult) -> None:
@@ -197,8 +200,8 @@ class Dispatch:
         if self._running.get(execution.call_id) is not execution:
             return  # it was let go: what it says now comes too late
         match post:
-            case Started():
-                self._announce(execution)
+            case Admitted():
+                execution.announce(self._reporter.tool_started)
             case Progressed(update=update):
                 self._reporter.tool_progressed(execution.prepared.call, update)
             case Finished(result=result):
@@ -206,12 +209,6 @@ class Dispatch:
             case Rewritten(prepared=prepared):
                 del self._running[execution.call_id]
                 self._put_back(prepared)
-
-    def _announce(self, execution: Execution) -> None:
-        """Tells once that a body began, before anything else is told of it."""
-        if execution.started_s is not None and not execution.announced:
-            execution.announced = True
-            self._reporter.tool_started(execution)
 
     def _put_back(self, prepared: Prepared) -> None:
         """Has a call wait that became another tool's: with what is running if that may be, else alone and next."""
@@ -280,10 +277,10 @@ class Dispatch:
             self._forget(execution)
             text = f"{execution.name} was told to stop and has not returned; nobody knows how far it got"
             self._finish(execution, _result(execution.prepared.call, "outcome_unknown", text))
-        elif stopping:  # at a gate, and its body will never begin
+        elif stopping:  # at a gate, or its start has not been told yet; its body will never begin
             self._workers.returned(execution.call_id)
             self._forget(execution)
-            self._finish(execution, _not_run(execution.prepared.call, "stopped before it began"))
+            self._finish(execution, execution.never_began())
 
     def _detach(self, execution: Execution) -> bool:
         """Lets a body go on without the run; what it comes to is told later. False: it has ended already."""
@@ -292,7 +289,6 @@ class Dispatch:
         if not execution.detach(self._end_detached):
             return False
         self._gates.let_go(call)
-        self._announce(execution)
         self._finish(execution, _result(call, "detached", f"{call.name} goes on"))
         return True
 
@@ -312,7 +308,7 @@ class Dispatch:
     def _forget(self, execution: Execution) -> None:
         """Takes nothing from this worker any more; news of it may be waiting behind much other news."""
         execution.drop()
-        self._announce(execution)
+        execution.announce(self._reporter.tool_started)
         self._gates.let_go(execution.prepared.call)
 
     # --- results ----------------------------------------------------------------------------------------------------

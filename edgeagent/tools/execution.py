@@ -11,12 +11,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol
 
 from edgeagent.errors import EdgeAgentError
-from edgeagent.messages import ToolCall, ToolResult
+from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.tools.goal import GoalCancelled, GoalHandle, GoalState
 from edgeagent.tools.output import OUTPUT_LIMIT, as_result, capped
 from edgeagent.tools.tool import Tool, ToolContext
@@ -24,6 +25,12 @@ from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
 PATCHABLE: Final = frozenset({"ok", "error", "unknown", "invalid", "blocked", "timed_out"})
+TOLD_S: Final = 0.5
+"""Seconds for which a stopped call waits for subscribers that are still being told of its start (contract, case 16)."""
+_ENTERED_S: Final = 0.05
+"""Seconds for which readers of the log wait for a body to be called before they see its start."""
+_POLL_S: Final = 0.02
+"""Seconds between two looks for a stop while subscribers are told of a start; the contract allows 0.05."""
 _GOAL_STATES: Final[dict[str, GoalState]] = {"ok": "succeeded", "interrupted": "cancelled"}
 
 
@@ -67,6 +74,10 @@ class Gates(Protocol):
         """Whether the call may start now, once it may; a result if it may not."""
         ...
 
+    def stopping(self) -> bool:
+        """True once the run was asked to end."""
+        ...
+
     def ask(self, prepared: Prepared, stop_event: threading.Event) -> Any:
         """The answer of a person to a question tool; raises when there is none, GoalCancelled when stopped first."""
         ...
@@ -81,7 +92,9 @@ class Gates(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class Admitted:
+    """A call that passed its gates; its body begins when its start has been told."""
+
     execution: Execution
 
 
@@ -113,7 +126,7 @@ class Patched:
     result: ToolResult
 
 
-Post = Started | Progressed | Finished | Rewritten | Patched
+Post = Admitted | Progressed | Finished | Rewritten | Patched
 Mailbox = SimpleQueue[Post]
 
 
@@ -124,6 +137,8 @@ class Execution:
         self, prepared: Prepared, gates: Gates, mailbox: Mailbox, workers: Workers, *, deps: Any, agent: Any
     ) -> None:
         self.prepared = prepared
+        self.admitted = False
+        """True once the call has passed its gates, so that its start may be told."""
         self.started_s: float | None = None
         """Monotonic time at which the body began."""
         self.interrupted_s: float | None = None
@@ -133,8 +148,11 @@ class Execution:
         self.returned_s = 0.0
         self.result: ToolResult | None = None
         """What the call came to, once its worker has left it; the mailbox has it too."""
-        self.announced = False
-        """Whether the dispatching thread has told of its start."""
+        self._announced = False
+        self._told_start: SimpleQueue[None] = SimpleQueue()
+        """Holds something once every subscriber has returned that was told of the start."""
+        self._entered: SimpleQueue[None] = SimpleQueue()
+        """Holds something once the worker has come to the body."""
         self.goal: GoalHandle | None = None
         self._gates = gates
         self._mailbox = mailbox
@@ -151,7 +169,7 @@ class Execution:
         self._timer: threading.Timer | None = None
         tool = prepared.tool
         if tool.traits.is_skill:
-            self.goal = GoalHandle(stop=tool.stop, pause=tool.pause, resume=tool.resume, on_progress=self._progress)
+            self.goal = GoalHandle(pause=tool.pause, resume=tool.resume, on_progress=self._progress)
 
     @property
     def call_id(self) -> str:
@@ -193,6 +211,30 @@ class Execution:
                 return
             self.interrupted_s = time.monotonic()
         self.stop_event.set()
+
+    def announce(self, tell: Callable[[Execution], object]) -> None:
+        """Tells once that an admitted call starts. On the dispatching thread.
+
+        Args:
+            tell: Tells the subscribers, then calls ``begin``.
+        """
+        if self.admitted and not self._announced:
+            self._announced = True
+            tell(self)
+
+    def begin(self) -> None:
+        """Lets the body begin, unless a stop came while its start was told. On the dispatching thread.
+
+        The call counts as begun from here, not from its worker's next step, because a subscriber that was told of the
+        start may stop the call at once.
+        """
+        with self._lock:
+            if not self._is_stopped() and (self.goal is None or self.goal.begin(stop=self.prepared.tool.stop)):
+                self.started_s = time.monotonic()
+        self._told_start.put(None)
+        if self.started_s is not None:
+            with suppress(Empty):
+                self._entered.get(timeout=_ENTERED_S)
 
     def drop(self) -> None:
         """Nobody takes a result from this worker any more, so no hook is shown one either."""
@@ -294,20 +336,46 @@ class Execution:
         """The body from its start to its end, unless it was called off first."""
         with self._lock:
             if self.interrupted_s is not None:
-                return self._result("not_run", "stopped before it began")
-            self.started_s = time.monotonic()
-        self._mailbox.put(Started(self))
-        result = self._body()
+                return self.never_began()
+            self.admitted = True
+        self._mailbox.put(Admitted(self))
+        self._wait_until_told()
+        result = self.never_began() if self.started_s is None else self._body()
         with self._lock:
             self.returned_s, self.returned = time.monotonic(), result
         return result
 
+    def _wait_until_told(self) -> None:
+        """Waits for all who are told of the start: a lamp or a brake may hang on it. After a stop, not for long."""
+        stopped_s: float | None = None
+        while True:
+            with suppress(Empty):
+                return self._told_start.get(timeout=_POLL_S)
+            if self._is_stopped():
+                stopped_s = stopped_s or time.monotonic()
+                if time.monotonic() - stopped_s >= TOLD_S:
+                    return None
+
+    def _is_stopped(self) -> bool:
+        cancelled = self.goal is not None and self.goal.cancelled
+        return cancelled or self.interrupted_s is not None or self._gates.stopping()
+
+    def never_began(self) -> ToolResult:
+        """The result of a call that was stopped before its body: interrupted once it was admitted, else not_run."""
+        if self.goal is not None:
+            self.goal.finish("cancelled")
+        status: Status = "interrupted" if self.admitted else "not_run"
+        return self._result(status, ": ".join(part for part in (self._reason, "stopped before it began") if part))
+
     def _body(self) -> ToolResult:
         call, tool = self.prepared.call, self.prepared.tool
         if self.goal is not None:
-            self.goal.begin()
             self._workers.obey()  # a latch may have closed since the gates
+        cancelled = self.goal is not None and self.goal.cancelled
+        self._entered.put(None)
         try:
+            if cancelled:
+                raise GoalCancelled("stopped before it began")
             if tool.traits.question:
                 value = self._gates.ask(self.prepared, self.stop_event)
             else:
@@ -357,7 +425,7 @@ class Execution:
     def _progress(self, update: Any) -> None:
         self._mailbox.put(Progressed(self, update))
 
-    def _result(self, status: Any, text: str, value: Any = None) -> ToolResult:
+    def _result(self, status: Status, text: str, value: Any = None) -> ToolResult:
         call = self.prepared.call
         return ToolResult(call.id, call.name, status, text, value)
 

@@ -131,10 +131,12 @@ class GoalHandle:
         except IndexError:
             return None
 
-    def begin(self) -> None:
+    def begin(self, *, stop: Callable[[], object] | None = None) -> bool:
+        """Marks the goal as running; from now on a cancellation calls ``stop``. False: it was cancelled before."""
         with self._lock:
-            if self._state == "pending":
-                self._state = "running"
+            if self._state == "pending" and not self._cancelled.is_set():
+                self._state, self._stop = "running", stop or self._stop
+            return self._state == "running"
 
     def finish(self, state: GoalState, *, result: Any = None, error: str | None = None) -> None:
         """Sets a final state; a later one changes nothing."""

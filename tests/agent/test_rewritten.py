@@ -140,20 +140,19 @@ def test_calls_that_are_all_made_another_tools_still_run_side_by_side():
 
 
 def test_an_abort_after_the_hook_leaves_it_not_run():
-    gate, ran = threading.Event(), []
+    gate, began, ran = threading.Event(), threading.Event(), []
 
     @tool(resources=("arm",))
     def grip() -> str:
         """Grips."""
         ran.append("grip")
+        began.set()
         opened(gate)
         return "gripped"
 
     hook, _ = to("grip")
     llm = ScriptedLLM([call("grip"), call("look")], "never")
     agent = Agent("a", llm=llm, tools=[grip, look], hooks=[hook])
-    began = threading.Event()
-    agent.subscribe(lambda event: began.set() if event.kind == "tool_execution_start" else None)
     handle = agent.start("go")
     opened(began)
     agent.abort()
