@@ -17,6 +17,7 @@ import pytest
 # Lowest first; a room may import the rooms before it,
 LAYERS = (
     "apostrophes",
+    "english",
     "errors",
     "onnx",
     "resources",
@@ -46,6 +47,7 @@ LAYERS = (
 )
 # ... but some may import fewer.
 ONLY = {
+    "english": {"apostrophes"},
     "resources": {"errors"},
     "messages": {"errors"},
     "pii": {"errors", "messages"},
@@ -54,14 +56,15 @@ ONLY = {
     "robot": {"errors", "messages", "tools"},
     "testing": {"errors", "scratch", "messages", "events", "llm", "agent", "audio"},
     "context": {"messages", "events", "llm", "tools"},
-    "hooks": {"errors", "messages", "pii", "journal", "events", "tools", "llm", "context"},
+    "hooks": {"english", "errors", "messages", "pii", "journal", "events", "tools", "llm", "context"},
     "onnx": set(),
     "scratch": set(),
     "audio": {"errors", "onnx"},
-    "tts": {"errors", "onnx", "resources", "audio"},
-    "stt": {"apostrophes", "errors", "onnx", "resources", "scratch", "audio", "tts"},
+    "tts": {"english", "errors", "onnx", "resources", "audio"},
+    "stt": {"apostrophes", "english", "errors", "onnx", "resources", "scratch", "audio", "tts"},
     "voice": {
         "apostrophes",
+        "english",
         "errors",
         "onnx",
         "messages",

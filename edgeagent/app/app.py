@@ -17,9 +17,11 @@ from edgeagent import events
 from edgeagent.agent import Agent, Options
 from edgeagent.app.deadline import Deadline
 from edgeagent.app.file import AppFile
+from edgeagent.app.guards import add_guards
 from edgeagent.app.phrases import house_phrases
 from edgeagent.config import Config
 from edgeagent.hooks.audit_log import AuditLogHook
+from edgeagent.hooks.talk_guard import changes, moves
 from edgeagent.llm import LLM
 from edgeagent.session import Session
 from edgeagent.views import Answer, Callbacks
@@ -232,6 +234,8 @@ class App:
     def _adopt_with(self, agent: Agent, options: Options) -> None:
         if self._audit is not None and self._audit not in agent.hooks:
             agent.hooks.append(self._audit)
+        if not self._voice:  # a conversation guards what it hears and what is typed into it
+            add_guards(agent, changes if self._file is None else moves)
         self.agent = agent
         self.session = Session(agent, options=options, path=self.config.session)
         self.session.callbacks = Callbacks(on_question=self._question)

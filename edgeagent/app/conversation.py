@@ -16,11 +16,14 @@ from typing import Any, Final, Self
 from edgeagent.agent import Agent
 from edgeagent.app.app import configured_llm
 from edgeagent.app.ears import Vocabulary, build_ears, open_device, stop_words, wake_words
+from edgeagent.app.guards import BY_HAND, is_nano
 from edgeagent.app.phrases import conversation_phrases
 from edgeagent.audio.playback import Playback
 from edgeagent.audio.types import Device
 from edgeagent.config import Config, load_config
+from edgeagent.english.completeness import Phrases
 from edgeagent.errors import AudioError, BusyError, ConfigError
+from edgeagent.hooks.talk_guard import changes, moves
 from edgeagent.llm import LLM, LLMRequest
 from edgeagent.messages import Message
 from edgeagent.robot.latch import SafetyLatch
@@ -30,13 +33,11 @@ from edgeagent.tts.voices import speaker
 from edgeagent.views import Callbacks
 from edgeagent.voice.announcer import AnnouncerSettings
 from edgeagent.voice.chimes import Chime
-from edgeagent.voice.completeness import Phrases
 from edgeagent.voice.dialogue import LEARN_S, Dialogue, VoiceSubscriber
 from edgeagent.voice.presets import preset
 from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.speech_queue import Priority, SpeechHandle
 from edgeagent.voice.table import State
-from edgeagent.voice.talk_guard import changes, moves
 from edgeagent.voice.telling import Telling
 from edgeagent.voice.turn_end import SmartTurn
 
@@ -46,9 +47,6 @@ BARGE_IN: Final = "balanced"
 """The preset, unless another one is set."""
 _SILENCE_S: Final = LEARN_S + 1.0
 """Before a file that stands for the microphone: its first word is to be heard, and shown."""
-_BY_HAND: Final = 1_000
-"""Nobody writes more phrases; those that were drawn from a corpus hold sentences that are broken off, which say nothing
-of where one ends."""
 
 
 class Conversation:
@@ -103,7 +101,7 @@ class Conversation:
                 self.session,
                 mouth,
                 lambda on_event: build_ears(config, device, vocabulary, on_event),
-                settings=replace(_settings(config, vocabulary), telling=telling or Telling()),
+                settings=replace(_settings(config, vocabulary, self._llm), telling=telling or Telling()),
                 latch=self.latch,
             )
             self._owned.append(self._dialogue.close)
@@ -306,7 +304,7 @@ def _latch(agent: Agent) -> SafetyLatch:
     return agent.latch
 
 
-def _settings(config: Config, vocabulary: Vocabulary) -> DialogueSettings:
+def _settings(config: Config, vocabulary: Vocabulary, llm: LLM) -> DialogueSettings:
     """How turns are taken, by the settings."""
     table = config.conversation
     numbers = preset(table.get("barge_in", BARGE_IN))
@@ -316,12 +314,14 @@ def _settings(config: Config, vocabulary: Vocabulary) -> DialogueSettings:
     chosen = {name: table[name] for name in ("push_to_talk", "follow_up_s", "chimes") if name in table}
     if "filler_s" in table:
         chosen["announcer"] = AnnouncerSettings(filler_s=table["filler_s"])
-    by_hand = vocabulary.phrases if len(vocabulary.phrases) <= _BY_HAND else ()
+    by_hand = vocabulary.phrases if len(vocabulary.phrases) <= BY_HAND else ()
     return DialogueSettings(
         preset=numbers,
         phrases=Phrases(by_hand, names=vocabulary.names, stops=stops),
         stop_words=stops,
         wake_words=tuple(wake_words(config)),
         keeps_from_talk=changes if config.app is None else moves,
+        small_model=is_nano(llm),
+        english_only=is_nano(llm),
         **chosen,
     )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from edgeagent.hooks.safety_guardrail import SafetyGuardrailHook
     from edgeagent.hooks.schema_retry import SchemaRetryHook
     from edgeagent.hooks.slm import default_slm_hooks
+    from edgeagent.hooks.talk_guard import TalkGuardHook
     from edgeagent.hooks.timing import TimingHook
     from edgeagent.hooks.token_budget import TokenBudgetHook
     from edgeagent.hooks.tool_output_cap import ToolOutputCapHook
@@ -46,6 +47,7 @@ _HOME_OF = {
     "PlanModeHook": "plan_mode",
     "SafetyGuardrailHook": "safety_guardrail",
     "SchemaRetryHook": "schema_retry",
+    "TalkGuardHook": "talk_guard",
     "TimingHook": "timing",
     "TokenBudgetHook": "token_budget",
     "ToolOutputCapHook": "tool_output_cap",
@@ -73,6 +75,7 @@ __all__ = [
     "RunStart",
     "SafetyGuardrailHook",
     "SchemaRetryHook",
+    "TalkGuardHook",
     "TimingHook",
     "TokenBudgetHook",
     "ToolOutputCapHook",

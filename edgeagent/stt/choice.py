@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.apostrophes import KINDS
+from edgeagent.english.tokens import NEGATIONS
 from edgeagent.stt.types import HeardWord, Transcript
 
 ENGINE: Final = "pocketsphinx"
@@ -69,8 +69,6 @@ LOUD_DB: Final = 20.0
 NOBODY_DB: Final = 8.0
 """Below it nothing is understood: noise alone has 0 to 9."""
 
-NEGATIONS: Final = re.compile(rf"\b(?:not|never|nobody|cannot|dont|\w+n[{KINDS}]t)\b", re.IGNORECASE)
-"""A command is not understood where only the other model heard one of these; see ``LEAST_FORBIDDEN`` too."""
 _HALVES: Final = (["half", "a"], ["half", "an"])
 """Some say "a half a meter", and a breath before "half" is heard as an "a"."""
 _SUBJECTS: Final = frozenset("i you we they he she it this that there these those nobody somebody".split())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from edgeagent.stt.inverse import inverse_normalised
+from edgeagent.english.inverse import inverse_normalised
 from edgeagent.tts.text import numbers as spoken
 
 _LONG_DIGITS: Final = 10

@@ -21,6 +21,7 @@ from typing import Final
 import numpy as np
 
 from edgeagent.audio.types import Samples
+from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
 from edgeagent.stt import app_model
 from edgeagent.stt.child import Message
@@ -35,7 +36,6 @@ from edgeagent.stt.choice import (
     mean_confidence,
 )
 from edgeagent.stt.front_end import Cepstra, FrontEnd
-from edgeagent.stt.inverse import inverse_normalised
 from edgeagent.stt.mel import COUNT
 from edgeagent.stt.phrases import sentences
 from edgeagent.stt.reply import Reply

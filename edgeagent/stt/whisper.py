@@ -21,9 +21,9 @@ from typing import Any, Final
 import numpy as np
 
 from edgeagent.audio.types import Samples
+from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
 from edgeagent.stt import whisper_model
-from edgeagent.stt.inverse import inverse_normalised
 from edgeagent.stt.types import RATE_HZ, HeardWord, Transcript
 
 _MOST_THREADS: Final = 4

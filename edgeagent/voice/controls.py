@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from edgeagent.voice.words import words_of
+from edgeagent.english.tokens import words_of
 
 
 class Control(StrEnum):

@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from edgeagent import events
+from edgeagent.english.tokens import words_of
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.session import Session
 from edgeagent.stt import hearing
@@ -30,7 +31,6 @@ from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.speech_queue import Priority, SpeechHandle
 from edgeagent.voice.table import Event, State
 from edgeagent.voice.turn_taking import TurnTaking
-from edgeagent.voice.words import words_of
 
 logger = logging.getLogger(__name__)
 

@@ -9,15 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from edgeagent.stt.choice import NEGATIONS
+from edgeagent.english.asking import may_ask
+from edgeagent.english.completeness import Phrases
+from edgeagent.english.tokens import NEGATIONS, words_of
 from edgeagent.stt.confirming import occurrences
 from edgeagent.stt.types import Transcript
-from edgeagent.voice.asking import may_ask
-from edgeagent.voice.completeness import Phrases
 from edgeagent.voice.controls import Control, control_of, yes_or_no
 from edgeagent.voice.speech_queue import SpeechHandle
 from edgeagent.voice.utterance import Kind, kind_of
-from edgeagent.voice.words import words_of
 
 _LEAST_WORDS: Final = 2
 _MOST_WORDS: Final = 10

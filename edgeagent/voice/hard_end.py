@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from edgeagent.english.completeness import Phrases
+from edgeagent.english.sentence_rules import bare, without_asking, without_leading
+from edgeagent.english.tokens import words_of
+from edgeagent.english.word_classes import VERBS
 from edgeagent.stt.types import Transcript
-from edgeagent.voice.completeness import Phrases
 from edgeagent.voice.presets import Preset
-from edgeagent.voice.sentence_rules import bare, without_asking, without_leading
 from edgeagent.voice.turn import Turn
 from edgeagent.voice.utterance import Kind, kind_of
-from edgeagent.voice.word_classes import VERBS
-from edgeagent.voice.words import words_of
 
 _MORE: Final = 1
 """So many words more than ``words`` a statement or an unfinished phrase needs over the robot's voice: "thank you" is

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final
 
 from edgeagent import events
+from edgeagent.english.asking import may_ask
+from edgeagent.english.tokens import NEGATIONS, after, is_asked
 from edgeagent.errors import BusyError, EdgeAgentError
+from edgeagent.hooks.talk_guard import TalkGuardHook
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.session import Session
-from edgeagent.stt.choice import NEGATIONS
 from edgeagent.tools import Tool
 from edgeagent.tts.mouth import Mouth
 from edgeagent.voice.announcer import Announcer
-from edgeagent.voice.asking import may_ask
 from edgeagent.voice.chimes import Chime, chime
 from edgeagent.voice.controls import Control, Controlled
 from edgeagent.voice.goal_reports import GoalReports
@@ -30,8 +30,6 @@ from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.speech_queue import Priority, SpeechHandle, SpeechQueue
 from edgeagent.voice.stopped_answer import StoppedAnswer
 from edgeagent.voice.table import State
-from edgeagent.voice.talk_guard import TalkGuard
-from edgeagent.voice.words import after, is_asked
 
 logger = logging.getLogger(__name__)
 
@@ -81,8 +79,13 @@ class RobotSide:
         self._volume: float | None = None
         """While muted: the one before."""
         self._reports = GoalReports(settings.telling.report)
-        asks = partial(may_ask, phrases=settings.phrases)
-        self._guard = TalkGuard(settings.keeps_from_talk, asks, settings.not_understood)
+        self._guard = TalkGuardHook(
+            settings.keeps_from_talk,
+            settings.phrases,
+            answer=settings.not_understood,
+            small=settings.small_model,
+            english_only=settings.english_only,
+        )
         self._hooks = [self._reports, StoppedAnswer(latch, settings.stopped), self._guard]
         session.agent.hooks += self._hooks
         announcer = Announcer(
@@ -215,14 +218,13 @@ class RobotSide:
         if first and self.runs.discard(_DISCARD_S):
             text = f"{first} {text}"
         answers = is_asked(self.runs.last_text)
-        asks = not spoken or answers or may_ask(text, self._settings.phrases)
         if self.runs.unheard_report:
-            self._guard.told(text, asks=asks)
+            self._guard.hears(text, spoken=spoken, answers=answers)
             self.runs.add(text)
             return
         if self.thinking or self.sounding:  # an answer that is about to be said is one to a question before this
             self.interrupt("barge_in")
-        self._guard.told(text, asks=asks)
+        self._guard.hears(text, spoken=spoken, answers=answers)
         if not self.ready:
             self.remark(self._settings.not_ready)
         try:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from edgeagent.english.completeness import Phrases
 from edgeagent.errors import ConfigError
+from edgeagent.hooks.talk_guard import NOT_UNDERSTOOD, moves
 from edgeagent.tools import Tool
 from edgeagent.voice.announcer import AnnouncerSettings
-from edgeagent.voice.completeness import Phrases
 from edgeagent.voice.presets import PRESETS, Preset
-from edgeagent.voice.talk_guard import moves
 from edgeagent.voice.telling import Telling
 
 
@@ -40,7 +40,11 @@ class DialogueSettings:
     keeps_from_talk: Callable[[Tool], bool] = moves
     """Tools that a spoken utterance sets off only if it may ask for something: not "the coffee is cold" or "don't go",
     whatever the model makes of them. Motion unless told; ``not_understood`` is said instead."""
-    not_understood: str = "Sorry, I did not understand that."
+    small_model: bool = False
+    """The model makes a command of anything: what is typed is kept from tools as what is spoken is."""
+    english_only: bool = False
+    """The model knows no other language: one is answered without it."""
+    not_understood: str = NOT_UNDERSTOOD
     did_you_say: str = "Did you say: {text}?"
     """Said instead where it was probably a command or question; ``{text}`` is what."""
     say_again: str = "Then please say it again."

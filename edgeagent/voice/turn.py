@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Final
 
-from edgeagent.stt.choice import NEGATIONS
+from edgeagent.english.tokens import NEGATIONS, after
 from edgeagent.stt.types import Transcript
 from edgeagent.voice.utterance import Kind
-from edgeagent.voice.words import after
 
 _WHOLE: Final = frozenset({Kind.COMMAND, Kind.QUESTION, Kind.CORRECTION, Kind.CONTROL, Kind.ANSWER})
 """What was said by itself, whatever follows."""

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final
 
 from edgeagent import events
+from edgeagent.english.tokens import after
 from edgeagent.robot.latch import LatchState
 from edgeagent.stt.ears import Ears
 from edgeagent.voice.chimes import Chime
@@ -24,7 +25,6 @@ from edgeagent.voice.table import Action, State
 from edgeagent.voice.turn import Turn
 from edgeagent.voice.turns import Turns
 from edgeagent.voice.waking import without_wake_word
-from edgeagent.voice.words import after
 
 
 class TurnActions:

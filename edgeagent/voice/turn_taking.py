@@ -9,6 +9,7 @@ import math
 from typing import Final
 
 from edgeagent import events
+from edgeagent.english.tokens import after
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
@@ -30,7 +31,6 @@ from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.turns import Turns
 from edgeagent.voice.utterance import Kind, kind_of
 from edgeagent.voice.waking import is_called, only_called
-from edgeagent.voice.words import after
 
 _EVENT_OF: Final = {
     Kind.COMMAND: Event.COMMAND,

@@ -6,12 +6,11 @@ import re
 from enum import StrEnum
 from typing import Final
 
+from edgeagent.english.completeness import Phrases
+from edgeagent.english.sentence_rules import bare, is_correction, is_number, is_question
+from edgeagent.english.tokens import is_asked, trails_off, words_of
 from edgeagent.stt.types import Transcript
-from edgeagent.voice.completeness import Phrases
 from edgeagent.voice.controls import control_of, yes_or_no
-from edgeagent.voice.sentence_rules import bare, is_correction_of_not, is_number, is_question
-from edgeagent.voice.word_classes import DETERMINERS, DIRECTIONS
-from edgeagent.voice.words import is_asked, trails_off, words_of
 
 
 class Kind(StrEnum):
@@ -45,11 +44,6 @@ _BACKCHANNEL: Final = (
 )
 _BACKCHANNELS: Final = re.compile(f"{_BACKCHANNEL}(?: {_BACKCHANNEL}){{0,3}}")
 _WORDS_OF_ANSWER: Final = 4
-_CORRECTS: Final = frozenset("no nope sorry actually wait oh".split())
-_MEANT: Final = (["i", "meant"], ["i", "mean"], ["i", "said"], ["make", "that"], ["make", "it"], ["change", "that"])
-_OTHER: Final = re.compile(r"(?:the )?(?:other|wrong) (?:way|one|room|direction|side|door|place)(?: (?:round|around))?")
-_UNCORRECTED: Final = frozenset("thanks thank problem way need idea worries one it i that you there we he she".split())
-""" "no thanks", "no problem", "no it is fine" correct nothing."""
 
 
 def kind_of(
@@ -91,25 +85,6 @@ def _whole(text: str, words: list[str], phrases: Phrases, question_open: bool) -
         if amount or not complete or phrases.is_name(said):
             return Kind.ANSWER
     return Kind.COMMAND if complete else Kind.STATEMENT
-
-
-def is_correction(words: list[str]) -> bool:
-    """Whether words take back a command and say what instead: "no, the bedroom", "i meant the kitchen"."""
-    said = bare(words)
-    if len(said) < 2:
-        return False
-    if said[-1] in ("instead", "rather") or _OTHER.fullmatch(" ".join(said)):
-        return True
-    if said[0] == "not":
-        return is_correction_of_not(said)
-    if said[:2] in _MEANT:
-        return len(said) > 2
-    if said[0] not in _CORRECTS:
-        return False
-    rest = [word for word in said[1:] if word not in _CORRECTS]
-    if not rest or (said[0] == "no" and rest[0] in _UNCORRECTED and rest[:2] not in _MEANT):
-        return False
-    return said[0] != "wait" or rest[0] in DETERMINERS | DIRECTIONS or rest[:2] in _MEANT
 
 
 def _read(transcript: Transcript | str) -> tuple[str, str, bool]:

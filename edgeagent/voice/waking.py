@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from edgeagent.english.tokens import after, words_of
 from edgeagent.stt.confirming import missed
 from edgeagent.stt.types import Transcript
 from edgeagent.voice.turn import Turn
-from edgeagent.voice.words import after, words_of
 
 _CALL_S: Final = 0.4
 """Speech that ends so soon after the wake word was nothing else."""

@@ -28,6 +28,8 @@ from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME
 from edgeagent.app.phrases import house_heard
 from edgeagent.audio.echo import EchoCanceller
 from edgeagent.audio.types import Samples
+from edgeagent.english.completeness import Phrases
+from edgeagent.hooks.talk_guard import TalkGuardHook, changes
 from edgeagent.robot import HouseRobot
 from edgeagent.stt.error_rate import for_error_rate, word_error_rate
 from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
@@ -35,9 +37,6 @@ from edgeagent.stt.types import RATE_HZ, Transcript
 from edgeagent.testing import Room, RoomSettings, synthesised
 from edgeagent.testing.levels import Signal, from_db, speech_level
 from edgeagent.testing.noise import FULL_SPEED_MPS, Motor, Source, babble, steady_noise
-from edgeagent.voice.asking import may_ask
-from edgeagent.voice.completeness import Phrases
-from edgeagent.voice.talk_guard import TalkGuard, changes
 
 Rows = list[tuple[str, ...]]
 
@@ -332,8 +331,8 @@ def acting() -> Iterator[Callable[..., tuple[str, ...]]]:
         if (text, spoken) not in known:
             robot = HouseRobot(speed=float("inf"))
             try:
-                guard = TalkGuard(changes, lambda told: may_ask(told, _PLAIN), "")
-                guard.told(text, asks=not spoken or may_ask(text, _PLAIN))
+                guard = TalkGuardHook(changes, _PLAIN, small=False)
+                guard.hears(text, spoken=spoken, answers=False)
                 options = Options(max_tool_hops=MAX_TOOL_HOPS)
                 agent = Agent(NAME, INSTRUCTIONS, llm=llm, tools=robot.tools, hooks=[guard], options=options)
                 made = agent.run(text).tool_calls

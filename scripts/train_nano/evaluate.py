@@ -3,6 +3,7 @@
     python evaluate.py                                     # both sets written by hand, models/nano.gguf
     python evaluate.py --model runs/nano/nano.gguf --errors
     python evaluate.py --fresh 500                         # also fresh draws from the generator
+    python evaluate.py --no-frames --guards                # with the guards of what the app builds
 
 Every utterance meets a house robot in a new flat, through the loop, with greedy decoding: what counts are all calls of
 the run, their names, order and arguments, after validation. Run it with the product's Python, not the trainer's.
@@ -30,6 +31,9 @@ from lexicon import DOCK, LANDMARKS, OBJECTS, ROOMS
 
 from edgeagent import Agent, LlamaLLM, Options
 from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME
+from edgeagent.app.guards import add_guards
+from edgeagent.app.phrases import house_phrases
+from edgeagent.hooks.talk_guard import changes
 from edgeagent.robot import HouseRobot
 
 HERE: Final = Path(__file__).resolve().parent
@@ -65,22 +69,26 @@ class Score:
 
     groups: dict[str, Tally] = field(default_factory=dict)
     errors: list[tuple[str, Any, Any, str]] = field(default_factory=list)
+    stopped: list[tuple[str, Any, Any, str]] = field(default_factory=list)
 
     def add(self, right: bool, names: Iterable[str]) -> None:
         for name in names:
             self.groups.setdefault(name, Tally()).add(right)
 
 
-def ask(llm: LlamaLLM, text: str) -> tuple[list[dict[str, Any]], str]:
-    """The calls of a run in a new flat, and the reply."""
+def ask(llm: LlamaLLM, text: str, *, guarded: bool = False) -> tuple[list[dict[str, Any]], str, bool]:
+    """The calls of a run in a new flat, the reply, and whether a guard has ended the run."""
     robot = HouseRobot(speed=float("inf"))
+    options = Options(max_tool_hops=MAX_TOOL_HOPS)
+    agent = Agent(NAME, INSTRUCTIONS, llm=llm, tools=robot.tools, options=options, phrases=house_phrases())
+    if guarded:
+        add_guards(agent, changes)
     try:
-        result = Agent(
-            NAME, INSTRUCTIONS, llm=llm, tools=robot.tools, options=Options(max_tool_hops=MAX_TOOL_HOPS)
-        ).run(text)
+        result = agent.run(text)
     finally:
         robot.close()
-    return [{"name": c.name, "arguments": c.arguments} for c in result.tool_calls], result.reply
+    calls = [{"name": c.name, "arguments": c.arguments} for c in result.tool_calls]
+    return calls, result.reply, guarded and result.reason == "stopped"
 
 
 class Frames:
@@ -114,12 +122,21 @@ class Frames:
                 yield frame
 
 
-def evaluate(llm: LlamaLLM, items: list[dict[str, Any]], frames: Frames | None) -> Score:
-    """Asks everything of a set."""
+def evaluate(llm: LlamaLLM, items: list[dict[str, Any]], frames: Frames | None, *, guarded: bool = False) -> Score:
+    """Asks everything of a set.
+
+    Args:
+        guarded: With the guards of the app. Calls that a guard has stopped are still those of the model.
+    """
     score = Score()
     for item in items:
-        calls, reply = ask(llm, item["text"])
+        calls, reply, stopped = ask(llm, item["text"], guarded=guarded)
         right = calls == item["calls"]
+        if guarded and (calls or stopped):
+            wanted = "right calls" if right else "wrong calls" if calls else "nothing called"
+            score.add(stopped, [f"{wanted}, stopped by a guard"])
+            if stopped:
+                score.stopped.append((item["text"], item["calls"], calls, reply))
         kind = "command" if item["calls"] else "no call"
         new = [f"{kind}, unseen frame"] if frames is not None and not frames.knows(item["text"]) else []
         tools = {f"tool {c['name']}" for c in item["calls"]}
@@ -133,14 +150,17 @@ def evaluate(llm: LlamaLLM, items: list[dict[str, Any]], frames: Frames | None) 
 def show(name: str, score: Score, *, details: bool, errors: bool) -> None:
     """Prints a set's table."""
     print(f"\n{name}")
-    main_rows = ("command", "command, unseen frame", "no call", "no call, unseen frame")
+    main_rows = ["command", "command, unseen frame", "no call", "no call, unseen frame"]
+    main_rows += [row for row in sorted(score.groups) if row.endswith("by a guard")]
     for row in main_rows:
         print(f"  {row:28}{score.groups.get(row, Tally())}")
     for row in sorted(score.groups) if details else ():
         if row not in main_rows:
             print(f"    {row:26}{score.groups[row]}")
-    for text, wanted, got, reply in score.errors if errors else ():
-        print(f"  ! {text}\n      wanted {short(wanted)}\n      got    {short(got)}  {reply!r}")
+    listed = [("?", *one) for one in score.stopped] + [("!", *one) for one in score.errors]
+    for mark, text, wanted, got, reply in listed:
+        if errors:
+            print(f"  {mark} {text}\n      wanted {short(wanted)}\n      got    {short(got)}  {reply!r}")
 
 
 def short(calls: list[dict[str, Any]]) -> str:
@@ -156,6 +176,7 @@ def main() -> None:
     parser.add_argument("--fresh", type=int, default=0, metavar="N", help="also N fresh draws from the generator")
     parser.add_argument("--errors", action="store_true", help="list what was wrong")
     parser.add_argument("--details", action="store_true", help="a line for each tool and tag")
+    parser.add_argument("--guards", action="store_true", help="with the guards of the app; counts what they stop")
     parser.add_argument("--no-frames", action="store_true", help="leave out the rows of unseen frames (faster)")
     args = parser.parse_args()
     llm = LlamaLLM(args.model)
@@ -167,7 +188,7 @@ def main() -> None:
         sets["fresh draws"] = list(islice(Generator(load_corpus(), "evaluation").labelled(), args.fresh))
     for name, items in sets.items():
         begun = time.monotonic()
-        score = evaluate(llm, items, frames)
+        score = evaluate(llm, items, frames, guarded=args.guards)
         show(
             f"{name}: {len(items)} utterances, {time.monotonic() - begun:.0f} s",
             score,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from edgeagent.audio.types import Samples
+from edgeagent.english.tokens import NEGATIONS
 from edgeagent.errors import ConfigError
-from edgeagent.stt.choice import NEGATIONS
 from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
 from edgeagent.stt.types import Transcriber, Transcript
 from edgeagent.stt.worker import WorkerEvent

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 from edgeagent.audio.resample import Resampler
+from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
 from edgeagent.stt import whisper_model
-from edgeagent.stt.inverse import inverse_normalised
 from edgeagent.stt.types import RATE_HZ, Transcriber, Transcript
 from edgeagent.stt.whisper import WhisperDecoding, WhisperTranscriber
 from edgeagent.tts.espeak import EspeakSpeaker

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from edgeagent import Agent, tool
+from edgeagent.english.completeness import Phrases
 from edgeagent.testing import ScriptedLLM, call
-from edgeagent.voice.completeness import Phrases
 from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.table import State
 from tests.voice.stage import Stage

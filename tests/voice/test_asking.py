@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from edgeagent import PII, Agent, FirePoint, Message, ToolContext, skill, tool
 from edgeagent.app.phrases import house_phrases
+from edgeagent.english.asking import may_ask
+from edgeagent.english.completeness import Phrases
 from edgeagent.hooks import BeforeLLM, BeforeTool, PIIHook
+from edgeagent.hooks.talk_guard import NOT_UNDERSTOOD, ONLY_ENGLISH, changes, moves
 from edgeagent.robot import HouseRobot
 from edgeagent.testing import call
 from edgeagent.tools import Tool
-from edgeagent.voice.asking import may_ask
-from edgeagent.voice.completeness import Phrases
 from edgeagent.voice.settings import DialogueSettings
-from edgeagent.voice.talk_guard import changes, moves
 
 from .stage import Stage
 
@@ -56,6 +56,8 @@ don't stop keep going
 I said don't wait come here now
 actually don't bring tea bring coffee
 sorry don't take that one I want the blue one
+bring the key and don't forget it
+I could use some light in the office
 """.strip().splitlines()
 TELLS = """
 the coffee is cold already
@@ -96,6 +98,19 @@ never mind
 don't worry
 don't stop at the door
 don't wait for me
+go to the kitchen never
+drive two meters don't
+turn left no
+go to the office forget it
+drive two meters never mind
+go to the kitchen please don't
+😀 don't go to the kitchen
+€ please don't
+5
+minus three
+1 2 3
+please
+🚀
 """.strip().splitlines()
 
 
@@ -114,7 +129,8 @@ def test_what_an_app_lists_asks_whatever_it_begins_with() -> None:
     assert may_ask("my name is Anna and I live here", Phrases(["my name is Ben"]))
     assert may_ask("the usual please", Phrases(["the usual"]))
     assert may_ask("is anybody there?", PLAIN)
-    assert may_ask("", PLAIN)
+    assert may_ask("5 5", Phrases(["1 2"]))
+    assert not may_ask("", PLAIN)
 
 
 def test_of_the_house_robots_phrases_hardly_any_is_taken_for_talk() -> None:
@@ -240,6 +256,16 @@ def test_what_is_typed_is_meant() -> None:
         assert done == ["go to office"]
 
 
+def test_what_is_typed_to_a_small_model_is_judged_as_what_is_spoken() -> None:
+    done: list[str] = []
+    settings = DialogueSettings(chimes=False, small_model=True, english_only=True)
+    with Stage([call("go_to", place="office")], settings=settings, agent=_agent(done)) as stage:
+        for text, answer in (("your dinner is getting cold", NOT_UNDERSTOOD), ("geh in die K\u00fcche", ONLY_ENGLISH)):
+            stage.dialogue.hear(text)
+            stage.pass_until(lambda answer=answer: answer in _spoken(stage))  # type: ignore[misc]
+        assert done == []
+
+
 def test_a_message_of_the_apps_after_talk_may_move() -> None:
     done: list[str] = []
     replies = ("I see.", [call("go_to", place="dock")], "Charging.")
@@ -254,8 +280,8 @@ def test_talk_that_waits_for_its_answer_stays_talk_when_something_else_is_said()
     done: list[str] = []
     with Stage(settings=_settings(), agent=_agent(done)) as stage:
         guard = stage.dialogue.robot._guard
-        guard.told("don't go to the kitchen", asks=False)
-        guard.told("what time is it", asks=True)
+        guard.hears("don't go to the kitchen", spoken=True, answers=False)
+        guard.hears("what time is it", spoken=True, answers=False)
 
         def drives_after(*said: str) -> bool:
             context, go_to = stage.session.context, stage.agent.tools.get("go_to")
@@ -284,9 +310,9 @@ def test_a_command_after_talk_that_nobody_answered_is_a_command() -> None:
     done: list[str] = []
     with Stage(settings=_settings(), agent=_agent(done)) as stage:
         robot = stage.dialogue.robot
-        robot._guard.told("don't go to the kitchen", asks=False)
+        robot._guard.hears("don't go to the kitchen", spoken=True, answers=False)
         robot.interrupt("barge_in")
-        robot._guard.told("go to the office", asks=True)
+        robot._guard.hears("go to the office", spoken=True, answers=False)
         context, go_to = stage.session.context, stage.agent.tools.get("go_to")
         assert go_to is not None
         said = [Message.user("don't go to the kitchen"), Message.user("go to the office")]

@@ -3,9 +3,9 @@
 import pytest
 
 from edgeagent import Agent
+from edgeagent.english.completeness import Phrases
 from edgeagent.robot import SafetyLatch
 from edgeagent.stt.types import Transcript
-from edgeagent.voice.completeness import Phrases
 from edgeagent.voice.guess import Guess, guessed
 from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.table import State

@@ -5,11 +5,11 @@ import threading
 import pytest
 
 from edgeagent import Agent, skill
+from edgeagent.english.completeness import Phrases
 from edgeagent.robot import SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.testing import call
 from edgeagent.tools import GoalHandle
-from edgeagent.voice.completeness import Phrases
 from edgeagent.voice.presets import PRESETS
 from edgeagent.voice.table import State
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from edgeagent.english.completeness import Phrases
 from edgeagent.stt.types import Transcript
-from edgeagent.voice.completeness import Phrases
 from edgeagent.voice.utterance import Kind, kind_of
-from tests.voice.test_completeness import HOUSE
+from tests.english.test_completeness import HOUSE
 
 KINDS = {
     Kind.STOP: "stop; Stop!; halt; freeze; robot stop; please stop; stop please; stop now",

@@ -8,73 +8,11 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from edgeagent.english.units import SYMBOLS
 from edgeagent.tts.text.characters import FRACTIONS, NARROW
 from edgeagent.tts.text.numbers import END, NUMBER, fraction, is_year, mixed, number, spelled, year
 from edgeagent.tts.text.rule import Rule, before
 
-_PREFIXED: Final = """
-    nm nanometer, µm micrometer, μm micrometer, um micrometer, mm millimeter, cm centimeter, dm decimeter, m meter,
-    km kilometer, mi mile, yd yard, µg microgram, μg microgram, mg milligram, g gram, kg kilogram, t ton, lb pound,
-    lbs pound, oz ounce, ns nanosecond, µs microsecond, μs microsecond, us microsecond, ms millisecond, s second,
-    sec second, secs second, min minute, mins minute, h hour, hr hour, hrs hour, mV millivolt, V volt, kV kilovolt,
-    µA microamp, mA milliamp, A amp, Ah amp hour, mAh milliamp hour, mW milliwatt, W watt, kW kilowatt, MW megawatt,
-    Wh watt hour, mWh milliwatt hour, kWh kilowatt hour, MWh megawatt hour, Ω ohm, Ω ohm, kΩ kiloohm, MΩ megaohm,
-    µF microfarad, nF nanofarad, pF picofarad, J joule, kJ kilojoule, cal calorie, kcal kilocalorie, B byte,
-    kB kilobyte, KB kilobyte, MB megabyte, GB gigabyte, TB terabyte, KiB kibibyte, MiB mebibyte, GiB gibibyte,
-    kbit kilobit, Mbit megabit, Gbit gigabit, Pa pascal, hPa hectopascal, kPa kilopascal, bar bar, mbar millibar,
-    N newton,
-    kN kilonewton, Nm newton meter, l liter, L liter, ml milliliter, mL milliliter, cl centiliter, dl deciliter,
-    dB decibel, rad radian, deg degree, px pixel, ° degree, º degree
-"""
-_OWN: Final = {
-    "°C": ("degree Celsius", "degrees Celsius"),
-    "°F": ("degree Fahrenheit", "degrees Fahrenheit"),
-    "K": ("kelvin", "kelvin"),
-    "Hz": ("hertz", "hertz"),
-    "kHz": ("kilohertz", "kilohertz"),
-    "MHz": ("megahertz", "megahertz"),
-    "GHz": ("gigahertz", "gigahertz"),
-    "lx": ("lux", "lux"),
-    "lm": ("lumen", "lumens"),
-    "dBm": ("decibel milliwatt", "decibel milliwatts"),
-    "psi": ("pound per square inch", "pounds per square inch"),
-    "ft": ("foot", "feet"),
-    "″": ("inch", "inches"),
-    "′": ("foot", "feet"),
-    "%": ("percent", "percent"),
-    "‰": ("per mille", "per mille"),
-    "rpm": ("revolution per minute", "revolutions per minute"),
-    "RPM": ("revolution per minute", "revolutions per minute"),
-    "fps": ("frame per second", "frames per second"),
-    "mph": ("mile per hour", "miles per hour"),
-    "kph": ("kilometer per hour", "kilometers per hour"),
-    "kmh": ("kilometer per hour", "kilometers per hour"),
-    "mps": ("meter per second", "meters per second"),
-    "kbps": ("kilobit per second", "kilobits per second"),
-    "Mbps": ("megabit per second", "megabits per second"),
-    "Gbps": ("gigabit per second", "gigabits per second"),
-    "bpm": ("beat per minute", "beats per minute"),
-    "sq ft": ("square foot", "square feet"),
-    "sq m": ("square meter", "square meters"),
-    "sq km": ("square kilometer", "square kilometers"),
-    "fl oz": ("fluid ounce", "fluid ounces"),
-    "tbsp": ("tablespoon", "tablespoons"),
-    "Tbsp": ("tablespoon", "tablespoons"),
-    "tsp": ("teaspoon", "teaspoons"),
-    "gal": ("gallon", "gallons"),
-    "x": ("time", "times"),
-}
-
-
-def _table() -> dict[str, tuple[str, str]]:
-    table = dict(_OWN)
-    for entry in _PREFIXED.split(","):
-        symbol, _, words = entry.strip().partition(" ")
-        table[symbol] = (words, f"{words}s")
-    return table | {"℃": _OWN["°C"], "º C": _OWN["°C"], "° C": _OWN["°C"], "℉": _OWN["°F"], "° F": _OWN["°F"]}
-
-
-UNITS: Final = _table()
 _SPACED: Final = frozenset("K A F B x".split())
 """Not units right after an integer: 4K, 3A; "x" only there."""
 _LENGTHS: Final = frozenset("nm µm μm um mm cm dm m km".split())
@@ -114,7 +52,7 @@ def _either(symbols: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, symbols), key=len, reverse=True))
 
 
-_SYMBOL: Final = rf"(?:{_either(UNITS)})"
+_SYMBOL: Final = rf"(?:{_either(SYMBOLS)})"
 UNIT: Final = rf"{_SYMBOL}(?:\^?[23](?![0-9])|[²³])?(?:/{_SYMBOL}(?:\^?[23](?![0-9])|[²³])?)?"
 _AMOUNT: Final = re.compile(
     rf"(?P<sign>[-−+±~≈] ?)?(?P<currency>[$€£¥₹] ?)?(?P<sign_after>[-−])?"
@@ -137,7 +75,7 @@ def unit(symbol: str, *, one: bool) -> str:
     base, exponent = _split(under)
     if exponent and base in _LENGTHS and base != over:
         return f"{words} per {_power(under, one=True)}"
-    return f"{words} per {UNITS[base][0]}{_POWERS.get(exponent, '')}"
+    return f"{words} per {SYMBOLS[base][0]}{_POWERS.get(exponent, '')}"
 
 
 def _split(symbol: str) -> tuple[str, str]:
@@ -147,7 +85,7 @@ def _split(symbol: str) -> tuple[str, str]:
 
 def _power(symbol: str, *, one: bool) -> str:
     base, exponent = _split(symbol)
-    words = UNITS[base][0 if one else 1]
+    words = SYMBOLS[base][0 if one else 1]
     return f"{_SQUARED[exponent]} {words}" if exponent else words
 
 
@@ -190,7 +128,7 @@ def _amount(found: re.Match[str]) -> str | None:
     if suffix:
         words = f"{words} {unit(suffix, one=one)}"
     if found["each"]:
-        words = f"{words} per {UNITS[found['each']][0] if found['each'] in UNITS else found['each']}"
+        words = f"{words} per {SYMBOLS[found['each']][0] if found['each'] in SYMBOLS else found['each']}"
     said = [_SIGNS[sign]] if sign else []
     return " ".join((*said, "minus", words) if found["sign_after"] else (*said, words))
 
@@ -304,6 +242,6 @@ RULES: Final = (
     Rule(_AMOUNT, _amount),
 )
 WORD_RULES: Final = (
-    Rule(re.compile(rf"(?<=[a-z]/)(?:min|sec|hr|h|s){END}"), lambda found: UNITS[found[0]][0]),
+    Rule(re.compile(rf"(?<=[a-z]/)(?:min|sec|hr|h|s){END}"), lambda found: SYMBOLS[found[0]][0]),
     Rule(_ALONE, _alone),
 )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from edgeagent.voice.word_classes import (
+from edgeagent.english.word_classes import (
     ADDRESSES,
     ADJECTIVES,
     AUXILIARIES,
@@ -81,6 +81,11 @@ _WANTING: Final = tuple(
     ).split(", ")
 )
 """Nobody is done with these alone."""
+_CORRECTS: Final = frozenset("no nope sorry actually wait oh".split())
+_MEANT: Final = (["i", "meant"], ["i", "mean"], ["i", "said"], ["make", "that"], ["make", "it"], ["change", "that"])
+_OTHER: Final = re.compile(r"(?:the )?(?:other|wrong) (?:way|one|room|direction|side|door|place)(?: (?:round|around))?")
+_UNCORRECTED: Final = frozenset("thanks thank problem way need idea worries one it i that you there we he she".split())
+""" "no thanks", "no problem", "no it is fine" correct nothing."""
 
 
 def bare(words: Sequence[str]) -> list[str]:
@@ -260,6 +265,25 @@ def _has_verb(words: list[str]) -> bool:
     if any(word.endswith("ed") for word in words) or (len(words) == 2 and words[0] in ENDS_OF_SUBJECT - SUBJECTS):
         return True
     return len(words) > 1 and words[0].endswith("s") and words[0] not in DETERMINERS
+
+
+def is_correction(words: list[str]) -> bool:
+    """Whether words take back a command and say what instead: "no, the bedroom", "i meant the kitchen"."""
+    said = bare(words)
+    if len(said) < 2:
+        return False
+    if said[-1] in ("instead", "rather") or _OTHER.fullmatch(" ".join(said)):
+        return True
+    if said[0] == "not":
+        return is_correction_of_not(said)
+    if said[:2] in _MEANT:
+        return len(said) > 2
+    if said[0] not in _CORRECTS:
+        return False
+    rest = [word for word in said[1:] if word not in _CORRECTS]
+    if not rest or (said[0] == "no" and rest[0] in _UNCORRECTED and rest[:2] not in _MEANT):
+        return False
+    return said[0] != "wait" or rest[0] in DETERMINERS | DIRECTIONS or rest[:2] in _MEANT
 
 
 def is_correction_of_not(words: list[str]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from edgeagent.voice.sentence_rules import (
+from edgeagent.english.sentence_rules import (
     bare,
     dangles,
     is_doubtful,
@@ -19,7 +19,8 @@ from edgeagent.voice.sentence_rules import (
     without_asking,
     without_leading,
 )
-from edgeagent.voice.word_classes import (
+from edgeagent.english.tokens import is_asked, trails_off, words_of
+from edgeagent.english.word_classes import (
     AUXILIARIES,
     CONNECTS,
     DETERMINERS,
@@ -31,7 +32,6 @@ from edgeagent.voice.word_classes import (
     VERBS,
     WH,
 )
-from edgeagent.voice.words import is_asked, trails_off, words_of
 
 STOP_WORDS: Final = ("stop", "halt", "freeze")
 """Unless the app has others."""

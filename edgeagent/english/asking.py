@@ -1,4 +1,4 @@
-"""Whether somebody who speaks may be asking the robot for something, or tells and forbids: "the coffee is cold".
+"""Tells what may ask the robot for something from what tells or forbids: "the coffee is cold", "don't go".
 
 A rule that errs on the side of asking: what begins neither like a report nor like a prohibition asks, and so does what
 has a command anywhere in it. English; a misheard report still begins like one. Pure functions, on any thread.
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from edgeagent.voice.completeness import Phrases
-from edgeagent.voice.sentence_rules import bare, is_number, is_question, without_leading
-from edgeagent.voice.utterance import is_correction
-from edgeagent.voice.word_classes import (
+from edgeagent.english.completeness import Phrases
+from edgeagent.english.sentence_rules import bare, is_correction, is_number, is_question, without_leading
+from edgeagent.english.tokens import is_asked, words_of
+from edgeagent.english.word_classes import (
     ADJECTIVES,
     AUXILIARIES,
     BE,
@@ -32,7 +32,6 @@ from edgeagent.voice.word_classes import (
     THINGS,
     VERBS,
 )
-from edgeagent.voice.words import is_asked, words_of
 
 _TELLS: Final = (
     (DETERMINERS - {"what", "which", "whose", "a", "an", "another", "any", "some"})
@@ -66,6 +65,7 @@ _OPENERS: Final = tuple(
     ).split(", ")
 )
 """What stands before a prohibition, too: "no don't go"."""
+_SIGNS: Final = frozenset("minus plus point times".split())
 _COMFORTS: Final = tuple(
     tuple(form.split())
     for form in (
@@ -73,6 +73,14 @@ _COMFORTS: Final = tuple(
     ).split(", ")
 )
 """The same where a command follows at once: "don't wait come back"."""
+_TAKEN_BACK: Final = tuple(
+    tuple(form.split())
+    for form in (
+        "don't, do not, never, not, no, nope, never mind, nevermind, forget it, forget that, cancel that, cancel it, "
+        "scratch that, not now, not yet, better not, rather not"
+    ).split(", ")
+)
+"""Whoever ends with one of these wants nothing of what was said before."""
 _FORBID: Final = frozenset("don't not never".split())
 _WISHED: Final = frozenset({("i", "want"), ("i", "need"), ("we", "want"), ("we", "need")})
 _BETWEEN: Final = frozenset("to you ever even please just dare".split())
@@ -83,8 +91,8 @@ _CALLS: Final = frozenset("hey hi hello".split())
 _ASKS: Final = tuple(
     tuple(form.split())
     for form in (
-        "can you, could you, would you, will you, if you, please, so good, so kind, is time to, would be good, "
-        "would be great, would be nice, where are, where is, what is, what time, how late, how full"
+        "can you, could you, would you, will you, could use, if you, please, so good, so kind, is time to, "
+        "would be good, would be great, would be nice, where are, where is, what is, what time, how late, how full"
     ).split(", ")
 )
 """What asks in the middle of a sentence, too."""
@@ -113,7 +121,11 @@ def may_ask(text: str, phrases: Phrases) -> bool:
     """
     said = words_of(text)
     words = bare(said)
-    if not words or is_asked(text) or phrases.begins(words):
+    if phrases.begins(words):
+        return True
+    if _is_number_alone(words) or (_takes_back(words) and not is_question(words)):
+        return False
+    if is_asked(text):
         return True
     if _called(said, words) and not _forbids_inside(words):
         return True
@@ -137,6 +149,17 @@ def may_ask(text: str, phrases: Phrases) -> bool:
     if main[0] in DETERMINERS | {"this", "that"} and _is_wish_for_a_thing(main):
         return True
     return _wishes(main) or _commands_inside(main, 1)
+
+
+def _is_number_alone(words: Sequence[str]) -> bool:
+    """Whether there are no words at all, or numbers alone: nobody knows what for."""
+    return all(is_number(word) or word in _SIGNS for word in words)
+
+
+def _takes_back(words: Sequence[str]) -> bool:
+    """Whether the end forbids what was said: "go to the kitchen never", but not "don't forget it"."""
+    endings = ((form, len(words) - len(form)) for form in _TAKEN_BACK)
+    return any(tuple(words[at:]) == form and words[at - 1] not in _NEGATORS for form, at in endings if at > 0)
 
 
 def _forbidding(words: Sequence[str]) -> int:

@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from edgeagent.stt import number_words
-from edgeagent.stt.number_words import (
+from edgeagent.english import number_words
+from edgeagent.english.number_words import (
     CLOCK,
     FRACTION_SIGNS,
     HALVES,
@@ -34,7 +34,7 @@ from edgeagent.stt.number_words import (
     is_number,
     single_digit,
 )
-from edgeagent.stt.unit_words import SHORT, SPELLINGS, UNITS
+from edgeagent.english.units import SHORT, SPELLINGS, UNITS
 
 _PARTS: Final = frozenset("half halves quarter quarters third thirds fifth fifths eighth eighths tenth tenths".split())
 _AROUND: Final = frozenset("plus minus times".split())

@@ -1,4 +1,4 @@
-"""The words of a transcript as the rules of this room read them. English. Pure functions, on any thread."""
+"""The words of a transcript as the rules on sentences read them. English. Pure functions, on any thread."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from edgeagent import apostrophes
-from edgeagent.stt.inverse import inverse_normalised
+from edgeagent.english.inverse import inverse_normalised
 
 _LONGEST: Final = 2_000
 """Characters that are read; nobody says more in a turn."""
@@ -26,6 +26,8 @@ _ONE_WORD: Final = {
     "dont": "don't",
     "cant": "can't",
 }
+NEGATIONS: Final = re.compile(rf"\b(?:not|never|nobody|cannot|dont|\w+n[{apostrophes.KINDS}]t)\b", re.IGNORECASE)
+"""Words that take back or forbid what a sentence would ask for."""
 _TRAILS_OFF: Final = re.compile(r"(?:\.\.|…|[,–—-])\s*\Z")  # noqa: RUF001 - dashes look alike
 
 

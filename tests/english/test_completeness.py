@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.voice import word_classes
-from edgeagent.voice.completeness import Phrases
+from edgeagent.english import word_classes
+from edgeagent.english.completeness import Phrases
 from edgeagent.voice.utterance import Kind, kind_of
 from tests.voice.house_sentences import FIRST, FRESH, LAST, NEVER, SECOND
 

@@ -1,0 +1,40 @@
+"""The guards of a model that is too small to know what it was not asked: put into what the app builds.
+
+Knows which models need them; what they do is the hooks'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from edgeagent.agent import Agent
+from edgeagent.app.phrases import app_phrases
+from edgeagent.english.completeness import Phrases
+from edgeagent.hooks import TalkGuardHook
+from edgeagent.llm import LLM
+from edgeagent.tools import Tool
+
+BY_HAND: Final = 1_000
+"""Nobody writes more phrases; those that were drawn from a corpus hold sentences that are broken off, which say nothing
+of where one ends."""
+_NANO: Final = "edgeagent-nano"
+"""The name in the header of the model that comes with edgeagent."""
+
+
+def is_nano(llm: LLM | None) -> bool:
+    """Whether a model is the one that comes with edgeagent, or was trained as that one: they know English only."""
+    header = getattr(llm, "header", None)
+    return getattr(header, "name", None) == _NANO
+
+
+def add_guards(agent: Agent, keeps: Callable[[Tool], bool]) -> None:
+    """Guards an agent whose model is nano, where its builder has not.
+
+    Args:
+        keeps: Tools that only what may ask for something sets off.
+    """
+    if is_nano(agent.llm) and not any(isinstance(hook, TalkGuardHook) for hook in agent.hooks):
+        phrases = app_phrases(agent)
+        by_hand = phrases if len(phrases) <= BY_HAND else ()
+        agent.hooks.append(TalkGuardHook(keeps, Phrases(by_hand), english_only=True))

@@ -1,0 +1,142 @@
+"""A tool that nobody has asked for is not called: text that a small model takes for a command changes nothing.
+
+A hook at BEFORE_LLM and BEFORE_TOOL, on the run's threads; told of what was heard on the conversation's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
+
+from edgeagent.english.asking import may_ask
+from edgeagent.english.completeness import STOP_WORDS, Phrases
+from edgeagent.english.language import has_english, is_english
+from edgeagent.english.tokens import NEGATIONS, words_of
+from edgeagent.hooks.types import BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult
+from edgeagent.tools import Tool
+
+if TYPE_CHECKING:
+    from edgeagent.context import AgentContext
+    from edgeagent.messages import Message
+
+NOT_UNDERSTOOD: Final = "Sorry, I did not understand that."
+ONLY_ENGLISH: Final = "I only understand English."
+_KEPT: Final = 64
+"""Texts; so many don't wait for their answers."""
+_PEOPLE: Final = ("user", "steering", "follow_up")
+"""Whose messages are answered; what hooks and the loop add is not."""
+
+
+def moves(tool: Tool) -> bool:
+    """What is kept from talk unless an app says otherwise: motion. A tool that notes or looks up works as ever."""
+    return tool.traits.motion
+
+
+def changes(tool: Tool) -> bool:
+    """What the house robot keeps from talk: all that does more than tell, but not stopping ("don't move")."""
+    return not tool.traits.read_only and tool.name != "stop"
+
+
+class TalkGuardHook(BaseHook):
+    """Ends a run with an answer when it calls a tool though what was said asks for nothing: "the coffee is cold", "go
+    to the kitchen never", a number or an emoji alone.
+
+    What it was told is found in history by its text. Where a hook or the removal of personal data has changed that, the
+    changed text is judged itself, if what was said last asks for nothing.
+
+    Args:
+        keeps: Whether a tool is kept from talk.
+        phrases: What people say to the app: it asks, whatever it begins with.
+        answer: What is said then.
+        small: The model is a small one, which makes a command of anything: what is typed is judged too, and what has no
+            English word in it asks for nothing. Otherwise what is typed is meant.
+        english_only: The model knows no other language: one is answered with "I only understand English.", and what has
+            no words at all with ``answer``, without asking the model.
+    """
+
+    points = frozenset({FirePoint.BEFORE_LLM, FirePoint.BEFORE_TOOL})
+
+    def __init__(
+        self,
+        keeps: Callable[[Tool], bool] = moves,
+        phrases: Phrases | None = None,
+        *,
+        answer: str = NOT_UNDERSTOOD,
+        small: bool = True,
+        english_only: bool = False,
+    ) -> None:
+        self._keeps, self._phrases, self._answer = keeps, phrases or Phrases(), answer
+        self._small, self._english_only = small, english_only
+        self._told: dict[str, bool] = {}
+        """Texts, the last one at the end, and whether each may ask for something."""
+        self._forbidding: frozenset[str] = frozenset()
+        """Prohibitions that the run which goes on may still have to answer."""
+        self._talk = False
+        """Nothing is asked for in what the model answers now."""
+
+    def hears(self, text: str, *, spoken: bool, answers: bool) -> None:
+        """Somebody says this to the model.
+
+        Args:
+            spoken: It was heard. What is typed to a model that is not small is meant.
+            answers: The robot has asked something.
+        """
+        asks = answers or not (spoken or self._small) or may_ask(text, self._phrases)
+        told = {known: asked for known, asked in self._told.items() if known != text}
+        self._told = dict(list({**told, text: asks}.items())[-_KEPT:])
+        if not asks and NEGATIONS.search(text):
+            self._forbidding |= {text}
+
+    def ended(self) -> None:
+        """The run is over: nothing that it was told waits for an answer."""
+        self._forbidding = frozenset()
+
+    def __call__(self, point: FirePoint, ctx: AgentContext, payload: BeforeLLM | BeforeTool) -> HookResult | None:
+        if isinstance(payload, BeforeLLM):
+            since = list(takewhile(lambda one: one.role != "assistant", reversed(payload.messages)))
+            said = [one for one in since if one.role == "user" and one.origin in _PEOPLE]
+            if said:  # else it goes on with what it has begun
+                known = _words_of_tools(payload.tools) if self._small else frozenset()
+                if self._english_only and (refused := self._refused(said[0], known)):
+                    return HookResult.end_turn(refused)
+                asked = _asked_something(payload.messages[: len(payload.messages) - len(since)])
+                forbidding = self._forbidding
+                self._talk = not self._asks(said[0], known, asked) or any(one.text in forbidding for one in said[1:])
+        elif self._talk and self._keeps(payload.tool):
+            return HookResult.end_turn(self._answer)
+        return None
+
+    def _refused(self, message: Message, known: frozenset[str]) -> str | None:
+        """The answer to what needs no model: another language, but for one with an English stop word, or no words."""
+        if message.origin == "follow_up":
+            return None
+        words = words_of(message.text)
+        if not words:
+            return self._answer
+        return None if is_english(message.text, known) or set(STOP_WORDS) & set(words) else ONLY_ENGLISH
+
+    def _asks(self, message: Message, known: frozenset[str], asked: bool) -> bool:
+        told, text = self._told, message.text
+        if message.origin == "follow_up":  # the app's own
+            return told.get(text, True)
+        if self._small and not words_of(text):
+            return False
+        if text in told:
+            return told[text]
+        if not self._small and next(reversed(told.values()), True):
+            return True
+        if asked:
+            return not NEGATIONS.search(text) or may_ask(text, self._phrases)
+        return may_ask(text, self._phrases) and (not self._small or has_english(text, known))
+
+
+def _asked_something(messages: Sequence[Message]) -> bool:
+    """Whether the last reply has a question in it, which what is said next may answer."""
+    return next(("?" in one.text for one in reversed(messages) if one.role == "assistant" and one.text.strip()), False)
+
+
+def _words_of_tools(tools: Iterable[Tool]) -> frozenset[str]:
+    """The words in names, descriptions and schemas of tools, which people use when they ask for them."""
+    texts = (f"{tool.name} {tool.description} {tool.parameters}".replace("_", " ") for tool in tools)
+    return frozenset(word for text in texts for word in words_of(text) if word.isascii())

@@ -1,0 +1,92 @@
+"""What the shipped model is kept from, in the house robot as the command line has it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from edgeagent.app import App, build
+from edgeagent.config import Config
+from edgeagent.hooks import TalkGuardHook
+from edgeagent.hooks.talk_guard import changes
+
+EMOJI = "\U0001f600\U0001f680\U0001f44d\U0001f916\u2764\ufe0f\u2b06\u27a1"
+CONTROLS = "\x00\x07\x08\x1b\x7f\x85\u200b\u202e\ufeff"
+BYTES = "".join(chr(0xDC00 + byte) for byte in range(0x80, 0x100))
+SIGNS = "€$%&/()=?!.,;:-_#+*~<>|\"'"
+SCRIPTS = (
+    ("\u4e00", "\u9fa5"),
+    ("\u0410", "\u044f"),
+    ("\u0621", "\u064a"),
+    ("\u0905", "\u0939"),
+    ("\u3041", "\u3093"),
+    ("\uac00", "\ud7a3"),
+)
+NOTHING = st.one_of(
+    st.text(st.sampled_from(EMOJI + SIGNS + CONTROLS + BYTES + " "), max_size=20),
+    st.text(st.sampled_from("0123456789 .-" + CONTROLS + EMOJI), max_size=20),
+    *(st.text(st.characters(min_codepoint=ord(a), max_codepoint=ord(z)), max_size=20) for a, z in SCRIPTS),
+)
+
+
+@pytest.fixture(scope="module")
+def house() -> Iterator[App]:
+    with build(Config(speed=1000.0)) as app:
+        yield app
+
+
+def acted(app: App, text: str) -> list[str]:
+    """The calls of tools that change something, and that were let run, in a history of their own."""
+    app.session.reset()
+    calls = app.session.step(text).tool_calls
+    return [
+        f"{call.name}({call.arguments})"
+        for call in calls
+        if call.result is not None
+        and call.result.status in ("ok", "error")
+        and (tool := app.agent.tools.get(call.name)) is not None
+        and changes(tool)
+    ]
+
+
+@given(NOTHING)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_text_that_asks_for_nothing_moves_nothing(house: App, text: str) -> None:
+    assert acted(house, text) == []
+
+
+@given(
+    st.text(st.sampled_from(EMOJI + SIGNS + CONTROLS + BYTES), max_size=8),
+    st.sampled_from(["don't go to the kitchen", "please don't", "go to the kitchen never"]),
+    st.text(st.sampled_from(EMOJI + SIGNS + CONTROLS + BYTES), max_size=8),
+)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_prohibition_among_signs_forbids(house: App, before: str, text: str, after: str) -> None:
+    assert acted(house, f"{before} {text} {after}") == []
+
+
+@pytest.mark.parametrize("text", ["fahr in die K\xfcche", "va \xe0 la cuisine", "\u53bb\u53a8\u623f"])
+def test_another_language_is_answered_with_what_the_robot_understands(house: App, text: str) -> None:
+    assert acted(house, text) == []
+    assert house.session.messages()[-1].text == "I only understand English."
+
+
+def test_a_command_is_done(house: App) -> None:
+    assert acted(house, "go to the kitchen") == ["go_to({'place': 'kitchen'})"]
+
+
+def test_an_app_on_nano_is_guarded_once_and_keeps_what_it_brings(tmp_path: Path) -> None:
+    own = "hooks=[TalkGuardHook(answer='What?')]"
+    for hooks, answer in (("", "Sorry, I did not understand that."), (own, "What?")):
+        file = tmp_path / f"app{len(hooks)}.py"
+        file.write_text(
+            "from edgeagent import Agent\nfrom edgeagent.hooks import TalkGuardHook\n"
+            f"agent = Agent('max', 'You help.', {hooks})\n"
+        )
+        with build(Config(app=file)) as app:
+            app.renew()
+            assert sum(isinstance(hook, TalkGuardHook) for hook in app.agent.hooks) == 1
+            if not hooks:
+                assert app.session.step("\N{GRINNING FACE}").reply == answer

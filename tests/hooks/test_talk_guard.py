@@ -1,0 +1,116 @@
+"""A guard of what people type to a small model: what asks for nothing moves nothing."""
+
+import pytest
+
+from edgeagent import Agent, Message, RunResult, skill, tool
+from edgeagent.hooks import TalkGuardHook
+from edgeagent.testing import ScriptedLLM, call
+
+
+def told(
+    *said: str, replies: tuple[object, ...] = (), messages: tuple[Message, ...] = (), **settings: bool
+) -> tuple[list[str], RunResult]:
+    """What moves when a model that always drives is told something, and the last result."""
+    moved: list[str] = []
+
+    @skill
+    def go_to(place: str) -> str:
+        """Drive to a place of the flat, such as the kitchen.
+
+        Args:
+            place: Where to.
+        """
+        moved.append(place)
+        return "arrived"
+
+    @tool
+    def note(text: str) -> str:
+        """Keep a text.
+
+        Args:
+            text: The text.
+        """
+        return "noted"
+
+    llm = ScriptedLLM(*(replies or ([call("go_to", place="balcony")], "On my way.")))
+    agent = Agent("robi", llm=llm, tools=[go_to, note], hooks=[TalkGuardHook(**settings)])
+    return moved, agent.run(said[0], messages=messages)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\N{GRINNING FACE}",
+        "\N{GRINNING FACE} don't go to the kitchen",
+        "€ please don't",
+        "\udcff\udcfe don't",
+        "\x07\x08\x1b don't go",
+        "42",
+        "1 2 3",
+        "...",
+        "",
+        "go to the kitchen never",
+        "drive two meters don't",
+        "\u53bb\u53a8\u623f",
+        "asdf",
+        "the coffee is cold",
+    ],
+)
+def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
+    moved, result = told(text)
+    assert moved == []
+    assert result.reply == "Sorry, I did not understand that."
+    assert result.reason == "stopped"
+
+
+@pytest.mark.parametrize("text", ["go to the balcony", "balcony", "Please! Go \N{ROCKET}", "balcony kichen"])
+def test_what_asks_moves(text: str) -> None:
+    assert told(text)[0] == ["balcony"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fahr in die K\xfcche",
+        "va \xe0 la cuisine",
+        "ve a la cocina por favor",
+        "vai in cucina",
+        "ga naar de keuken",
+        "g\xe5 till k\xf6ket",
+        "\u53bb\u53a8\u623f",
+        "\u0438\u0434\u0438 \u043d\u0430 \u043a\u0443\u0445\u043d\u044e",
+        "\u0627\u0630\u0647\u0628 \u0625\u0644\u0649 \u0627\u0644\u0645\u0637\u0628\u062e",
+        "nenda jikoni",
+    ],
+)
+def test_another_language_is_told_that_only_english_is_known(text: str) -> None:
+    moved, result = told(text, english_only=True)
+    assert (moved, result.reply, len(result.messages)) == ([], "I only understand English.", 2)
+
+
+@pytest.mark.parametrize("text", ["go to the caf\xe9", "follow Jos\xe9", "take me to the balcony, por favor", "42"])
+def test_a_foreign_word_in_an_english_sentence_is_none(text: str) -> None:
+    assert told(text, english_only=True)[1].reply != "I only understand English."
+
+
+def test_a_stop_word_reaches_the_model_in_any_language() -> None:
+    assert told("bitte sofort stop", replies=("Stopped.",), english_only=True)[1].reply == "Stopped."
+
+
+def test_a_model_that_knows_other_languages_is_not_refused_them_but_what_has_no_english_moves_nothing() -> None:
+    assert told("wie geht es dir", replies=("Gut.",))[1].reply == "Gut."
+
+
+def test_a_number_that_answers_a_question_is_an_answer() -> None:
+    asked = (Message.user("drive forward"), Message.assistant("How far? Tell me in meters."))
+    assert told("5", messages=asked)[0] == ["balcony"]
+    assert told("\N{GRINNING FACE}", messages=asked)[0] == []
+    assert told("don't go", messages=asked)[0] == []
+
+
+def test_a_tool_that_does_not_move_works_for_whatever_is_typed() -> None:
+    assert told("42", replies=([call("note", text="42")], "Noted."))[1].reply == "Noted."
+
+
+def test_to_a_large_model_what_is_typed_is_meant() -> None:
+    assert told("the coffee is cold", small=False)[0] == ["balcony"]
