@@ -1,7 +1,8 @@
 """The repetition guard: a model that asks for the same thing over and over is warned, then stopped.
 
-Counted per run and once per turn, so that a reply may hold the same call several times ("turn left four times").
-Knows nothing of the loop: it says ``ctx.no_more_tools``, and the loop makes its next model call the last.
+Counted per run and once per turn, so that a reply may hold the same call several times ("turn left four times"), and
+only while nothing is new: the call comes to the same as before, and nothing moved or changed in between. Knows nothing
+of the loop: it sets ``ctx.no_more_tools``, and the loop makes its next model call the last.
 """
 
 from __future__ import annotations
@@ -9,48 +10,111 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.types import AfterLLM, AfterTool, BaseHook, BeforeTool, FirePoint, HookResult, Payload
-from edgeagent.messages import ToolCall, ToolResult
+from edgeagent.messages import Status, ToolCall, ToolResult
+from edgeagent.tools import Tool
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
 
-Mark = Literal["warn", "block", "failed"]
 WARNING: Final = "Warning: "
 """How a line begins that this guard adds to a result."""
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, default=repr)
 _FAILED: Final = frozenset({"error", "invalid", "unknown", "timed_out"})
+_WHOLE_BELOW: Final = 2**53
+"""Size from which a float no longer tells neighbouring whole numbers apart."""
+
+_Outcome = tuple[Status, str]
+"""Status and text of a result."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Streak:
+    """Turns with one call in which nothing was new."""
+
+    turns: int
+    last_turn: int
+    outcomes: frozenset[_Outcome]
+    """What the call came to in each of them."""
+    between: frozenset[tuple[str, _Outcome]] | None
+    """Calls that may have changed something between two of these turns, and what they came to: the same each time, or
+    it is no cycle. None after one turn."""
 
 
 @dataclass(slots=True)
 class _Counts:
     """What one run has asked for."""
 
-    turns: Counter[str] = field(default_factory=Counter)
-    """In how many turns before this one a call was made, by its key."""
+    turn: int = 0
+    streaks: dict[str, _Streak] = field(default_factory=dict)
+    """By the key of a call."""
+    changes: list[tuple[int, str, _Outcome]] = field(default_factory=list)
+    """Turn, key and outcome of each call that succeeded and is not read-only."""
     asked: dict[str, str] = field(default_factory=dict)
     """The keys of this turn's calls, by their ids."""
+    outcomes: dict[str, set[_Outcome]] = field(default_factory=dict)
+    """What this turn's calls came to, by their keys."""
     done: set[str] = field(default_factory=set)
-    """Ids of this turn's calls that were skills and succeeded."""
-    marks: dict[str, Mark] = field(default_factory=dict)
-    """What is to happen to this turn's calls, by their ids: arguments may be coerced until a call is made."""
+    """Keys of this turn's calls that were skills and succeeded."""
+    moved: bool = False
+    """Something has moved in this turn, or was destroyed: what is asked again may come to something else."""
     failures: Counter[str] = field(default_factory=Counter)
     """Turns in a row in which a tool failed, by its name."""
+    failing: frozenset[str] = frozenset()
+    """Tools that have failed too often before this turn."""
     seen: set[str] = field(default_factory=set)
     """Tools whose failures are settled for this turn."""
 
+    def nth(self, key: str) -> int:
+        """Which turn of its streak the present one is for a call, if the call comes to the same again."""
+        streak = self.streaks.get(key)
+        if streak is None:
+            return 1
+        return streak.turns + 1 if streak.between in (None, self._between(key, streak)) else 2
+
+    def is_new(self, key: str, outcome: _Outcome) -> bool:
+        """True for an outcome that the call did not have in its last turn."""
+        streak = self.streaks.get(key)
+        return streak is None or outcome not in streak.outcomes
+
+    def next_turn(self, max_tool_errors: int) -> None:
+        """Counts the present turn, now that its results are known, and begins another."""
+        for key in set(self.asked.values()) - self.done:
+            streak = self.streaks.get(key)
+            outcomes = frozenset(self.outcomes.get(key, ()))
+            if streak is None or outcomes != streak.outcomes:
+                self.streaks[key] = _Streak(1, self.turn, outcomes, None)
+            else:
+                self.streaks[key] = _Streak(self.nth(key), self.turn, outcomes, self._between(key, streak))
+        if self.moved:
+            self.streaks.clear()
+            self.changes.clear()
+        self.asked, self.outcomes, self.done, self.moved = {}, {}, set(), False
+        self.failing = frozenset(name for name, count in self.failures.items() if count >= max_tool_errors)
+        self.seen.clear()
+        self.turn += 1
+
+    def _between(self, key: str, streak: _Streak) -> frozenset[tuple[str, _Outcome]]:
+        return frozenset(
+            (other, outcome)
+            for turn, other, outcome in self.changes
+            if streak.last_turn <= turn < self.turn and other != key
+        )
+
 
 class LoopDetectorHook(BaseHook):
-    """Warns of repeated calls at AFTER_TOOL, blocks them at BEFORE_TOOL; decides both at AFTER_LLM.
+    """Warns of repeated calls at AFTER_TOOL, blocks them at BEFORE_TOOL; AFTER_LLM begins a turn.
 
-    A skill that succeeded is not counted: a robot may patrol.
+    Calls are the same when the tool gets the same: 1, 1.0 and "1" for a number, or its default. A skill that succeeded
+    is not counted, because a robot may patrol, and ends all streaks; so does any other tool that moves or destroys.
+    A tool that is not read-only ends a streak unless the same call came to the same in the turns before (a cycle).
 
     Args:
-        warn_at: The turn with the same call whose result gets a warning.
-        block_at: The turn in which the call is blocked and tools end.
+        warn_at: The turn of a streak in which the result gets a warning.
+        block_at: The turn of a streak in which the call is blocked and tools end.
         max_tool_errors: Failures of one tool in a row, one a turn; its next call is blocked and tools end.
 
     Raises:
@@ -78,65 +142,44 @@ class LoopDetectorHook(BaseHook):
         state = ctx.state_of(self)
         counts: _Counts = state.get(ctx.agent_name) or state.setdefault(ctx.agent_name, _Counts())
         match payload:
-            case AfterLLM(tool_calls=calls):
-                self._settle(counts)
-                self._mark(counts, calls)
-                if {"block", "failed"} & set(counts.marks.values()):
-                    ctx.no_more_tools = True
+            case AfterLLM():
+                counts.next_turn(self.max_tool_errors)
             case BeforeTool(call=call):
-                return self._refusal(counts, call)
+                return self._refusal(counts, ctx, call)
             case AfterTool(call=call, result=result):
                 return self._noted(counts, ctx, call, result)
         return None
 
-    def _settle(self, counts: _Counts) -> None:
-        """Counts the turn before, now that its results are known."""
-        for key in {key for call_id, key in counts.asked.items() if call_id not in counts.done}:
-            counts.turns[key] += 1
-        counts.done.clear()
-        counts.seen.clear()
-
-    def _mark(self, counts: _Counts, calls: tuple[ToolCall, ...]) -> None:
-        counts.asked = {call.id: _key(call) for call in calls}
-        counts.marks = {}
-        for call in calls:
-            turn = counts.turns[counts.asked[call.id]] + 1
-            if turn >= self.block_at:
-                counts.marks[call.id] = "block"
-            elif counts.failures[call.name] >= self.max_tool_errors:
-                counts.marks[call.id] = "failed"
-            elif turn >= self.warn_at:
-                counts.marks[call.id] = "warn"
-
-    def _refusal(self, counts: _Counts, call: ToolCall) -> HookResult | None:
-        match counts.marks.get(call.id):
-            case "block":
-                turns = _turns(counts.turns[counts.asked[call.id]])
-                return HookResult.block(
-                    f"{call.name} was already called with the same arguments in {turns}; answer with what you know"
-                )
-            case "failed":
-                return HookResult.block(f"{call.name} failed {_times(self.max_tool_errors)}; say that it failed")
-        return None
+    def _refusal(self, counts: _Counts, ctx: AgentContext, call: ToolCall) -> HookResult | None:
+        key = counts.asked[call.id] = _key(call.name, call.arguments, _tool(ctx, call))
+        reason = None
+        if counts.nth(key) >= self.block_at:
+            turns = _turns(counts.nth(key) - 1)
+            reason = f"{call.name} was already called with the same arguments in {turns}; answer with what you know"
+        elif call.name in counts.failing:
+            reason = f"{call.name} failed {_times(self.max_tool_errors)}; say that it failed"
+        if reason is None:
+            return None
+        ctx.no_more_tools = True
+        return HookResult.block(reason)
 
     def _noted(self, counts: _Counts, ctx: AgentContext, call: ToolCall, result: ToolResult) -> HookResult | None:
-        tool = None if ctx.tool_registry is None else ctx.tool_registry.get(call.name)
-        if tool is not None and tool.traits.is_skill and result.status == "ok":
-            counts.done.add(call.id)
-        failed = result.status in _FAILED
-        if not failed:
-            counts.failures[call.name] = 0
-        elif call.name not in counts.seen:
-            counts.failures[call.name] += 1
-        # a success settles the whole turn: which of two parallel results comes first is chance
-        counts.seen.add(call.name)
+        tool = _tool(ctx, call)
+        key = counts.asked.get(call.id)
+        if key is None:  # an unknown or invalid call, which has not come to the gate
+            key = counts.asked[call.id] = _key(call.name, call.arguments if call.raw is None else call.raw, tool)
+            if counts.nth(key) >= self.block_at or call.name in counts.failing:
+                ctx.no_more_tools = True
+        outcome = result.status, result.text
+        self._keep(counts, key, tool, outcome)
         warnings = []
-        if counts.marks.get(call.id) == "warn":
-            turns = _turns(counts.turns[counts.asked[call.id]] + 1)
+        nth = 1 if counts.is_new(key, outcome) else counts.nth(key)
+        if self.warn_at <= nth < self.block_at:
+            turns = _turns(nth)
             warnings.append(
                 f"{WARNING}{call.name} was now called with the same arguments in {turns}. Do not call it so again."
             )
-        if failed and counts.failures[call.name] == self.max_tool_errors:
+        if self._fails(counts, call, result):
             failures = _times(self.max_tool_errors)
             warnings.append(f"{WARNING}{call.name} failed {failures}. Do not call it again.")
         if not warnings:
@@ -144,12 +187,56 @@ class LoopDetectorHook(BaseHook):
         text = "\n".join([*([result.text] if result.text else []), *warnings])
         return HookResult.replace(AfterTool(call, replace(result, text=text)))
 
+    def _keep(self, counts: _Counts, key: str, tool: Tool | None, outcome: _Outcome) -> None:
+        """Keeps what a call came to, and what that may have changed."""
+        counts.outcomes.setdefault(key, set()).add(outcome)
+        if tool is None or outcome[0] != "ok":
+            return
+        traits = tool.traits
+        if traits.is_skill:
+            counts.done.add(key)
+        if traits.read_only:
+            return
+        if traits.is_skill or traits.motion or traits.destructive:
+            counts.moved = True
+        else:
+            counts.changes.append((counts.turn, key, outcome))
 
-def _key(call: ToolCall) -> str:
-    """Equal for calls that ask for the same."""
-    if call.raw is not None:
-        return f"{call.name} {call.raw}"
-    return f"{call.name} {_ENCODER.encode(call.arguments)}"
+    def _fails(self, counts: _Counts, call: ToolCall, result: ToolResult) -> bool:
+        """Counts failures, one a turn. True at the last one that is let pass."""
+        failed = result.status in _FAILED
+        if not failed:
+            counts.failures[call.name] = 0
+        elif call.name not in counts.seen:
+            counts.failures[call.name] += 1
+        # a success settles the whole turn: which of two parallel results comes first is chance
+        counts.seen.add(call.name)
+        return failed and counts.failures[call.name] == self.max_tool_errors
+
+
+def _tool(ctx: AgentContext, call: ToolCall) -> Tool | None:
+    return None if ctx.tool_registry is None else ctx.tool_registry.get(call.name)
+
+
+def _key(name: str, arguments: dict[str, Any] | str, tool: Tool | None) -> str:
+    """Equal for calls with which a tool gets the same."""
+    if isinstance(arguments, str):
+        return f"{name} {arguments}"
+    given = {} if tool is None else tool.parameters.get("properties", {})
+    defaults = {key: rule["default"] for key, rule in given.items() if "default" in rule}
+    return f"{name} {_ENCODER.encode(_plain(defaults | arguments))}"
+
+
+def _plain(value: Any) -> Any:
+    """The value, with each whole number as an int."""
+    match value:
+        case float() if value.is_integer() and abs(value) < _WHOLE_BELOW:
+            return int(value)
+        case dict():
+            return {key: _plain(item) for key, item in value.items()}
+        case list():
+            return [_plain(item) for item in value]
+    return value
 
 
 def _turns(count: int) -> str:

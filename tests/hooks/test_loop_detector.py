@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from edgeagent import ToolCall, ToolResult, skill, tool
+from edgeagent import Agent, RunResult, ToolCall, ToolResult, skill, tool
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
 from edgeagent.hooks import AfterLLM, AfterTool, BeforeTool, FirePoint
 from edgeagent.hooks.chain import HookChain
 from edgeagent.hooks.loop_detector import LoopDetectorHook
-from edgeagent.testing import call
+from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import ToolRegistry
 
 
@@ -26,6 +26,12 @@ def look(where: str = "") -> str:
 @tool
 def listen(where: str = "") -> str:
     """Listen."""
+    return "nothing"
+
+
+@tool(read_only=True)
+def read(where: str = "") -> str:
+    """Read."""
     return "nothing"
 
 
@@ -51,7 +57,7 @@ class Run:
 
     def __init__(self, hook: LoopDetectorHook | None = None, context: AgentContext | None = None) -> None:
         self.context = context or AgentContext()
-        self.context.tool_registry = ToolRegistry.of([look, listen, go_to])
+        self.context.tool_registry = ToolRegistry.of([look, listen, read, go_to])
         self._chain = HookChain([hook or LoopDetectorHook()], self.context)
 
     def turn(self, *calls: ToolCall, comes_to: Results = ok) -> list[ToolResult]:
@@ -72,6 +78,10 @@ class Run:
 def shown(results: Sequence[ToolResult]) -> str:
     """w for a warning, b for blocked, . for neither."""
     return "".join("b" if r.status == "blocked" else "w" if "Warning" in r.text else "." for r in results)
+
+
+def results_of(result: RunResult) -> list[ToolResult]:
+    return [made.result for made in result.tool_calls if made.result]
 
 
 def test_the_same_call_is_warned_of_with_the_third_result_and_blocked_in_the_fourth_turn() -> None:
@@ -101,6 +111,69 @@ def test_other_arguments_are_another_call_and_the_order_of_keys_is_none() -> Non
     assert shown([result for i in range(6) for result in run.turn(call("look", where=str(i)))]) == "......"
     results = [run.turn(call("look", **made))[0] for made in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 2})]
     assert shown(results) == "..w"
+
+
+def test_one_number_in_three_spellings_or_left_to_its_default_is_the_same_call() -> None:
+    @tool
+    def scan(angle_deg: float = 1) -> str:
+        """Scan."""
+        return "a wall"
+
+    replies = [call("scan", angle_deg=1), call("scan", angle_deg=1.0), call("scan", angle_deg="1"), call("scan")]
+    llm = ScriptedLLM(*[[made] for made in replies], "enough")
+    assert shown(results_of(Agent("a", llm=llm, tools=[scan]).run("go"))) == "..wb"
+
+
+def test_a_call_that_comes_to_something_else_each_time_is_let_be() -> None:
+    distances = iter(range(9, 0, -1))
+
+    @tool(read_only=True)
+    def scan() -> str:
+        """Scan."""
+        return f"a wall in {next(distances)} m"
+
+    @skill
+    def drive(distance_m: float) -> str:
+        """Drive."""
+        return "drove 1 m"
+
+    llm = ScriptedLLM(*[[call("scan")], [call("drive", distance_m=1)]] * 6, "there")
+    result = Agent("a", llm=llm, tools=[scan, drive]).run("go to the wall, look often")
+    assert (result.reply, shown(results_of(result))) == ("there", "............")
+
+
+def test_a_count_begins_anew_when_the_outcome_is_new() -> None:
+    run = Run()
+    outcomes = ["far", "far", "near", "near", "near", "near"]
+    results = []
+    for text in outcomes:
+        results += run.turn(call("look"), comes_to=lambda made, text=text: ToolResult(made.id, "look", "ok", text))
+    assert shown(results) == "....wb"
+
+
+def test_the_same_answer_is_asked_for_again_after_something_moved() -> None:
+    run = Run()
+    made = [call("look"), call("go_to", room="hall")] * 5
+    assert shown([run.turn(one)[0] for one in made]) == ".........."
+    failing = Run(LoopDetectorHook(max_tool_errors=99))
+    blocked = [
+        failing.turn(one, comes_to=ok if one.name == "look" else status("error"))[0] for one in made
+    ]  # nothing has moved
+    assert shown(blocked)[:6] == "....ww"
+
+
+def test_the_same_answer_is_asked_for_again_after_something_changed() -> None:
+    run = Run()
+    changed = [run.turn(call("look" if i % 2 else "listen", where="" if i % 2 else str(i)))[0] for i in range(12)]
+    assert shown(changed) == "............", "each call in between is another one"
+    again = [run.turn(call("look"))[0] for _ in range(3)]
+    assert shown(again) == ".wb", "the second, third and fourth turn in which nothing did"
+
+
+def test_reading_in_between_changes_nothing() -> None:
+    run = Run()
+    results = [run.turn(call("read", where="" if i % 2 else str(i)))[0] for i in range(8)]
+    assert shown(results) == ".....w.b"
 
 
 def test_arguments_that_nobody_could_read_are_compared_as_they_are() -> None:
