@@ -9,7 +9,15 @@ import pytest
 
 from tests.test_imports import LAYERS
 
-STARTED_BY_NAME = {"confirm", "continue_confirm", "transcriber", "tool-<name>"}
+STARTED_BY_NAME = {
+    "confirm",
+    "continue_confirm",
+    "transcriber",
+    "tool-<name>",
+    "stop-<name>",
+    "hold-<name>",
+    "watch-<name>",
+}
 """Threads whose name is handed to the function that starts them, so that no call of ``Thread`` spells it."""
 
 

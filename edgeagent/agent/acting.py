@@ -102,5 +102,8 @@ class Reporter:
         run.emit(events.ToolExecutionEnd, call=call, result=result)
         run.tell_notices()
 
+    def tell_notices(self) -> None:
+        self._run.tell_notices()
+
     def detached_ended(self, call: ToolCall, result: ToolResult) -> None:
         self._run.parts[0].agent.detached_ended(self._run, call, result)

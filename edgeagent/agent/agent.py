@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from itertools import chain
+from queue import SimpleQueue
 from typing import Any, Literal, Protocol
 
 from edgeagent.agent import loop
@@ -20,12 +21,13 @@ from edgeagent.agent.result import RunResult, RunState
 from edgeagent.agent.run import Run
 from edgeagent.context import AgentContext
 from edgeagent.errors import BusyError, EdgeAgentError, ModelError, PolicyViolationError
-from edgeagent.events import Event
+from edgeagent.events import Event, Level
 from edgeagent.hooks import Hook
 from edgeagent.hooks.chain import HookChain
 from edgeagent.llm import LLM
 from edgeagent.messages import Message, Status, ToolCall, ToolResult, as_message
-from edgeagent.tools import Handoff, Tool, ToolRegistry
+from edgeagent.tools import Handoff, Tool, ToolRegistry, actuator
+from edgeagent.tools.actuator import Call
 from edgeagent.tools.workers import Latch, Workers
 
 logger = logging.getLogger(__name__)
@@ -100,6 +102,8 @@ class Agent:
         self._workers = Workers()
         self._subscribers: tuple[Callable[[Event], object], ...] = ()
         """Replaced, never changed, so that the loop may go through them without a lock."""
+        self._notices: SimpleQueue[tuple[Level, str]] = SimpleQueue()
+        """What the run, or the next one, is to tell."""
         self._last_messages: tuple[Message, ...] = ()
         self._last_error: str | None = None
         HookChain(hooks_of(self.hooks, (), self.options), AgentContext())
@@ -174,6 +178,7 @@ class Agent:
             subscribers=lambda: chain(observers, self._subscribers),
             ask=ask if callbacks is None else callbacks.ask,
             callers_stop=stop_event,
+            notices=self._notices,
         )
         told = None if task is None else as_message(task)
         part = self._part(told, messages, chosen, context, llm)
@@ -404,7 +409,8 @@ class Agent:
         """Stops the run, if there is one, and returns at once. Any thread.
 
         The model stops within one token and read-only tools and skills are cancelled; other tools are waited for.
-        The reason "safety_stop" cancels all of them, actuators first, and empties both queues.
+        The reason "safety_stop" cancels all of them, actuators first, for which it waits half a second at most, and
+        empties both queues.
 
         Args:
             mode: "after_turn" lets the current turn end; a safety stop does not.
@@ -414,11 +420,13 @@ class Agent:
         """
         with self._lock:
             current = self._current
-        stopped = current is not None and current[1].abort(reason, mode=mode)
+        run = None if current is None or current[0].log.closed else current[0]
+        stops: Sequence[Call] = () if run is None else run.abort(reason, after_turn=mode == "after_turn")
         if reason == "safety_stop":  # also what is queued, and what earlier runs left at work
             self._queues.clear("steering", "follow_up")
-            self._workers.halt("stopped for safety", everything=True)
-        return stopped
+            stops = [*stops, *self._workers.halt("stopped for safety", everything=True)]
+            actuator.wait(stops)
+        return run is not None
 
     @property
     def goals_at_work(self) -> tuple[str, ...]:
@@ -426,8 +434,8 @@ class Agent:
         return tuple(body.name for body in self._workers.detached)
 
     def cancel_goals(self, reason: str = "cancelled") -> None:
-        """Interrupts everything that moves, also what outlived its run. Any thread."""
-        self._workers.halt(reason)
+        """Interrupts everything that moves, also what outlived its run. Any thread; waits half a second at most."""
+        actuator.wait(self._workers.halt(reason))
 
     def subscribe(self, subscriber: Callable[[Event], object]) -> Callable[[], None]:
         """Calls it with every event of every run, on the run's thread. Returns what ends that."""

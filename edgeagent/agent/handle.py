@@ -10,7 +10,7 @@ from edgeagent.agent.run import Run
 from edgeagent.errors import BusyError
 from edgeagent.events import Event, Level
 from edgeagent.messages import Message
-from edgeagent.tools import GoalHandle
+from edgeagent.tools import GoalHandle, actuator
 
 if TYPE_CHECKING:
     from edgeagent.agent.agent import Agent
@@ -78,7 +78,9 @@ class RunHandle:
         """As ``Agent.abort``, a safety stop included, for this run only."""
         if self._run.log.closed:
             return False
-        self._run.abort(reason, after_turn=mode == "after_turn")
+        stops = self._run.abort(reason, after_turn=mode == "after_turn")
+        if reason == "safety_stop":
+            actuator.wait(stops)
         return True
 
     def cancel(self) -> bool:

@@ -23,6 +23,7 @@ from edgeagent.agent.result import RunResult, RunState
 from edgeagent.context import Ask, StopSignal
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage, as_message, new_id
 from edgeagent.tools import GoalHandle
+from edgeagent.tools.actuator import Call
 from edgeagent.tools.workers import Workers
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Run:
     Args:
         subscribers: Who is told of an event; asked at each.
         callers_stop: Aborts the run when it is set; so does the event of the context that the run is given.
+        notices: Of the agent that was asked: what one run did not tell any more, the next one tells.
 
     Attributes:
         part: Whose turn it is; ``parts`` has those below it, the agent that was asked first.
@@ -57,6 +59,7 @@ class Run:
         subscribers: Subscribers,
         ask: Ask | None,
         callers_stop: threading.Event | None,
+        notices: SimpleQueue[tuple[events.Level, str]],
     ) -> None:
         self.id = new_id("run")
         self.options = options
@@ -96,7 +99,7 @@ class Run:
         self.subscriber_errors = 0
         self._subscribers = subscribers
         self._heard: dict[str, str] = {}
-        self._notices: SimpleQueue[tuple[events.Level, str]] = SimpleQueue()
+        self._notices = notices
         self._seq = 0
         self._began_s = time.monotonic()
         self._given: tuple[threading.Event, float | None] | None = None
@@ -182,20 +185,25 @@ class Run:
 
     # --- stopping ---------------------------------------------------------------------------------------------------
 
-    def abort(self, reason: str, *, after_turn: bool = False) -> None:
+    def abort(self, reason: str, *, after_turn: bool = False) -> Sequence[Call]:
         """Ends the run now, or when the turn is over. Any thread; returns at once; the first reason counts, except
-        that a safety stop overrides: it empties the queues and halts all bodies, actuators first."""
+        that a safety stop overrides: it empties the queues and halts all bodies, actuators first.
+
+        Returns:
+            What actuators are told now; whoever makes sure that they stand waits for it.
+        """
         is_safety_stop = reason == "safety_stop"
         with self._abort_lock:
             if self.abort_reason is None or is_safety_stop:
                 self.abort_reason = reason
         if after_turn and not is_safety_stop:
             self.stop_after_turn = True
-            return
+            return ()
         self.stop.set()
         if is_safety_stop:
             self.queues.clear("steering", "follow_up")
-            self.workers.halt("stopped for safety", everything=True)
+            return self.workers.halt("stopped for safety", everything=True)
+        return self.workers.heed()  # now, whatever the run's thread is doing
 
     def stopping(self) -> str | None:
         """The reason why the run must stop now, or None."""

@@ -1,7 +1,7 @@
 """The safety latch: one word that everything that moves obeys.
 
-Any thread may call it. It tells its listeners after it has changed, on the caller's thread and without holding a lock;
-a listener reads ``state`` for what holds now, because another thread may have changed it meanwhile.
+Any thread may call it. After it has changed it tells what moves, then its listeners, on the caller's thread and without
+holding a lock; a listener reads ``state`` for what holds now, because another thread may have changed it meanwhile.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable
 from enum import StrEnum
+from typing import Protocol
 
 _log = logging.getLogger(__name__)
 
@@ -20,6 +21,18 @@ class LatchState(StrEnum):
     FREE = "free"
     HELD = "held"
     TRIPPED = "tripped"
+
+
+class Follower(Protocol):
+    """What moves and obeys the latch: the bodies of an agent."""
+
+    def obey(self) -> Callable[[], object]:
+        """Obeys the latch as it is now, without waiting for an actuator. Returns what waits for it."""
+        ...
+
+    def silent(self) -> str:
+        """Names an actuator that has not answered its stop; empty if there is none."""
+        ...
 
 
 Listener = Callable[[LatchState, str], object]
@@ -42,6 +55,7 @@ class SafetyLatch:
         """Why, by owner, the oldest first."""
         self._state, self._reason = LatchState.FREE, ""
         self._listeners: list[Listener] = []
+        self._followers: tuple[Follower, ...] = ()
 
     @property
     def state(self) -> LatchState:
@@ -84,8 +98,18 @@ class SafetyLatch:
         return self._tell(told)
 
     def rearm(self) -> bool:
-        """Allows motion again after ``trip``, once no owner holds it. Returns True if this call did it."""
+        """Allows motion again after ``trip``, once no owner holds it.
+
+        Returns:
+            True if this call did it. False too while an actuator has not answered its stop: the latch stays tripped,
+            and ``reason`` names the actuator.
+        """
+        silent = self._silent()
         with self._changed:
+            if silent and self._tripped is not None:
+                self._tripped = self._reason = silent
+                _log.warning("the latch stays tripped: %s", silent)
+                return False
             self._tripped = None
             told = self._settle()
         return self._tell(told)
@@ -115,6 +139,14 @@ class SafetyLatch:
 
         return unsubscribe
 
+    def follow(self, follower: Follower) -> None:
+        """Has what moves obey from now on. It is told of every change before any listener, and asked at a re-arm."""
+        with self._changed:
+            self._followers += (follower,)
+
+    def _silent(self) -> str:
+        return next((text for follower in self._followers if (text := follower.silent())), "")
+
     def _settle(self) -> _Told | None:
         """Brings the state in line with trip and holds; the lock is held. Returns what to tell, None if nothing."""
         before = self._state
@@ -134,9 +166,12 @@ class SafetyLatch:
         if told is None:
             return False
         state, reason, listeners = told
+        waits = [follower.obey() for follower in self._followers]
         for listener in listeners:
             try:
                 listener(state, reason)
             except (Exception, SystemExit):  # noqa: BLE001  one broken listener must not keep the others from stopping their motors
                 _log.exception("a listener of the safety latch raised")
+        for wait in waits:
+            wait()
         return True

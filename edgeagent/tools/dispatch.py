@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, Literal, Protocol
 
 from edgeagent.messages import Status, ToolCall, ToolResult
+from edgeagent.tools import actuator
 from edgeagent.tools.execution import (
     PATCHABLE,
     Admitted,
@@ -48,6 +49,7 @@ class Reporter(Protocol):
 
     def tool_progressed(self, call: ToolCall, update: Any) -> None: ...
     def tool_ended(self, call: ToolCall, result: ToolResult) -> None: ...
+    def tell_notices(self) -> None: ...
     def detached_ended(self, call: ToolCall, result: ToolResult) -> None:
         """The end of a call that outlived its batch; called on its worker, or on a timer's thread."""
         ...
@@ -120,7 +122,9 @@ class Dispatch:
             while self._waiting or self._running or self._patching:
                 self._start_what_may()
                 self._read_mailbox()
+                self._end_what_must()
                 self._enforce_limits()
+                self._reporter.tell_notices()
         return [self._results[i] for i in range(len(batch))]
 
     def _start_what_may(self) -> None:
@@ -143,13 +147,20 @@ class Dispatch:
                 self._refuse(prepared, refusal)
 
     def _execution(self, prepared: Prepared) -> Execution:
-        deps = getattr(self._context, "deps", None)
-        return Execution(prepared, self._gates, self._mailbox, self._workers, deps=deps, agent=self._context)
+        return Execution(
+            prepared,
+            self._gates,
+            self._mailbox,
+            self._workers,
+            should_stop=self._should_stop,
+            agent=self._context,
+        )
 
     def _pre_empt(self, call: ToolCall, busy: Busy) -> ToolResult | None:
         """Makes a detached body give a resource up. A result if it is to be had no more, None while it may be."""
-        if busy.state == "abandoned" or busy.in_circle:
-            return _blocked(call, f"{busy.resource} is still busy with {busy.body.name}")
+        if busy.state == "abandoned" or busy.in_circle or busy.silent:
+            why = f" ({busy.silent})" if busy.silent else ""
+            return _blocked(call, f"{busy.resource} is still busy with {busy.body.name}{why}")
         if busy.state == "detached":
             told = ", ".join(str(value) for value in call.arguments.values())
             busy.body.interrupt(f"replaced by {call.name}({told})")
@@ -219,6 +230,25 @@ class Dispatch:
 
     # --- limits -----------------------------------------------------------------------------------------------------
 
+    def _end_what_must(self) -> None:
+        """Asks bodies to end that are over their time, or whose run stops, and has what they move stopped side by side,
+        before anybody is told of one of them."""
+        now, reason = time.monotonic(), self._should_stop()
+        moved = []
+        for execution in self._running.values():
+            on_interrupt = execution.prepared.tool.traits.on_interrupt
+            if (execution.deadline_s is not None and now >= execution.deadline_s) or (
+                execution.goal is not None and execution.goal.cancelled
+            ):
+                moved.append(execution.demand_end())
+            elif reason == "safety_stop":
+                moved.append(execution.demand_end("stopped for safety"))
+            elif reason is not None and on_interrupt == "cancel":
+                moved.append(execution.demand_end())
+            elif reason is not None:
+                execution.call_off()
+        actuator.begin(one for one in moved if one is not None)
+
     def _enforce_limits(self) -> None:
         now = time.monotonic()
         reason = self._should_stop()
@@ -226,12 +256,8 @@ class Dispatch:
             deadline_s = execution.deadline_s
             if deadline_s is not None and now >= deadline_s:
                 self._time_out(execution)
-                continue
-            if reason is not None and self._stop(execution, reason):
-                continue
-            if execution.goal is not None and execution.goal.cancelled:
-                execution.interrupt()
-            self._give_up(execution, now, stopping=reason is not None)
+            elif not (reason is not None and reason != "safety_stop" and self._detach(execution)):
+                self._give_up(execution, now, stopping=reason is not None)
         for item, result, end_s in list(self._patching.values()):
             if now >= end_s:
                 logger.warning("the hooks after %s take too long; its result is told without them", item.call.name)
@@ -246,24 +272,13 @@ class Dispatch:
         del self._running[execution.call_id]
         self._patch(execution.prepared, execution.timed_out())
 
-    def _stop(self, execution: Execution, reason: str) -> bool:
-        """Does to a call what an abort should. True: it was detached, so the run is done with it."""
-        on_interrupt = execution.prepared.tool.traits.on_interrupt
-        if reason == "safety_stop":
-            execution.interrupt("stopped for safety")
-        elif on_interrupt == "cancel":
-            execution.interrupt()
-        else:
-            execution.call_off()
-            if on_interrupt == "detach" and execution.started_s is not None and execution.returned is None:
-                return self._detach(execution)
-        return False
-
     def _give_up(self, execution: Execution, now: float, *, stopping: bool) -> None:
         """Ends a call whose worker does not come back within the grace.
 
         Without a stop, one that waits at a gate is waited for, and so is one whose hooks look at its result.
         """
+        if execution.stopping is not None and execution.stopping.is_waited_for:
+            return  # half a second at most, and then there is something to tell
         came_to = execution.result or execution.returned
         since_s = execution.interrupted_s if execution.returned is None else execution.returned_s
         if since_s is None or now - since_s < self._limits.grace_s:
@@ -283,8 +298,16 @@ class Dispatch:
             self._finish(execution, execution.never_began())
 
     def _detach(self, execution: Execution) -> bool:
-        """Lets a body go on without the run; what it comes to is told later. False: it has ended already."""
+        """Lets a body go on without the run, if its tool is made so; what it comes to is told later.
+
+        Returns:
+            False if the tool is not, or the body has ended already.
+        """
         call = execution.prepared.call
+        if execution.prepared.tool.traits.on_interrupt != "detach":
+            return False
+        if execution.started_s is None or execution.returned is not None:
+            return False
         self._workers.mark(call.id, "detached")
         if not execution.detach(self._end_detached):
             return False

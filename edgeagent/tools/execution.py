@@ -18,6 +18,8 @@ from typing import Any, Final, Protocol
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.messages import Status, ToolCall, ToolResult
+from edgeagent.tools import actuator
+from edgeagent.tools.actuator import Actuator, Call
 from edgeagent.tools.goal import GoalCancelled, GoalHandle, GoalState
 from edgeagent.tools.output import OUTPUT_LIMIT, as_result, capped
 from edgeagent.tools.tool import Tool, ToolContext
@@ -134,7 +136,14 @@ class Execution:
     """One call being executed. The dispatching thread owns it; ``_work`` runs on a worker."""
 
     def __init__(
-        self, prepared: Prepared, gates: Gates, mailbox: Mailbox, workers: Workers, *, deps: Any, agent: Any
+        self,
+        prepared: Prepared,
+        gates: Gates,
+        mailbox: Mailbox,
+        workers: Workers,
+        *,
+        should_stop: Callable[[], str | None],
+        agent: Any,
     ) -> None:
         self.prepared = prepared
         self.admitted = False
@@ -159,7 +168,7 @@ class Execution:
         self._workers = workers
         self.stop_event = threading.Event()
         """Set when the body should end."""
-        self._deps = deps
+        self._should_stop = should_stop
         self._agent = agent
         self._reason = ""
         self._lock = threading.Lock()
@@ -169,7 +178,17 @@ class Execution:
         self._timer: threading.Timer | None = None
         tool = prepared.tool
         if tool.traits.is_skill:
-            self.goal = GoalHandle(pause=tool.pause, resume=tool.resume, on_progress=self._progress)
+            reached = Actuator(
+                stop=tool.stop,
+                pause=tool.pause,
+                resume=tool.resume,
+                name=prepared.call.name,
+                armed=False,
+                threads=workers.threads,
+                on_silent=lambda what: workers.actuator_silent(self, what),
+                on_idle=lambda: workers.actuator_idle(self),
+            )
+            self.goal = GoalHandle(actuator=reached, on_progress=self._progress)
 
     @property
     def call_id(self) -> str:
@@ -192,17 +211,42 @@ class Execution:
         self._workers.threads.run(self._work, f"tool-{self.prepared.call.name}")
 
     def interrupt(self, reason: str = "") -> None:
-        """Asks the body to end, its actuator first; one that has not begun never begins. Does not wait. Any thread; the
-        first reason is told."""
+        """Asks the body to end and has its actuator stopped; one that has not begun never begins. Does not wait. Any
+        thread; the first reason is told."""
+        if (moved := self.demand_end(reason)) is not None:
+            actuator.begin([moved])
+
+    def demand_end(self, reason: str = "") -> Actuator | None:
+        """As ``interrupt``, but to stop what moves is left to ``actuator.begin``. Returns what moves."""
         with self._lock:
-            if self.interrupted_s is not None or self.returned is not None:
-                return
-            self.interrupted_s = time.monotonic()
-            self._reason = reason
+            if self.interrupted_s is None and self.returned is None:
+                self.interrupted_s = time.monotonic()
+                self._reason = reason
+            elif self.interrupted_s is None:
+                return None
             began = self.started_s is not None
+        moved = None
         if began and self.goal is not None:
-            self.goal.cancel()
+            self.goal.demand_cancel()
+            moved = self.goal.actuator
         self.stop_event.set()
+        return moved
+
+    def heed(self) -> Actuator | None:
+        """As ``demand_end``, if its run stops and the tool is to be cancelled then. Any thread."""
+        if self.prepared.tool.traits.on_interrupt != "cancel" or self._should_stop() is None:
+            return None
+        return self.demand_end()
+
+    @property
+    def stopping(self) -> Call | None:
+        """The stop of its actuator, if that was demanded."""
+        return None if self.goal is None else self.goal.actuator.stopping
+
+    def notice(self, text: str) -> None:
+        """Tells the person at the terminal of an error."""
+        if self._agent is not None:
+            self._agent.notice("error", text)
 
     def call_off(self) -> None:
         """As ``interrupt``, but a body that has begun is left alone."""
@@ -229,7 +273,7 @@ class Execution:
         start may stop the call at once.
         """
         with self._lock:
-            if not self._is_stopped() and (self.goal is None or self.goal.begin(stop=self.prepared.tool.stop)):
+            if not self._is_stopped() and (self.goal is None or self.goal.begin()):
                 self.started_s = time.monotonic()
         self._told_start.put(None)
         if self.started_s is not None:
@@ -334,6 +378,8 @@ class Execution:
 
     def _run_body(self) -> ToolResult:
         """The body from its start to its end, unless it was called off first."""
+        if self.goal is not None:
+            self.goal.actuator.ready()
         with self._lock:
             if self.interrupted_s is not None:
                 return self.never_began()
@@ -343,6 +389,8 @@ class Execution:
         result = self.never_began() if self.started_s is None else self._body()
         with self._lock:
             self.returned_s, self.returned = time.monotonic(), result
+        if self.stopping is not None:
+            actuator.wait([self.stopping])  # what it came to is told when the actuator stands, or does not answer
         return result
 
     def _wait_until_told(self) -> None:
@@ -370,7 +418,7 @@ class Execution:
     def _body(self) -> ToolResult:
         call, tool = self.prepared.call, self.prepared.tool
         if self.goal is not None:
-            self._workers.obey()  # a latch may have closed since the gates
+            self._workers.obey()()  # a latch may have closed since the gates
         cancelled = self.goal is not None and self.goal.cancelled
         self._entered.put(None)
         try:
@@ -417,7 +465,7 @@ class Execution:
                     name=call.name,
                     stop_event=self.goal.cancel_event if self.goal is not None else self.stop_event,
                     progress=self._progress,
-                    deps=self._deps,
+                    deps=getattr(self._agent, "deps", None),
                     agent=self._agent,
                 )
         return made

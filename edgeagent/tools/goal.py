@@ -5,16 +5,16 @@ The body runs on a tool worker; everybody else looks, gives feedback or cancels 
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Literal
 
 from edgeagent.errors import EdgeAgentError
+from edgeagent.tools import actuator
+from edgeagent.tools.actuator import Actuator
 
 GoalState = Literal["pending", "running", "succeeded", "failed", "cancelled"]
-logger = logging.getLogger(__name__)
 
 
 class GoalCancelled(EdgeAgentError):
@@ -25,9 +25,13 @@ class GoalHandle:
     """One goal. Its final states are sticky.
 
     Args:
-        stop: Reaches the actuator: called once, on the canceller's thread, before anything else.
-        pause, resume: Hold the actuator and let it go on; a goal that has both can wait.
+        stop: Reaches the actuator: called once, as soon as the goal is cancelled, on a thread of its own.
+        pause, resume: Hold the actuator and let it go on, on another thread; a goal that has both can wait.
         on_progress: Told every progress value, on the body's thread.
+        actuator: What calls these functions, if not one of its own.
+
+    Attributes:
+        actuator: What calls ``stop``, ``pause`` and ``resume``.
     """
 
     def __init__(
@@ -37,15 +41,15 @@ class GoalHandle:
         pause: Callable[[], object] | None = None,
         resume: Callable[[], object] | None = None,
         on_progress: Callable[[Any], object] | None = None,
+        actuator: Actuator | None = None,
     ) -> None:
+        self.actuator = actuator or Actuator(stop=stop, pause=pause, resume=resume)
         self._lock = threading.Lock()
         self._cancelled = threading.Event()
         self._finished = threading.Event()
         self._feedback: deque[Any] = deque()
         self._going = threading.Event()
         self._going.set()
-        self._stop = stop
-        self._pause, self._resume = pause, resume
         self._on_progress = on_progress
         self._state: GoalState = "pending"
         self.progress: Any = None
@@ -75,35 +79,49 @@ class GoalHandle:
         return self._finished.wait(timeout_s)
 
     def cancel(self) -> bool:
-        """Stops the actuator, then asks the body to return. True if this call did it."""
+        """Asks the body to return and stops the actuator, for which it waits half a second at most. True if this call
+        did it."""
+        if not self.demand_cancel():
+            return False
+        actuator.wait(actuator.begin([self.actuator]))
+        return True
+
+    def demand_cancel(self) -> bool:
+        """As ``cancel``, but ``stop`` is left to ``actuator.begin``: who stops several tells all bodies first."""
         with self._lock:
             if self._cancelled.is_set() or self._finished.is_set():
                 return False
+            self.actuator.demand_stop()
             self._cancelled.set()
-        _call(self._stop, "stop")
-        self._going.set()
+            self._going.set()
         return True
 
     def pause(self) -> bool:
         """Holds the actuator and makes the body wait at its next checkpoint. False: this goal cannot wait."""
-        if self._pause is None or self._resume is None:
+        if not self.demand_hold(True):
             return False
-        with self._lock:
-            changed = self._going.is_set() and not self._cancelled.is_set() and not self._finished.is_set()
-            if changed:
-                self._going.clear()
-        if changed:
-            _call(self._pause, "pause")
+        actuator.wait(actuator.begin([self.actuator]))
         return True
 
     def resume(self) -> None:
         """Lets a goal that waits go on."""
+        self.demand_hold(False)
+        actuator.wait(actuator.begin([self.actuator]))
+
+    def demand_hold(self, held: bool) -> bool:
+        """As ``pause`` or ``resume``, but what the actuator is told is left to ``actuator.begin``. False: it cannot
+        wait."""
+        if not self.actuator.can_wait:
+            return False
         with self._lock:
-            changed = not self._going.is_set() and not self._cancelled.is_set()
-            if changed:
+            if self._cancelled.is_set() or self._finished.is_set() or self._going.is_set() is not held:
+                return True
+            self.actuator.demand_hold(held)
+            if held:
+                self._going.clear()
+            else:
                 self._going.set()
-        if changed:
-            _call(self._resume, "resume")
+        return True
 
     def checkpoint(self) -> None:
         """For the body's loop: waits while the goal is paused.
@@ -131,11 +149,12 @@ class GoalHandle:
         except IndexError:
             return None
 
-    def begin(self, *, stop: Callable[[], object] | None = None) -> bool:
-        """Marks the goal as running; from now on a cancellation calls ``stop``. False: it was cancelled before."""
+    def begin(self) -> bool:
+        """Marks the goal as running; from now on a cancellation stops the actuator. False: it was cancelled before."""
         with self._lock:
             if self._state == "pending" and not self._cancelled.is_set():
-                self._state, self._stop = "running", stop or self._stop
+                self._state = "running"
+                self.actuator.arm()
             return self._state == "running"
 
     def finish(self, state: GoalState, *, result: Any = None, error: str | None = None) -> None:
@@ -145,13 +164,4 @@ class GoalHandle:
                 return
             self._state, self.result, self.error = state, result, error
             self._finished.set()
-
-
-def _call(function: Callable[[], object] | None, name: str) -> None:
-    """The robot builder's code; what it raises must not keep the goal from ending."""
-    if function is None:
-        return
-    try:
-        function()
-    except Exception:
-        logger.exception("the %s function of a goal raised", name)
+        self.actuator.close()

@@ -25,15 +25,21 @@ class Threads:
 
     def run(self, work: Callable[[], object], name: str) -> None:
         """Has the work done on a thread of that name, beside all other work and in a context of its own."""
-        with self._lock:
-            while self._idle:
-                thread = self._idle.pop()
-                if thread.is_alive():  # not so in the child of a fork
-                    thread.inbox.put((work, name))
-                    return
-        thread = _Thread(self)
+        thread = self._take()
         thread.inbox.put((work, name))
-        thread.start()
+        if not thread.ident:
+            thread.start()
+
+    def reserve(self) -> Reserved | None:
+        """Sets a thread aside for work that must not wait for one; None if there is none to be had."""
+        thread = self._take()
+        thread.reserved = True
+        if not thread.ident:
+            try:
+                thread.start()
+            except RuntimeError:  # the limit of the system, or the interpreter ends
+                return None
+        return Reserved(thread)
 
     def keep(self, thread: _Thread) -> bool:
         """Called by a thread that has done its work. False: there are enough."""
@@ -44,19 +50,52 @@ class Threads:
             return True
 
     def release(self, thread: _Thread) -> bool:
-        """Called by a thread that has waited long enough. False: there is work for it."""
+        """Called by a thread that has waited long enough. False: there is work for it, or it is reserved."""
         with self._lock:
             if thread not in self._idle:
                 return False
             self._idle.remove(thread)
             return True
 
+    def _take(self) -> _Thread:
+        """An idle thread, or one that is to be started."""
+        with self._lock:
+            while self._idle:
+                thread = self._idle.pop()
+                if thread.is_alive():  # not so in the child of a fork
+                    return thread
+        return _Thread(self)
+
+
+class Reserved:
+    """A thread that waits for the work of one owner, and does it in the order in which it comes."""
+
+    def __init__(self, thread: _Thread) -> None:
+        self._thread = thread
+
+    @property
+    def alive(self) -> bool:
+        """False in the child of a fork."""
+        return self._thread.is_alive()
+
+    def run(self, work: Callable[[], object], name: str) -> None:
+        """Has the work done on this thread, under that name."""
+        self._thread.inbox.put((work, name))
+
+    def release(self) -> None:
+        """Gives the thread back to its pool once its work is done."""
+        self._thread.inbox.put((self._thread.unreserve, "idle"))
+
 
 class _Thread(threading.Thread):
     def __init__(self, pool: Threads) -> None:
         super().__init__(daemon=True)
         self.inbox: SimpleQueue[tuple[Callable[[], object], str]] = SimpleQueue()
+        self.reserved = False
         self._pool = pool
+
+    def unreserve(self) -> None:
+        self.reserved = False
 
     def run(self) -> None:
         while True:
@@ -68,5 +107,5 @@ class _Thread(threading.Thread):
                 continue
             contextvars.Context().run(work)
             del work
-            if not self._pool.keep(self):
+            if not self.reserved and not self._pool.keep(self):
                 return

@@ -278,7 +278,8 @@ def skill(
     Args:
         motion: It moves something; so it does unless you say otherwise. The others are as ``tool`` has them.
         timeout_s: Seconds for the body; None: no limit.
-        stop: Stops the actuator; called first, on the thread of whoever cancels.
+        stop: Stops the actuator; called at once, on a thread of its own. After half a second without a return nothing
+            waits for it, nothing may move, and the latch trips.
         pause, resume: Hold the actuator and let it go on, for a safety latch that holds; without both the skill is
             stopped then. ``goal.checkpoint()`` waits in between.
 

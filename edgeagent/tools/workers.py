@@ -7,10 +7,12 @@ detached outlives its run. Any thread.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
+from edgeagent.tools import actuator
+from edgeagent.tools.actuator import Actuator, Call, What
 from edgeagent.tools.goal import GoalHandle
 from edgeagent.tools.threads import Threads
 
@@ -35,11 +37,37 @@ class Body(Protocol):
     def moves(self) -> bool: ...
     @property
     def within(self) -> tuple[str, ...]: ...
-    def interrupt(self, reason: str = "") -> None: ...
+    def interrupt(self, reason: str = "") -> None:
+        """Asks the body to end and begins to stop what it moves. Does not wait."""
+        ...
+
+    def demand_end(self, reason: str = "") -> Actuator | None:
+        """Asks the body to end. Returns what it moves, for ``actuator.begin``; None if there is nothing to stop."""
+        ...
+
+    def heed(self) -> Actuator | None:
+        """As ``demand_end``, if the body's run stops and the body is to be cancelled then."""
+        ...
+
+    def notice(self, text: str) -> None:
+        """Tells the person at the terminal of an error."""
+        ...
+
+
+class Follower(Protocol):
+    """What moves and obeys a latch."""
+
+    def obey(self) -> Callable[[], object]:
+        """Brings what moves in line with the latch, without waiting. Returns what waits for it."""
+        ...
+
+    def silent(self) -> str:
+        """Names an actuator that has not answered its stop; empty if there is none."""
+        ...
 
 
 class Latch(Protocol):
-    """What is asked of a safety latch; ``edgeagent.robot.SafetyLatch`` is one."""
+    """What is asked of a safety latch; ``edgeagent.robot.SafetyLatch`` is one, and takes a ``Follower`` too."""
 
     @property
     def state(self) -> str: ...
@@ -58,6 +86,19 @@ class Busy:
     state: State
     in_circle: bool = False
     """That body waits, itself or through the agents that it asks, for the agent that wants the resource."""
+    silent: str = ""
+    """What of its actuator has not come back in time, if anything has not."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A body that is at work, or whose actuator is."""
+
+    body: Body
+    state: State = "running"
+    is_back: bool = False
+    silent: dict[What, str] = field(default_factory=dict)
+    """The functions of its actuator that have not come back in time, and what was told of each."""
 
 
 class Workers:
@@ -66,7 +107,7 @@ class Workers:
     def __init__(self) -> None:
         self.threads = Threads()
         self._lock = threading.Lock()
-        self._bodies: dict[str, tuple[Body, State]] = {}
+        self._bodies: dict[str, _Entry] = {}
         self._holders: dict[str, str] = {}
         self._waiting: dict[str, tuple[tuple[str, ...], str]] = {}
         """By a waiting call's id: the calls within which it was made, and the call that holds what it waits for."""
@@ -83,9 +124,11 @@ class Workers:
                 if resource in self._holders:
                     holder = self._holders[resource]
                     self._waiting[body.call_id] = body.within, holder
-                    return Busy(resource, *self._bodies[holder], self._waits_for(holder, body.within))
+                    entry, circle = self._bodies[holder], self._waits_for(holder, body.within)
+                    silent = next(iter(entry.silent.values()), "")
+                    return Busy(resource, entry.body, entry.state, in_circle=circle, silent=silent)
             self._waiting.pop(body.call_id, None)
-            self._bodies[body.call_id] = (body, "running")
+            self._bodies[body.call_id] = _Entry(body)
             self._holders.update(dict.fromkeys(wanted, body.call_id))
         return None
 
@@ -103,13 +146,21 @@ class Workers:
         """Nobody waits for this body any more; it keeps its resources until it returns."""
         with self._lock:
             if call_id in self._bodies:
-                self._bodies[call_id] = (self._bodies[call_id][0], state)
+                self._bodies[call_id].state = state
 
     def returned(self, call_id: str) -> None:
-        """The body is back, or will never begin: its resources are free, and it waits for none."""
+        """The body is back, or will never begin: it waits for none, and its resources are free when its actuator is."""
         with self._lock:
             self._waiting.pop(call_id, None)
-            self._bodies.pop(call_id, None)
+            if call_id in self._bodies:
+                self._bodies[call_id].is_back = True
+                self._free(call_id)
+
+    def _free(self, call_id: str) -> None:
+        """Gives up the resources of a body that is back, unless a function of its actuator is not; the lock is held."""
+        entry = self._bodies[call_id]
+        if entry.is_back and not (entry.body.goal is not None and entry.body.goal.actuator.busy):
+            del self._bodies[call_id]
             self._holders = {name: holder for name, holder in self._holders.items() if holder != call_id}
 
     @property
@@ -122,12 +173,49 @@ class Workers:
         """The bodies that outlive the run that started them."""
         return self._in("detached")
 
-    def halt(self, reason: str, *, everything: bool = False) -> None:
-        """Interrupts every body that moves something, whoever waits for it; then, if asked to, all the others."""
+    def halt(self, reason: str, *, everything: bool = False) -> Sequence[Call]:
+        """Interrupts every body that moves something, whoever waits for it: tells all of them, then stops what they
+        move, side by side; then, if asked to, all the others. Returns the stops, for ``actuator.wait``."""
         bodies = self._in("running", "detached", "abandoned")
-        for body in sorted(bodies, key=lambda body: not body.moves):
-            if body.moves or everything:
-                body.interrupt(reason)
+        calls = actuator.begin(_told(body.demand_end(reason) for body in bodies if body.moves))
+        others = [body for body in bodies if everything and not body.moves]
+        for call in calls if others else ():
+            call.entered.wait(actuator.LIMIT_S)
+        return [*calls, *actuator.begin(_told(body.demand_end(reason) for body in others))]
+
+    def heed(self) -> Sequence[Call]:
+        """As ``halt``, for the bodies of a run that stops now."""
+        return actuator.begin(_told(body.heed() for body in self._in("running")))
+
+    # --- what an actuator does --------------------------------------------------------------------------------------
+
+    def actuator_silent(self, body: Body, what: What) -> None:
+        """A function of an actuator has not come back in time: its name is told, and nothing may move any more.
+
+        A goal that could not be held is stopped; one that could not be stopped trips the latch. On a thread of its own.
+        """
+        text = f"{body.name} does not answer: its {what} function has not returned after {actuator.LIMIT_S:g} s"
+        with self._lock:
+            if body.call_id in self._bodies:
+                self._bodies[body.call_id].silent[what] = text
+        if what == "stop":
+            body.notice(f"{text}; motion is off until it has")
+            self.trip(text)
+        else:
+            body.notice(f"{text}; it is stopped")
+            body.interrupt(text)
+
+    def actuator_idle(self, body: Body) -> None:
+        """All functions of an actuator are back."""
+        with self._lock:
+            if body.call_id in self._bodies:
+                self._bodies[body.call_id].silent.clear()
+                self._free(body.call_id)
+
+    def silent(self) -> str:
+        """Names an actuator that has not answered its stop; empty if there is none."""
+        with self._lock:
+            return next((entry.silent["stop"] for entry in self._bodies.values() if "stop" in entry.silent), "")
 
     # --- safety -----------------------------------------------------------------------------------------------------
 
@@ -137,13 +225,19 @@ class Workers:
             if latch in self._latches:
                 return
             self._latches.append(latch)
-        latch.subscribe(lambda *_: self.obey())
+        follow: Callable[[Follower], object] | None = getattr(latch, "follow", None)
+        if follow is not None:
+            follow(self)
+        else:  # a latch of the builder's own
+            latch.subscribe(lambda *_: self.obey()())
 
     def motion(self) -> tuple[Literal["free", "held", "tripped"], str]:
         """Whether motion is allowed, and why not: the strictest of the latches."""
         states = {str(latch.state): latch.reason for latch in self._latches}
         if "tripped" in states:
             return "tripped", states["tripped"]
+        if silent := self.silent():
+            return "tripped", silent
         return ("held", states["held"]) if "held" in states else ("free", "")
 
     def trip(self, reason: str) -> None:
@@ -151,26 +245,36 @@ class Workers:
         for latch in self._latches:
             latch.trip(reason)
 
-    def obey(self) -> None:
+    def obey(self) -> Callable[[], object]:
         """Brings what moves in line with the latches: held, it waits or is cancelled; tripped, it is cancelled.
 
-        Called after every change of a latch and when a goal begins. No lock is held while a builder's pause or stop
-        function runs, so the state is read again until it stays the same.
+        Called after every change of a latch and when a goal begins. Does not wait for a builder's pause or stop
+        function; what it returns does. The state is read again until it stays the same.
         """
         while True:
             state, _ = self.motion()
             if state == "tripped":
-                self.halt("stopped for safety")
+                calls = self.halt("stopped for safety")
             else:
-                for body in self._in("running", "detached", "abandoned"):
-                    if body.moves and body.goal is not None and body.goal.state == "running":
-                        if state == "free":
-                            body.goal.resume()
-                        elif not body.goal.pause():
-                            body.interrupt("stopped for safety: it cannot wait")
+                bodies = [body for body in self._in("running", "detached", "abandoned") if body.moves]
+                calls = actuator.begin(_told(_held(body, state == "held") for body in bodies))
             if self.motion()[0] == state:
-                return
+                return lambda: actuator.wait(calls)
 
     def _in(self, *states: State) -> list[Body]:
         with self._lock:
-            return [body for body, state in self._bodies.values() if state in states]
+            return [entry.body for entry in self._bodies.values() if entry.state in states]
+
+
+def _told(actuators: Iterable[Actuator | None]) -> list[Actuator]:
+    """What is left to stop once all bodies were told."""
+    return [one for one in actuators if one is not None]
+
+
+def _held(body: Body, held: bool) -> Actuator | None:
+    """Has a goal wait or go on. Returns what it moves; one that cannot wait is ended."""
+    if body.goal is None or body.goal.state != "running":
+        return None
+    if not body.goal.demand_hold(held) and held:
+        return body.demand_end("stopped for safety: it cannot wait")
+    return body.goal.actuator

@@ -269,7 +269,7 @@ def test_a_continue_confirm_that_exits_is_a_no():
 
 
 @pytest.mark.parametrize("who", ["agent", "handle", "session"])
-def test_a_safety_stop_halts_what_moves_on_the_thread_that_asks_for_it(who):
+def test_a_safety_stop_halts_what_moves_before_it_returns(who):
     halted_on, moving = [], threading.Event()
 
     @skill(stop=lambda: halted_on.append(threading.current_thread()))
@@ -285,7 +285,7 @@ def test_a_safety_stop_halts_what_moves_on_the_thread_that_asks_for_it(who):
         opened(moving)
         stopper = {"agent": agent, "handle": handle, "session": session}[who]
         assert stopper.abort("safety_stop", mode="after_turn"), "it does not wait for the turn"
-        assert halted_on[0] is threading.current_thread()
+        assert len(halted_on) == 1
         ends(handle, "aborted", "safety_stop")
     assert handle.abort("safety_stop") is False
 
