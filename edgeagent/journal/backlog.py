@@ -53,8 +53,6 @@ class Backlog:
             self._known = {message.id for message in whole}
             self._waiting = deque(entry for entry in self._waiting if entry.is_usage)
             self._put(lambda: self._journal.replace(whole))
-            if not self._waiting:
-                self._shorten()
 
     def heard(self, message_id: str, text: str) -> None:
         """Cuts a message to what was heard of it."""
@@ -99,12 +97,6 @@ class Backlog:
                     return
                 # the journal is closed, or JSON cannot hold it: it never will be written
             self._waiting.popleft()
-
-    def _shorten(self) -> None:
-        try:
-            self._journal.compact()
-        except EdgeAgentError as error:  # the long file is as good
-            logger.info("%s", error)
 
 
 @dataclass(frozen=True, slots=True)

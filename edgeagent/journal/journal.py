@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
 import stat
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Self, get_args
@@ -26,14 +28,20 @@ from edgeagent.journal.records import Record
 from edgeagent.journal.recovery import Recovered, add_up, session_of, with_results
 from edgeagent.messages import Message, Usage, new_id
 
+logger = logging.getLogger(__name__)
 Durability = Literal["process", "power"]
 
 _MODE: Final = 0o600
 _FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-_LEAST_TO_COMPACT: Final = 256
-"""Messages written; below it a file is small enough as it is."""
+_LEAST_BYTES: Final = 65_536
+"""A file of so many bytes is small enough as it is."""
 _DEAD_SHARE: Final = 4
-"""A file is rewritten when it holds this many times as many messages as the history has."""
+"""A file is rewritten when it is this many times as long as the history that takes its place."""
+_MOST_IN_RECORD: Final = 4096
+"""Messages of a history that is written as one record. A longer one is written anew, a line for each message: nobody
+can interrupt the reading of a line."""
+_CHUNK_BYTES: Final = 1 << 20
+"""Bytes that are read or written at once."""
 
 
 class Journal:
@@ -54,10 +62,10 @@ class Journal:
         """Bytes of the records that are committed."""
         self._torn = False
         """There may be more in the file than that."""
-        self._written = 0
-        """Messages in the file, those included that a later record replaced."""
         self._alive = 0
-        """Messages of the history."""
+        """Where the newest history begins in the file, in bytes."""
+        self._usage = b""
+        """The line of the newest usage."""
         self._notices: list[str] = []
 
     @classmethod
@@ -104,17 +112,29 @@ class Journal:
         Raises:
             EdgeAgentError: It cannot be written (a full disk); the journal is as it was before.
         """
-        self._write(Record("message", records.of_message(message)), written=1, alive=1)
+        self._write(Record("message", records.of_message(message)))
 
     def replace(self, messages: Iterable[Message]) -> None:
         """Commits another history: after a truncation, a compaction of the context, a reset or a restore.
 
+        A file that holds far more than that is rewritten: atomically, so that a crash leaves the old file or the new.
+
         Raises:
             EdgeAgentError: As ``append``.
         """
-        data = records.of_messages(messages)
-        count = len(data["messages"])
-        self._write(Record("history", data), written=count, alive=count - self._alive)
+        whole = list(messages)
+        if len(whole) <= _MOST_IN_RECORD:
+            record = Record("history", records.of_messages(whole))
+            if self._size <= _LEAST_BYTES or self._size <= _DEAD_SHARE * len(record.line()):
+                self._write(record)
+                return
+        try:
+            self._rewrite(whole)
+        except EdgeAgentError as error:
+            if not isinstance(error.__cause__, OSError):
+                raise
+            logger.info("%s", error)  # no room for both, or a folder that nobody may write to: the long file is as good
+            self._write(Record("history", records.of_messages(whole)))
 
     def heard(self, message_id: str, text: str) -> None:
         """Cuts a message to the text that was heard of it.
@@ -132,30 +152,6 @@ class Journal:
         """
         self._write(Record("usage", records.of_usage(usage)))
 
-    def compact(self) -> bool:
-        """Rewrites the file if it holds far more messages than the history has: atomically, so that a crash leaves the
-        old file or the new one.
-
-        Returns:
-            True if it was rewritten.
-
-        Raises:
-            EdgeAgentError: The new file cannot be written; the old one is still in use.
-        """
-        with self._lock, self._complaints("rewritten"):
-            file = self._open_file()
-            if self._written <= max(_LEAST_TO_COMPACT, _DEAD_SHARE * self._alive):
-                return False
-            now = add_up(records.read(self._content(file)))
-            lines = [self._header().line(), Record("usage", records.of_usage(now.usage)).line()]
-            lines += [Record("message", records.of_message(message)).line() for message in now.messages]
-            self._file = _replaced(self.path, b"".join(lines))
-            os.close(file)
-            self._size, self._torn = sum(map(len, lines)), False
-            self._written = self._alive = len(now.messages)
-            _sync_folder(self.path)
-        return True
-
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def load(self) -> Recovered:
@@ -167,9 +163,9 @@ class Journal:
             EdgeAgentError: A record is of another version, or the disk fails.
         """
         with self._lock, self._complaints("read"):
-            found = add_up(records.read(self._content(self._open_file())))
+            alive = self._lines(self._open_file(), self._alive)
+            found = add_up(records.read(chain([self._usage] if self._usage else [], alive)))
             notices, self._notices = self._notices, []
-            self._written, self._alive = found.written, len(found.messages)
         whole = with_results(found.messages)
         known = len(found.messages)
         if whole[:known] != list(found.messages):
@@ -204,18 +200,20 @@ class Journal:
         """Leaves only whole records in the file, and reads the header if there is one."""
         file = self._open_file()
         self._make_private(file)
-        content = _read(file)
-        if not content.startswith(records.BEGINNING) and not records.BEGINNING.startswith(content):
+        self._size = os.fstat(file).st_size
+        beginning = os.pread(file, len(records.BEGINNING), 0)
+        if not records.BEGINNING.startswith(beginning):
             raise EdgeAgentError("it is no journal of a session; choose another file")
-        scan = records.scan(content)
-        self._size = scan.good
-        self.session_id = session_of(records.read(content[: scan.good])) or ""
-        if scan.good == len(content):
+        scan = records.scan(self._lines(file))
+        whole = scan.good == self._size
+        self._size, self._alive, self._usage = scan.good, scan.alive, scan.usage
+        self.session_id = session_of(scan.header) or ""
+        if whole:
             return
         if scan.torn:
             self._notices.append(f"the last record of {self.path} was not written to its end, so it was dropped")
         else:
-            aside = _set_aside(self.path, content)
+            aside = _set_aside(self.path, file)
             self._notices.append(
                 f"{self.path} is damaged after record {scan.records}: what stands before is used, and the whole file "
                 f"was kept as {aside}"
@@ -234,7 +232,7 @@ class Journal:
     def _header(self) -> Record:
         return Record("header", {"format": records.FORMAT, "session_id": self.session_id})
 
-    def _write(self, record: Record, *, written: int = 0, alive: int = 0) -> None:
+    def _write(self, record: Record) -> None:
         """One record in one ``os.write``; if that fails, none of it stays."""
         line = record.line()
         with self._lock, self._complaints("written"):
@@ -251,12 +249,32 @@ class Journal:
                 self._torn = False
                 raise
             self._torn = False
+            if record.kind == "history":
+                self._alive = self._size
+            elif record.kind == "usage":
+                self._usage = line
             self._size += len(line)
-            self._written += written
-            self._alive += alive
 
-    def _content(self, file: int) -> bytes:
-        return _read(file)[: self._size]
+    def _rewrite(self, messages: Iterable[Message]) -> None:
+        """The same journal with nothing in it but these messages, in a new file under the old name."""
+        with self._lock, self._complaints("rewritten"):
+            file = self._open_file()
+            lines = (Record("message", records.of_message(message)).line() for message in messages)
+            self._file, self._size = _replaced(self.path, chain([self._header().line(), self._usage], lines))
+            os.close(file)
+            self._torn, self._alive = False, 0
+            _sync_folder(self.path)
+
+    def _lines(self, file: int, start: int = 0) -> Iterator[bytes]:
+        """The committed lines from a place on, read as they are asked for; only ``\\n`` ends one."""
+        at = start
+        with open(file, "rb", buffering=_CHUNK_BYTES, closefd=False) as stream:
+            stream.seek(start)
+            for line in stream:
+                at += len(line)
+                if at > self._size:
+                    return
+                yield line
 
     def _open_file(self) -> int:
         if self._file is None:
@@ -313,8 +331,8 @@ def _is_same(file: int, path: Path) -> bool:
         return False
 
 
-def _replaced(path: Path, content: bytes) -> int:
-    """A new file of that content in the place of the old one, which is locked before it gets the name."""
+def _replaced(path: Path, lines: Iterable[bytes]) -> tuple[int, int]:
+    """A new file of these lines in the place of the old one, which is locked before it gets the name; and its size."""
     fresh = path.with_name(path.name + ".compacting")
     with suppress(FileNotFoundError):
         fresh.unlink()
@@ -322,18 +340,25 @@ def _replaced(path: Path, content: bytes) -> int:
     try:
         os.fchmod(file, _MODE)
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _write_all(file, content)
+        chunk = bytearray()
+        for line in lines:
+            chunk += line
+            if len(chunk) >= _CHUNK_BYTES:
+                _write_all(file, chunk)
+                chunk.clear()
+        _write_all(file, chunk)
         os.fsync(file)
+        size = os.fstat(file).st_size
         fresh.replace(path)
     except BaseException:
         os.close(file)
         fresh.unlink(missing_ok=True)
         raise
-    return file
+    return file, size
 
 
-def _set_aside(path: Path, content: bytes) -> Path:
-    """Keeps bytes beside a file under a name that nothing has."""
+def _set_aside(path: Path, damaged: int) -> Path:
+    """Keeps a file's bytes beside it under a name that nothing has."""
     number = 1
     while True:
         aside = path.with_name(f"{path.name}.damaged-{number}")
@@ -344,7 +369,10 @@ def _set_aside(path: Path, content: bytes) -> Path:
             continue
         try:
             os.fchmod(file, _MODE)
-            _write_all(file, content)
+            with open(damaged, "rb", closefd=False) as stream:
+                stream.seek(0)
+                while chunk := stream.read(_CHUNK_BYTES):
+                    _write_all(file, chunk)
             os.fsync(file)
         except BaseException:
             aside.unlink()
@@ -355,13 +383,7 @@ def _set_aside(path: Path, content: bytes) -> Path:
         return aside
 
 
-def _read(file: int) -> bytes:
-    with open(file, "rb", closefd=False) as stream:
-        stream.seek(0)
-        return stream.read()
-
-
-def _write_all(file: int, content: bytes) -> None:
+def _write_all(file: int, content: bytes | bytearray) -> None:
     """As one write; what the system leaves over, which it does when the disk is nearly full, as another."""
     rest = memoryview(content)
     while rest:

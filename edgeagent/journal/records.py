@@ -12,6 +12,7 @@ import logging
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from sys import intern
 from typing import Any, Final, Literal, get_args
 
 from edgeagent.errors import EdgeAgentError
@@ -25,6 +26,12 @@ BEGINNING: Final = b'{"kind": "header", '
 """How every journal begins, of any format."""
 
 Kind = Literal["header", "message", "history", "heard", "usage"]
+_KINDS: Final = frozenset(get_args(Kind))
+_HISTORY: Final = b'{"kind": "history", '
+_USAGE: Final = b'{"kind": "usage", '
+"""How a line of that kind begins."""
+_REPEATED: Final = ("role", "stop_reason", "status", "origin", "name")
+"""Fields of a message whose few values are kept once: a third of the memory of a long history."""
 _CHECKSUM: Final = b', "crc32": "%08x"}\n'
 _CHECKSUM_LENGTH: Final = len(_CHECKSUM % 0)
 
@@ -54,48 +61,60 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """How far the bytes of a journal are good.
+    """The good part of a journal, as far as the first line that is not as it was written.
 
-    ``good`` is their length in bytes, and ``torn`` whether nothing but a piece of one record follows: something that
-    a process was writing when it died. Otherwise what follows is damage.
+    Attributes:
+        good: Its length in bytes.
+        records: Its lines.
+        torn: Nothing but a piece of one record follows: something that a process was writing when it died. Otherwise
+            what follows is damage.
+        header: The first record, if there is one.
+        alive: Where the newest ``history`` begins, in bytes; what stands before it counts no more, but the usage.
+        usage: The line of the newest ``usage``; empty if there is none.
     """
 
-    good: int
-    records: int
-    torn: bool
+    good: int = 0
+    records: int = 0
+    torn: bool = True
+    header: Record | None = None
+    alive: int = 0
+    usage: bytes = b""
 
 
-def scan(content: bytes) -> Scan:
+def scan(lines: Iterable[bytes]) -> Scan:
     """Checks every line up to the first that is not as it was written."""
-    good = records = 0
-    for line in _lines(content):
+    good = records = alive = 0
+    first = usage = b""
+    for line in lines:
         if not _is_whole(line):
-            break
+            return Scan(good, records, not line.endswith(b"\n"), _header(first), alive, usage)
+        if not records:
+            first = line
+        elif line.startswith(_HISTORY):
+            alive = good
+        elif line.startswith(_USAGE):
+            usage = line
         good += len(line)
         records += 1
-    return Scan(good, records, b"\n" not in content[good:])
+    return Scan(good, records, True, _header(first), alive, usage)
 
 
-def read(content: bytes) -> Iterator[Record]:
-    """The records of bytes that ``scan`` found good.
+def read(lines: Iterable[bytes]) -> Iterator[Record]:
+    """The records of lines that ``scan`` found good.
 
     Raises:
         EdgeAgentError: One is of a kind that this version does not know.
     """
-    for line in _lines(content):
+    for line in lines:
         body = line[:-_CHECKSUM_LENGTH] + b"}"
         fields = json.loads(body.decode("utf-8", "surrogatepass"))
-        if fields["kind"] not in get_args(Kind):
+        if fields["kind"] not in _KINDS:
             raise EdgeAgentError(f"it has a record {fields['kind']!r}, which only a newer edgeagent can read")
         yield Record(fields["kind"], fields["data"])
 
 
-def _lines(content: bytes) -> Iterator[bytes]:
-    """The lines that end; only ``\\n`` ends one."""
-    start = 0
-    while (end := content.find(b"\n", start)) >= 0:
-        yield content[start : end + 1]
-        start = end + 1
+def _header(line: bytes) -> Record | None:
+    return next(read([line])) if line else None
 
 
 def _is_whole(line: bytes) -> bool:
@@ -126,9 +145,13 @@ def message_of(data: dict[str, Any]) -> Message:
     Raises:
         EdgeAgentError: A field is missing, or only a newer version knows it.
     """
-    fields = dict(data)
     try:
-        fields["tool_calls"] = tuple(_call_of(call) for call in fields.get("tool_calls", ()))
+        fields = dict(data)
+        for name in _REPEATED:
+            if fields.get(name):
+                fields[name] = intern(fields[name])
+        if "tool_calls" in fields:
+            fields["tool_calls"] = tuple(map(_call_of, fields["tool_calls"]))
         if "usage" in fields:
             fields["usage"] = Usage(**fields["usage"])
         return Message(**fields)

@@ -21,21 +21,19 @@ class Recovered:
     messages: tuple[Message, ...] = ()
     usage: Usage = Usage()
     notices: tuple[str, ...] = ()
-    written: int = 0
-    """How many messages the file has, those included that a later record replaced."""
 
 
-def session_of(records: Iterable[Record]) -> str | None:
-    """The session's id, from the header; None if there is no record.
+def session_of(header: Record | None) -> str | None:
+    """The session's id, from the first record; None if there is no record.
 
     Raises:
         EdgeAgentError: A newer version wrote this.
     """
-    for header in records:
-        if header.data["format"] > FORMAT:
-            raise EdgeAgentError(f"it has format {header.data['format']}; this edgeagent reads up to {FORMAT}")
-        return str(header.data["session_id"])
-    return None
+    if header is None:
+        return None
+    if header.data["format"] > FORMAT:
+        raise EdgeAgentError(f"it has format {header.data['format']}; this edgeagent reads up to {FORMAT}")
+    return str(header.data["session_id"])
 
 
 def add_up(records: Iterable[Record]) -> Recovered:
@@ -45,20 +43,25 @@ def add_up(records: Iterable[Record]) -> Recovered:
         EdgeAgentError: A record is of another version.
     """
     messages: list[Message] = []
-    usage, written = Usage(), 0
+    places: dict[str, int] | None = None  # of each message by its id; made when a record asks for it
+    usage = Usage()
     for record in records:
         match record:
             case Record("message", data):
-                messages.append(message_of(data))
-                written += 1
+                message = message_of(data)
+                if places is not None:
+                    places[message.id] = len(messages)
+                messages.append(message)
             case Record("history", data):
-                messages = [message_of(item) for item in data["messages"]]
-                written += len(messages)
+                messages, places = [message_of(item) for item in data["messages"]], None
             case Record("heard", {"message_id": message_id, "text": text}):
-                messages = [replace(m, text=text) if m.id == message_id else m for m in messages]
+                if places is None:
+                    places = {message.id: place for place, message in enumerate(messages)}
+                if message_id in places:
+                    messages[places[message_id]] = replace(messages[places[message_id]], text=text)
             case Record("usage", data):
                 usage = Usage(**data)
-    return Recovered(tuple(messages), usage, written=written)
+    return Recovered(tuple(messages), usage)
 
 
 def with_results(messages: Sequence[Message]) -> list[Message]:
