@@ -47,7 +47,6 @@ class Part:
         self.hooks = hooks
         self.history: list[Message] = [message.copy() for message in messages]
         self.new: list[Message] = []
-        self._before = frozenset(message.id for message in self.history)
 
     def introduce(self) -> None:
         """Has the context tell whose part it is."""
@@ -65,5 +64,6 @@ class Part:
     def replace(self, history: list[Message] | None) -> None:
         """Another history, of which the same is new."""
         if history is not None:
+            before = {message.id for message in self.history} - {message.id for message in self.new}
             self.history = history
-            self.new = [message for message in history if message.id not in self._before]
+            self.new = [message for message in history if message.id not in before]

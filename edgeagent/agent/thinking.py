@@ -108,7 +108,7 @@ def _request(run: Run, messages: list[Message], tools: Sequence[Tool], tool_choi
 def _check_length(run: Run, request: LLMRequest) -> None:
     """The model knows its own window; a smaller limit is the session's."""
     limit = run.part.context.max_context_tokens
-    if limit is None or limit >= run.part.llm.context_window:
+    if limit is None or limit >= run.part.llm.context_window or run.stopping():
         return
     tokens = run.part.llm.count_tokens(request)
     if tokens + request.max_tokens > limit:

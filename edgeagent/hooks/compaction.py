@@ -10,11 +10,11 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, TypeVar
+from itertools import pairwise
+from typing import Final
 
 from edgeagent.messages import Message, ToolCall
 
-_Item = TypeVar("_Item")
 Count = Callable[[Sequence[Message]], int]
 """The tokens of a request with these messages, everything else in it included."""
 
@@ -37,6 +37,11 @@ _CALLS: Final = 6
 """Calls of an exchange that a summary names."""
 _CHARS_PER_TOKEN: Final = 3
 """A guess at the low end, to reserve room for a summary; what is reserved is checked by counting."""
+MOST_CHARS_PER_TOKEN: Final = 8
+"""A guess at the high end: the end of a history that is looked at has so many characters for each token of a limit. If
+the limit holds them all the same, twice as many are looked at."""
+_CHARS_BESIDE: Final = 16
+"""What a message weighs beside its texts, so that also empty ones add up."""
 
 
 def exchanges(messages: Sequence[Message]) -> list[list[Message]]:
@@ -45,27 +50,18 @@ def exchanges(messages: Sequence[Message]) -> list[list[Message]]:
     An exchange begins at a user message of origin user or follow_up, and no call is parted from its result. What comes
     before the first one is a group of its own.
     """
-    groups: list[list[Message]] = []
-    asked: dict[str | None, int] = {}  # in which group each call stands that has no result yet
-    for message in messages:
-        if not groups or _begins(message):
-            groups.append([])
-        at = asked.pop(message.call_id, len(groups) - 1) if message.role == "tool" else len(groups) - 1
-        if at < len(groups) - 1:  # something that begins an exchange stood between a call and its result
-            groups[at:] = [_flat(groups[at:])]
-            asked = {call_id: min(group, at) for call_id, group in asked.items()}
-        groups[-1].append(message)
-        asked.update((call.id, len(groups) - 1) for call in message.tool_calls)
-    return groups
+    return [list(messages[start:end]) for start, end in pairwise([*_borders(messages), len(messages)])]
 
 
 def truncated(messages: Sequence[Message], n: int) -> list[Message]:
     """The last ``n`` exchanges; everything for an ``n`` of 0 or below, and where there are no more than that."""
-    whole = [group for group in exchanges(messages) if _begins(group[0])]
-    return list(messages) if not 0 < n < len(whole) else _flat(whole[-n:])
+    starts = [start for start in _borders(messages) if _begins(messages[start])]
+    return list(messages) if not 0 < n < len(starts) else list(messages[starts[-n] :])
 
 
-def compact(messages: Sequence[Message], count: Count, budget: int, *, target_tokens: int) -> list[Message]:
+def compact(
+    messages: Sequence[Message], count: Count, budget: int, *, target_tokens: int, above: int | None = None
+) -> list[Message]:
     """The messages in at most ``target_tokens``, where that is possible.
 
     The newest exchange stays; of the older ones as many as there is room for, and a summary of the rest. If the newest
@@ -73,33 +69,37 @@ def compact(messages: Sequence[Message], count: Count, budget: int, *, target_to
     the request would not even fit into ``budget``.
 
     Args:
-        count: Called about ten times; it is what takes long.
+        count: Called about ten times, with as much of the history's end as the target holds and some more, however
+            long the history is.
         budget: Tokens of the longest request that can be sent.
+        above: Messages of no more tokens than this stay as they are; None: the target.
 
     Returns:
         More than the budget holds if what must stay is too long.
     """
-    groups = exchanges(messages)
-    whole = count(messages) if groups else 0
-    if whole <= target_tokens:
+    borders = _borders(messages)
+    start = _overflow(messages, borders, count, target_tokens if above is None else above)
+    if start is None:
         return list(messages)
     room = target_tokens // SUMMARY_SHARE
-    line_chars = max(room * _LINE_CHARS_PER_TOKEN, 1)
-    lines = [[shortened(line, line_chars) for line in summary_lines(group)] for group in groups]
-    last = len(groups) - 1
+    last = len(borders) - 1
 
     def fits(cut: int) -> bool:
         """Whether what follows the first groups fits, with room for a summary of them."""
-        summary = len("\n".join(_flat(lines[:cut]))) // _CHARS_PER_TOKEN
-        return count(_flat(groups[cut:])) + min(room, summary) <= target_tokens
+        lines = _newest_lines(messages, borders[: cut + 1], room, _CHARS_PER_TOKEN * room)
+        return count(messages[borders[cut] :]) + min(room, len("\n".join(lines)) // _CHARS_PER_TOKEN) <= target_tokens
 
-    cut = lowest(min(1, last), last, fits)
-    kept = _flat(groups[cut:]) if cut < last else _without_old_results(groups[last], count, budget, target_tokens)
+    cut = lowest(min(start + 1, last), last, fits)
+    kept = list(messages[borders[cut] :])
+    if cut == last:
+        kept = _without_old_results(kept, count, budget, target_tokens)
 
     # the summary takes what room is left, never so much that nothing was won
     alone = count(kept)
-    most = min(alone + room, target_tokens if alone <= target_tokens else budget, max(whole, alone))
-    told = _flat(lines[:cut])
+    most = min(alone + room, target_tokens if alone <= target_tokens else budget)
+    if most > target_tokens and _overflow(messages, borders, count, most) is None:
+        most = min(most, max(count(messages), alone))
+    told = _newest_lines(messages, borders[: cut + 1], room, MOST_CHARS_PER_TOKEN * room)
     dropped = lowest(
         0, len(told), lambda dropped: dropped == len(told) or count([summary_of(told[dropped:]), *kept]) <= most
     )
@@ -150,6 +150,60 @@ def lowest(low: int, high: int, holds: Callable[[int], bool]) -> int:
     return low
 
 
+def _borders(messages: Sequence[Message]) -> list[int]:
+    """Where the exchanges begin; the first border is 0."""
+    borders = [0] if messages else []
+    asked: dict[str | None, int] = {}  # where each call stands that has no result yet
+    for place, message in enumerate(messages):
+        if message.role == "user":
+            if message.origin in _BEGINS and place:
+                borders.append(place)
+        elif message.role == "tool":
+            caller = asked.pop(message.call_id, place)
+            while borders[-1] > caller:  # something that begins an exchange stood between a call and its result
+                borders.pop()
+        for call in message.tool_calls:
+            asked[call.id] = place
+    return borders
+
+
+def _overflow(messages: Sequence[Message], borders: Sequence[int], count: Count, limit: int) -> int | None:
+    """The number of a border from which on there are more tokens than the limit: the first, or one near the end. None
+    if all of the messages have no more."""
+    if not borders:
+        return None
+    number, start, chars, wanted = len(borders), len(messages), 0, limit * MOST_CHARS_PER_TOKEN
+    while True:
+        while number > 0 and (chars < wanted or number == len(borders)):
+            number -= 1
+            chars += sum(map(_weight, messages[borders[number] : start]))
+            start = borders[number]
+        if count(messages[start:]) > limit:
+            return number
+        if number == 0:
+            return None
+        wanted = 2 * chars
+
+
+def _weight(message: Message) -> int:
+    """About how many characters a model is shown of a message."""
+    calls = sum(len(call.name) + len(call.raw or str(call.arguments)) for call in message.tool_calls)
+    return len(message.text) + calls + _CHARS_BESIDE
+
+
+def _newest_lines(messages: Sequence[Message], borders: Sequence[int], room: int, chars: int) -> list[str]:
+    """What a summary says of the newest exchanges before the last border: so many characters, or a line more."""
+    line_chars = max(room * _LINE_CHARS_PER_TOKEN, 1)
+    newest_first: list[str] = []
+    for number in range(len(borders) - 1, 0, -1):
+        if chars <= 0:
+            break
+        for line in reversed(summary_lines(messages[borders[number - 1] : borders[number]])):
+            newest_first.append(shortened(line, line_chars))
+            chars -= len(newest_first[-1]) + 1
+    return newest_first[::-1]
+
+
 def _outcomes(group: Sequence[Message]) -> list[str]:
     """``drive(distance_m=2): ok`` for each call of a group."""
     status = {message.call_id: message.status for message in group if message.role == "tool"}
@@ -183,7 +237,3 @@ def _without_old_results(group: list[Message], count: Count, budget: int, target
 
 def _begins(message: Message) -> bool:
     return message.role == "user" and message.origin in _BEGINS
-
-
-def _flat(groups: Sequence[Sequence[_Item]]) -> list[_Item]:
-    return [item for group in groups for item in group]

@@ -5,12 +5,21 @@ from __future__ import annotations
 import copy
 import json
 import logging
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from edgeagent.errors import ConfigError
-from edgeagent.hooks.compaction import SUMMARY_SHARE, Count, compact, lowest, shortened, summary_of
+from edgeagent.hooks.compaction import (
+    MOST_CHARS_PER_TOKEN,
+    SUMMARY_SHARE,
+    Count,
+    compact,
+    lowest,
+    shortened,
+    summary_of,
+)
 from edgeagent.hooks.types import BaseHook, BeforeLLM, FirePoint, HookResult
 from edgeagent.llm import LLM, LLMRequest, ToolSpec
 from edgeagent.messages import Message
@@ -41,14 +50,15 @@ class ContextCompactionHook(BaseHook):
 
     The budget is what the context holds beside the reply. History is not touched: a Session does that after a run, with
     ``shrink``. Later requests of a run are cut at the same place as long as they fit, so that the cached prefix holds.
-    A request that cannot be made to fit is left to the model, which raises ModelError.
+    A request that cannot be made to fit is left to the model, which raises ModelError. A stop of the run, its deadline
+    too, ends the work between two counts: then everything stays as it is.
 
     Args:
         threshold: Percent of the budget from which on ``shrink`` acts.
         target: Percent of the budget that is left then.
         max_context_tokens: Of prompt and reply, where that should be less than the model's window.
-        use_llm: Before a request the model itself writes the summary; that takes its time, and the cached prefix. Where
-            it fails, is stopped or says nothing, the summary is put together without it.
+        use_llm: The model itself writes the summary, before a request and at the end of a run; that takes its time, and
+            the cached prefix. Where it fails or says nothing, the summary is put together without it.
 
     Raises:
         ConfigError: A number is out of its range.
@@ -83,18 +93,17 @@ class ContextCompactionHook(BaseHook):
         budget = self.budget(ctx.llm, plain.max_tokens)
         if budget < 1:
             return None
-        count = _counter(ctx.llm, plain)
         state = ctx.state_of(self)
         cut: _Cut | None = state.get(_CUT)
         messages = cut.applied(payload.messages) if cut else payload.messages
         sizes: _Sizes = state.setdefault(_SIZES, _Sizes())
-        if sizes.most_tokens(ctx.system, payload.tools, messages) > budget and count(messages) > budget:
-            target = budget * self.target // 100
-            shorter = compact(messages, count, budget, target_tokens=target)
-            if self.use_llm:
-                shorter = _written(ctx.llm, ctx, messages, shorter, count, target)
-            state[_CUT] = _Cut.between(payload.messages, shorter)
-            messages = shorter
+        if sizes.may_exceed(budget, ctx.system, payload.tools, messages):
+            try:
+                shorter = self._compacted(messages, ctx.llm, plain, budget, ctx.stop_event, above=budget)
+            except _StoppedError:
+                return None
+            if shorter != messages:
+                state[_CUT], messages = _Cut.of(payload.messages, shorter), shorter
         return None if messages == payload.messages else HookResult.replace(replace(payload, messages=messages))
 
     def budget(self, llm: LLM, max_tokens: int) -> int:
@@ -109,12 +118,16 @@ class ContextCompactionHook(BaseHook):
         system: str | None,
         tools: Sequence[ToolSpec],
         max_tokens: int,
+        stop_event: threading.Event,
         force: bool = False,
+        ask: bool = True,
     ) -> list[Message] | None:
         """The messages compacted to the target, if they reach the threshold; None if they stay as they are.
 
         Args:
+            stop_event: Ends the work between two counts; then the messages stay as they are.
             force: Compact them to the target whatever the threshold is.
+            ask: False: the model writes no summary, whatever ``use_llm`` says.
 
         Raises:
             ModelError: The model cannot count: it does not load, or its template fails.
@@ -123,13 +136,46 @@ class ContextCompactionHook(BaseHook):
         budget = self.budget(llm, max_tokens)
         if budget < 1 or not messages:
             return None
-        count = _counter(llm, plain)
-        if not force:
-            enough = -(-budget * self.threshold // 100)
-            if _most_tokens(replace(plain, messages=messages)) < enough or count(messages) < enough:
-                return None
-        shorter = compact(messages, count, budget, target_tokens=budget * self.target // 100)
+        stays = -1 if force else -(-budget * self.threshold // 100) - 1
+        if not _Sizes().may_exceed(stays, system, tools, messages):
+            return None
+        try:
+            shorter = self._compacted(messages, llm, plain, budget, stop_event, above=stays, ask=ask)
+        except _StoppedError:
+            return None
         return None if shorter == list(messages) else shorter
+
+    def _compacted(
+        self,
+        messages: Sequence[Message],
+        llm: LLM,
+        plain: LLMRequest,
+        budget: int,
+        stop_event: threading.Event,
+        *,
+        above: int,
+        ask: bool = True,
+    ) -> list[Message]:
+        """The messages in the target's tokens if they have more than ``above``; as ``use_llm`` says, the model sums up.
+
+        Raises:
+            _StoppedError: The stop came first.
+        """
+
+        def count(messages: Sequence[Message]) -> int:
+            if stop_event.is_set():
+                raise _StoppedError
+            return llm.count_tokens(replace(plain, messages=list(messages)))
+
+        target = budget * self.target // 100
+        shorter = compact(messages, count, budget, target_tokens=target, above=max(above, target))
+        if not self.use_llm or not ask:
+            return shorter
+        return _written(llm, messages, shorter, count, target, stop_event)
+
+
+class _StoppedError(Exception):
+    """The run was stopped: the history is compacted another time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,32 +183,27 @@ class _Cut:
     """Where a history was cut, so that it can be cut there again when it has grown."""
 
     summary: Message | None
-    gone: frozenset[str]
+    first: str
+    """Id of the first message that was kept; all before it is gone."""
     changed: dict[str, Message]
 
     @classmethod
-    def between(cls, before: Sequence[Message], after: Sequence[Message]) -> Self:
-        known = {message.id: message for message in before}
-        new = [message for message in after if message.id not in known]
+    def of(cls, before: Sequence[Message], after: Sequence[Message]) -> Self:
+        known = {message.id: message for message in before[-len(after) :]}
+        kept = [message for message in after if message.id in known]
         return cls(
-            summary=new[0] if new else None,
-            gone=frozenset(known) - {message.id for message in after},
-            changed={m.id: m for m in after if m.id in known and m != known[m.id]},
+            summary=None if after[0] is kept[0] else after[0],
+            first=kept[0].id,
+            changed={message.id: message for message in kept if message != known[message.id]},
         )
 
     def applied(self, messages: list[Message]) -> list[Message]:
-        kept = [self.changed.get(message.id, message) for message in messages if message.id not in self.gone]
-        # another agent's history, after a handoff, has nothing of what was summed up
-        return [self.summary, *kept] if self.summary is not None and len(kept) < len(messages) else kept
-
-
-def _counter(llm: LLM, plain: LLMRequest) -> Count:
-    return lambda messages: llm.count_tokens(replace(plain, messages=list(messages)))
-
-
-def _most_tokens(request: LLMRequest) -> int:
-    """No fewer tokens than the request has."""
-    return _Sizes().most_tokens(request.system, request.tools, request.messages)
+        """The messages as they are cut; another agent's history, after a handoff, has nothing of what was summed up."""
+        start = next((i for i in reversed(range(len(messages))) if messages[i].id == self.first), None)
+        if start is None:
+            return messages
+        kept = [self.changed.get(message.id, message) for message in messages[start:]]
+        return kept if self.summary is None or start == 0 else [self.summary, *kept]
 
 
 class _Sizes:
@@ -180,8 +221,10 @@ class _Sizes:
         """By the message's id: those of its calls, the only thing in it that a hook can change in place."""
         self._copied_arguments: dict[str, list[dict[str, Any]]] = {}
 
-    def most_tokens(self, system: str | None, tools: Sequence[ToolSpec], messages: Sequence[Message]) -> int:
-        """No fewer tokens than a request of these has."""
+    def may_exceed(
+        self, limit: int, system: str | None, tools: Sequence[ToolSpec], messages: Sequence[Message]
+    ) -> bool:
+        """False if a request of these certainly has no more tokens than that. No more is measured than that takes."""
         rest = (system, [(tool.name, tool.description, tool.parameters) for tool in tools])
         written = self._rest
         if written[0] != rest:
@@ -190,12 +233,14 @@ class _Sizes:
         if self._arguments != self._copied_arguments:
             for remembered in (self._messages, self._arguments, self._copied_arguments):
                 remembered.clear()
-        for message in messages:
+        for message in reversed(messages):
+            if size > limit:
+                return True
             known = self._messages.get(message.id)
             if known is None or known[0] is not message:
                 known = self._measured(message)
             size += known[1]
-        return size
+        return size > limit
 
     def _measured(self, message: Message) -> tuple[Message, int]:
         if message.tool_calls:
@@ -220,15 +265,30 @@ def _as_json(value: Any) -> str:
 
 
 def _written(
-    llm: LLM, ctx: AgentContext, before: Sequence[Message], shorter: list[Message], count: Count, target: int
+    llm: LLM,
+    before: Sequence[Message],
+    shorter: list[Message],
+    count: Count,
+    target: int,
+    stop_event: threading.Event,
 ) -> list[Message]:
-    """The shorter messages with a summary that the model wrote, if it could and that one is no longer."""
-    known = {message.id for message in before}
-    if shorter[0].id in known:  # nothing was summed up
+    """The shorter messages with a summary that the model wrote, if it could and that one is no longer.
+
+    Raises:
+        _StoppedError: The stop came first.
+    """
+    if shorter[0].id == before[len(before) - len(shorter)].id:  # nothing was summed up
         return shorter
-    kept = {message.id for message in shorter}
-    told = [line for message in before if message.id not in kept for line in _quoted(message)]
+    gone = before[: len(before) - len(shorter) + 1]
     room = max(target // SUMMARY_SHARE, 1)
+    told: list[str] = []
+    chars = 0
+    for message in reversed(gone):  # the newest, as much as the model could read
+        if chars > llm.context_window * MOST_CHARS_PER_TOKEN:
+            break
+        lines = _quoted(message)
+        told[:0] = lines
+        chars += sum(map(len, lines))
 
     def ask(dropped: int) -> LLMRequest:
         conversation = Message.user("\n".join(told[dropped:]))
@@ -238,7 +298,7 @@ def _written(
         return llm.count_tokens(ask(dropped)) + room <= llm.context_window
 
     try:
-        reply = llm.complete(ask(lowest(0, len(told), fits)), ctx.stop_event)
+        reply = llm.complete(ask(lowest(0, len(told), fits)), stop_event)
     except Exception:  # any engine's; a summary is to be had without it
         logger.exception("the model could not write a summary; one is put together without it")
         return shorter

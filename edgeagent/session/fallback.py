@@ -117,7 +117,7 @@ class FallbackLLM:
             watch = _Watch(model, stop_event, self.timeout_s)
             try:
                 if self._switched:
-                    request = self._fitting(model, request)
+                    request = self._fitting(model, request, watch.stop)
                 with closing(cast(Any, model.stream(request, watch.stop))) as stream:
                     for event in stream:
                         why = None if begun or stop_event.is_set() else self._failed(event, watch)
@@ -136,12 +136,18 @@ class FallbackLLM:
             finally:
                 watch.end()
 
-    def _fitting(self, model: LLM, request: LLMRequest) -> LLMRequest:
+    def _fitting(self, model: LLM, request: LLMRequest, stop_event: threading.Event) -> LLMRequest:
         """The request for a model that may have a smaller window."""
         if self._compaction is None:
             return request
         shorter = self._compaction.shrink(
-            request.messages, llm=model, system=request.system, tools=request.tools, max_tokens=request.max_tokens
+            request.messages,
+            llm=model,
+            system=request.system,
+            tools=request.tools,
+            max_tokens=request.max_tokens,
+            stop_event=stop_event,
+            ask=False,
         )
         return request if shorter is None else replace(request, messages=shorter)
 

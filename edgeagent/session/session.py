@@ -90,7 +90,9 @@ class Session:
         """Held while a run is started and while history is changed between runs, never while one goes on."""
         self._run_context = self.context
         self._handle: RunHandle | None = None
-        self._running = self._closed = False
+        self._running = False
+        self._closed = threading.Event()
+        """Set for good by ``close``; it ends a compaction that is going on."""
         self._audit: AuditTrail | None = None
         self._compaction = compaction_hook(agent, compaction_threshold, compaction_target, max_context_tokens)
         if path is not None:
@@ -137,7 +139,7 @@ class Session:
         Raises:
             BusyError, ModelError: As ``Agent.start``.
         """
-        if self._closed:
+        if self._closed.is_set():
             raise EdgeAgentError("the session is closed")
         with self._starting:
             self._must_be_idle("a step")
@@ -234,7 +236,7 @@ class Session:
             self._must_be_idle("compact")
             if self.agent.llm is None:
                 raise ModelError(f"agent {self.agent.name!r} has no model to count tokens with")
-            self._compact(force=True)
+            self._compact(self._closed, force=True)
 
     def set_heard(self, message_id: str, text: str) -> None:
         """Cuts a reply to what was heard of it, and says so after it. At any time, also in the middle of its run.
@@ -284,7 +286,7 @@ class Session:
 
         From inside the run (a tool, a hook, a subscriber) it does not wait: journal and audit are closed at the end.
         """
-        self._closed = True
+        self._closed.set()
         self.agent.clear_all_queues()
         handle = self._newest()
         if handle is not None and handle.abort("user") and not handle.on_thread_of_run():
@@ -302,7 +304,7 @@ class Session:
 
     def detached_ended(self, run_id: str, call: ToolCall, result: ToolResult) -> None:
         """A call that outlived its run has come to its end. On its worker's thread."""
-        if self._audit is not None and not self._closed:
+        if self._audit is not None and not self._closed.is_set():
             self._audit.late(run_id, self.agent.name, call, result)
 
     # --- inside -----------------------------------------------------------------------------------------------------
@@ -343,7 +345,7 @@ class Session:
             case events.AgentStart():
                 self._running = True
             case events.AgentEnd():
-                self._commit(event)
+                self._commit(context, event)
             case events.MessageEnd(message=message):
                 self._committed(context, message)
         if self._audit is not None:
@@ -352,7 +354,7 @@ class Session:
             self._writers(event)
         if isinstance(event, events.AgentEnd):
             self._running = False
-            if self._closed:
+            if self._closed.is_set():
                 self._release()
 
     def _committed(self, context: AgentContext, message: Message) -> None:
@@ -364,18 +366,18 @@ class Session:
             self._persist.keep(context)
         self._history.committed(message)
 
-    def _commit(self, ended: events.AgentEnd) -> None:
-        """Keeps the history of a run; compacted, if it has grown too long for the next one."""
+    def _commit(self, context: AgentContext, ended: events.AgentEnd) -> None:
+        """Keeps the history of a run; compacted, if it has grown too long for the next one and nobody stops that."""
         self._history.commit(ended.messages, interrupted=ended.reason == "aborted")
         self._history.keep_usage()
         try:
-            self._compact()
+            self._compact(context.stop_event)
         except Exception:  # the model's; it will say the same to the next request
             logger.warning("the history could not be compacted", exc_info=True)
 
-    def _compact(self, *, force: bool = False) -> None:
+    def _compact(self, stop_event: threading.Event, *, force: bool = False) -> None:
         llm, options = self.agent.llm, self.options or self.agent.options
-        if llm is None:
+        if llm is None or stop_event.is_set():
             return
         shorter = self._compaction.shrink(
             self.messages(),
@@ -383,6 +385,7 @@ class Session:
             system=self.agent.instructions,
             tools=list(self.agent.tools),
             max_tokens=options.max_tokens,
+            stop_event=stop_event,
             force=force,
         )
         if shorter is not None:
@@ -398,9 +401,10 @@ class Session:
 
     def _is_too_late(self, message: str | Message) -> bool:
         """Whether nobody will take a message up any more; timers and finished goals may still have one."""
-        if self._closed:
+        closed = self._closed.is_set()
+        if closed:
             logger.warning("the session is closed, so nobody is told: %s", message)
-        return self._closed
+        return closed
 
     def _newest(self) -> RunHandle | None:
         """The newest run, also where it is its own thread that asks, faster than ``start`` returns."""

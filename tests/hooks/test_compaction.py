@@ -199,6 +199,42 @@ def test_counting_is_done_few_times() -> None:
     assert counted <= 25
 
 
+@pytest.mark.parametrize("target", [100, 500, 2000])
+def test_the_cost_does_not_grow_with_the_history(target: int) -> None:
+    """Counted in calls, and in characters that are tokenised."""
+
+    def cost(exchanges: int) -> tuple[int, int]:
+        shown: list[int] = []
+
+        def counts(messages: Sequence[Message]) -> int:
+            shown.append(sum(len(message.text) for message in messages))
+            return words(messages)
+
+        history = [summary_of(["- user: hi"]), *flat([talk(n) for n in range(exchanges)])]
+        after = compact(history, counts, 2 * target, target_tokens=target)
+        assert words(after) <= target
+        return len(shown), sum(shown)
+
+    (few_calls, few_chars), (many_calls, many_chars) = cost(1_000), cost(20_000)
+    assert many_calls <= few_calls + 2
+    assert many_chars <= 1.1 * few_chars
+
+
+def test_a_limit_above_the_target_leaves_alone_what_has_no_more() -> None:
+    messages = flat([talk(n) for n in range(10)])
+    whole = words(messages)
+    assert compact(messages, words, 900, target_tokens=200, above=whole) == messages
+    assert words(compact(messages, words, 900, target_tokens=200, above=whole - 1)) <= 200
+
+
+def test_long_words_do_not_make_a_history_seem_longer_than_it_is() -> None:
+    messages = [message for n in range(40) for message in (Message.user("w" * 200), Message.assistant(str(n)))]
+    assert compact(messages, words, 900, target_tokens=words(messages)) == messages
+    after = compact(messages, words, 900, target_tokens=60)
+    assert after[-2:] == messages[-2:]
+    assert words(after) <= 60
+
+
 # --- any history ----------------------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from edgeagent.errors import ConfigError, ModelError
 from edgeagent.hooks import BeforeLLM, FirePoint
 from edgeagent.hooks.chain import HookChain
 from edgeagent.hooks.compaction import LEFT_OUT, SUMMARY, summary_of
-from edgeagent.hooks.context_compaction import ContextCompactionHook, _most_tokens
+from edgeagent.hooks.context_compaction import ContextCompactionHook, _Sizes
 from edgeagent.llm import LLMRequest
 from edgeagent.testing import ScriptedLLM
 
@@ -221,15 +221,48 @@ def test_without_a_usable_answer_the_summary_is_put_together(reply: Any) -> None
     assert running(reply, use_llm=True).request(messages) == running().request(messages)
 
 
-def test_a_stop_of_the_run_gives_the_summary_that_is_put_together() -> None:
+def test_a_stop_while_the_model_writes_gives_the_summary_that_is_put_together() -> None:
     messages = talk(12)
     stop = threading.Event()
-    stop.set()
-    run = Running(
-        ContextCompactionHook(use_llm=True), ScriptedLLM("never said", context_window=WINDOW), stop_event=stop
-    )
+
+    def stopped(request: LLMRequest) -> str:
+        stop.set()
+        return "never said"
+
+    llm = ScriptedLLM(stopped, context_window=WINDOW)
+    run = Running(ContextCompactionHook(use_llm=True), llm, stop_event=stop)
     assert run.request(messages) == running().request(messages)
-    assert run.llm.emitted == 0
+    assert llm.emitted == 0
+
+
+def test_a_stop_between_two_counts_leaves_the_request_as_it_is() -> None:
+    messages = talk(12)
+    stop = threading.Event()
+
+    class Stopping(Counting):
+        def count_tokens(self, request: LLMRequest) -> int:
+            stop.set()
+            return super().count_tokens(request)
+
+    llm = Stopping(context_window=WINDOW)
+    run = Running(ContextCompactionHook(), llm, stop_event=stop)
+    assert run.request(messages) is messages
+    assert llm.counted == 1
+    assert run.request(messages) is messages
+    assert llm.counted == 1
+
+
+def test_a_request_with_a_history_that_is_far_too_long_is_measured_at_its_end() -> None:
+    def measured(exchanges: int) -> int:
+        run, shown = running(), []
+        count = run.llm.count_tokens
+        run.llm.count_tokens = lambda request: (  # type: ignore[method-assign]
+            shown.append(sum(len(message.text) for message in request.messages)) or count(request)  # type: ignore[func-returns-value]
+        )
+        run.request(talk(exchanges))
+        return sum(shown)
+
+    assert measured(5_000) <= 1.1 * measured(500)
 
 
 def test_what_the_model_is_asked_to_sum_up_fits_into_its_window() -> None:
@@ -272,7 +305,13 @@ def shrunk(messages: list[Message], **settings: Any) -> list[Message] | None:
     force = settings.pop("force", False)
     llm = ScriptedLLM(context_window=WINDOW)
     return ContextCompactionHook(**settings).shrink(
-        messages, llm=llm, system="be brief", tools=[look], max_tokens=256, force=force
+        messages,
+        llm=llm,
+        system="be brief",
+        tools=[look],
+        max_tokens=256,
+        stop_event=threading.Event(),
+        force=force,
     )
 
 
@@ -341,4 +380,4 @@ def test_what_is_not_counted_has_no_more_tokens_than_it_seemed(nano: LlamaLLM, t
         Message.tool(ToolResult(call.id, "look", "error", text)),
     ]
     request = LLMRequest(system=text, messages=messages, tools=[look] * 3)
-    assert nano.count_tokens(request) <= _most_tokens(request)
+    assert _Sizes().may_exceed(nano.count_tokens(request) - 1, text, request.tools, messages)

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from edgeagent import Agent, ModelError, Options, Session, hooks, tool
+from edgeagent import Agent, EdgeAgentError, ModelError, Options, Session, hooks, tool
 from edgeagent.hooks.compaction import LEFT_OUT, SUMMARY
 from edgeagent.llm import LLMRequest
 from edgeagent.testing import ScriptedLLM, call
@@ -279,6 +279,138 @@ def test_steps_wait_for_a_compaction_that_is_going_on():
     handle.result(LIMIT_S)
     session.step("another")
     assert texts(session.agent.llm.requests[1].messages)[0].startswith(SUMMARY)
+
+
+# --- a stop ---------------------------------------------------------------------------------------------------------
+
+
+class Observed(ScriptedLLM):
+    """Counts; calls ``meanwhile`` at each count, once it is set."""
+
+    counted = 0
+    meanwhile = None
+
+    def count_tokens(self, request):
+        if self.meanwhile is not None:
+            self.counted += 1
+            self.meanwhile()
+        return super().count_tokens(request)
+
+
+def observed(meanwhile, **keywords):
+    """A session whose history is compacted at the end of its run, and what is called at each count then."""
+    llm = Observed("yes it is", "B", context_window=WINDOW)
+    session = session_of(llm=llm, **keywords)
+    before = filled(session, 850)
+
+    def arm(event):
+        if event.kind == "turn_end":
+            llm.meanwhile = lambda: meanwhile(session)
+
+    unsubscribe = session.subscribe(arm)
+    return session, before, unsubscribe
+
+
+def test_an_abort_ends_a_compaction_between_two_counts():
+    session, before, unsubscribe = observed(lambda session: session.abort())
+    result = session.step("new task")
+    assert result.reason == "completed", "the run itself was over"
+    assert session.agent.llm.counted == 1
+    assert session.messages()[:-2] == before
+    unsubscribe()
+    session.agent.llm.meanwhile = None
+    session.step("another")
+    assert session.messages()[0].origin == "summary", "the next run makes up for it"
+
+
+def test_a_deadline_ends_a_compaction_too():
+    contexts = []
+
+    class Seen(hooks.BaseHook):
+        points = frozenset({hooks.FirePoint.ON_RUN_START})
+
+        def __call__(self, point, ctx, payload):
+            contexts.append(ctx)
+
+    session, before, _ = observed(
+        lambda _: opened(contexts[-1].stop_event), options=Options(max_tokens=REPLY, deadline_s=0.5)
+    )
+    session.agent.hooks.append(Seen())
+    session.step("new task")
+    assert session.agent.llm.counted == 1
+    assert session.messages()[:-2] == before
+
+
+def test_the_history_of_a_run_that_was_stopped_is_not_counted():
+    llm = ScriptedLLM(lambda _: session.abort() and "yes it is", context_window=WINDOW)
+    session = session_of(llm=llm)
+    before = filled(session, 850)
+    counted = []
+    session.subscribe(lambda event: setattr(llm, "count_tokens", counted.append) if event.kind == "turn_end" else None)
+    assert session.step("new task").reason == "aborted"
+    assert session.messages()[: len(before)] == before
+    assert counted == []
+
+
+def test_closing_a_session_ends_a_compaction_that_was_asked_for():
+    def close(session):
+        closing.append(threading.Thread(target=session.close))
+        closing[0].start()
+        while True:
+            try:
+                session.start("is it closed?").abort()
+            except EdgeAgentError:
+                return
+
+    closing = []
+    session = session_of(llm=Observed(context_window=WINDOW))
+    before = filled(session, 700)
+    session.agent.llm.meanwhile = lambda: close(session)
+    session.compact()
+    closing[0].join(LIMIT_S)
+    assert session.agent.llm.counted == 1
+    assert session.messages() == before
+
+
+# --- a summary that the model writes --------------------------------------------------------------------------------
+
+
+def summing_up(*replies, **keywords):
+    llm = ScriptedLLM(*replies, context_window=WINDOW)
+    hook = hooks.ContextCompactionHook(use_llm=True)
+    return Session(Agent("a", "You are a robot.", llm=llm, tools=[look], hooks=[hook], options=OPTIONS), **keywords)
+
+
+def test_a_summary_that_the_model_wrote_is_the_sessions_history(tmp_path):
+    session = summing_up("yes it is", "The person gave tasks.", path=tmp_path / "s")
+    filled(session, 850)
+    session.step("new task")
+    assert session.messages()[0].text == f"{SUMMARY}\nThe person gave tasks."
+    assert tokens(session) <= BUDGET // 2
+    assert texts(session.messages()[-2:]) == ["new task", "yes it is"]
+    after = session.messages()
+    session.close()
+    with Session.open(tmp_path / "s", Agent("a")) as again:
+        assert again.messages() == after
+
+
+def test_compact_has_the_model_write_it_too():
+    session = summing_up("The person gave tasks.")
+    filled(session, 700)
+    session.compact()
+    assert session.messages()[0].text == f"{SUMMARY}\nThe person gave tasks."
+
+
+def test_an_abort_while_the_model_writes_leaves_the_summary_that_is_put_together():
+    def aborted(request):
+        session.abort()
+        return "never said"
+
+    session = summing_up("yes it is", aborted)
+    filled(session, 850)
+    session.step("new task")
+    assert session.messages()[0].text.startswith(f"{SUMMARY}\n- user: ")
+    assert tokens(session) <= BUDGET // 2
 
 
 # --- the real model -------------------------------------------------------------------------------------------------
