@@ -19,6 +19,8 @@ LAYERS = (
     "apostrophes",
     "english",
     "errors",
+    "escapes",
+    "json_lines",
     "onnx",
     "resources",
     "scratch",
@@ -48,6 +50,8 @@ LAYERS = (
 # ... but some may import fewer.
 ONLY = {
     "english": {"apostrophes"},
+    "escapes": set(),
+    "json_lines": {"errors"},
     "resources": {"errors"},
     "messages": {"errors"},
     "pii": {"errors", "messages"},
@@ -56,7 +60,7 @@ ONLY = {
     "robot": {"errors", "messages", "tools"},
     "testing": {"errors", "scratch", "messages", "events", "llm", "agent", "audio"},
     "context": {"messages", "events", "llm", "tools"},
-    "hooks": {"english", "errors", "messages", "pii", "journal", "events", "tools", "llm", "context"},
+    "hooks": {"english", "errors", "json_lines", "messages", "pii", "journal", "events", "tools", "llm", "context"},
     "onnx": set(),
     "scratch": set(),
     "audio": {"errors", "onnx"},

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
+from edgeagent.escapes import without_escapes
+
 LINE_LIMIT: Final = 1 << 20
 """Bytes of a line that are kept; no model has a window for more, and a pipe may send no line end at all."""
 
@@ -22,16 +24,17 @@ def whole(text: str) -> str:
 
 
 def utterance(text: str) -> str:
-    """What a model is told of a line that somebody sent: one line, without control characters or half surrogates.
+    """What a model is told of a line that somebody sent: one line, without escape sequences, control characters or half
+    surrogates.
 
     Bytes that were not UTF-8 are replacement characters afterwards. Empty means that nothing was said.
     """
-    return _CONTROL.sub("", _SPACES.sub(" ", whole(text))).strip()
+    return _CONTROL.sub("", _SPACES.sub(" ", without_escapes(whole(text)))).strip()
 
 
 def printable(text: str) -> str:
     """Text that moves no cursor and changes no colour, on as many lines as it has."""
-    return _UNSAFE.sub("", whole(text).replace("\r\n", "\n").replace("\r", "\n"))
+    return _UNSAFE.sub("", without_escapes(whole(text)).replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def one_line(text: str) -> str:

@@ -17,6 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol
 
 from edgeagent.errors import EdgeAgentError
+from edgeagent.escapes import without_escapes
 from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.tools import actuator
 from edgeagent.tools.actuator import Actuator, Call
@@ -437,7 +438,7 @@ class Execution:
             result = self._result("interrupted", "")
         except BaseException as error:  # the builder's code; sys.exit() in it must not leave the run waiting
             logger.info("tool %s raised", call.name, exc_info=True)
-            text = str(error)
+            text = without_escapes(str(error))
             named = text and isinstance(error, EdgeAgentError)
             told = text if named else f"{type(error).__name__}: {text}" if text else type(error).__name__
             result = self._result("error", told)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from edgeagent.escapes import values_without_escapes, without_escapes
 from edgeagent.messages import ToolCall, ToolResult
 from edgeagent.tools.handoff import Handoff
 
@@ -18,6 +19,7 @@ OUTPUT_LIMIT: Final = 8192
 def as_result(call: ToolCall, value: Any) -> ToolResult:
     """A result from a returned value: a string as it is, None as "done", anything else as JSON.
 
+    The text has no escape sequences; ``value`` is as it was returned.
     A value that JSON cannot hold is an error that says that the tool did run. Only the policy may deny a call, so
     a ``ToolResult`` that says "denied" is an error.
     """
@@ -26,15 +28,15 @@ def as_result(call: ToolCall, value: Any) -> ToolResult:
         if not text and value.status == "ok":
             text = as_result(call, value.value).text
         status = "error" if value.status == "denied" else value.status
-        return replace(value, call_id=call.id, name=call.name, status=status, text=text)
+        return replace(value, call_id=call.id, name=call.name, status=status, text=without_escapes(text))
     if isinstance(value, Handoff):
         return ToolResult(call.id, call.name, "ok", f"handed to {value.target_name}", value)
     if isinstance(value, str):
-        return ToolResult(call.id, call.name, "ok", value, value)
+        return ToolResult(call.id, call.name, "ok", without_escapes(value), value)
     if value is None:
         return ToolResult(call.id, call.name, "ok", "done", None)
     try:
-        text = json.dumps(to_jsonable_python(value), ensure_ascii=False)
+        text = json.dumps(values_without_escapes(to_jsonable_python(value)), ensure_ascii=False)
     except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
         text = f"{call.name} ran, but what it returned cannot be shown: {error}"
         return ToolResult(call.id, call.name, "error", text, value)

@@ -130,7 +130,7 @@ def test_the_house_robot_moves_and_its_deadline_is_simulated(edgeagent) -> None:
 def test_control_characters_do_not_reach_the_model(edgeagent) -> None:
     app = edgeagent.app("agent = Agent('toy', llm=ScriptedLLM(lambda request: repr(request.messages[-1].text)))")
     done = edgeagent("ask", "a\x1b[31mb\x07\tc\x9b\n", "--app", app)
-    assert done.stdout == "'a[31mb c'\n"
+    assert done.stdout == "'ab c'\n"
 
 
 def test_bytes_that_are_no_text_are_replaced(edgeagent) -> None:
@@ -241,3 +241,22 @@ def test_a_full_disk_under_the_log_is_one_warning_and_the_run_goes_on(edgeagent)
     assert (done.returncode, done.stdout) == (0, "I waved.\n")
     assert done.stderr.count("\n") == 1
     assert "the log /dev/full cannot be written: No space left on device" in done.stderr
+
+
+def test_the_log_has_no_personal_data_unless_it_is_asked_for(edgeagent) -> None:
+    app = edgeagent.app("agent = Agent('toy', llm=ScriptedLLM('I mailed ann@example.com.'))")
+    done = edgeagent("ask", "mail ann@example.com, card 4111 1111 1111 1111", "--log", "log", "--app", app)
+    assert done.stdout == "I mailed ann@example.com.\n"
+    log = (edgeagent.cwd / "log").read_text()
+    assert "ann@" not in log
+    assert "1111" not in log
+    assert "<EMAIL>, card <CREDIT_CARD>" in log
+
+
+def test_a_session_that_is_none_is_refused_and_keeps_its_mode(edgeagent) -> None:
+    notes = edgeagent.cwd / "notes.txt"
+    notes.write_text("milk, bread\n")
+    notes.chmod(0o644)
+    done = edgeagent("ask", "hello", "--session", notes, "--app", edgeagent.app(WAVING))
+    assert (done.returncode, "no journal of a session" in done.stderr) == (2, True)
+    assert (notes.read_text(), notes.stat().st_mode & 0o777) == ("milk, bread\n", 0o644)

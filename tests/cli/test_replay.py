@@ -50,7 +50,7 @@ def test_a_run_is_shown_from_its_task_to_its_end(in_process: Any, log: Path) -> 
     shown = done.stdout
     assert re.match(r"robi \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n> go to the kitchen\n", shown)
     assert re.search(r"turn 1 · model 0\.\d\d s · 1 message\n  on my way\n  → drive 2\n  ← drove 2 m \(ok, 0", shown)
-    assert re.search(r"← blocked by a \[31mwall \(error, 0\.\d\d s\)", shown)
+    assert re.search(r"← blocked by a wall \(error, 0\.\d\d s\)", shown)
     assert re.search(r"■ completed\n  0\.\d\d s · 1,200 tokens read, 34 written\n", shown)
     assert "\x1b" not in shown
 
@@ -141,3 +141,16 @@ def test_where_the_letters_are_ascii_the_bar_is_too(edgeagent: Any, log: Path) -
     done = edgeagent("replay", log, env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert "# model" in done.stdout
+
+
+def test_a_file_that_rotated_shows_its_runs_and_the_rest_of_one_that_went_on(in_process: Any, log: Path) -> None:
+    lines = log.read_text().splitlines(keepends=True)
+    whole = json.loads(lines[0])["run"]
+    older = [line.replace(whole, "another") for line in lines]
+    for cut in range(len(older)):
+        log.write_text("".join(older[cut:] + lines))
+        done = in_process("replay", log, "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        runs = [json.loads(line) for line in done.stdout.splitlines() if '"kind": "run"' in line]
+        assert [run["run"] for run in runs] == ["another", whole]
+        assert (runs[0]["reply"], runs[1]["task"]) == ("I am stuck", "go to the kitchen")

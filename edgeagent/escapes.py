@@ -1,0 +1,38 @@
+"""Escape sequences of terminals (ECMA-48), and text without them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+_ESCAPES: Final = re.compile(
+    r"""
+      (?: \x1b\[ | \x9b ) [0-?]*+ [ -/]*+ [@-~]?                        # CSI: colours, the cursor
+    | (?: \x1b[\]PX^_] | [\x90\x98\x9d-\x9f] )                          # OSC, DCS, SOS, PM, APC:
+          [^\x07\x18\x1a\x1b\x80-\x9f]*+                                #   titles, links, the clipboard
+          (?: \x07 | \x1b\\ | \x9c | [\x18\x1a] )                       #   up to BEL, ST, CAN or SUB
+    | \x1b[\]PX^_] [^\x07\x18\x1a\x1b\x80-\x9f\r\n]*+                   # the same without its end: the rest of the line
+    | \x1b (?: [ -/]++ [0-~]? | [0-_a-dl-o|-~] )?                       # two and three letters; an ESC alone
+    | [\x80-\x84\x86-\x9f]                                              # C1, but U+0085, which ends a line
+    """,
+    re.VERBOSE,
+)
+"""Each sequence with its parameters and terminator, seven bits or eight (C1). Of the letters after ESC only those that
+stand for a function are taken. No two alternatives can begin within one another's run, so the time is linear."""
+
+
+def without_escapes(text: str) -> str:
+    """The text without escape sequences, parameters and all: what a terminal would have shown of it."""
+    return _ESCAPES.sub("", text)
+
+
+def values_without_escapes(value: Any) -> Any:
+    """A copy of JSON-like data with every string without them, keys included."""
+    match value:
+        case str():
+            return without_escapes(value)
+        case dict():
+            return {without_escapes(str(key)): values_without_escapes(item) for key, item in value.items()}
+        case list():
+            return [values_without_escapes(item) for item in value]
+    return value
