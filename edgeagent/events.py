@@ -7,10 +7,10 @@ voice's are emitted on its own threads, in runs and between them, and are not co
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
+from edgeagent.json_lines import json_text
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage
 
 Level = Literal["info", "warning", "error"]
@@ -252,7 +252,7 @@ def as_dict(event: Event | VoiceEvent) -> dict[str, Any]:
 
 def to_json(event: Event | VoiceEvent) -> str:
     """The event as one line of JSON, without a line end."""
-    return json.dumps(as_dict(event), ensure_ascii=False, default=repr)
+    return json_text(as_dict(event))
 
 
 def _field_names(value: Any) -> list[str]:

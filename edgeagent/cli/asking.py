@@ -34,7 +34,7 @@ class Asking:
         with self._ready() as app:
             record = ask(app.session, text.whole(sent), said)
         if self._as_json:
-            streams.answer(record.to_json(ascii_only=not streams.is_utf8(sys.stdout)))
+            streams.answer(record.to_json(ascii_only=not streams.is_utf8(streams.stdout())))
         elif record.reason != "error" and (record.reply or record.reason != "aborted"):
             streams.answer(text.printable(record.reply))
         if record.error is not None:
@@ -55,7 +55,7 @@ class Asking:
                     app.renew()
                 record = ask(app.session, sent, said) if said else Record(text=sent, agent=app.agent.name)
                 if self._as_json:
-                    streams.answer(record.to_json(ascii_only=not streams.is_utf8(sys.stdout)))
+                    streams.answer(record.to_json(ascii_only=not streams.is_utf8(streams.stdout())))
                     continue
                 if record.error is not None:
                     streams.complain(f"line {number + 1}: {record.error}")

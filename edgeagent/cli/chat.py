@@ -45,7 +45,8 @@ def chat(
     config: options.ConfigFile = None,
 ) -> None:
     """Talk to the robot. It goes on moving and answering while you type."""
-    with exits.guarded():
+    screen = has_screen()
+    with exits.guarded(screen=screen):
         from edgeagent.cli.chatting import chatting
 
         chosen = options.settings(
@@ -59,10 +60,12 @@ def chat(
             speed=speed,
             seed=seed,
         )
-        code = chatting(chosen, screen=has_screen(), always=yes)
+        code = chatting(chosen, screen=screen, always=yes)
     raise typer.Exit(code)
 
 
 def has_screen() -> bool:
     """True if somebody sits before it, and it can move the cursor."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    if os.environ.get("TERM", "dumb") == "dumb":
+        return False
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))

@@ -27,7 +27,7 @@ def chatting(config: Config, *, screen: bool, always: bool = False) -> int:
         app.load()
         app.subscribe(log)
         tell = streams.answer if screen else streams.tell
-        colour = streams.coloured(sys.stdout if screen else sys.stderr)
+        colour = streams.coloured(streams.stdout() if screen else sys.stderr)
         for line in _greeting(app, colour=colour):
             tell(line)
         for note in app.notes:

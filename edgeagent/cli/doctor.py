@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import sys
 import textwrap
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -13,6 +11,7 @@ import typer
 from edgeagent.cli import exits, options, streams
 from edgeagent.cli.streams import Tone, toned
 from edgeagent.cli.text import printable
+from edgeagent.json_lines import json_text
 
 if TYPE_CHECKING:
     from edgeagent.doctor import Section, Status
@@ -86,15 +85,15 @@ def doctor(
                 _show(section)
         report = Report(tuple(sections))
         if as_json:
-            typer.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
+            streams.answer(json_text(report.as_dict(), ascii_only=not streams.is_utf8(streams.stdout()), indent=2))
     if report.problems:
         raise typer.Exit(exits.MODEL)
 
 
 def _show(section: Section) -> None:
-    colour = streams.coloured(sys.stdout)
+    colour = streams.coloured(streams.stdout())
     width = max(shutil.get_terminal_size().columns - _NAME - _MARK - 2, _LEAST_WIDTH)
-    typer.echo(toned(section.name, "bold", colour=colour))
+    streams.answer(toned(section.name, "bold", colour=colour))
     for row in section.rows:
         mark, tone = _MARKS[row.status]
         lines = textwrap.wrap(printable(row.found), width) or [""]
@@ -102,4 +101,4 @@ def _show(section: Section) -> None:
         for i, line in enumerate(lines):
             left = f"{row.name:<{_NAME}}" if i == 0 else " " * _NAME
             shown = toned(f"{mark:<{_MARK}}", tone, colour=colour) if i == 0 else " " * _MARK
-            typer.echo(f"  {left}{shown}{line}")
+            streams.answer(f"  {left}{shown}{line}")

@@ -42,14 +42,19 @@ def code_of(error: BaseException) -> int:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
-    """Around a command: Ctrl-C, SIGTERM and SIGHUP leave it in order, errors are told in a line, and the exit code is
-    right.
+def guarded(*, screen: bool = False) -> Iterator[None]:
+    """Around a command: Ctrl-C, SIGTERM and SIGHUP leave it in order, errors are told in a line, the exit code is
+    right, and stdout carries only what the command answers.
 
     A handler that raises may do so inside a lock of ``threading``, which then raises a RuntimeError of its own. So
     after a signal the way by which the command was left does not count, only the signal.
+
+    Args:
+        screen: The command draws on a terminal, where everything that is printed is shown.
     """
     streams.prepare()
+    if not screen:
+        streams.keep_stdout()
     received: list[int] = []
 
     def leave(number: int, frame: FrameType | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Final, Protocol
 
@@ -68,8 +67,8 @@ class MeterView:
     """A terminal: what is certain scrolls up, and the last line has the level and what is understood so far."""
 
     def __init__(self) -> None:
-        self._colour = streams.coloured(sys.stdout)
-        self._utf8 = streams.is_utf8(sys.stdout)
+        self._colour = streams.coloured(streams.stdout())
+        self._utf8 = streams.is_utf8(streams.stdout())
         self._partial = ""
         self._level: Level | None = None
         self._drawn_s = 0.0
@@ -112,13 +111,13 @@ class MeterView:
             return
         self._drawn_s = time.monotonic()
         shown = meter(level, utf8=self._utf8)
-        room = max(streams.width(sys.stdout) - len(shown) - 2, 1)
+        room = max(streams.width(streams.stdout()) - len(shown) - 2, 1)
         self._write(f"{_CLEAR}{shown} " + toned(shortened(self._partial, room), "dim", colour=self._colour))
 
     def _write(self, text: str) -> None:
         try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
+            streams.stdout().write(text)
+            streams.stdout().flush()
         except BrokenPipeError:
             raise
         except OSError as error:

@@ -89,7 +89,7 @@ def listen(config: Config, *, json: bool, record: Path | None, verbose: bool) ->
 def _view(json: bool, verbose: bool) -> View:
     if json:
         return JsonView()
-    if streams.animated(sys.stdout):
+    if streams.animated(streams.stdout()):
         return MeterView()
     return LinesView(verbose=verbose)
 

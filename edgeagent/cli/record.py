@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 from edgeagent import events
 from edgeagent.agent import RunHandle
 from edgeagent.errors import EdgeAgentError
+from edgeagent.json_lines import json_text
 from edgeagent.messages import ToolCall, ToolResult, Usage
 from edgeagent.session import Session
 
@@ -46,7 +46,7 @@ class Record:
             fields["abort_reason"] = self.abort_reason
         if self.error is not None:
             fields["error"] = self.error
-        return json.dumps(fields, ensure_ascii=ascii_only, default=repr)
+        return json_text(fields, ascii_only=ascii_only)
 
 
 def ask(session: Session, text: str, said: str) -> Record:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import sys
 import textwrap
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -17,6 +15,7 @@ from edgeagent.cli.streams import Tone, toned
 from edgeagent.cli.text import one_line, printable, shortened
 from edgeagent.errors import ConfigError, EdgeAgentError
 from edgeagent.hooks.audit_reader import CallRecord, RunRecord, TurnRecord, read
+from edgeagent.json_lines import json_text
 from edgeagent.messages import ToolCall
 
 _LEAST_WIDTH: Final = 40
@@ -37,9 +36,9 @@ class Replaying:
     def __init__(self, file: Path, *, as_json: bool) -> None:
         self._file = file
         self._as_json = as_json
-        self._colour = streams.coloured(sys.stdout)
-        self._width = max(streams.width(sys.stdout), _LEAST_WIDTH)
-        self._cells = _CELLS if streams.is_utf8(sys.stdout) else _ASCII_CELLS
+        self._colour = streams.coloured(streams.stdout())
+        self._width = max(streams.width(streams.stdout()), _LEAST_WIDTH)
+        self._cells = _CELLS if streams.is_utf8(streams.stdout()) else _ASCII_CELLS
 
     def show(self) -> None:
         """Shows every run of the file.
@@ -152,7 +151,7 @@ class Replaying:
 
     def _json(self, fields: dict[str, Any]) -> None:
         plain = {name: round(value, 6) if isinstance(value, float) else value for name, value in fields.items()}
-        streams.answer(json.dumps(plain, ensure_ascii=not streams.is_utf8(sys.stdout)))
+        streams.answer(json_text(plain, ascii_only=not streams.is_utf8(streams.stdout())))
 
 
 def _call_text(call: CallRecord) -> str:

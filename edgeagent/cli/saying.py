@@ -115,9 +115,9 @@ def _wait(speech: Speech, latency_s: float) -> None:
 
 
 def _into_file(voice: Speaker, pieces: Iterator[str], output: str, *, verbose: bool) -> None:
-    if output == "-" and sys.stdout.isatty():
+    if output == "-" and streams.stdout().isatty():
         raise ConfigError("stdout is a terminal, which can't play sound: edgeagent say --output - TEXT > hello.wav")
-    target = sys.stdout.buffer if output == "-" else Path(output)
+    target = streams.stdout().buffer if output == "-" else Path(output)
     began_s = told_s = time.monotonic()
     seconds = 0.0
     try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 import time
 from collections import deque
 from collections.abc import Iterable
@@ -56,7 +55,7 @@ class Screen:
     def __init__(self, app: App, *, always: bool = False) -> None:
         self._app = app
         self._asked: deque[tuple[str, SimpleQueue[str | None]]] = deque()
-        self._colour = streams.coloured(sys.stdout)
+        self._colour = streams.coloured(streams.stdout())
         self._activity = Activity()
         self._replies = Replies()
         self._flow: Flow | None = None
@@ -268,7 +267,7 @@ class Screen:
         self._show(Line(text, "error"))
 
     def _columns(self) -> int:
-        return streams.width(sys.stdout)
+        return streams.width(streams.stdout())
 
     def _print(self, text: str) -> None:
         print_above(self._prompt.app, text)

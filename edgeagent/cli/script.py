@@ -44,8 +44,8 @@ class Script:
         self._events: SimpleQueue[events.Event | _Asked] = SimpleQueue()
         self._lines = text.lines(sys.stdin.buffer)
         app.person = Approvals(self._ask, always=always)
-        colour = streams.coloured(sys.stdout)
-        width = partial(streams.width, sys.stdout)
+        colour = streams.coloured(streams.stdout())
+        width = partial(streams.width, streams.stdout())
         self._slash = Slash(app, streams.answer, partial(streams.tell, tone="error"), colour=colour, width=width)
         app.subscribe(self._events.put)
 

@@ -23,14 +23,46 @@ _CODES: Final[dict[Tone, str]] = {
     "warning": "\x1b[33m",
     "name": "\x1b[36m",
 }
+_STDOUT: Final = 1
 _STDERR: Final = 2
 _PIPE_WIDTH: Final = 200
 _PATIENCE_S: Final = 0.7
 """Without a word about it, a person waits for so long."""
 
 
+_kept: TextIO | None = None
+"""stdout, once it is kept for answers."""
+
+
 class OutputError(EdgeAgentError):
     """stdout takes no more; for example because the disk is full."""
+
+
+def stdout() -> TextIO:
+    """Where answers go."""
+    return _kept or sys.stdout
+
+
+def keep_stdout() -> None:
+    """Keeps stdout for answers: what tools, libraries and processes print there goes to stderr from now on.
+
+    Until the end of the process, because a tool that was left behind may print until then. Where ``sys.stdout`` is not
+    the process's own, nothing is done.
+    """
+    global _kept  # noqa: PLW0603 - as sys.stdout, there is one of a process
+    try:
+        own = sys.stdout.fileno() == _STDOUT
+    except (
+        OSError,
+        ValueError,
+        AttributeError,
+    ):  # a program that has put something else there reads what is printed itself
+        return
+    if own:
+        sys.stdout.flush()
+        _kept = open(os.dup(_STDOUT), "w", encoding=sys.stdout.encoding, errors="replace")  # noqa: SIM115, PTH123
+        os.dup2(_STDERR, _STDOUT)
+        sys.stdout = sys.stderr
 
 
 def coloured(stream: TextIO) -> bool:
@@ -69,8 +101,8 @@ def answer(text: str) -> None:
         OutputError: It cannot be written.
     """
     try:
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+        stdout().write(text + "\n")
+        stdout().flush()
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -133,10 +165,11 @@ def own_screen() -> Iterator[None]:
 
 
 def prepare() -> None:
-    """Makes the three streams safe to use: closed ones take everything, and no character is refused."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    """Makes the three streams safe to use: no character is refused, stdin that is closed has ended, stderr that is
+    takes everything, and stdout that is takes nothing, so an answer to it is an OutputError."""
+    for name, mode, flags in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - lives as long as we
+            setattr(sys, name, open(os.open(os.devnull, flags), mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - lives as long as we
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -147,7 +180,7 @@ def prepare() -> None:
 
 def silence_stdout() -> None:
     """What is still in the buffer goes nowhere, so that the interpreter does not complain at its end."""
-    _send_nowhere(1)
+    _send_nowhere(_STDOUT if _kept is None else _kept.fileno())
 
 
 def _send_nowhere(descriptor: int) -> None:

@@ -79,7 +79,8 @@ def talk(
     config: options.ConfigFile = None,
 ) -> None:
     """Talk with the robot. It hears you while it speaks and moves; a stop word always stops it."""
-    with exits.guarded():
+    screen = has_screen() and not json
+    with exits.guarded(screen=screen):
         from edgeagent.cli import talking
 
         chosen = options.settings(
@@ -101,5 +102,5 @@ def talk(
                 "conversation.push_to_talk": push_to_talk,
             },
         )
-        code = talking.talk(chosen, json=json, text=text, screen=has_screen() and not json)
+        code = talking.talk(chosen, json=json, text=text, screen=screen)
     raise typer.Exit(code)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 import time
 from typing import Final
 
@@ -57,8 +56,8 @@ class TalkScreen:
     def __init__(self, app: App, conversation: Conversation) -> None:
         self._app = app
         self._conversation = conversation
-        self._colour = streams.coloured(sys.stdout)
-        self._utf8 = streams.is_utf8(sys.stdout)
+        self._colour = streams.coloured(streams.stdout())
+        self._utf8 = streams.is_utf8(streams.stdout())
         self._lines = TalkLines(app.agent.name)
         self._button = TalkButton() if conversation.dialogue.settings.push_to_talk else None
         self._interrupted_s = -AGAIN_S
@@ -244,7 +243,7 @@ class TalkScreen:
         self._show(Line(text, "error"))
 
     def _columns(self) -> int:
-        return streams.width(sys.stdout)
+        return streams.width(streams.stdout())
 
     def _print(self, text: str) -> None:
         print_above(self._prompt.app, text)

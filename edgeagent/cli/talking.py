@@ -74,6 +74,8 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool) -> None:
     if config.conversation.get("push_to_talk") and not screen:
         raise ConfigError("push-to-talk needs a terminal with a space bar; without one, leave it out")
     ends = {end: config.audio.get(end) for end in ("input", "output")}
+    if ends["output"] == "-":
+        raise ConfigError("--output - would mix sound with the lines on stdout; name a file: --output FILE.wav")
     for end, other in (("input", "output"), ("output", "input")):
         if is_file(ends[end]) and ends[other] is None:
             raise ConfigError(f"--{end} is a file, so --{other} has to be one too: --{other} FILE.wav")

@@ -115,11 +115,8 @@ def test_what_is_heavy_is_not_loaded_for_help(checkout: Path) -> None:
     assert not {"pydantic", "prompt_toolkit", "llama_cpp", "edgeagent.agent"} & set(done.stdout.split())
 
 
-def test_a_closed_stdin_stdout_or_stderr_is_no_traceback(edgeagent) -> None:
+def test_a_chat_with_a_closed_stdin_is_over_at_once(edgeagent) -> None:
     app = edgeagent.app("agent = Agent('a', llm=ScriptedLLM('hi'))")
-    line = 'exec "$@" <&- >&- 2>&-'
-    argv = ["bash", "-c", line, "bash", *edgeagent.argv("ask", "hello", "--app", app)]
-    assert subprocess.run(argv, env=edgeagent.environment, timeout=30).returncode == 0
     argv = ["bash", "-c", 'exec "$@" <&-', "bash", *edgeagent.argv("chat", "--app", app)]
     done = subprocess.run(argv, env=edgeagent.environment, capture_output=True, text=True, timeout=30)
     assert done.returncode == 0
