@@ -8,12 +8,16 @@ number unless a word before them says so. Every pattern runs in time linear in t
 from __future__ import annotations
 
 import ipaddress
+import json
+import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, get_args
 
 from edgeagent.errors import ConfigError
+
+logger = logging.getLogger(__name__)
 
 Mode = Literal["off", "warn", "redact"]
 Kind = Literal[
@@ -101,6 +105,34 @@ def redact_values(value: Any) -> Any:
     return value
 
 
+def for_log(fields: dict[str, Any], mode: Mode, where: str) -> dict[str, Any]:
+    """What a log or an audit may hold of these fields, as ``PII.log`` says; "warn" logs that ``where`` holds some.
+
+    Redacted fields are plain JSON: an object of a builder's is redacted as the text that would stand for it.
+    """
+    if mode == "off":
+        return fields
+    plain = json.loads(json.dumps(fields, default=repr))
+    redacted: dict[str, Any] = redact_values(plain)
+    if mode == "redact":
+        return redacted
+    if redacted != plain:
+        logger.warning("%s holds personal data", where)
+    return fields
+
+
+def redact_unfinished(text: str) -> str:
+    """As ``redact``, for text that may go on: an empty one if its end may be the beginning of personal data.
+
+    That is after an @, a name such as ``password``, what keys begin with, or more than six digits, which is what may
+    be shown of a card (PCI DSS 3.4).
+    """
+    shown = redact(text)
+    if sum(char.isdigit() for char in shown) > _SHOWN_DIGITS or _BEGINNINGS.search(shown):
+        return ""
+    return shown
+
+
 def _redacted_key(key: Any) -> Any:
     return redact(key) if isinstance(key, str) else key
 
@@ -155,6 +187,12 @@ _NAMES: Final[dict[Kind, str]] = {
     "PHONE": r"(?:tele)?phone|telefon|tel|mobile|fax|phone[_ -]?(?:number|no|nr)",
 }
 """How data is announced, in text or as a key, the more specific first."""
+_SHOWN_DIGITS: Final = 6
+_BEGINNINGS: Final = re.compile(
+    rf"@|://|-----BEGIN|eyJ|AKIA|ASIA|[sr]k[_-]|gh[pousr]_|github_pat|glpat-|xox[abeoprs]-|hf_|npm_|pypi-|bearer "
+    rf"|authorization|{_NAMES['AWS_KEY']}|{_NAMES['API_KEY']}|{_NAMES['PASSWORD']}",
+    re.IGNORECASE,
+)
 _LONGEST_CARD: Final = 19
 _OCTET: Final = r"(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])"
 

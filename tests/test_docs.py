@@ -35,7 +35,7 @@ NO_LIMITS = {
     "edgeagent.tts.piper_text._LOST",  # how like a word is to itself
     "edgeagent.tts.text.hidden.LONGEST",  # of markers
 }
-ROOMS = "agent app audio cli config doctor hooks journal llm pii robot session tools tts views".split()
+ROOMS = "agent app audio cli config doctor hooks journal json_lines llm pii robot session tools tts views".split()
 """Where limits are looked for."""
 SIGNAL = {
     f"edgeagent.audio.{name}" for name in "delay echo endpoint far_end gate linear_echo silero stream_clock vad".split()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeagent.errors import ConfigError
-from edgeagent.pii import PII, find, redact, redact_values
+from edgeagent.pii import PII, find, for_log, redact, redact_unfinished, redact_values
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 PEM = """-----BEGIN RSA PRIVATE KEY-----
@@ -243,6 +243,32 @@ def test_commands_with_any_numbers_stay(text):
 def test_redacting_values_twice_changes_nothing_more(value):
     once = redact_values(value)
     assert redact_values(once) == once
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("I drove 2.5 m in 12 s", "I drove 2.5 m in 12 s"),
+        ("my card is 4111 11", "my card is 4111 11"),
+        ("my card is 4111 111", ""),
+        ("mail ann@", ""),
+        ("mail ann@example.com now", "mail <EMAIL> now"),
+        ("the password is hun", ""),
+        ("the passw", "the passw"),
+        ("use sk-abc", ""),
+    ],
+)
+def test_text_that_may_go_on_is_left_out_where_it_may_become_personal(text, shown):
+    assert redact_unfinished(text) == shown
+
+
+def test_what_a_log_may_hold_depends_on_the_mode(caplog):
+    fields = {"to": "ann@example.com", "at": 2.5, "odd": object}
+    assert for_log(fields, "off", "the log") is fields
+    assert for_log(fields, "redact", "the log") == {"to": "<EMAIL>", "at": 2.5, "odd": repr(object)}
+    assert caplog.text == ""
+    assert for_log(fields, "warn", "the log") == fields
+    assert "the log holds personal data" in caplog.text
 
 
 HOSTILE = [

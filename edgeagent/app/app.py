@@ -20,6 +20,7 @@ from edgeagent.app.file import AppFile
 from edgeagent.app.guards import add_guards
 from edgeagent.app.phrases import house_phrases
 from edgeagent.config import Config
+from edgeagent.errors import ConfigError, EdgeAgentError, ModelError
 from edgeagent.hooks.audit_log import AuditLogHook
 from edgeagent.hooks.talk_guard import changes, moves
 from edgeagent.llm import LLM
@@ -237,7 +238,12 @@ class App:
         if not self._voice:  # a conversation guards what it hears and what is typed into it
             add_guards(agent, changes if self._file is None else moves)
         self.agent = agent
-        self.session = Session(agent, options=options, path=self.config.session)
+        try:
+            self.session = Session(agent, options=options, path=self.config.session)
+        except ModelError:
+            raise
+        except EdgeAgentError as error:  # another session has the file, or it is no journal: another path is needed
+            raise ConfigError(str(error)) from error
         self.session.callbacks = Callbacks(on_question=self._question)
 
     def _options(self, options: Options, deadline_s: float) -> Options:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Final, Self
 
 from edgeagent import events
 from edgeagent.cli import streams
 from edgeagent.errors import ConfigError
+from edgeagent.json_lines import FILES, MAX_MB, JsonLinesFile
+from edgeagent.pii import PII, Mode, for_log, redact, redact_unfinished
+
+_REDACTED: Final = PII()
 
 
 class EventLog:
@@ -18,32 +20,34 @@ class EventLog:
 
     Args:
         path: Created with mode 0600, because it holds what was said; None writes nothing.
+        pii: ``pii.log`` says what happens to personal data.
+        max_mb: Megabytes after which it becomes ``PATH.1``, that one ``PATH.2`` and so on.
+        files: How many there are at most, the current one included; the oldest goes.
 
     Raises:
-        ConfigError: The file cannot be opened.
+        ConfigError: The file cannot be opened, or a limit is none.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, pii: PII = _REDACTED, max_mb: float = MAX_MB, files: int = FILES) -> None:
         self._path = path
-        self._lock = threading.Lock()
-        self._file: int | None = None
+        self._mode = pii.log
+        self._file: JsonLinesFile | None = None
         if path is not None:
             try:
-                self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                self._file = JsonLinesFile(path, max_mb=max_mb, files=files)
             except OSError as error:
                 raise ConfigError(f"the log {path} cannot be opened: {error.strerror}") from None
 
     def __call__(self, event: events.Event | events.VoiceEvent) -> None:
-        with self._lock:
-            if self._file is None:
-                return
-            rest = (events.to_json(event) + "\n").encode("utf-8", "replace")
-            try:
-                while rest:
-                    rest = rest[os.write(self._file, rest) :]
-            except OSError as error:
-                streams.warn(f"the log {self._path} cannot be written: {error.strerror}; no more events are logged")
-                self._close()
+        file = self._file
+        if file is None:
+            return
+        try:
+            file.write(event_fields(event, self._mode))
+        except OSError as error:
+            self._file = None
+            file.close()
+            streams.warn(f"the log {self._path} cannot be written: {error.strerror}; no more events are logged")
 
     def __enter__(self) -> Self:
         return self
@@ -51,10 +55,30 @@ class EventLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._lock:
-            self._close()
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
-    def _close(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+
+def event_fields(event: events.Event | events.VoiceEvent, mode: Mode) -> dict[str, Any]:
+    """The fields of an event as a log may hold them; ``agent_end`` without the history, which would be told again
+    with every run.
+
+    Text that may go on, in ``message_update`` and ``partial``, is left out where its end may be the beginning of
+    personal data: no pattern knows half a card number. So are the single words of a transcript that holds some.
+    """
+    fields = events.as_dict(event)
+    if isinstance(event, events.AgentEnd):
+        del fields["messages"]
+    if mode == "redact":
+        match event:
+            case events.MessageUpdate(message=message):
+                for channel in ("text", "thinking"):
+                    if (so_far := getattr(message, channel)) and (shown := redact_unfinished(so_far)) != so_far:
+                        fields["message"][channel] = shown
+                        fields["delta"] = "" if event.channel == channel else fields["delta"]
+            case events.Partial(text=so_far):
+                fields["text"] = redact_unfinished(so_far)
+            case events.Transcript(text=said) if redact(said) != said:
+                fields["words"] = []
+    return for_log(fields, mode, f"the log, at {event.kind},")

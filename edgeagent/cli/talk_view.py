@@ -11,13 +11,17 @@ from typing import Final
 from edgeagent import events
 from edgeagent.cli import streams
 from edgeagent.cli.activity import Activity, Line
+from edgeagent.cli.eventlog import event_fields
 from edgeagent.cli.text import one_line, printable
+from edgeagent.json_lines import json_text
+from edgeagent.pii import PII
 from edgeagent.robot.latch import LatchState
 from edgeagent.voice.table import State
 
 _REMEMBERED: Final = 20
 """Messages of the robot whose whole text is known, to tell whether all of it was heard."""
 _RESTING: Final = (State.ASLEEP, State.LISTENING)
+_REDACTED: Final = PII()
 
 VoiceOrRun = events.Event | events.VoiceEvent
 Item = VoiceOrRun | Line | None
@@ -115,11 +119,18 @@ def latch_line(state: LatchState, reason: str) -> Line | None:
 
 
 class JsonView:
-    """Every event as a line."""
+    """Every event as a line, as ``--log`` writes it.
+
+    Args:
+        pii: ``pii.log`` says what happens to personal data.
+    """
+
+    def __init__(self, pii: PII = _REDACTED) -> None:
+        self._mode = pii.log
 
     def show(self, item: Item) -> None:
         if isinstance(item, events.Event | events.VoiceEvent):
-            streams.answer(events.to_json(item))
+            streams.answer(json_text(event_fields(item, self._mode), ascii_only=not streams.is_utf8(streams.stdout())))
 
 
 class LinesView:

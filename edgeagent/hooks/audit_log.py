@@ -6,10 +6,8 @@ Fuller than the audit trail of a session, which knows tools only. What a line ho
 from __future__ import annotations
 
 import copy
-import json
 import logging
 import os
-import threading
 import time
 import weakref
 from collections.abc import Iterable
@@ -29,8 +27,9 @@ from edgeagent.hooks.types import (
     Payload,
     RunStart,
 )
+from edgeagent.json_lines import FILES, MAX_MB, JsonLinesFile
 from edgeagent.messages import Message, ToolCall, new_id
-from edgeagent.pii import PII, redact_values
+from edgeagent.pii import PII, for_log
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
@@ -47,7 +46,7 @@ class _Run:
     id: str = field(default_factory=lambda: new_id("run"))
     began_s: float = field(default_factory=time.monotonic)
     seen: set[str] = field(default_factory=set)
-    """Ids of the messages that were written."""
+    """Ids of the messages that were written, in this run and in those before it of the same session."""
     calls: dict[str, float] = field(default_factory=dict)
     """Monotonic time of BEFORE_TOOL, by the call's id."""
     inner: dict[int, float] = field(default_factory=dict)
@@ -61,7 +60,7 @@ class AuditLogHook(BaseHook):
     began), and besides:
 
     - on_run_start: depth (0 for the agent that was asked), task; None when a run continues
-    - before_llm: hop, count (of messages), messages (those of this run that no record had yet), tools (names)
+    - before_llm: hop, count (of messages), messages (those that no record of the session had yet), tools (names)
     - after_llm: hop, text, calls
     - before_tool: hop, call
     - after_tool: call, result (status and text), duration_s (since BEFORE_TOOL; None if the call never came there)
@@ -73,33 +72,36 @@ class AuditLogHook(BaseHook):
     Args:
         path: Appended to; created with mode 0600, because a run may hold anything.
         pii: ``pii.log`` says what happens to personal data; "warn" writes it and logs a warning.
+        max_mb: Megabytes after which the next run begins a new file, and the old one becomes ``PATH.1``, that one
+            ``PATH.2`` and so on; a run that is under way goes on in the old one, up to twice as much.
+        files: How many there are at most, the current one included; the oldest goes.
 
     Raises:
-        ConfigError: The file cannot be opened.
+        ConfigError: The file cannot be opened, or a limit is none.
     """
 
     points = frozenset(FirePoint)
     priority = -1000
 
-    def __init__(self, path: str | os.PathLike[str], *, pii: PII = _REDACTED) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, pii: PII = _REDACTED, max_mb: float = MAX_MB, files: int = FILES
+    ) -> None:
         if not isinstance(pii, PII):
             raise ConfigError(f"AuditLogHook(pii={pii!r}): it should be a PII, such as PII(log='redact')")
         self._path = _path(path)
         self._mode = pii.log
-        self._lock = threading.Lock()
         self._failed = False
+        self._known: weakref.WeakKeyDictionary[object, set[str]] = weakref.WeakKeyDictionary()
+        """By session: ids of the messages of its history that were written."""
         try:
-            self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._file = JsonLinesFile(self._path, max_mb=max_mb, files=files)
         except OSError as error:
             raise ConfigError(f"AuditLogHook(path={self._path}) cannot be opened: {error.strerror}") from error
-        self._close = weakref.finalize(self, os.close, self._file)
-        self._cut = _ends_within_a_line(self._file)
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
         try:
-            record = self._record(point, ctx, payload)
-            line = json.dumps(record, ensure_ascii=False, default=repr).encode("utf-8", "backslashreplace") + b"\n"
-            self._write(line)
+            begins = point is FirePoint.ON_RUN_START and ctx.depth == 0
+            self._file.write(self._record(point, ctx, payload), in_midst=not begins)
         except Exception:  # a full disk, or a builder's own object; raised before a tool it would keep the gate shut
             if not self._failed:
                 self._failed = True
@@ -108,20 +110,21 @@ class AuditLogHook(BaseHook):
 
     def close(self) -> None:
         """Closes the file; safe to call again. Later points are not recorded."""
-        with self._lock:
-            self._close()
+        self._file.close()
 
     def _record(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> dict[str, Any]:
         run = self._run(point, ctx)
         now_s = time.monotonic()
         content = _content(point, ctx, payload, run, now_s)
+        if point is FirePoint.ON_RUN_END and ctx.depth == 0 and ctx.session is not None:
+            self._known[ctx.session] = {message.id for message in payload.messages}
         return {
             "t": time.time(),
             "run": run.id,
             "agent": ctx.agent_name,
             "point": point.value,
             "elapsed_s": _seconds(now_s - run.began_s),
-            **self._private(content, point),
+            **for_log(content, self._mode, f"the audit log {self._path} at {point.value}"),
         }
 
     def _run(self, point: FirePoint, ctx: AgentContext) -> _Run:
@@ -129,32 +132,11 @@ class AuditLogHook(BaseHook):
         state = ctx.state_of(self)
         run: _Run | None = state.get("run")
         if run is None or (point is FirePoint.ON_RUN_START and ctx.depth == 0):
-            run = state["run"] = _Run()
+            known = () if ctx.session is None else self._known.get(ctx.session, ())
+            run = state["run"] = _Run(seen=set(known))
         if point is FirePoint.ON_RUN_START:
             run.inner[id(ctx)] = time.monotonic()
         return run
-
-    def _private(self, content: dict[str, Any], point: FirePoint) -> dict[str, Any]:
-        """The content as far as ``pii.log`` lets it be seen."""
-        if self._mode == "off":
-            return content
-        redacted: dict[str, Any] = redact_values(content)
-        if self._mode == "redact":
-            return redacted
-        if redacted != content:
-            logger.warning("the audit log %s holds personal data at %s", self._path, point.value)
-        return content
-
-    def _write(self, line: bytes) -> None:
-        """One write a line, so that the lines of two processes do not mix."""
-        with self._lock:
-            if not self._close.alive:
-                raise OSError("the audit log is closed")
-            whole = b"\n" + line if self._cut else line
-            self._cut = True  # whatever becomes of this line, the next one begins anew
-            if os.write(self._file, whole) < len(whole):
-                raise OSError("the disk took only a part of a line")
-            self._cut = False
 
 
 def _content(point: FirePoint, ctx: AgentContext, payload: Payload, run: _Run, now_s: float) -> dict[str, Any]:
@@ -233,12 +215,3 @@ def _path(given: object) -> Path:
     if not path.parent.is_dir():
         raise ConfigError(f"AuditLogHook(path={path}): there is no folder {path.parent}; create it first")
     return path
-
-
-def _ends_within_a_line(file: int) -> bool:
-    """Whether an earlier process died while it wrote."""
-    try:
-        size = os.fstat(file).st_size
-        return size > 0 and os.pread(file, 1, size - 1) != b"\n"
-    except OSError:  # no regular file; then nothing was torn
-        return False

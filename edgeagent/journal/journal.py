@@ -199,7 +199,6 @@ class Journal:
     def _repair(self) -> None:
         """Leaves only whole records in the file, and reads the header if there is one."""
         file = self._open_file()
-        self._make_private(file)
         self._size = os.fstat(file).st_size
         beginning = os.pread(file, len(records.BEGINNING), 0)
         if not records.BEGINNING.startswith(beginning):
@@ -208,6 +207,7 @@ class Journal:
         whole = scan.good == self._size
         self._size, self._alive, self._usage = scan.good, scan.alive, scan.usage
         self.session_id = session_of(scan.header) or ""
+        self._make_private(file)  # only now: a file that is no journal keeps its mode
         if whole:
             return
         if scan.torn:

@@ -6,10 +6,8 @@ Called on the threads of runs. A sink that fails is logged once and counted; it 
 from __future__ import annotations
 
 import copy
-import json
 import logging
 import os
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +15,9 @@ from typing import Any, Final, Literal, Protocol
 
 from edgeagent import events
 from edgeagent.errors import ConfigError
+from edgeagent.json_lines import FILES, MAX_MB, JsonLinesFile
 from edgeagent.messages import Status, ToolCall, ToolResult
-from edgeagent.pii import PII, redact_values
+from edgeagent.pii import PII, for_log
 
 logger = logging.getLogger(__name__)
 
@@ -151,14 +150,8 @@ class AuditTrail:
 
     def _private(self, fields: dict[str, Any], call: ToolCall) -> dict[str, Any]:
         """A copy, as far as ``pii.log`` lets it be seen."""
-        if self._log_mode == "off":
-            return copy.deepcopy(fields)
-        redacted: dict[str, Any] = redact_values(fields)
-        if self._log_mode == "redact":
-            return redacted
-        if redacted != fields:
-            logger.warning("the audit of %s (%s) holds personal data", call.name, call.id)
-        return copy.deepcopy(fields)
+        where = f"the audit of {call.name} ({call.id})"
+        return copy.deepcopy(for_log(fields, self._log_mode, where))
 
     def _guarded(self, action: Callable[[], None]) -> None:
         try:
@@ -174,16 +167,16 @@ class AuditFile:
 
     Args:
         path: Created with mode 0600, because arguments may be anything.
+        max_mb: Megabytes after which it becomes ``PATH.1``, that one ``PATH.2`` and so on.
+        files: How many there are at most, this one included; the oldest goes.
 
     Raises:
-        ConfigError: The file cannot be opened.
+        ConfigError: The file cannot be opened, or a limit is none.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._lock = threading.Lock()
-        self._cut = False
+    def __init__(self, path: Path, *, max_mb: float = MAX_MB, files: int = FILES) -> None:
         try:
-            self._file: int | None = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._file = JsonLinesFile(path, max_mb=max_mb, files=files)
         except OSError as error:
             raise ConfigError(f"the audit trail {path} cannot be opened: {error.strerror}") from error
 
@@ -193,22 +186,11 @@ class AuditFile:
         Raises:
             OSError: The disk is full, or the file is closed.
         """
-        line = json.dumps(record, ensure_ascii=False, default=repr).encode("utf-8", "backslashreplace") + b"\n"
-        with self._lock:
-            if self._file is None:
-                raise OSError("the audit trail is closed")
-            rest = b"\n" + line if self._cut else line
-            self._cut = True  # the next record begins a line of its own, whatever becomes of this one
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
-            self._cut = False
+        self._file.write(record)
 
     def flush(self) -> None:
         """Nothing waits here."""
 
     def close(self) -> None:
         """Safe to call again."""
-        with self._lock:
-            if self._file is not None:
-                os.close(self._file)
-                self._file = None
+        self._file.close()

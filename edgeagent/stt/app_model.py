@@ -30,6 +30,8 @@ log: Final = logging.getLogger("edgeagent.stt")
 
 KEPT: Final = 8
 """Models that stay in the cache; the least recently used go first."""
+KEPT_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of all models in the cache; that of an app with a hundred phrases has about one megabyte."""
 
 _FORMAT: Final = 2
 _SUMS: Final = "sums.json"
@@ -267,5 +269,17 @@ def _forget_old(folder: Path, home: Path) -> None:
             return 0.0
 
     others = sorted((path for path in folder.iterdir() if path.is_dir() and path != home), key=used, reverse=True)
-    for path in others[KEPT - 1 :]:
-        shutil.rmtree(path, ignore_errors=True)
+    left_bytes = KEPT_BYTES - _size(home)
+    for number, path in enumerate(others, 1):
+        left_bytes -= _size(path)
+        if number >= KEPT or left_bytes < 0:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _size(folder: Path) -> int:
+    """Bytes of its files; what another process takes away meanwhile has none."""
+    total = 0
+    with suppress(OSError):
+        for path in folder.iterdir():
+            total += path.stat().st_size
+    return total

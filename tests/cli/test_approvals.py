@@ -113,7 +113,7 @@ def test_a_session_in_use_is_refused(edgeagent) -> None:
         process.stdin.flush()
         assert process.stdout.readline() == b"hi\n"
         done = edgeagent("ask", "two", "--session", "s", "--app", app)
-        assert (done.returncode, "in use" in done.stderr) == (1, True)
+        assert (done.returncode, "in use" in done.stderr) == (2, True)
         process.stdin.close()
         assert process.wait(30) == 0
 

@@ -14,13 +14,14 @@ from typing import Any
 
 import pytest
 
-from edgeagent import Message, ToolCall, ToolResult, Usage, tool
+from edgeagent import Agent, Message, Session, ToolCall, ToolResult, Usage, tool
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
 from edgeagent.hooks import AfterLLM, AfterTool, BeforeLLM, BeforeTool, FirePoint, RunStart
 from edgeagent.hooks.audit_log import AuditLogHook
 from edgeagent.hooks.chain import HookChain
 from edgeagent.pii import PII
+from edgeagent.testing import ScriptedLLM, call
 
 
 @tool
@@ -35,7 +36,7 @@ MADE = ToolCall("c1", "drive", {"distance_m": 2})
 def ended(*new: Message, reply: str = "done", reason: str = "completed") -> Any:
     """What ON_RUN_END is shown of a run."""
     return SimpleNamespace(
-        reply=reply, reason=reason, abort_reason=None, error=None, usage=Usage(10, 5), new_messages=new
+        reply=reply, reason=reason, abort_reason=None, error=None, usage=Usage(10, 5), new_messages=new, messages=new
     )
 
 
@@ -254,3 +255,69 @@ def test_a_folder_as_a_file_and_a_wrong_pii_are_refused(tmp_path: Path) -> None:
     wrong: Any = "redact"
     with pytest.raises(ConfigError, match="pii"):
         AuditLogHook(tmp_path / "a", pii=wrong)
+
+
+# --- its size ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_request_of_a_session_costs_the_same(path: Path) -> None:
+    replies = [reply for _ in range(40) for reply in ([call("drive", distance_m=2)], "I drove.")]
+    agent = Agent("robi", llm=ScriptedLLM(*replies), tools=[drive], hooks=[AuditLogHook(path)])
+    sizes = []
+    with Session(agent) as session:
+        for _ in range(40):
+            session.step("drive two meters")
+            sizes.append(path.stat().st_size)
+    assert sizes[-1] - sizes[-2] < 1.1 * (sizes[1] - sizes[0])
+    texts = [message["text"] for line in lines_of(path) for message in line.get("messages", ()) if "text" in message]
+    assert texts.count("drive two meters") == 40
+
+
+def test_a_history_that_was_shortened_is_not_told_again(path: Path) -> None:
+    agent = Agent("robi", llm=ScriptedLLM("A", "B", "C"), hooks=[AuditLogHook(path)])
+    with Session(agent) as session:
+        session.step("one")
+        session.step("two")
+        session.truncate(1)
+        session.step("three")
+    begun = [line for line in lines_of(path) if line["point"] == "before_llm"]
+    assert [[message["text"] for message in line["messages"]] for line in begun] == [["one"], ["two"], ["three"]]
+
+
+def test_a_history_from_elsewhere_is_told_once(path: Path) -> None:
+    hook = AuditLogHook(path)
+    for name in ("first", "second"):
+        with Session(Agent("robi", llm=ScriptedLLM("A", "B"), hooks=[hook])) as session:
+            session.restore([Message.user(f"of the {name}"), Message.assistant("yes")])
+            session.step("one")
+            session.step("two")
+    begun = [line for line in lines_of(path) if line["point"] == "before_llm"]
+    assert [len(line["messages"]) for line in begun] == [3, 1, 3, 1]
+
+
+def test_a_full_file_gives_way_between_two_runs(path: Path) -> None:
+    run = recorded(path, max_mb=0.003, files=3)
+    for number in range(8):
+        run(f"run {number}")
+    assert sorted(file.name for file in path.parent.iterdir()) == ["audit.jsonl", "audit.jsonl.1", "audit.jsonl.2"]
+    for file in path.parent.iterdir():
+        points = [line["point"] for line in lines_of(file)]
+        assert points[0] == "on_run_start"
+        assert points[-1] == "on_run_end"
+
+
+def test_a_builder_s_own_object_is_redacted(path: Path) -> None:
+    class Person:
+        def __repr__(self) -> str:
+            return "ann@example.com"
+
+    odd = ToolCall("c1", "drive", {"to": Person()})
+    AuditLogHook(path)(FirePoint.AFTER_LLM, AgentContext(), AfterLLM("", (odd,), 1))
+    assert "ann@" not in path.read_text()
+    assert "<EMAIL>" in path.read_text()
+
+
+@pytest.mark.parametrize("wrong", [{"max_mb": 0}, {"files": 0}])
+def test_a_limit_that_is_none_is_named(path: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        AuditLogHook(path, **wrong)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from edgeagent import ConfigError, EdgeAgentError, Message, ToolCall, ToolResult, Usage
 from edgeagent.journal.journal import Journal
+from edgeagent.journal.records import FORMAT, Record
 from edgeagent.messages import Origin, Status, StopReason
 from tests.journal.journals import EXCHANGE, load, write
 
@@ -199,6 +200,7 @@ def wrong_path(folder, kind):
             os.mkfifo(path)
         case "notes":
             path.write_text("milk, bread\n")
+            path.chmod(0o664)
     return path
 
 
@@ -214,11 +216,22 @@ def wrong_path(folder, kind):
 )
 def test_a_wrong_path_is_told_as_such_and_left_alone(tmp_path, kind, why):
     path = wrong_path(tmp_path, kind)
+    mode = path.stat().st_mode if path.exists() else None
     with pytest.raises(EdgeAgentError, match=f"the journal {path} cannot be .*{why}"):
         Journal.open(path)
     assert not (tmp_path / "elsewhere").exists()
+    assert mode == (path.stat().st_mode if path.exists() else None)
     if kind == "notes":
         assert path.read_text() == "milk, bread\n"
+
+
+def test_a_journal_of_a_newer_version_keeps_its_mode(tmp_path):
+    path = tmp_path / "s"
+    path.write_bytes(Record("header", {"format": FORMAT + 1, "session_id": "s1"}).line())
+    path.chmod(0o664)
+    with pytest.raises(EdgeAgentError, match="reads up to"):
+        Journal.open(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o664
 
 
 def test_a_file_of_somebody_else_is_told_as_such(tmp_path):

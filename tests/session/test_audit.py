@@ -15,7 +15,7 @@ from edgeagent import Agent, ConfigError, Options, PolicyViolationError, ToolCal
 from edgeagent.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from edgeagent.messages import Status
 from edgeagent.pii import PII
-from edgeagent.session.audit import OUTCOMES, AuditTrail
+from edgeagent.session.audit import OUTCOMES, AuditFile, AuditTrail
 from edgeagent.testing import ScriptedLLM, call
 
 LIMIT_S = 10
@@ -289,3 +289,21 @@ def test_what_is_no_json_is_shown(tmp_path):
 def test_a_path_that_cannot_be_opened_is_told_at_once(tmp_path):
     with pytest.raises(ConfigError, match=f"the audit trail {tmp_path} cannot be opened: Is a directory"):
         AuditTrail(tmp_path)
+
+
+def test_a_file_that_is_full_gives_way_and_the_oldest_goes(tmp_path):
+    agent = Agent("robi", llm=ScriptedLLM(*[[call("look")], "ok"] * 20), tools=[look])
+    trail = AuditTrail(AuditFile(tmp_path / "a", max_mb=0.001, files=2))
+    agent.subscribe(trail)
+    for _ in range(20):
+        agent.run("look")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a", "a.1"]
+    assert all(file.stat().st_size <= 1000 for file in tmp_path.iterdir())
+    assert all(json.loads(line)["tool"] == "look" for line in (tmp_path / "a").read_text().splitlines())
+    assert trail.failures == 0
+
+
+@pytest.mark.parametrize("wrong", [{"max_mb": -1}, {"files": 0}])
+def test_a_limit_that_is_none_is_named(tmp_path, wrong):
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        AuditFile(tmp_path / "a", **wrong)
