@@ -125,7 +125,7 @@ class Agent:
 
         Args:
             task: What the user said; None continues ``messages`` as they are.
-            messages: History before it; copied.
+            messages: History before it; copied. A call without a result gets one: nobody knows what it came to.
             stop_event: Setting it aborts the run.
 
         Raises:

@@ -102,7 +102,7 @@ class CallGates:
         """None, or why no further call of the batch may start."""
         return None if self._run.ended is None else "the run was ended before it began"
 
-    def before(self, prepared: Prepared) -> Prepared | ToolResult:
+    def before(self, prepared: Prepared) -> Prepared | Refused | ToolResult:
         """Hooks may refuse a call, supply its result, or make it another one, which is checked again."""
         call = prepared.call
         try:
@@ -118,8 +118,7 @@ class CallGates:
         rewritten = fired.payload.call
         if rewritten is call:
             return prepared
-        checked = self._check(prepared.index, replace(rewritten, id=call.id))
-        return checked.result if isinstance(checked, Refused) else checked
+        return self._check(prepared.index, replace(rewritten, id=call.id))
 
     def admit(self, prepared: Prepared, stop_event: threading.Event) -> ToolResult | None:
         """The latch, confirm, and the latch again, which may have closed while a person was asked."""

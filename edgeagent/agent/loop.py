@@ -74,8 +74,7 @@ def react(run: Run) -> Ending:
     while True:
         # 1. what this request holds for the first time
         run.open_turn()
-        for message in pending:
-            run.inject(message)
+        take_up(run, pending)
         if run.stopping():
             run.close_turn()
             return Ending("aborted", "")
@@ -167,6 +166,15 @@ def first_messages(run: Run) -> list[Message]:
     if task is None:
         return run.drain("steering", "follow_up")
     return [task, *next_steering(run)]
+
+
+def take_up(run: Run, pending: list[Message]) -> None:
+    """Commits messages; those that were queued go back once a stop is seen."""
+    for i, message in enumerate(pending):
+        if message.origin in ("steering", "follow_up") and run.stopping():
+            run.give_back(pending[i:])
+            return
+        run.inject(message)
 
 
 def next_steering(run: Run) -> list[Message]:

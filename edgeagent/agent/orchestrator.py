@@ -14,6 +14,7 @@ from edgeagent.agent.ending import Ending
 from edgeagent.agent.ends import fail, last_words, stop
 from edgeagent.agent.handover import hand_over, handoff_in
 from edgeagent.agent.options import Options
+from edgeagent.agent.queues import QueueName
 from edgeagent.agent.result import RunState
 from edgeagent.agent.run import Run
 from edgeagent.agent.thinking import think
@@ -58,6 +59,8 @@ class RunControl:
         self._play = play
         self._thread = threading.get_ident()
         self._open: list[ToolCall] = []
+        self._drained: list[Message] = []
+        """Messages that were drained and not appended yet."""
         self._ending: Ending | None = None
 
     @property
@@ -149,20 +152,32 @@ class RunControl:
         return results
 
     def append(self, message: Message) -> None:
-        """Commits a message, in the turn of the next model call. Calls that nobody executed are not run."""
+        """Commits a message, in the turn of the next model call. Calls that nobody executed are not run.
+
+        Raises:
+            RunEnded: As ``complete``, for a message that was drained: after a stop it goes back to its queue.
+        """
         run = self._check()
+        if any(message is drained for drained in self._drained):
+            self._stop_if_asked()
+            self._drained = [drained for drained in self._drained if drained is not message]
         self._close_answered_turn()
         if not run.turn_open:
             run.open_turn()
         run.inject(message)
 
     def drain_steering(self) -> list[Message]:
-        """What was steered, as many as the queue's mode takes; append them, or they are lost."""
-        return self._check().drain("steering")
+        """What was steered, as many as the queue's mode takes; append them, or they are lost unless a stop comes."""
+        return self._drain("steering")
 
     def drain_follow_up(self) -> list[Message]:
         """As ``drain_steering``, of the follow-ups."""
-        return self._check().drain("follow_up")
+        return self._drain("follow_up")
+
+    def _drain(self, name: QueueName) -> list[Message]:
+        drained = self._check().drain(name)
+        self._drained += drained
+        return drained
 
     def emit(self, event: Event) -> None:
         """Adds an event to the log; its seq, time, run, agent and turn are the run's."""
@@ -185,6 +200,8 @@ class RunControl:
         """Leaves a history in which every call has a result; called when the orchestrator has returned."""
         self.settle()
         self._run.close_turn()
+        if self._run.stopping():
+            self._run.give_back(self._drained)
         if self._ending is None:
             self._ending = Ending("aborted" if self.should_stop() else "completed", last_words(self._run))
         return self._ending

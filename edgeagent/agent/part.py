@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from edgeagent.agent.options import Options
 from edgeagent.context import AgentContext
 from edgeagent.hooks.chain import HookChain
+from edgeagent.journal.recovery import with_results
 from edgeagent.llm import LLM
 from edgeagent.messages import Message
 from edgeagent.tools import ToolRegistry
@@ -20,7 +21,7 @@ class Part:
     """What a run keeps for each agent that plays in it. Changed by the loop's thread only.
 
     Args:
-        messages: History before it; copied.
+        messages: History before it; copied. A call without a result gets one: nobody knows what it came to.
         options: As the run's, or the agent's own.
         hooks: All that are called in this part.
     """
@@ -45,7 +46,7 @@ class Part:
         self.options = options
         self.context = context
         self.hooks = hooks
-        self.history: list[Message] = [message.copy() for message in messages]
+        self.history: list[Message] = [message.copy() for message in with_results(messages)]
         self.new: list[Message] = []
 
     def introduce(self) -> None:

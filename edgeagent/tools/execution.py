@@ -69,8 +69,11 @@ class Gates(Protocol):
 
     def enter_worker(self) -> None: ...
     def leave_worker(self) -> None: ...
-    def before(self, prepared: Prepared) -> Prepared | ToolResult:
-        """The hooks before the tool. Returns the call to execute, or the result to use instead."""
+    def before(self, prepared: Prepared) -> Prepared | Refused | ToolResult:
+        """The hooks before the tool. Returns the call to execute, or the result to use instead.
+
+        Refused is a call that hooks made of this one and that a gate of the batch would not let pass.
+        """
         ...
 
     def admit(self, prepared: Prepared, stop_event: threading.Event) -> ToolResult | None:
@@ -363,11 +366,14 @@ class Execution:
 
     def _call(self) -> ToolResult | Prepared:
         """What the call comes to; or the call of another tool that a hook made of it."""
-        prepared: Prepared | ToolResult = self.prepared
+        prepared: Prepared | Refused | ToolResult = self.prepared
         if not self.prepared.rewritten:
             prepared = self._gates.before(self.prepared)
         if isinstance(prepared, ToolResult):
             result = prepared
+        elif isinstance(prepared, Refused):
+            self.prepared = replace(self.prepared, call=prepared.call)
+            result = prepared.result
         elif prepared.tool is not self.prepared.tool:
             return replace(prepared, rewritten=True)
         else:

@@ -7,7 +7,7 @@ import pytest
 
 from edgeagent import Agent, FirePoint, HookResult, Options, PolicyViolationError, tool
 from edgeagent.hooks import BaseHook
-from edgeagent.messages import ToolResult
+from edgeagent.messages import ToolCall, ToolResult
 from edgeagent.testing import ScriptedLLM, call
 
 LIMIT_S = 10
@@ -49,6 +49,35 @@ def test_policy_denies_and_nothing_runs():
     assert [c.result.status for c in caught.value.result.tool_calls] == ["not_run", "denied"]
     assert [m.role for m in caught.value.result.messages] == ["user", "assistant", "tool", "tool"]
     assert not agent.is_running
+
+
+@pytest.mark.parametrize("refusal", ["denied", "invalid", "unknown"])
+def test_a_call_that_hooks_made_of_another_one_is_refused_under_its_own_name(refusal):
+    @tool
+    def drive(distance_m: float) -> str:
+        """Drives."""
+        return "arrived"
+
+    to = {
+        "denied": ToolCall("", "drive", {"distance_m": 1}),
+        "invalid": ToolCall("", "drive", {}),
+        "unknown": ToolCall("", "fly", {}),
+    }[refusal]
+    options = Options(
+        policy_check=lambda name, arguments: "not allowed" if name == "drive" else None,
+        before_tool_call=lambda made, stop_event: to,
+    )
+    agent = Agent("x", llm=ScriptedLLM([call("add", a=1, b=1)], "done"), tools=[add, drive], options=options)
+    if refusal == "denied":
+        with pytest.raises(PolicyViolationError) as caught:
+            agent.run("go")
+        assert caught.value.tool == "drive"
+        result = caught.value.result
+    else:
+        result = agent.run("go")
+    assert [(made.name, made.result.name, made.result.status) for made in result.tool_calls] == [
+        (to.name, to.name, refusal)
+    ]
 
 
 def test_a_policy_check_that_raises_denies():

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from edgeagent import Agent, AgentContext, FirePoint, HookResult, Message, Options, RunState, tool
+from edgeagent import Agent, AgentContext, FirePoint, HookResult, Message, Options, RunState, ToolResult, tool
 from edgeagent.testing import ScriptedLLM, call
 
-from .kit import LIMIT_S, At, ends, texts
+from .kit import LIMIT_S, At, calls_are_answered, ends, texts
 
 P = FirePoint
 
@@ -273,3 +273,13 @@ def test_a_context_of_the_caller_is_used_and_its_state_kept():
     agent.run("go", context=context)
     agent.run("go", context=context)
     assert seen == [(True, 1), (True, 2)]
+
+
+def test_a_call_without_a_result_in_the_messages_of_a_run_gets_one():
+    asked = Message.assistant("", [call("look"), call("look")])
+    result_of_one = Message.tool(ToolResult(asked.tool_calls[1].id, "look", "ok", "a wall"))
+    llm = ScriptedLLM("done")
+    result = Agent("a", llm=llm).run("go on", messages=[Message.user("look twice"), asked, result_of_one])
+    assert calls_are_answered(result.messages)
+    assert [m.status for m in llm.requests[0].messages if m.role == "tool"] == ["outcome_unknown", "ok"]
+    assert texts(result.new_messages) == ["go on", "done"]

@@ -123,6 +123,61 @@ def test_after_an_abort_what_skipped_the_rest_is_back_at_the_head():
     assert agent.llm.remaining == 1
 
 
+@pytest.mark.parametrize("mode", list(QueueMode))
+def test_what_was_taken_when_an_abort_lands_is_back_at_the_head(mode):
+    agent = steering_agent([call("gated", n=0)], "never", steering_mode=mode)
+
+    def stop(event):
+        if event.kind == "tool_execution_end":
+            agent.steer("right")
+        if event.kind == "turn_start" and event.turn == 2:
+            agent.abort()
+
+    agent.subscribe(stop)
+    result = ends(agent.start("go"), "aborted", "user")
+    assert texts(agent.state.steering_queue) == ["left", "right"]
+    assert texts(result.messages, "user") == ["go"]
+
+
+def test_of_several_messages_those_are_given_back_that_history_does_not_have():
+    agent = steering_agent([call("gated", n=0)], "never", steering_mode=QueueMode.ALL)
+
+    def stop(event):
+        if event.kind == "tool_execution_end":
+            agent.steer("right")
+        if event.kind == "message_start" and event.message.text == "left":
+            agent.abort()
+
+    agent.subscribe(stop)
+    result = ends(agent.start("go"), "aborted", "user")
+    assert texts(agent.state.steering_queue) == ["right"]
+    assert texts(result.messages, "user") == ["go", "left"]
+
+
+def test_a_follow_up_that_was_taken_when_an_abort_lands_is_back():
+    agent = Agent("a", llm=ScriptedLLM("done", "never"))
+    agent.follow_up("next")
+    agent.subscribe(lambda event: agent.abort() if event.kind == "turn_start" and event.turn == 2 else None)
+    ends(agent.start("go"), "aborted", "user")
+    assert texts(agent.state.follow_up_queue) == ["next"]
+
+
+def test_what_an_orchestrator_has_drained_and_not_appended_goes_back_after_an_abort():
+    class Strategy:
+        def run(self, run, message):
+            run.append(message)
+            run.complete()
+            taken = run.drain_steering()
+            agent.abort()
+            run.append(taken[0])
+
+    agent = Agent("a", llm=ScriptedLLM("done"), options=Options(orchestrator=Strategy()))
+    agent.steer("left")
+    result = ends(agent.start("go"), "aborted", "user")
+    assert texts(result.messages, "user") == ["go"]
+    assert texts(agent.state.steering_queue) == ["left"]
+
+
 def test_a_safety_stop_empties_what_skipped_the_rest_too():
     agent = steering_agent(THREE, "never", steering_check="after_each_tool")
 
