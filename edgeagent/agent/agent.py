@@ -433,6 +433,11 @@ class Agent:
         """Names of the calls that outlived their runs and are still at work."""
         return tuple(body.name for body in self._workers.detached)
 
+    @property
+    def is_moving(self) -> bool:
+        """True while something that is marked motion is at work, be it of a run that has ended. Any thread."""
+        return bool(self._workers.moving)
+
     def cancel_goals(self, reason: str = "cancelled") -> None:
         """Interrupts everything that moves, also what outlived its run. Any thread; waits half a second at most."""
         actuator.wait(self._workers.halt(reason))

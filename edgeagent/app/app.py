@@ -24,6 +24,7 @@ from edgeagent.errors import ConfigError, EdgeAgentError, ModelError
 from edgeagent.hooks.audit_log import AuditLogHook
 from edgeagent.hooks.talk_guard import changes, moves
 from edgeagent.llm import LLM
+from edgeagent.robot.latch import SafetyLatch
 from edgeagent.session import Session
 from edgeagent.views import Answer, Callbacks
 from edgeagent.voice.telling import Telling
@@ -43,6 +44,21 @@ _CLOSE_S: Final = 5.0
 """How long the end waits for a model or a tool that does not stop."""
 
 Subscriber = Callable[[events.Event], object]
+
+
+def latch_of(agent: Agent) -> SafetyLatch:
+    """The latch that the agent's motion obeys, a new one if it had none.
+
+    Raises:
+        ConfigError: The agent's latch is of another kind.
+    """
+    if agent.latch is None:
+        agent.latch = SafetyLatch()
+    if not isinstance(agent.latch, SafetyLatch):
+        raise ConfigError(
+            f"the agent's latch is a {type(agent.latch).__name__}: a conversation needs a SafetyLatch that it can hold"
+        )
+    return agent.latch
 
 
 class Person(Protocol):

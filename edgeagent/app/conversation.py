@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from edgeagent.agent import Agent
-from edgeagent.app.app import configured_llm
+from edgeagent.app.app import configured_llm, latch_of
 from edgeagent.app.ears import Vocabulary, build_ears, open_device, stop_words, wake_words
 from edgeagent.app.guards import BY_HAND, is_nano
 from edgeagent.app.phrases import conversation_phrases
@@ -22,11 +22,10 @@ from edgeagent.audio.playback import Playback
 from edgeagent.audio.types import Device
 from edgeagent.config import Config, load_config
 from edgeagent.english.completeness import Phrases
-from edgeagent.errors import AudioError, BusyError, ConfigError
+from edgeagent.errors import AudioError, BusyError
 from edgeagent.hooks.talk_guard import changes, moves
 from edgeagent.llm import LLM, LLMRequest
 from edgeagent.messages import Message
-from edgeagent.robot.latch import SafetyLatch
 from edgeagent.session import Session
 from edgeagent.tts.mouth import Mouth
 from edgeagent.tts.voices import speaker
@@ -96,12 +95,12 @@ class Conversation:
             voice = self._own(speaker(**config.speech))
             mouth = self._own(Mouth(voice, Playback(device.output_rate_hz or voice.rate_hz)))
             vocabulary = replace(Vocabulary.of(agent), often=conversation_phrases())
-            self.latch = _latch(agent)
+            self.latch = latch_of(agent)
             self._dialogue = Dialogue(
                 self.session,
                 mouth,
                 lambda on_event: build_ears(config, device, vocabulary, on_event),
-                settings=replace(_settings(config, vocabulary, self._llm), telling=telling or Telling()),
+                settings=replace(_settings(config, vocabulary, agent.name, self._llm), telling=telling or Telling()),
                 latch=self.latch,
             )
             self._owned.append(self._dialogue.close)
@@ -167,7 +166,7 @@ class Conversation:
         return self._dialogue.say(text, priority=priority, interruptible=interruptible)
 
     def hear(self, text: str) -> None:
-        """Takes a text as if somebody had said it."""
+        """Takes a text as if somebody had said it: "stop" trips the latch, whatever goes on."""
         self._dialogue.hear(text)
 
     def listen(self, on: bool) -> None:
@@ -294,32 +293,22 @@ class Conversation:
         robot.ready = True
 
 
-def _latch(agent: Agent) -> SafetyLatch:
-    if agent.latch is None:
-        agent.latch = SafetyLatch()
-    if not isinstance(agent.latch, SafetyLatch):
-        raise ConfigError(
-            f"the agent's latch is a {type(agent.latch).__name__}: a conversation needs a SafetyLatch that it can hold"
-        )
-    return agent.latch
-
-
-def _settings(config: Config, vocabulary: Vocabulary, llm: LLM) -> DialogueSettings:
+def _settings(config: Config, vocabulary: Vocabulary, name: str, llm: LLM) -> DialogueSettings:
     """How turns are taken, by the settings."""
     table = config.conversation
     numbers = preset(table.get("barge_in", BARGE_IN))
     if "soft_end_ms" in config.ears:
         numbers = replace(numbers, soft_end_ms=config.ears["soft_end_ms"])
-    stops = tuple(stop_words(config))
+    stops, wakes = tuple(stop_words(config)), tuple(wake_words(config))
     chosen = {name: table[name] for name in ("push_to_talk", "follow_up_s", "chimes") if name in table}
     if "filler_s" in table:
         chosen["announcer"] = AnnouncerSettings(filler_s=table["filler_s"])
     by_hand = vocabulary.phrases if len(vocabulary.phrases) <= BY_HAND else ()
     return DialogueSettings(
         preset=numbers,
-        phrases=Phrases(by_hand, names=vocabulary.names, stops=stops),
+        phrases=Phrases(by_hand, names=vocabulary.names, stops=stops, called=(name, *wakes)),
         stop_words=stops,
-        wake_words=tuple(wake_words(config)),
+        wake_words=wakes,
         keeps_from_talk=changes if config.app is None else moves,
         small_model=is_nano(llm),
         english_only=is_nano(llm),

@@ -11,8 +11,10 @@ from typing import Any
 
 from edgeagent import events
 from edgeagent.cli.streams import Tone
-from edgeagent.cli.text import printable
+from edgeagent.cli.text import one_line, printable
 from edgeagent.messages import ToolCall, ToolResult
+from edgeagent.robot.latch import LatchState
+from edgeagent.voice.stopped_answer import WAIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class Activity:
                 return [Line("■ stopped", "error")]
             case "aborted", "deadline":
                 return [Line("■ stopped: its time was over (--deadline)", "error")]
+            case "aborted", "cancelled":
+                return [Line("■ cancelled", "warning")]
             case "aborted", "user":
                 return [Line("■ interrupted", "warning")]
             case "aborted", other:
@@ -77,6 +81,17 @@ class Activity:
             case "error", _ if not self._told_error:
                 return [Line("error: the model failed", "error")]
         return []
+
+
+def latch_line(state: LatchState, reason: str) -> Line | None:
+    """What a person is told of the latch; that a stop word holds it for a moment is no news."""
+    match state:
+        case LatchState.TRIPPED:
+            return Line(f"■ stopped ({one_line(reason)}); it moves again after “continue”", "error")
+        case LatchState.HELD if reason == WAIT:
+            return Line("■ held; it moves on after “continue”", "warning")
+        case _:
+            return None
 
 
 def call_text(call: ToolCall) -> str:

@@ -29,6 +29,7 @@ from edgeagent.app import App
 from edgeagent.cli import exits, streams
 from edgeagent.cli.activity import Activity, Line, call_text
 from edgeagent.cli.approvals import Approvals
+from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.flow import Flow
 from edgeagent.cli.history import open_history
 from edgeagent.cli.replies import Replies
@@ -38,15 +39,8 @@ from edgeagent.cli.text import printable, shortened, utterance
 from edgeagent.errors import BusyError, EdgeAgentError
 
 MARK: Final = "> "
-STOP_WORDS: Final = frozenset({"stop", "halt", "freeze"})
 AGAIN_S: Final = 2.0
 """A second Ctrl-C within this time leaves."""
-
-
-def is_stop(said: str) -> bool:
-    """True if a line consists of a stop word, said once or more often, and nothing else."""
-    words = "".join(c if c.isalpha() else " " for c in said.casefold()).split()
-    return bool(words) and STOP_WORDS.issuperset(words)
 
 
 class Screen:
@@ -65,14 +59,18 @@ class Screen:
         self._interrupted_s = -AGAIN_S
         self._code: int | None = None
         self._always = always
-        self._slash = Slash(app, self._print, self._complain, colour=self._colour, width=self._columns)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stops = ChatStops(app, self._show_soon, on_stop=self._drop_questions)
+        self._slash = Slash(
+            app, self._print, self._complain, stops=self._stops, colour=self._colour, width=self._columns
+        )
 
     def run(self) -> int:
         """Talks until somebody leaves. Returns the exit code; the terminal is as it was before."""
         return asyncio.run(self._converse())
 
     async def _converse(self) -> int:
-        loop = asyncio.get_running_loop()
+        self._loop = loop = asyncio.get_running_loop()
         self._app.person = Approvals(lambda question: self._ask(loop, question), always=self._always)
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for number in exits.TERMINATION:
@@ -150,14 +148,13 @@ class Screen:
 
     def _take(self, said: str) -> None:
         session = self._app.session
-        if self._asked and not is_stop(said) and not is_slash(said):
-            self._asked.popleft()[1].put(said)
-            return
         if is_slash(said):
             if not self._slash.run(said):
                 self._leave(exits.OK)
-        elif is_stop(said) and session.abort("safety_stop"):
-            pass  # the run's end says that it was stopped
+        elif self._stops.take(said, asked=bool(self._asked)):
+            pass  # the latch and the run's end say what became of it
+        elif self._asked:
+            self._asked.popleft()[1].put(said)
         elif session.agent.is_running:
             session.steer(said, wake=True)
         else:
@@ -262,6 +259,11 @@ class Screen:
     def _show(self, line: Line) -> None:
         text = shortened(line.text, self._columns() - 1)
         self._print(toned(text, line.tone, colour=self._colour))
+
+    def _show_soon(self, line: Line) -> None:
+        """On any thread."""
+        if self._loop is not None and self._code is None:
+            self._loop.call_soon_threadsafe(self._show, line)
 
     def _complain(self, text: str) -> None:
         self._show(Line(text, "error"))

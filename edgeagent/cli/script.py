@@ -16,8 +16,9 @@ from edgeagent import events
 from edgeagent.agent import RunHandle
 from edgeagent.app import App
 from edgeagent.cli import streams, text
-from edgeagent.cli.activity import Activity
+from edgeagent.cli.activity import Activity, Line
 from edgeagent.cli.approvals import Approvals
+from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.replies import Replies
 from edgeagent.cli.slash import Slash, is_slash
 from edgeagent.errors import BusyError
@@ -46,7 +47,10 @@ class Script:
         app.person = Approvals(self._ask, always=always)
         colour = streams.coloured(streams.stdout())
         width = partial(streams.width, streams.stdout())
-        self._slash = Slash(app, streams.answer, partial(streams.tell, tone="error"), colour=colour, width=width)
+        self._stops = ChatStops(app, _show_line)
+        self._slash = Slash(
+            app, streams.answer, partial(streams.tell, tone="error"), stops=self._stops, colour=colour, width=width
+        )
         app.subscribe(self._events.put)
 
     def play(self) -> None:
@@ -57,7 +61,7 @@ class Script:
             if is_slash(said):
                 if not self._slash.run(said):
                     return
-            elif said:
+            elif said and not self._stops.take(said):
                 self._run(said)
             self._prompt()
 
@@ -101,7 +105,7 @@ class Script:
             self._answer(event)
             return
         for line in self._activity.lines(event):
-            streams.tell(text.shortened(line.text, streams.width(sys.stderr)), line.tone)
+            _show_line(line)
         if reply := self._replies.take(event):
             streams.answer(text.printable(reply))
 
@@ -110,3 +114,8 @@ class Script:
         if sys.stdin.isatty():
             sys.stderr.write(_PROMPT)
             sys.stderr.flush()
+
+
+def _show_line(line: Line) -> None:
+    """On any thread."""
+    streams.tell(text.shortened(line.text, streams.width(sys.stderr)), line.tone)

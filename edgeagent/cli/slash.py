@@ -11,6 +11,7 @@ from typing import Final
 
 from edgeagent import events
 from edgeagent.app import App
+from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import printable, shortened
 from edgeagent.errors import BusyError
@@ -20,6 +21,8 @@ from edgeagent.tools import Tool
 
 HELP: Final = {
     "/help": "what you can type",
+    "/stop": "stops everything; it does not move until /continue",
+    "/continue": "allows motion again",
     "/map": "where the robot is; also as map.svg and map.png",
     "/tools": "what the robot can do",
     "/model": "the model that answers",
@@ -43,6 +46,7 @@ class Slash:
     Args:
         say: Shows an answer, on the caller's thread.
         complain: Shows what was wrong, likewise.
+        stops: Stops, and allows motion again; None where somebody else answers the commands for that.
         colour: Whether what it shows may be coloured.
         width: How many columns there are.
     """
@@ -53,12 +57,14 @@ class Slash:
         say: Callable[[str], object],
         complain: Callable[[str], object],
         *,
+        stops: ChatStops | None = None,
         colour: bool,
         width: Callable[[], int],
     ) -> None:
         self._app = app
         self._say = say
         self._complain = complain
+        self._stops = stops
         self._colour = colour
         self._width = width
         self._runs = 0
@@ -71,7 +77,13 @@ class Slash:
         match name:
             case "/help":
                 self.rows(HELP.items())
-                self._note("While the robot works, type on; stop alone stops it at once. Ctrl-C interrupts.")
+                self._note("While the robot works, type on. stop ends all at once, and nothing moves until continue;")
+                self._note("wait holds what moves until continue; cancel ends it. Ctrl-C interrupts.")
+            case "/stop" if self._stops is not None:
+                self._stops.stop("/stop")
+            case "/continue" if self._stops is not None:
+                if not self._stops.go_on():
+                    self._complain("nothing is stopped: it may move")
             case "/map":
                 self._map()
             case "/tools":

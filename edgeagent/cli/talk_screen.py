@@ -21,7 +21,7 @@ from prompt_toolkit.shortcuts import CompleteStyle
 from edgeagent.app import App
 from edgeagent.app.conversation import Conversation
 from edgeagent.cli import exits, streams
-from edgeagent.cli.activity import Line
+from edgeagent.cli.activity import Line, latch_line
 from edgeagent.cli.approvals import YES
 from edgeagent.cli.history import open_history
 from edgeagent.cli.listen_view import meter
@@ -30,7 +30,7 @@ from edgeagent.cli.slash import is_slash
 from edgeagent.cli.streams import toned
 from edgeagent.cli.talk_button import TalkButton
 from edgeagent.cli.talk_slash import HELP, TalkSlash
-from edgeagent.cli.talk_view import Item, TalkLines, latch_line
+from edgeagent.cli.talk_view import Item, TalkLines
 from edgeagent.cli.text import one_line, printable, shortened, utterance
 from edgeagent.robot.latch import LatchState
 from edgeagent.voice.table import State
@@ -162,7 +162,7 @@ class TalkScreen:
         self._print(f"{toned(MARK, 'bold', colour=self._colour)}{said}")
         if not is_slash(said):
             asked = self._conversation.dialogue.robot.person.waiting
-            self._conversation.hear("yes" if asked and said.casefold() in YES else said)
+            self._conversation.dialogue.hear("yes" if asked and said.casefold() in YES else said, typed=True)
         elif not self._slash.run(said):
             self._leave(exits.OK)
         return False

@@ -15,7 +15,6 @@ from edgeagent.cli.eventlog import event_fields
 from edgeagent.cli.text import one_line, printable
 from edgeagent.json_lines import json_text
 from edgeagent.pii import PII
-from edgeagent.robot.latch import LatchState
 from edgeagent.voice.table import State
 
 _REMEMBERED: Final = 20
@@ -107,15 +106,6 @@ class TalkLines:
         if not text:
             return []
         return [Line(f"{self._name}: {text}{' …' if text != whole else ''}", "name")]
-
-
-def latch_line(state: LatchState, reason: str) -> Line | None:
-    """What a person is told of the latch; that it is held for a moment is no news."""
-    match state:
-        case LatchState.TRIPPED:
-            return Line(f"■ stopped ({one_line(reason)}); it moves again after “continue”", "error")
-        case _:
-            return None
 
 
 class JsonView:

@@ -17,9 +17,10 @@ from edgeagent.app.conversation import Conversation
 from edgeagent.app.ears import check
 from edgeagent.audio.files import FileDevice, is_file
 from edgeagent.cli import streams, text
+from edgeagent.cli.activity import latch_line
 from edgeagent.cli.chatting import chatting
 from edgeagent.cli.eventlog import EventLog
-from edgeagent.cli.talk_view import Item, JsonView, LinesView, latch_line
+from edgeagent.cli.talk_view import Item, JsonView, LinesView
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.stt.ears import START_S

@@ -19,6 +19,7 @@ from edgeagent.english.sentence_rules import (
     without_asking,
     without_leading,
 )
+from edgeagent.english.stop_phrases import StopPhrases
 from edgeagent.english.tokens import is_asked, trails_off, words_of
 from edgeagent.english.word_classes import (
     AUXILIARIES,
@@ -33,9 +34,6 @@ from edgeagent.english.word_classes import (
     WH,
 )
 
-STOP_WORDS: Final = ("stop", "halt", "freeze")
-"""Unless the app has others."""
-
 _SLOT: Final = "#"
 _WISHES: Final = (["i", "want"], ["i", "need"], ["we", "need"], ["we", "want"])
 
@@ -46,17 +44,26 @@ class Phrases:
     Args:
         phrases: Example utterances of the app, its agent and its tools. A number stands for every number.
         names: Groups of names of one kind, such as all rooms; each stands for all others of its group.
-        stops: The app's stop words.
+        stops: Stop words of the app's own.
+        called: The robot's names.
+
+    Attributes:
+        stops: The robot's stop phrases.
     """
 
     def __init__(
-        self, phrases: Iterable[str] = (), *, names: Iterable[Sequence[str]] = (), stops: Iterable[str] = STOP_WORDS
+        self,
+        phrases: Iterable[str] = (),
+        *,
+        names: Iterable[Sequence[str]] = (),
+        stops: Iterable[str] = (),
+        called: Iterable[str] = (),
     ) -> None:
         groups = [[tuple(words_of(name)) for name in group] for group in names]
         self._names = {name: f"<{number}>" for number, group in enumerate(groups) for name in group if name}
         self._longest = max(map(len, self._names), default=0)
         self._name_starts = {name[:end] for name in self._names for end in range(1, len(name))} - self._names.keys()
-        self.stops = frozenset(tuple(words_of(stop)) for stop in stops) - {()}
+        self.stops = StopPhrases(names=called, trips=stops)
         self._patterns = {pattern for phrase in phrases if (pattern := self._pattern(bare(words_of(phrase))))}
         self._starts: dict[tuple[str, ...], set[str]] = {}
         for pattern in self._patterns:

@@ -10,8 +10,9 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from edgeagent.english.asking import may_ask
-from edgeagent.english.completeness import STOP_WORDS, Phrases
+from edgeagent.english.completeness import Phrases
 from edgeagent.english.language import has_english, is_english
+from edgeagent.english.stop_phrases import STOP_WORDS
 from edgeagent.english.tokens import NEGATIONS, words_of
 from edgeagent.hooks.types import BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult
 from edgeagent.tools import Tool
@@ -114,7 +115,7 @@ class TalkGuardHook(BaseHook):
         words = words_of(message.text)
         if not words:
             return self._answer
-        return None if is_english(message.text, known) or set(STOP_WORDS) & set(words) else ONLY_ENGLISH
+        return None if is_english(message.text, known) or STOP_WORDS.intersection(words) else ONLY_ENGLISH
 
     def _asks(self, message: Message, known: frozenset[str], asked: bool) -> bool:
         told, text = self._told, message.text

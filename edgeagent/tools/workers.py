@@ -173,6 +173,11 @@ class Workers:
         """The bodies that outlive the run that started them."""
         return self._in("detached")
 
+    @property
+    def moving(self) -> list[Body]:
+        """The bodies that move something, whoever waits for them."""
+        return [body for body in self._in("running", "detached", "abandoned") if body.moves]
+
     def halt(self, reason: str, *, everything: bool = False) -> Sequence[Call]:
         """Interrupts every body that moves something, whoever waits for it: tells all of them, then stops what they
         move, side by side; then, if asked to, all the others. Returns the stops, for ``actuator.wait``."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from edgeagent.english.stop_phrases import Grade, StopPhrases
 from edgeagent.english.tokens import words_of
 
 
@@ -35,7 +36,7 @@ class Control(StrEnum):
     SLEEP = "sleep"
     """Wait for the wake word."""
     WAIT = "wait"
-    """The person needs a moment: keep still and keep listening."""
+    """Motion and speech wait where they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +83,6 @@ _CORES: Final[dict[Control, tuple[str, ...]]] = {
         "(?:what did you (?:just )?say|what was that|come again|pardon(?: me)?|i beg your pardon)",
         "i (?:didn't|did not) (?:hear|catch|get|understand) (?:that|you|it|what you said)",
     ),
-    Control.CANCEL: (
-        "(?:cancel|abort)(?: (?:that|this|it|everything|all|all of (?:that|it)|the (?:task|command|order)))?",
-        "never ?mind(?: (?:that|it))?",
-        "forget (?:it|that|about (?:it|that)|what i said|everything)",
-        "scratch that",
-        "call (?:it|that) off",
-    ),
     Control.CONTINUE: (
         "(?:you (?:can|may) )?(?:continue|resume|carry on|go on|keep going|proceed)(?: again)?",
         "(?:continue|resume) (?:moving|driving|your (?:way|drive|motion|task)|what you were doing)",
@@ -117,12 +111,6 @@ _CORES: Final[dict[Control, tuple[str, ...]]] = {
         "stop listening(?: to (?:me|us))?",
         "that (?:is|will be|was) (?:all|it)(?: for (?:now|today))?",
     ),
-    Control.WAIT: (
-        "(?:wait|hold on|hang on)(?: (?:wait|hold on|hang on))*(?: (?:a|one|just a) (?:moment|second|minute|bit))?",
-        "(?:just )?(?:a|one) moment",
-        "just (?:a|one) (?:second|minute)",
-        "give me a (?:moment|second|minute)",
-    ),
 }
 _WITHOUT_NO: Final = _BEFORE.replace("|no|", "|")
 """Before "continue", which allows motion: "no, continue" may have been "don't continue"."""
@@ -146,15 +134,26 @@ _TENTHS: Final = 10
 """Up to here a volume without "percent" is on a scale from 0 to 10."""
 
 
-def control_of(text: str) -> Controlled | None:
+_PLAIN: Final = StopPhrases()
+"""The stop phrases of a robot without a name."""
+_GRADED: Final = {Grade.CANCEL: Control.CANCEL, Grade.HOLD: Control.WAIT}
+
+
+def control_of(text: str, stops: StopPhrases = _PLAIN) -> Controlled | None:
     """The control that a whole utterance is, or None.
 
     "volume five" is 50 percent, on a scale to ten; "volume fifty" and "volume fifty percent" are too.
+
+    Args:
+        stops: The robot's stop phrases: those that cancel and hold are controls, but for "no", which may be an answer.
     """
     words = words_of(text)
     if len(words) > _MOST_WORDS:
         return None
     said = " ".join(words)
+    row = stops.read(said)
+    if row is not None:
+        return None if row.answers or row.grade not in _GRADED else Controlled(_GRADED[row.grade])
     if found := _VOLUME.fullmatch(said) or _FULL_FIRST.fullmatch(said):
         percent = _percent(found.groupdict())
         return None if percent is None else Controlled(Control.VOLUME, percent)

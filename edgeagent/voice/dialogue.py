@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from edgeagent import events
+from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import words_of
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.session import Session
@@ -140,18 +141,21 @@ class Dialogue:
         """As the table says."""
         return self.turns.state
 
-    def hear(self, text: str) -> None:
-        """Takes a text as if it had been spoken and understood; while somebody speaks it waits.
+    def hear(self, text: str, *, typed: bool = False) -> None:
+        """Takes a text as if it had been spoken and understood; while somebody speaks, all but a stop phrase waits.
 
-        While the robot moves, speaks or thinks, a stop word trips the latch; else it is for the model, as any text. A
-        text without a word is nothing.
+        A text without a word is nothing.
+
+        Args:
+            typed: A person has typed the text: "stop" is for the model then, unless the robot moves, speaks or thinks.
         """
         if not words_of(text):
             return
-        if self.robot.busy and missed(text, self.settings.stop_words) is not None:
+        stops = self.turns.grade(text, typed=typed) is Grade.TRIP
+        if stops or (self.robot.busy and missed(text, self.settings.stop_words) is not None):
             self.stop("stop word")
         else:
-            self._post(partial(self.turns.type_text, text))
+            self._post(partial(self.turns.type_text, text, typed=typed))
 
     def say(self, text: str, *, priority: Priority = "normal", interruptible: bool = True) -> SpeechHandle:
         """Has the robot say something: at the next pause, or at once if it is urgent.
@@ -169,8 +173,11 @@ class Dialogue:
             self._latched(LatchState.TRIPPED, reason)
 
     def rearm(self) -> bool:
-        """Allows motion again. True if it was off."""
-        return self.latch.rearm()
+        """Allows motion again. True if it was off, or waited for a person's "continue"."""
+        waited = self.turns.stop_words.move_on()
+        if waited:
+            self._post(partial(self.turns.fire, Event.GO_ON))
+        return self.latch.rearm() or waited
 
     def push_to_talk(self, down: bool) -> None:
         """The button of a robot that hears only while it is pressed; pressing it interrupts the robot."""

@@ -86,7 +86,8 @@ class RobotSide:
             small=settings.small_model,
             english_only=settings.english_only,
         )
-        self._hooks = [self._reports, StoppedAnswer(latch, settings.stopped), self._guard]
+        stopped = StoppedAnswer(latch, settings.stopped, on_wait=lambda: self.remark(settings.waiting))
+        self._hooks = [self._reports, stopped, self._guard]
         session.agent.hooks += self._hooks
         announcer = Announcer(
             self.queue,
@@ -261,6 +262,8 @@ class RobotSide:
             return False
         if controlled.control is Control.CONTINUE:
             return self.latch.state is LatchState.TRIPPED
+        if controlled.control is Control.WAIT:  # while something goes on the dialogue has obeyed
+            return False
         return controlled.control is not Control.CANCEL or self.busy or self.person.waiting
 
     def obey(self, controlled: Controlled) -> None:

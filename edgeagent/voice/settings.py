@@ -26,6 +26,7 @@ class DialogueSettings:
     phrases: Phrases = field(default_factory=Phrases)
     """What the people of the app say, for telling a whole sentence from one that goes on."""
     stop_words: tuple[str, ...] = ("stop",)
+    """What the spotter listens for; whole utterances stop the robot by ``phrases.stops``, too."""
     wake_words: tuple[str, ...] = ()
     """Without one the robot never sleeps."""
     follow_up_s: float = 8.0
@@ -55,6 +56,8 @@ class DialogueSettings:
     """Said when a run ends in an error."""
     stopped: str = "I am stopped. Say continue when I may move again."
     """Said when motion is asked for while it is off."""
+    waiting: str = "I am waiting. Say continue when I may move on."
+    """Said when motion is asked for after "wait"."""
     rearmed: str = "Okay, I can move again."
 
     def __post_init__(self) -> None:

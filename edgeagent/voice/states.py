@@ -17,18 +17,19 @@ _PLAYBACK: Final = {State.SPEAKING: "playing", State.HELD: "held"}
 """What the loudspeaker does; in other states it is stopped."""
 
 
-def going_on(turn: Turn | None, robot: RobotSide, *, awake: bool) -> State:
+def going_on(turn: Turn | None, robot: RobotSide, *, awake: bool, waits: bool = False) -> State:
     """The state that is what goes on.
 
     Args:
         turn: What is being said.
         robot: What it does.
+        waits: Somebody has asked the robot to wait.
         awake: No wake word is needed.
     """
     if turn is not None and not turn.dismissed and not turn.asleep and not turn.complete:
         return State.HELD if robot.sounding else State.HEARING
     if robot.sounding:
-        return State.SPEAKING
+        return State.HELD if waits else State.SPEAKING
     if robot.runs.acting:
         return State.ACTING
     if robot.thinking:
@@ -43,7 +44,7 @@ class States:
         first: The state at the beginning.
         robot: It is held while somebody has the floor.
         what_goes_on: The state of what goes on now.
-        stop_waits: A stop word waits for its transcript, so that nothing may go on yet.
+        stop_waits: A stop word waits for its transcript, or somebody has said "wait", so that nothing may go on yet.
         emit: Told of the events of the voice.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Stop words and the latch: the spotter holds, the transcript trips or releases.
+"""Stop words and the latch: the spotter holds, the transcript trips or releases; "wait" holds until "go on".
 
 The conversation's thread, except where a method says otherwise. Knows no turn but the one that it is given.
 """
@@ -12,17 +12,21 @@ from itertools import count
 from typing import Final
 
 from edgeagent import events
+from edgeagent.english.stop_phrases import StopPhrases
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt.confirming import occurrences
 from edgeagent.stt.keywords import Keyword
 from edgeagent.stt.types import Transcript
 from edgeagent.voice.robot_side import Emit, RobotSide
+from edgeagent.voice.stopped_answer import WAIT
 from edgeagent.voice.stopping import Outcome, StopWatch
 from edgeagent.voice.turn import Turn
 
 _WORD: Final = "stop word"
 _DEAF: Final = "the robot hears nothing"
 """Why motion is held."""
+WAIT_S: Final = 20.0
+"""Seconds of silence after "wait" in which speech is held (contract, case 19); motion is held until "continue"."""
 _NUMBERS: Final = count(1)
 
 
@@ -30,7 +34,8 @@ class StopWords:
     """What a stop word does, until it is known what was meant.
 
     Args:
-        phrases: The stop words.
+        phrases: The stop words that the spotter listens for.
+        stops: The robot's stop phrases.
         latch: Motion obeys it. It is held here under names of its own, so that nobody else's hold is released.
         robot: Its speech is held too.
         emit: Told of the events of the voice.
@@ -44,6 +49,7 @@ class StopWords:
     def __init__(
         self,
         phrases: tuple[str, ...],
+        stops: StopPhrases,
         latch: SafetyLatch,
         robot: RobotSide,
         *,
@@ -51,23 +57,27 @@ class StopWords:
         on_trip: Callable[[], object],
         on_release: Callable[[], object],
     ) -> None:
-        self.watch = StopWatch(phrases)
+        self.watch = StopWatch(phrases, stops)
         self._phrases = phrases
         self._latch, self._robot, self._emit = latch, robot, emit
         self._on_trip, self._on_release = on_trip, on_release
         number = next(_NUMBERS)
-        self._word, self._deafness = f"{_WORD} {number}", f"{_DEAF} {number}"
+        self._word, self._deafness, self._person = f"{_WORD} {number}", f"{_DEAF} {number}", f"{WAIT} {number}"
         """Owners of the holds: another conversation on the same latch has others."""
         self._deaf: set[str] = set()
         self._counting = threading.Lock()
         self._trips = self._obeyed = 0
         """So often the latch was tripped, and so many of those have stopped speech and thought."""
         self._tripped_s = self._rearmed_s = -math.inf
+        self._waits_s: float | None = None
+        """From when on speech waits; None: it does not."""
+        self._motion_waits = False
 
     def close(self) -> None:
         """Holds nothing more."""
         self._latch.release(owner=self._word)
         self._latch.release(owner=self._deafness)
+        self._latch.release(owner=self._person)
 
     # --- a word -----------------------------------------------------------------------------------------------------
 
@@ -185,6 +195,45 @@ class StopWords:
         self.watch.forget(before_s=self._rearmed_s)
         if not self.watch.waiting:
             self._latch.release(owner=self._word)
+
+    # --- wait, and go on --------------------------------------------------------------------------------------------
+
+    @property
+    def speech_waits(self) -> bool:
+        """Somebody has said "wait", and neither "go on" nor anything else since. Any thread."""
+        return self._waits_s is not None
+
+    @property
+    def motion_waits(self) -> bool:
+        """Somebody has said "wait", and not "continue" since. Any thread."""
+        return self._motion_waits
+
+    def wait(self, now_s: float) -> None:
+        """Holds speech until ``speak_on``, and motion until ``move_on``; motion only where some may come."""
+        self._waits_s = now_s
+        if self._robot.runs.active or self._robot.runs.acting:
+            self._motion_waits = True
+            self._latch.hold(WAIT, owner=self._person)
+        self._robot.hold(everything=True)
+
+    def speak_on(self) -> None:
+        """Speech goes on as soon as the state lets it."""
+        self._waits_s = None
+
+    def move_on(self) -> bool:
+        """Speech and motion go on, where nothing else holds them. Any thread. Returns False if neither waited."""
+        waited = self._motion_waits or self.speech_waits
+        self._waits_s, self._motion_waits = None, False
+        self._latch.release(owner=self._person)
+        return waited
+
+    def has_waited(self, now_s: float, spoken_s: float) -> bool:
+        """Whether speech has waited for ``WAIT_S`` of silence.
+
+        Args:
+            spoken_s: Until when somebody has spoken.
+        """
+        return self._waits_s is not None and now_s - max(self._waits_s, spoken_s) >= WAIT_S
 
     # --- a robot that hears nothing ---------------------------------------------------------------------------------
 

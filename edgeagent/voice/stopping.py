@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from edgeagent.english.stop_phrases import Grade, StopPhrases
+from edgeagent.english.tokens import words_of
 from edgeagent.stt.confirming import confirm, forbids, missed, occurrences, starts
 from edgeagent.stt.keywords import Keyword
 from edgeagent.stt.types import Transcript
@@ -74,11 +76,12 @@ class StopWatch:
     and then has one more is likely to mean it.
 
     Args:
-        phrases: All stop words.
+        phrases: The stop words that the spotter listens for.
+        stops: The robot's stop phrases: of those that trip, a whole utterance is none that was missed.
     """
 
-    def __init__(self, phrases: Sequence[str]) -> None:
-        self._phrases = tuple(phrases)
+    def __init__(self, phrases: Sequence[str], stops: StopPhrases | None = None) -> None:
+        self._phrases, self._stops = tuple(phrases), stops or StopPhrases()
         self._waiting: list[_Waiting] = []
         self._ends_s: deque[float] = deque(maxlen=_KEPT)
         """Of the words that were spotted."""
@@ -145,7 +148,7 @@ class StopWatch:
         found = [] if sound_s is None else [sound_s + start_s for start_s in starts(transcript.words, self._phrases)]
         said = _Said(transcript, began_s, ended_s, now_s, stops, tuple(found) if len(found) == stops else ())
         self._said.append(said)
-        phrase = missed(transcript, self._phrases) if transcript.final else None
+        phrase = self._missed(transcript) if transcript.final else None
         if phrase is not None:
             self.phrase = phrase
             self.forget()
@@ -158,6 +161,11 @@ class StopWatch:
             if outcome == "trip":
                 break
         return outcome
+
+    def _missed(self, transcript: Transcript) -> str | None:
+        """The stop phrase that was meant, be it one that the spotter does not listen for."""
+        row = self._stops.read(" ".join(words_of(transcript.text)))
+        return row.words if row is not None and row.grade is Grade.TRIP else missed(transcript, self._phrases)
 
     def begun(self, onset_s: float) -> None:
         """Somebody has begun to speak: it may be that speech which holds the word."""

@@ -36,6 +36,10 @@ class Event(StrEnum):
     """Somebody has begun to speak; over the robot's voice: has spoken for ``hold_after_ms``."""
     STOP_WORD = "stop word"
     """The spotter has heard one; its transcript decides later."""
+    WAIT = "wait"
+    """A person has asked the robot to wait, while it moves, speaks or thinks."""
+    GO_ON = "go on"
+    """A person has ended that, or nobody has said anything for ``stop_words.WAIT_S``."""
     TWO_WORDS = "two words"
     """Over the robot's voice: the partial transcript has as many words as the preset asks for."""
     HALF_SECOND = "half a second"
@@ -84,6 +88,8 @@ class Action(StrEnum):
     """Barge-in is final: silence, the model stopped, tools by their on_interrupt, history cut to what was heard."""
     HALT = "halt"
     """Motion and speech are held, until the transcript says what was meant."""
+    WAIT = "wait"
+    """Motion and speech are held, until a person says that they may go on."""
     PREPARE = "prepare"
     """The transcript is begun, and the model's prefix warmed."""
     END_SOON = "end soon"
@@ -129,6 +135,8 @@ _RESUME: Final = Cell(Action.RESUME, "back")
 
 _EVERYWHERE: Final[dict[Event, Cell]] = {
     Event.STOP_WORD: _HALT,
+    Event.WAIT: Cell(Action.WAIT, "back"),
+    Event.GO_ON: Cell(Action.NOTHING, "back"),
     Event.DEVICE_LOST: Cell(Action.LOSE, "back"),
     Event.TRIP: Cell(Action.STOP, "back"),
     Event.REARM: Cell(Action.REARM),

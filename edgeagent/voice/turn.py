@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Final
 
+from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import NEGATIONS, after
 from edgeagent.stt.types import Transcript
 from edgeagent.voice.utterance import Kind
@@ -43,6 +44,8 @@ class Turn:
     """Of all until the soft end; None while it is not known, or void because speech went on."""
     kind: Kind | None = None
     """Of the words until the soft end."""
+    grade: Grade | None = None
+    """What those words do as a stop phrase."""
     done: bool | None = None
     """What a turn-end model makes of the sound until the soft end; None without one."""
     soft_end_s: float | None = None
@@ -51,6 +54,8 @@ class Turn:
     """It has interrupted the robot, or there was nothing to interrupt: it will be answered."""
     dismissed: bool = False
     """It is a stop word, a backchannel or a false alarm: it will not be answered."""
+    waits: bool = False
+    """It has asked the robot to wait."""
     stops: int = 0
     """So many stop words of it have counted."""
     cut: bool = False

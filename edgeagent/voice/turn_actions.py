@@ -10,11 +10,12 @@ from functools import partial
 from typing import Final
 
 from edgeagent import events
+from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import after
 from edgeagent.robot.latch import LatchState
 from edgeagent.stt.ears import Ears
 from edgeagent.voice.chimes import Chime
-from edgeagent.voice.controls import Control, control_of
+from edgeagent.voice.controls import Control, Controlled, control_of
 from edgeagent.voice.guess import Guess, guessed
 from edgeagent.voice.hard_end import hard_end_ms, is_another
 from edgeagent.voice.robot_side import Emit, RobotSide
@@ -66,6 +67,7 @@ class TurnActions:
             Action.RESUME: self._resume,
             Action.CUT: self._cut,
             Action.HALT: stop_words.halt,
+            Action.WAIT: lambda: stop_words.wait(states.now_s),
             Action.PREPARE: _nothing,  # the ears have begun it
             Action.END_SOON: self.wait_for_rest,
             Action.END_LATE: self.wait_for_rest,
@@ -102,9 +104,11 @@ class TurnActions:
     def _resume(self) -> None:
         if self._turns.now is not None:
             self._turns.now.dismissed = True
-        self._emit(events.BargeIn, action="resume")
+        if not self._stop_words.speech_waits:
+            self._emit(events.BargeIn, action="resume")
 
     def _cut(self) -> None:
+        self._stop_words.speak_on()
         if self._turns.now is not None:
             self._turns.now.final = True
         self._emit(events.BargeIn, action="final")
@@ -124,11 +128,16 @@ class TurnActions:
         if turn is None or turn.transcript is None:
             return
         text = f"{turn.lead} {without_wake_word(turn.transcript.text, self._settings.wake_words)}".strip()
-        controlled = control_of(turn.rest(turn.transcript).text if turn.before else text)
+        stops = self._settings.phrases.stops
+        controlled = control_of(turn.rest(turn.transcript).text if turn.before else text, stops)
         if controlled is not None and controlled.control is Control.CONTINUE:
-            controlled = control_of(text)  # a part of a sentence never allows motion
+            controlled = control_of(text, stops)  # a part of a sentence never allows motion
         unfinished, self._unfinished = self._unfinished, False
         if not text:
+            return
+        self._stop_words.speak_on()
+        if turn.grade is Grade.CANCEL:
+            self.cancel()
             return
         guess, self._guess = self._open_guess, None
         cancels = controlled is not None and controlled.control is Control.CANCEL
@@ -165,6 +174,12 @@ class TurnActions:
         if turn.utterance:
             self._turns.answered = turn
 
+    def cancel(self) -> None:
+        """Every goal and the run are cancelled; what waited has nothing to wait for."""
+        self._guess = None
+        self._robot.obey(Controlled(Control.CANCEL))
+        self._stop_words.move_on()
+
     def _allow_again(self, turn: Turn, text: str) -> None:
         """What it has asked about, and was told yes to, allows motion again."""
         controlled = control_of(text)
@@ -195,6 +210,7 @@ class TurnActions:
 
     def _stop_everything(self) -> None:
         self._stop_words.forget()
+        self._stop_words.move_on()
         self._unfinished = False
         self._guess = None
         self._turns.typed.clear()

@@ -9,8 +9,9 @@ import math
 from typing import Final
 
 from edgeagent import events
-from edgeagent.english.tokens import after
-from edgeagent.robot.latch import SafetyLatch
+from edgeagent.english.stop_phrases import Grade, Release, Situation
+from edgeagent.english.tokens import after, words_of
+from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent
@@ -67,7 +68,7 @@ class TurnTaking:
     def __init__(
         self, ears: Ears, robot: RobotSide, latch: SafetyLatch, settings: DialogueSettings, *, emit: Emit
     ) -> None:
-        self._ears, self._robot, self._settings, self._emit = ears, robot, settings, emit
+        self._ears, self._robot, self._latch, self._settings, self._emit = ears, robot, latch, settings, emit
         self._turns = Turns(awake=not settings.wake_words)
         self._loss = HearingLoss()
         self._hears_nothing = False
@@ -76,6 +77,7 @@ class TurnTaking:
         self._report = HearingReport(emit)
         self.stop_words = StopWords(
             settings.stop_words,
+            settings.phrases.stops,
             latch,
             robot,
             emit=emit,
@@ -86,8 +88,10 @@ class TurnTaking:
         self.states = States(
             State.ASLEEP if settings.wake_words else State.LISTENING,
             robot,
-            what_goes_on=lambda: going_on(self._turns.now, robot, awake=self._turns.awake),
-            stop_waits=lambda: self._stop.waiting or self.stop_words.trip_waits,
+            what_goes_on=lambda: going_on(
+                self._turns.now, robot, awake=self._turns.awake, waits=self.stop_words.speech_waits
+            ),
+            stop_waits=lambda: self._stop.waiting or self.stop_words.trip_waits or self.stop_words.speech_waits,
             emit=emit,
         )
         self.fire = self.states.fire
@@ -182,7 +186,7 @@ class TurnTaking:
         turn.hear_partly(transcript.text)
         self.stop_words.decide(turn, transcript, now_s=self.states.now_s)
         kind = kind_of(transcript, phrases=self._settings.phrases, speaking=True)
-        if not turn.dismissed and has_said_enough(turn, preset, kind):
+        if not turn.dismissed and has_said_enough(turn, preset, kind) and not self._is_about_waiting(turn.text):
             self.fire(Event.TWO_WORDS)
 
     def _understand(self, event: hearing.Transcribed) -> None:
@@ -229,13 +233,19 @@ class TurnTaking:
 
     def _weigh(self, turn: Turn, transcript: Transcript) -> None:
         """What was said until the soft end: it decides when the turn ends, and whether it interrupts."""
+        if transcript.understood and self._heed(turn, transcript):
+            return
         over, preset = self.state in (State.SPEAKING, State.HELD), self._settings.preset
-        turn.kind = kind_of(
-            transcript, phrases=self._settings.phrases, speaking=over, question_open=self._actions.question_open
+        turn.kind = (
+            Kind.CONTROL
+            if turn.grade is Grade.CANCEL
+            else kind_of(
+                transcript, phrases=self._settings.phrases, speaking=over, question_open=self._actions.question_open
+            )
         )
         if turn.kind is Kind.UNCLEAR and self._settings.phrases.is_unfinished(transcript.text):
             turn.kind = Kind.UNFINISHED  # with the rest it may be understood
-        control = control_of(transcript.text) if transcript.understood else None
+        control = control_of(transcript.text, self._settings.phrases.stops) if transcript.understood else None
         if over and control is not None and control.control in _BESIDE:
             turn.dismissed = True
             self._robot.obey(control)
@@ -274,8 +284,19 @@ class TurnTaking:
         while self._turns.typed and self._turns.now is None and not self._turns.interposed:
             self.type_text(self._turns.typed.popleft())
 
-    def type_text(self, text: str) -> None:
-        """A text from a keyboard is complete, and its turn is over at once."""
+    def type_text(self, text: str, *, typed: bool = True) -> None:
+        """A text that nobody has spoken is complete, and its turn is over at once.
+
+        Args:
+            typed: A person has typed the text.
+        """
+        grade = self.grade(text, typed=typed)
+        if grade is Grade.CANCEL:
+            self._actions.cancel()
+            return
+        if grade is Grade.HOLD or self._released(text) is not None:
+            self._wait_or_go_on(text, grade)
+            return
         if self._turns.now is not None and not self._turns.now.asleep:
             self._turns.typed.append(text)
             return
@@ -325,13 +346,17 @@ class TurnTaking:
             self._spoken_s = now_s if turn.soft_end_s is None else turn.soft_end_s
         self._listen_for_loss(now_s)
         self.stop_words.tick(now_s, turn)
+        if self.stop_words.has_waited(now_s, self._spoken_s):
+            self.stop_words.speak_on()
+            self.fire(Event.GO_ON)
         if turn is not None and not turn.dismissed and turn.speaking and preset.interruptible:
             self._hold(turn, now_s)
-            if self.state is State.HELD and (now_s - turn.onset_s) * 1000 >= final_after_ms(preset):
+            long = (now_s - turn.onset_s) * 1000 >= final_after_ms(preset)
+            if self.state is State.HELD and long and not self._is_about_waiting(turn.text):
                 self.fire(Event.HALF_SECOND)
         elif turn is not None and not turn.ended and is_over(turn, preset, now_s):
             self._end()
-        elif self.state is State.HELD and not self._stop.waiting:
+        elif self.state is State.HELD and not self._stop.waiting and not self.stop_words.speech_waits:
             silent_s = self.states.since_s if turn is None or turn.soft_end_s is None else turn.soft_end_s
             if (now_s - silent_s) * 1000 >= preset.resume_after_ms:
                 self.fire(Event.FALSE_ALARM)
@@ -346,6 +371,58 @@ class TurnTaking:
             self.fire(Event.SPEECH_START)
 
     # --- stop words -----------------------------------------------------------------------------
+
+    def grade(self, text: str, *, typed: bool = False, cut: bool = False) -> Grade | None:
+        """What a whole utterance does as a stop phrase, with what goes on now. Any thread.
+
+        Args:
+            typed: A person has typed the text.
+            cut: The utterance has interrupted the robot already.
+        """
+        situation = Situation(
+            busy=cut or self._robot.busy, moves=self._robot.runs.moves, asked=self._actions.question_open
+        )
+        return self._settings.phrases.stops.grade(" ".join(words_of(text)), situation, typed=typed)
+
+    def _heed(self, turn: Turn, transcript: Transcript) -> bool:
+        """Obeys "wait", and what ends the wait, as soon as the words are known: both can be undone. False: neither."""
+        turn.grade = self.grade(turn.rest(transcript).text, cut=turn.final)
+        if turn.grade is not Grade.HOLD and self._released(transcript.text) is None:
+            if turn.waits:  # "wait" was the beginning of something else
+                turn.waits = False
+                self.stop_words.move_on()
+            return False
+        turn.dismissed, turn.waits = True, turn.grade is Grade.HOLD
+        self._wait_or_go_on(transcript.text, turn.grade)
+        return True
+
+    def _wait_or_go_on(self, text: str, grade: Grade | None) -> None:
+        if grade is Grade.HOLD:
+            self.fire(Event.WAIT)
+            return
+        if self._released(text) is Release.MOTION:
+            self.stop_words.move_on()
+        elif self.stop_words.speech_waits:
+            self.stop_words.speak_on()
+        else:
+            self._robot.remark(self._settings.waiting)
+        self.fire(Event.GO_ON)
+
+    def _released(self, text: str) -> Release | None:
+        """What an utterance releases of what waits for a person's word; None where nothing waits."""
+        waits = self.stop_words.speech_waits or self.stop_words.motion_waits
+        if not waits or self._latch.state is LatchState.TRIPPED:
+            return None
+        stops = self._settings.phrases.stops
+        if release := stops.release(" ".join(words_of(text))):
+            return release
+        control = control_of(text, stops)
+        return Release.MOTION if control is not None and control.control is Control.CONTINUE else None
+
+    def _is_about_waiting(self, text: str) -> bool:
+        """Whether words that are still being said ask the robot to wait, or to go on after that."""
+        row = self._settings.phrases.stops.read(" ".join(words_of(text)))
+        return (row is not None and row.grade is Grade.HOLD) or self._released(text) is not None
 
     def _spot(self, keyword: Keyword) -> None:
         if keyword.phrase not in self._settings.stop_words:

@@ -8,6 +8,7 @@ from typing import Final
 
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.sentence_rules import bare, is_correction, is_number, is_question
+from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import is_asked, trails_off, words_of
 from edgeagent.stt.types import Transcript
 from edgeagent.voice.controls import control_of, yes_or_no
@@ -17,7 +18,7 @@ class Kind(StrEnum):
     """What an utterance is."""
 
     STOP = "stop"
-    """A stop word and nothing else; stop words in longer sentences are ``edgeagent.stt.confirming``'s to judge."""
+    """A stop phrase that trips the latch; in longer sentences ``edgeagent.stt.confirming`` judges stop words."""
     CONTROL = "control"
     """What works without the model; ``controls.control_of`` says which."""
     BACKCHANNEL = "backchannel"
@@ -59,7 +60,8 @@ def kind_of(
     """
     text, raw, understood = _read(transcript)
     words = words_of(text)
-    if tuple(bare(words)) in phrases.stops or tuple(words) in phrases.stops:
+    row = phrases.stops.read(" ".join(words))
+    if row is not None and row.grade is Grade.TRIP:
         return Kind.STOP
     if not words or not understood:
         return Kind.UNCLEAR
@@ -67,7 +69,7 @@ def kind_of(
         return Kind.CORRECTION if is_correction(words) else Kind.ANSWER
     if speaking and not question_open and _BACKCHANNELS.fullmatch(" ".join(words)):
         return Kind.BACKCHANNEL
-    if control_of(text) is not None:
+    if control_of(text, phrases.stops) is not None:
         return Kind.CONTROL
     if trails_off(raw) or phrases.is_unfinished(text):
         return Kind.UNFINISHED

@@ -65,7 +65,7 @@ def test_a_line_during_a_run_is_steered_in_and_stop_stops(chat) -> None:
     terminal = chat(SLOW)
     terminal.enter("drive")
     terminal.expect("⋯ drive 2.0 · under way")
-    terminal.enter("wait")
+    terminal.enter("faster")
     terminal.enter("Stop!")
     terminal.expect("← interrupted: stopped for safety")
     terminal.expect("■ stopped")

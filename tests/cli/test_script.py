@@ -33,7 +33,7 @@ def test_slash_commands_work(edgeagent) -> None:
     done = edgeagent("chat", stdin=lines, house=True)
     assert done.returncode == 0
     for said in (
-        "/quit   leave",
+        "/quit      leave",
         "drive(distance_m)      Drive straight; negative is backwards.",
         "model   nano",
         "window  4,096 tokens",
@@ -44,7 +44,7 @@ def test_slash_commands_work(edgeagent) -> None:
     assert done.stdout.count("heard hello\n") == 2
     assert "never" not in done.stdout
     assert "there is no /mop; did you mean /map?" in done.stderr
-    assert "there is no /; there are /help, /map" in done.stderr
+    assert "there is no /; there are /help, /stop" in done.stderr
 
 
 def test_the_map_is_shown_and_written(edgeagent) -> None:

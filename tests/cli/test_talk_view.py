@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from edgeagent import events
-from edgeagent.cli.activity import Line
-from edgeagent.cli.talk_view import TalkLines, latch_line
+from edgeagent.cli.activity import Line, latch_line
+from edgeagent.cli.talk_view import TalkLines
 from edgeagent.messages import Message
 from edgeagent.robot.latch import LatchState
 
@@ -70,11 +70,12 @@ def test_a_text_from_outside_moves_no_cursor() -> None:
     assert shown == ["ro[2Jbi: a[2J b"]
 
 
-def test_the_latch_is_told_when_it_is_tripped_only() -> None:
+def test_the_latch_is_told_when_it_is_tripped_or_a_person_has_said_wait() -> None:
     tripped = latch_line(LatchState.TRIPPED, "SIGUSR1")
     assert tripped is not None
     assert "stopped (SIGUSR1)" in tripped.text
     assert latch_line(LatchState.HELD, "stop word") is None
+    assert latch_line(LatchState.HELD, "wait") == Line("■ held; it moves on after “continue”", "warning")
 
 
 def test_a_device_that_is_lost_and_comes_back_is_told() -> None:

@@ -3,14 +3,12 @@
 import io
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from edgeagent.cli import text
 from edgeagent.cli.flow import Flow
-from edgeagent.cli.screen import is_stop
 
 ANY = st.text(st.characters(exclude_categories=[]))
 
@@ -45,13 +43,3 @@ def test_streamed_text_is_wrapped_and_nothing_is_lost(deltas: list[str], width: 
     shown = [line for delta in deltas for line in flow.feed(delta)] + flow.end()
     assert "".join("".join(shown).split()) == "".join("".join(deltas).split())
     assert all(get_cwidth(line) < width for line in shown)
-
-
-@pytest.mark.parametrize("said", ["stop", "Stop!", "STOP", "stop stop stop", "halt.", "freeze!!", " stop "])
-def test_a_stop_word_alone_stops(said: str) -> None:
-    assert is_stop(said)
-
-
-@pytest.mark.parametrize("said", ["", "!", "don't stop", "stop the timer", "the bus stop", "stopp", "non-stop"])
-def test_other_lines_do_not(said: str) -> None:
-    assert not is_stop(said)

@@ -175,7 +175,7 @@ def test_a_stop_while_the_model_thinks_stops_the_model() -> None:
 
 def test_stop_typed_while_nothing_goes_on_is_for_the_model() -> None:
     with Stage("There is nothing to stop.", agent=latched()) as stage:
-        stage.dialogue.hear("stop")
+        stage.dialogue.hear("stop", typed=True)
         stage.settle()
         stage.pass_s(0.5)
         assert stage.dialogue.latch.state == "free"

@@ -114,11 +114,11 @@ def test_what_a_recogniser_leaves_open_is_unfinished() -> None:
     assert kind_of(Transcript("go to the kitchen", raw="Go to the kitchen."), phrases=HOUSE) is Kind.COMMAND
 
 
-def test_the_stop_words_are_the_app_s() -> None:
+def test_the_stop_words_of_an_app_are_added_to_those_of_every_robot() -> None:
     own = Phrases(["go to the kitchen"], stops=["basta", "hold it"])
     assert kind_of("basta!", phrases=own) is Kind.STOP
     assert kind_of("robot hold it", phrases=own) is Kind.STOP
-    assert kind_of("halt", phrases=own) is not Kind.STOP
+    assert kind_of("halt", phrases=own) is Kind.STOP
     assert kind_of("don't hold it", phrases=own) is not Kind.STOP
 
 

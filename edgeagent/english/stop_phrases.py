@@ -1,0 +1,253 @@
+"""The phrases that stop a robot, in three grades, and the two that let it go on (contract, case 19).
+
+One table for what is typed, what a program passes on as heard, and what a recogniser has understood. A phrase counts as
+a whole utterance only: politeness, the robot's name and repetition may stand around it, nothing else. Phrases inside of
+longer sentences are ``edgeagent.stt.confirming``'s to judge. Knows no latch; pure functions, on any thread.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from edgeagent import apostrophes
+
+
+class Grade(StrEnum):
+    """What a stop phrase does."""
+
+    TRIP = "trip"
+    """The safety latch trips: motion is cancelled, and off until somebody allows it again."""
+    CANCEL = "cancel"
+    """Every goal and the run are cancelled; motion stays allowed."""
+    HOLD = "hold"
+    """Motion and speech wait where they are."""
+
+
+class Release(StrEnum):
+    """What ends a hold."""
+
+    SPEECH = "go on"
+    """Speech goes on; motion still waits."""
+    MOTION = "continue"
+    """Motion and speech go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopPhrase:
+    """A row of the table."""
+
+    words: str
+    grade: Grade
+    answers: bool = False
+    """Also an answer: it counts only while something moves and no question is open."""
+
+
+STOP_PHRASES: Final = (
+    StopPhrase("stop", Grade.TRIP),
+    StopPhrase("halt", Grade.TRIP),
+    StopPhrase("freeze", Grade.TRIP),
+    StopPhrase("stop it", Grade.TRIP),
+    StopPhrase("stop that", Grade.TRIP),
+    StopPhrase("stop now", Grade.TRIP),
+    StopPhrase("stop right now", Grade.TRIP),
+    StopPhrase("stop right there", Grade.TRIP),
+    StopPhrase("stop immediately", Grade.TRIP),
+    StopPhrase("stop moving", Grade.TRIP),
+    StopPhrase("stop driving", Grade.TRIP),
+    StopPhrase("stop everything", Grade.TRIP),
+    StopPhrase("emergency stop", Grade.TRIP),
+    StopPhrase("cancel", Grade.CANCEL),
+    StopPhrase("cancel that", Grade.CANCEL),
+    StopPhrase("cancel this", Grade.CANCEL),
+    StopPhrase("cancel it", Grade.CANCEL),
+    StopPhrase("cancel everything", Grade.CANCEL),
+    StopPhrase("cancel all", Grade.CANCEL),
+    StopPhrase("cancel all of that", Grade.CANCEL),
+    StopPhrase("cancel all of it", Grade.CANCEL),
+    StopPhrase("cancel the task", Grade.CANCEL),
+    StopPhrase("cancel the command", Grade.CANCEL),
+    StopPhrase("cancel the order", Grade.CANCEL),
+    StopPhrase("abort", Grade.CANCEL),
+    StopPhrase("abort that", Grade.CANCEL),
+    StopPhrase("abort this", Grade.CANCEL),
+    StopPhrase("abort it", Grade.CANCEL),
+    StopPhrase("abort everything", Grade.CANCEL),
+    StopPhrase("never mind", Grade.CANCEL),
+    StopPhrase("nevermind", Grade.CANCEL),
+    StopPhrase("never mind that", Grade.CANCEL),
+    StopPhrase("forget it", Grade.CANCEL),
+    StopPhrase("forget that", Grade.CANCEL),
+    StopPhrase("forget about it", Grade.CANCEL),
+    StopPhrase("forget about that", Grade.CANCEL),
+    StopPhrase("forget what i said", Grade.CANCEL),
+    StopPhrase("forget everything", Grade.CANCEL),
+    StopPhrase("scratch that", Grade.CANCEL),
+    StopPhrase("call it off", Grade.CANCEL),
+    StopPhrase("call that off", Grade.CANCEL),
+    StopPhrase("wait", Grade.HOLD),
+    StopPhrase("wait a moment", Grade.HOLD),
+    StopPhrase("wait a second", Grade.HOLD),
+    StopPhrase("wait a minute", Grade.HOLD),
+    StopPhrase("wait a bit", Grade.HOLD),
+    StopPhrase("wait one moment", Grade.HOLD),
+    StopPhrase("hold on", Grade.HOLD),
+    StopPhrase("hold on a moment", Grade.HOLD),
+    StopPhrase("hold on a second", Grade.HOLD),
+    StopPhrase("hold on a minute", Grade.HOLD),
+    StopPhrase("hang on", Grade.HOLD),
+    StopPhrase("hang on a moment", Grade.HOLD),
+    StopPhrase("hang on a second", Grade.HOLD),
+    StopPhrase("hang on a minute", Grade.HOLD),
+    StopPhrase("a moment", Grade.HOLD),
+    StopPhrase("one moment", Grade.HOLD),
+    StopPhrase("just a moment", Grade.HOLD),
+    StopPhrase("just a second", Grade.HOLD),
+    StopPhrase("just a minute", Grade.HOLD),
+    StopPhrase("give me a moment", Grade.HOLD),
+    StopPhrase("give me a second", Grade.HOLD),
+    StopPhrase("give me a minute", Grade.HOLD),
+    StopPhrase("no", Grade.CANCEL, answers=True),
+)
+"""The strongest first: "no, wait" holds, "wait, stop" trips."""
+
+STOP_WORDS: Final = frozenset(row.words for row in STOP_PHRASES if row.grade is Grade.TRIP and " " not in row.words)
+"""The words that trip the latch alone."""
+
+RELEASES: Final = (
+    ("go on", Release.SPEECH),
+    ("carry on", Release.SPEECH),
+    ("keep going", Release.SPEECH),
+    ("proceed", Release.SPEECH),
+    ("continue", Release.MOTION),
+    ("continue moving", Release.MOTION),
+    ("continue driving", Release.MOTION),
+    ("resume", Release.MOTION),
+    ("you can continue", Release.MOTION),
+    ("you may continue", Release.MOTION),
+    ("you can move", Release.MOTION),
+    ("you may move", Release.MOTION),
+    ("you can move again", Release.MOTION),
+    ("you may move again", Release.MOTION),
+)
+"""The phrases that end a hold."""
+
+_POLITE: Final = ("please", "robot", "robi", "hey")
+_AROUND: Final = (
+    *_POLITE,
+    *("ok", "okay", "oh", "well", "so", "now", "just", "sorry", "um", "uh", "thanks", "thank you", "i said"),
+    *("can you", "could you", "would you", "will you", "i want you to", "i would like you to"),
+)
+"""Words that may stand before, between and after phrases, beside the robot's name."""
+_WORD: Final = re.compile(r"\w+(?:'\w+)*")
+
+_Words = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What goes on while somebody says something.
+
+    Attributes:
+        busy: The robot moves, speaks or thinks.
+        moves: Something moves, or is about to.
+        asked: A question of the robot's is open.
+    """
+
+    busy: bool
+    moves: bool
+    asked: bool
+
+
+class StopPhrases:
+    """The table of one robot.
+
+    Args:
+        names: What the robot is called, such as its agent's name and the wake words.
+        trips: Stop words of the app's own, in any language; of the grade trip.
+    """
+
+    def __init__(self, *, names: Iterable[str] = (), trips: Iterable[str] = ()) -> None:
+        self._rows: dict[_Words, StopPhrase] = {}
+        for row in (*(StopPhrase(words, Grade.TRIP) for words in trips), *STOP_PHRASES):
+            if words := _words(row.words):
+                self._rows.setdefault(words, row)
+        self._strength = {phrase: place for place, phrase in enumerate(self._rows)}
+        self._releases = {_words(words): release for words, release in RELEASES}
+        called = [name for name in map(_words, names) if name]
+        self._parts = _by_first_word((*self._rows, *self._releases, *map(_words, _AROUND), *called))
+        self._polite = {word for words in (*map(_words, _POLITE), *called) for word in words}
+
+    def read(self, text: str) -> StopPhrase | None:
+        """The strongest phrase of an utterance that has stop phrases and what may stand around them, and nothing else.
+
+        "Robi, please stop!" has one; "don't stop" and "the bus stop" have none, nor has "no thanks".
+        """
+        parts = self._parts_of(text)
+        found = min(self._rows.keys() & set(parts), key=self._strength.__getitem__, default=None)
+        if found is None:
+            return None
+        row = self._rows[found]
+        if row.answers and any(part != found and not self._polite.issuperset(part) for part in parts):
+            return None
+        return row
+
+    def grade(self, text: str, situation: Situation, *, typed: bool = False) -> Grade | None:
+        """What an utterance does now, as a stop phrase; None where it is for the model, or an answer.
+
+        Args:
+            text: The whole utterance.
+            situation: What goes on.
+            typed: A person has typed the text: then "stop" is for the model, too, while nothing goes on.
+        """
+        row = self.read(text)
+        if row is None:
+            return None
+        match row.grade:
+            case Grade.TRIP:
+                counts = situation.busy or not typed
+            case Grade.CANCEL if row.answers:
+                counts = situation.moves and not situation.asked
+            case Grade.CANCEL:
+                counts = situation.busy
+            case _:
+                counts = situation.busy and (situation.moves or not situation.asked)
+        return row.grade if counts else None
+
+    def release(self, text: str) -> Release | None:
+        """What an utterance ends of a hold, which has no other words but those that may stand around the phrase."""
+        parts = self._parts_of(text)
+        found = {self._releases[part] for part in parts if part in self._releases}
+        if not found or not self._rows.keys().isdisjoint(parts):
+            return None
+        return Release.MOTION if Release.MOTION in found else Release.SPEECH
+
+    def _parts_of(self, text: str) -> list[_Words]:
+        """The phrases of an utterance, and what stands around them, in the order said; none if it has another word."""
+        words = _words(text)
+        parts: list[_Words] = []
+        at = 0
+        while at < len(words):
+            known = self._parts.get(words[at], ())
+            part = next((part for part in known if words[at : at + len(part)] == part), None)
+            if part is None:
+                return []
+            parts.append(part)
+            at += len(part)
+        return parts
+
+
+def _by_first_word(phrases: Iterable[_Words]) -> dict[str, list[_Words]]:
+    """Phrases by their first word, the longest first."""
+    made: dict[str, list[_Words]] = {}
+    for phrase in sorted(set(phrases), key=len, reverse=True):
+        made.setdefault(phrase[0], []).append(phrase)
+    return made
+
+
+def _words(text: str) -> _Words:
+    """Lower-case words without punctuation."""
+    return tuple(_WORD.findall(apostrophes.plain(text).casefold()))

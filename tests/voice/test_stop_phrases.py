@@ -1,0 +1,329 @@
+"""The three grades of stop phrases (contract, case 19), as they are spoken, typed, and given to ``hear``."""
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from edgeagent import Agent, Options, skill
+from edgeagent.english.completeness import Phrases
+from edgeagent.robot import SafetyLatch
+from edgeagent.testing import ScriptedLLM, call
+from edgeagent.tools import GoalHandle
+from edgeagent.voice.presets import PRESETS
+from edgeagent.voice.stop_words import WAIT_S
+from edgeagent.voice.table import State
+
+from .scenes import LIMIT_S, LONG, QUIET, count_to_sixteen, latch, latched, quiet, until
+from .stage import Stage
+
+Way = Callable[[Stage, str], None]
+
+
+def spoken(stage: Stage, text: str) -> None:
+    stage.say(text)
+
+
+def heard(stage: Stage, text: str) -> None:
+    stage.dialogue.hear(text)
+    stage.settle()
+
+
+def typed(stage: Stage, text: str) -> None:
+    stage.dialogue.hear(text, typed=True)
+    stage.settle()
+
+
+WAYS = [spoken, heard, typed]
+
+
+class Base:
+    """A base that drives until it is stopped, and notes what it is told."""
+
+    def __init__(self) -> None:
+        self.began, self.notes = threading.Event(), []
+
+        @skill(
+            on_interrupt="detach",
+            stop=lambda: self.notes.append("stop"),
+            pause=lambda: self.notes.append("pause"),
+            resume=lambda: self.notes.append("resume"),
+        )
+        def drive(goal: GoalHandle) -> str:
+            """Drives."""
+            self.began.set()
+            while not goal.cancelled:
+                goal.checkpoint()
+                threading.Event().wait(0.005)
+            return "stopped"
+
+        self.agent = Agent("rover", tools=[drive], latch=SafetyLatch())
+
+
+@pytest.fixture
+def base() -> Base:
+    return Base()
+
+
+@pytest.fixture
+def driving(base: Base) -> Iterator[Stage]:
+    """A conversation with a robot that drives, and says nothing."""
+    settings = quiet(phrases=Phrases(called=["rover"]))
+    with Stage([call("drive")], *["Okay."] * 6, agent=base.agent, settings=settings) as stage:
+        stage.say("drive on")
+        assert base.began.wait(LIMIT_S)
+        assert until(lambda: stage.dialogue.robot.runs.acting)
+        stage.pass_s(1.0)
+        yield stage
+
+
+def asked(stage: Stage) -> int:
+    """How often the model was asked."""
+    return len(stage.llm.requests)
+
+
+# --- trip -----------------------------------------------------------------------------------------------------------
+
+TRIPS = ["stop", "halt", "Freeze!", "stop it", "stop now", "no, stop", "please stop", "stop stop stop", "rover, halt"]
+
+
+@pytest.mark.parametrize("text", TRIPS)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_stop_phrase_while_it_drives_trips_the_latch_and_asks_no_model(
+    driving: Stage, base: Base, way: Way, text: str
+) -> None:
+    before = asked(driving)
+    way(driving, text)
+    assert latch(driving) == "tripped"
+    assert until(lambda: "stop" in base.notes)
+    assert asked(driving) == before
+
+
+@pytest.mark.parametrize("text", TRIPS)
+@pytest.mark.parametrize("way", [spoken, heard])
+def test_a_spoken_stop_phrase_trips_a_robot_that_does_nothing(way: Way, text: str) -> None:
+    with Stage(agent=latched(), settings=quiet(phrases=Phrases(called=["rover"]))) as stage:
+        way(stage, text)
+        assert latch(stage) == "tripped"
+        assert not asked(stage)
+
+
+@pytest.mark.parametrize("text", ["stop", "halt", "please freeze"])
+def test_a_typed_one_is_for_the_model_while_it_does_nothing(text: str) -> None:
+    with Stage("There is nothing to stop.", agent=latched()) as stage:
+        typed(stage, text)
+        assert until(lambda: asked(stage) == 1)
+        assert latch(stage) == "free"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_stop_phrase_trips_while_it_only_speaks(way: Way) -> None:
+    with Stage(LONG, agent=latched()) as stage:
+        count_to_sixteen(stage)
+        way(stage, "freeze")
+        assert latch(stage) == "tripped"
+        assert stage.state is State.LISTENING
+
+
+@pytest.mark.parametrize("text", ["don't halt", "do not freeze", "the halt is far away", "never freeze the base"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_stop_phrase_in_other_talk_trips_nothing(driving: Stage, way: Way, text: str) -> None:
+    way(driving, text)
+    assert latch(driving) == "free"
+
+
+def test_halt_trips_though_the_recogniser_does_not_understand_it() -> None:
+    with Stage(agent=latched()) as stage:
+        stage.say("halt", understood=False)
+        assert latch(stage) == "tripped"
+
+
+# --- hold -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["wait", "hold on", "please wait", "wait, wait", "rover, wait"])
+@pytest.mark.parametrize("way", WAYS)
+def test_wait_holds_what_drives_and_continue_alone_lets_it_go_on(
+    driving: Stage, base: Base, way: Way, text: str
+) -> None:
+    before = asked(driving)
+    way(driving, text)
+    assert latch(driving) == "held"
+    assert base.notes == ["pause"]
+    way(driving, "go on")
+    driving.pass_s(WAIT_S + 2)
+    assert latch(driving) == "held", "neither go on nor silence moves it"
+    way(driving, "continue")
+    assert latch(driving) == "free"
+    assert until(lambda: base.notes == ["pause", "resume"])
+    assert asked(driving) == before
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_wait_holds_what_is_said_until_go_on(way: Way) -> None:
+    with Stage(LONG, agent=latched()) as stage:
+        count_to_sixteen(stage)
+        way(stage, "wait")
+        stage.pass_s(5.0)
+        assert stage.state is State.HELD
+        way(stage, "go on")
+        stage.pass_s(0.1)
+        assert stage.state is State.SPEAKING
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert stage.session.messages()[-1].text == LONG, "nothing of it is lost"
+        assert asked(stage) == 1
+
+
+@pytest.mark.parametrize("preset", ["eager", "balanced", "strict", "off"])
+def test_wait_holds_speech_with_every_preset(preset: str) -> None:
+    with Stage(LONG, agent=latched(), settings=quiet(preset=PRESETS[preset])) as stage:
+        count_to_sixteen(stage)
+        stage.begin()
+        stage.pass_s(0.3)
+        stage.partly("hold on")
+        stage.partly("hold on")
+        stage.pause("hold on")
+        stage.pass_s(0.2)
+        stage.end()
+        stage.pass_s(3.0)
+        assert stage.state is State.HELD
+        stage.say("continue")
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert stage.session.messages()[-1].text == LONG
+
+
+def test_twenty_seconds_of_silence_release_what_is_said() -> None:
+    with Stage(LONG, agent=latched()) as stage:
+        count_to_sixteen(stage)
+        stage.say("wait")
+        stage.pass_s(WAIT_S - 2)
+        assert stage.state is State.HELD
+        stage.say("uh huh")
+        stage.pass_s(WAIT_S - 2)
+        assert stage.state is State.HELD, "there was no silence of twenty seconds yet"
+        stage.pass_s(3.0)
+        assert stage.state is State.SPEAKING
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert stage.session.messages()[-1].text == LONG
+
+
+def test_a_question_ends_the_silence_and_leaves_the_motion_held(driving: Stage) -> None:
+    driving.say("wait")
+    driving.say("how full is your battery")
+    driving.pass_until(lambda: driving.state is State.SPEAKING)
+    assert latch(driving) == "held"
+
+
+def test_motion_that_is_asked_for_after_wait_waits_and_the_robot_says_so(driving: Stage, base: Base) -> None:
+    driving.say("wait")
+    base.began.clear()
+    driving.agent.llm = ScriptedLLM([call("drive")], "Okay.")
+    driving.say("drive to the door")
+    assert until(lambda: driving.dialogue.robot.runs.about_to_move)
+    driving.pass_until(lambda: QUIET.waiting in [event.text for event in driving.log if event.kind == "heard"])
+    assert not base.began.is_set()
+
+
+def test_wait_that_goes_on_as_something_else_holds_nothing(driving: Stage) -> None:
+    driving.begin()
+    driving.pass_s(0.3)
+    driving.pause("wait")
+    assert latch(driving) == "held"
+    driving.go_on()
+    driving.pass_s(0.5)
+    driving.pause("wait for me in the kitchen")
+    assert latch(driving) == "free"
+
+
+@pytest.mark.parametrize("text", ["wait", "hold on", "cancel", "cancel that", "no"])
+@pytest.mark.parametrize("way", WAYS)
+def test_wait_and_cancel_are_for_the_model_while_it_does_nothing(way: Way, text: str) -> None:
+    with Stage("All right.", agent=latched()) as stage:
+        way(stage, text)
+        assert until(lambda: asked(stage) == 1)
+        assert latch(stage) == "free"
+
+
+def test_a_stop_ends_a_wait(driving: Stage) -> None:
+    driving.say("wait")
+    driving.say("stop")
+    assert latch(driving) == "tripped"
+    driving.say("continue")
+    assert latch(driving) == "free"
+
+
+def test_rearm_ends_a_wait(driving: Stage, base: Base) -> None:
+    driving.say("wait")
+    assert driving.dialogue.rearm()
+    driving.settle()
+    assert latch(driving) == "free"
+    assert not driving.dialogue.rearm()
+
+
+def test_the_end_of_a_conversation_leaves_nothing_held(base: Base) -> None:
+    with Stage([call("drive")], agent=base.agent) as stage:
+        stage.say("drive on")
+        assert base.began.wait(LIMIT_S)
+        assert until(lambda: stage.dialogue.robot.runs.acting)
+        stage.say("wait")
+        assert latch(stage) == "held"
+    assert base.agent.latch is not None
+    assert base.agent.latch.state == "free"
+
+
+# --- cancel ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["cancel", "cancel that", "please cancel that", "no", "No!", "no no no", "rover, no"])
+@pytest.mark.parametrize("way", WAYS)
+def test_cancel_and_no_cancel_what_drives_without_the_latch(driving: Stage, base: Base, way: Way, text: str) -> None:
+    before = asked(driving)
+    way(driving, text)
+    assert until(lambda: "stop" in base.notes)
+    assert latch(driving) == "free"
+    assert until(lambda: not driving.agent.goals_at_work)
+    assert asked(driving) == before
+
+
+def test_no_is_for_the_model_while_it_only_speaks() -> None:
+    with Stage(LONG, "Okay.", agent=latched()) as stage:
+        count_to_sixteen(stage)
+        typed(stage, "no")
+        assert until(lambda: asked(stage) == 2)
+
+
+def test_cancel_over_an_answer_that_was_thought_of_already_asks_no_model() -> None:
+    with Stage(LONG, agent=latched()) as stage:
+        count_to_sixteen(stage)
+        assert not stage.agent.state.is_streaming
+        stage.say("cancel that")
+        stage.pass_s(0.5)
+        assert asked(stage) == 1
+
+
+def test_no_answers_a_question_while_it_drives(base: Base) -> None:
+    answers: list[bool] = []
+
+    @skill(name="honk", destructive=True, motion=False)
+    def honk() -> str:
+        """Honks."""
+        return "honked"
+
+    base.agent.tools.add(honk)
+    with Stage([call("drive")], [call("honk")], "All right.", agent=base.agent) as stage:
+        person = stage.dialogue.robot.person
+
+        def confirm(name: str, arguments: dict[str, object]) -> bool:
+            answers.append(person.confirm(name, arguments))
+            return answers[-1]
+
+        stage.session.options = Options(confirm=confirm)
+        stage.say("drive on")
+        assert base.began.wait(LIMIT_S)
+        stage.say("honk the horn")
+        stage.pass_until(lambda: person.waiting)
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        stage.pass_until(lambda: stage.state is not State.SPEAKING)
+        stage.say("no")
+        assert until(lambda: answers == [False])
+        assert stage.agent.goals_at_work == ("drive",), "it drives on"
