@@ -410,7 +410,7 @@ class Agent:
 
         The model stops within one token and read-only tools and skills are cancelled; other tools are waited for.
         The reason "safety_stop" cancels all of them, actuators first, for which it waits half a second at most, and
-        empties both queues.
+        empties both queues. Between two runs the reason "user" stops what still moves for an earlier one.
 
         Args:
             mode: "after_turn" lets the current turn end; a safety stop does not.
@@ -426,6 +426,8 @@ class Agent:
             self._queues.clear("steering", "follow_up")
             stops = [*stops, *self._workers.halt("stopped for safety", everything=True)]
             actuator.wait(stops)
+        elif run is None and reason == "user":
+            self.cancel_goals()
         return run is not None
 
     @property

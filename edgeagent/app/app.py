@@ -6,7 +6,6 @@ Without ``--app`` that is the house robot. Nothing here prints or reads anything
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -40,8 +39,6 @@ INSTRUCTIONS: Final = "You are the house robot of a small flat. Act with the too
 """The nano model is trained with exactly these words."""
 MAX_TOOL_HOPS: Final = 6
 """Turns with tools for one request (contract, section 7): enough for a model that makes one call a turn."""
-_CLOSE_S: Final = 5.0
-"""How long the end waits for a model or a tool that does not stop."""
 
 Subscriber = Callable[[events.Event], object]
 
@@ -280,13 +277,9 @@ class App:
             self.person.question(questions, answer)
 
     def _end_session(self) -> None:
-        """Aborts the run that may go on, and waits for it only so long: what hangs must not keep us from ending."""
+        """Stops what moves and the run that may go on, and waits for it only so long."""
         self.session.abort("safety_stop")
-        closing = threading.Thread(target=self.session.close, name="close", daemon=True)
-        closing.start()
-        closing.join(_CLOSE_S)
-        if closing.is_alive():
-            _log.warning("a model or a tool has not stopped after %g s; it is left behind", _CLOSE_S)
+        self.session.close()
 
     def _speak_up(self, text: str) -> None:
         if not self._closing:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Any, Literal, Self, TextIO
+from typing import Any, Final, Literal, Self, TextIO
 
 from edgeagent import events
 from edgeagent.agent import Agent, AgentContext, Options, RunHandle, RunResult
@@ -30,6 +30,8 @@ from edgeagent.session.spoken import AnswerHook, spoken
 from edgeagent.views import Writers
 
 logger = logging.getLogger(__name__)
+CLOSE_S: Final = 5.0
+"""Seconds for which the end of a session waits for a model, a tool or a sink that does not stop."""
 
 
 class Session:
@@ -90,7 +92,7 @@ class Session:
         """Held while a run is started and while history is changed between runs, never while one goes on."""
         self._run_context = self.context
         self._handle: RunHandle | None = None
-        self._running = False
+        self._running = self._released = False
         self._closed = threading.Event()
         """Set for good by ``close``; it ends a compaction that is going on."""
         self._audit: AuditTrail | None = None
@@ -282,16 +284,22 @@ class Session:
         self._history.usage = usage
 
     def close(self) -> None:
-        """Stops a run that is going on, waits for its end, and takes no more. Safe to call again.
+        """Stops everything that moves, what outlived its run included, and the run that goes on; takes no more. Safe
+        to call again.
 
-        From inside the run (a tool, a hook, a subscriber) it does not wait: journal and audit are closed at the end.
+        Waits for the end of the run, but no longer than ``CLOSE_S``: a tool, hook or subscriber that does not return
+        is left behind, and what its run still says is not kept. From inside the run (a tool, a hook, a subscriber) it
+        does not wait: journal and audit are closed at the end.
         """
         self._closed.set()
         self.agent.clear_all_queues()
-        handle = self._newest()
-        if handle is not None and handle.abort("user") and not handle.on_thread_of_run():
-            handle.wait()
-        if not self._running:
+        handle = self._newest(CLOSE_S)
+        aborted = handle is not None and handle.abort("user")
+        self.agent.cancel_goals("the session was closed")
+        if handle is not None and aborted and not handle.on_thread_of_run() and not handle.wait(CLOSE_S):
+            logger.warning("a run has not ended after %g s; it is left behind", CLOSE_S)
+            self._release()
+        elif not self._running:
             self._release()
 
     def __enter__(self) -> Self:
@@ -394,8 +402,13 @@ class Session:
     def _release(self) -> None:
         """Gives everything back. Safe to call again."""
         self._history.close()
-        if self._audit is not None:
-            self._audit.close()
+        if self._audit is not None and not self._released:
+            closing = threading.Thread(target=self._audit.close, name="close", daemon=True)  # a sink is a builder's
+            closing.start()
+            closing.join(CLOSE_S)
+            if closing.is_alive():
+                logger.warning("the audit's sink has not closed after %g s; it is left behind", CLOSE_S)
+        self._released = True
         if self._fallback is not None and self.agent.llm is self._fallback:
             self.agent.llm = self._fallback.instead_of
 
@@ -406,10 +419,18 @@ class Session:
             logger.warning("the session is closed, so nobody is told: %s", message)
         return closed
 
-    def _newest(self) -> RunHandle | None:
-        """The newest run, also where it is its own thread that asks, faster than ``start`` returns."""
-        with self._starting:
+    def _newest(self, timeout_s: float = -1) -> RunHandle | None:
+        """The newest run, also where it is its own thread that asks, faster than ``start`` returns.
+
+        Args:
+            timeout_s: For what is being started or compacted; then the newest that is known.
+        """
+        locked = self._starting.acquire(timeout=timeout_s)
+        try:
             return self._handle
+        finally:
+            if locked:
+                self._starting.release()
 
     def _must_be_idle(self, what: str) -> None:
         """Asked with ``_starting`` held, so that no run is started meanwhile.

@@ -6,7 +6,10 @@ detached outlives its run. Any thread.
 
 from __future__ import annotations
 
+import atexit
+import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
@@ -112,6 +115,7 @@ class Workers:
         self._waiting: dict[str, tuple[tuple[str, ...], str]] = {}
         """By a waiting call's id: the calls within which it was made, and the call that holds what it waits for."""
         self._latches: list[Latch] = []
+        _all.add(self)
 
     def acquire(self, body: Body, resources: Iterable[str]) -> Busy | None:
         """Registers a body and takes all its resources, or does neither and says which is busy.
@@ -269,6 +273,22 @@ class Workers:
     def _in(self, *states: State) -> list[Body]:
         with self._lock:
             return [entry.body for entry in self._bodies.values() if entry.state in states]
+
+
+_all: weakref.WeakSet[Workers] = weakref.WeakSet()
+_process = os.getpid()
+
+
+def _halt_at_exit() -> None:
+    """Stops everything that moves when the interpreter exits: nobody would look after it. Not in the child of a fork,
+    whose robot is the parent's."""
+    if os.getpid() != _process:
+        return
+    bodies = [body for workers in list(_all) for body in workers._in("running", "detached", "abandoned")]
+    actuator.wait(actuator.begin(_told(body.demand_end("the program ended") for body in bodies if body.moves)))
+
+
+atexit.register(_halt_at_exit)
 
 
 def _told(actuators: Iterable[Actuator | None]) -> list[Actuator]:

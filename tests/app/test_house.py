@@ -140,7 +140,7 @@ def test_close_stops_a_robot_that_moves(house: Build) -> None:
 def test_a_model_that_does_not_stop_does_not_keep_the_program(
     house: Build, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("edgeagent.app.app._CLOSE_S", 0.1)
+    monkeypatch.setattr("edgeagent.session.session.CLOSE_S", 0.1)
     released, asked = threading.Event(), threading.Event()
 
     def deaf(request: LLMRequest) -> str:
