@@ -109,6 +109,8 @@ class Options:
     temperature: float | None = None
     max_tokens: int = 256
     thinking_level: str | None = None
+    tool_choice: Literal["auto", "required_first", "none"] = "auto"
+    """"required_first" makes the first model call of a run call a tool; "none" lets no model call do so."""
 
     def __post_init__(self) -> None:
         for setting in fields(self):
@@ -152,6 +154,7 @@ _CHOICES: Final[dict[str, Any]] = {
     "followup_mode": QueueMode,
     "steering_check": ("after_batch", "after_each_tool"),
     "on_budget": ("last_content", "final_answer"),
+    "tool_choice": ("auto", "required_first", "none"),
 }
 _COUNTS: Final = frozenset(
     {

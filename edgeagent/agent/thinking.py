@@ -97,12 +97,20 @@ def _request(run: Run, messages: list[Message], tools: Sequence[Tool], tool_choi
         system=run.part.system,
         messages=[message for message in messages if message.role in _MODEL_ROLES],
         tools=list(tools),
-        tool_choice=tool_choice,
+        tool_choice=_tool_choice(run, tools, tool_choice),
         temperature=options.temperature,
         max_tokens=options.max_tokens,
         thinking_level=options.thinking_level,
         response_schema=run.part.context.response_schema,
     )
+
+
+def _tool_choice(run: Run, tools: Sequence[Tool], asked: ToolChoice) -> ToolChoice:
+    """What the loop asks for, unless the options say more. Without tools no model can be made to call one."""
+    wanted = run.part.options.tool_choice
+    if "none" in (asked, wanted):
+        return "none"
+    return "required" if wanted == "required_first" and run.budget.calls == 0 and tools else asked
 
 
 def _check_length(run: Run, request: LLMRequest) -> None:

@@ -45,6 +45,7 @@ DEFAULTS = {
     "temperature": None,
     "max_tokens": 256,
     "thinking_level": None,
+    "tool_choice": "auto",
 }
 ZERO_IS_A_VALUE = {"temperature", "max_continuations", "abort_grace_s"}
 CALLBACKS = [

@@ -201,6 +201,26 @@ def test_settings_reach_the_request_and_zero_is_a_value_for_temperature():
     assert (request.system, request.tool_choice) == ("be brief", "auto")
 
 
+def test_a_required_first_call_is_required_once_in_each_run():
+    agent = agent_with([call("look", where={})], "ok", [call("look", where={})], "ok", tool_choice="required_first")
+    agent.run("go")
+    agent.run("again")
+    assert [request.tool_choice for request in agent.llm.requests] == ["required", "auto", "required", "auto"]
+
+
+def test_a_first_call_is_not_required_where_there_are_no_tools():
+    agent = Agent("a", llm=ScriptedLLM("ok"), options=Options(tool_choice="required_first"))
+    agent.run("go")
+    assert agent.llm.requests[0].tool_choice == "auto"
+
+
+def test_no_tool_choice_is_none_in_every_request():
+    agent = agent_with("ok", "more", tool_choice="none")
+    agent.follow_up("and?")
+    agent.run("go")
+    assert [(request.tool_choice, len(request.tools)) for request in agent.llm.requests] == [("none", 1)] * 2
+
+
 def test_the_options_of_a_run_replace_the_agents_whole():
     agent = agent_with("ok", "ok", temperature=0.5, max_tokens=7)
     agent.run("go", options=Options(temperature=0.1))
