@@ -18,7 +18,7 @@ from edgeagent.agent.options import _CALLBACKS
 from edgeagent.messages import Status
 from edgeagent.testing import ScriptedLLM, call
 
-WITH_EXAMPLES = ("loop", "hooks", "tools", "sessions", "limits", "audio", "ears", "voice", "voice-words", "keywords")
+WITH_EXAMPLES = tuple("loop hooks tools sessions limits audio ears voice voice-words keywords config".split())
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 ROW = re.compile(

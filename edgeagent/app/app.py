@@ -17,19 +17,18 @@ from edgeagent.agent import Agent, Options
 from edgeagent.app.deadline import Deadline
 from edgeagent.app.file import AppFile
 from edgeagent.app.guards import add_guards
+from edgeagent.app.outfit import Outfit
 from edgeagent.app.phrases import house_phrases
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError, ModelError
-from edgeagent.hooks.audit_log import AuditLogHook
 from edgeagent.hooks.talk_guard import changes, moves
 from edgeagent.llm import LLM
+from edgeagent.pii import PII
 from edgeagent.robot.latch import SafetyLatch
-from edgeagent.session import Session
 from edgeagent.views import Answer, Callbacks
 from edgeagent.voice.telling import Telling
 
 if TYPE_CHECKING:
-    from edgeagent.llm.llama import LlamaLLM
     from edgeagent.robot import HouseRobot
 
 _log = logging.getLogger(__name__)
@@ -63,20 +62,6 @@ class Person(Protocol):
 
     def confirm(self, name: str, arguments: dict[str, Any], /) -> bool: ...
     def question(self, questions: list[str], answer: Answer, /) -> object: ...
-
-
-def configured_llm(config: Config) -> LlamaLLM:
-    """The model of the settings; its weights are not loaded yet.
-
-    Raises:
-        ConfigError: A setting of the engine is wrong.
-        ModelError: The model can't be used.
-    """
-    from edgeagent.llm.llama import LlamaLLM
-    from edgeagent.llm.settings import EngineSettings
-
-    engine = {name: value for name, value in config.engine.items() if name != "context_window"}
-    return LlamaLLM(config.model, context_window=config.engine.get("context_window"), settings=EngineSettings(**engine))
 
 
 def build(
@@ -122,20 +107,21 @@ class App:
         self.robot: HouseRobot | None = None
         self.telling = Telling()
         self.person: Person | None = None
-        self._audit = None if config.audit is None else AuditLogHook(config.audit)
         self._live = live
         self._closing = False
-        self._llm: LLM | None = None
         self._subscribers: list[Subscriber] = []
         self._file = None if config.app is None else AppFile.load(config.app)
         self.say_at_start = "" if self._file is None else self._file.say_at_start
         try:
+            self._outfit = Outfit(config, session={} if self._file is None else self._file.session)
             if self._file is None:
                 self._make_house()
             else:
-                agent = self._file.agent(self._configured_llm)
+                agent = self._file.agent(self._outfit.llm)
                 agent.phrases = tuple(dict.fromkeys((*agent.phrases, *self._file.phrases)))
                 self._adopt(agent)
+            if not voice:  # a conversation logs what is heard and said too
+                self.subscribe(self._outfit.log)
         except BaseException:
             if self._file is not None:
                 self._file.close()
@@ -148,12 +134,20 @@ class App:
         return self.agent.llm
 
     @property
+    def pii(self) -> PII:
+        """What happens to personal data."""
+        return self._outfit.pii
+
+    @property
     def notes(self) -> list[str]:
         """What was repaired in the session's file, and what was set and has no effect."""
         notes = list(self.session.notices)
-        if "model" in self.config.given and self.llm is not self._llm:
-            notes.append(f"the model {self.config.model} is not used: the app brings its own, {self.llm.name}")
-        return notes
+        if self._file is None:
+            return notes
+        if "model" in self.config.given and self._own_llm is not None:
+            notes.append(f"the model {self.config.model} is not used: the app brings its own, {self._own_llm.name}")
+        unused = [name for name in ("name", "instructions") if self.config.has(name)]
+        return notes + [f"{name} is not used: it is the house robot's, and the app brings an agent" for name in unused]
 
     def load(self) -> None:
         """Loads the weights now and not with the first request, if the model can.
@@ -190,8 +184,7 @@ class App:
             self.robot.close()
         if self._file is not None:
             self._file.close()
-        if self._llm is not None:
-            self._llm.close()
+        self._outfit.close()
 
     def __enter__(self) -> Self:
         return self
@@ -201,17 +194,11 @@ class App:
     ) -> None:
         self.close()
 
-    def _configured_llm(self) -> LLM:
-        """Made once, when it is first asked for: an app may bring its own."""
-        if self._llm is None:
-            self._llm = configured_llm(self.config)
-        return self._llm
-
     def _make_house(self) -> None:
         from edgeagent.robot import HouseRobot, telling
 
         self.telling = Telling(announcement=telling.announcement, report=telling.report)
-        llm = self._configured_llm()
+        llm = self._outfit.llm()
         robot = HouseRobot(seed=self.config.seed, speed=self.config.speed, on_timer=self._speak_up, clock=self._clock)
         self.robot = robot
         options = Options(max_tool_hops=MAX_TOOL_HOPS)
@@ -220,8 +207,8 @@ class App:
                 if tool.traits.is_skill:
                     tool.traits = replace(tool.traits, on_interrupt="detach")
         agent = Agent(
-            NAME,
-            INSTRUCTIONS,
+            self.config.name or NAME,
+            self.config.instructions or INSTRUCTIONS,
             llm=llm,
             tools=robot.tools,
             latch=robot.latch,
@@ -232,42 +219,32 @@ class App:
         agent.subscribe(deadline)
         # the wall clock ends a run whose model hangs: then no simulated time passes
         wall_s = self.config.deadline_s * (1 + 1 / self.config.speed)
-        self._adopt_with(agent, self._options(agent.options, wall_s))
+        self._adopt_with(agent, replace(self._outfit.options(agent.options), deadline_s=wall_s))
         for subscriber in self._subscribers:
             agent.subscribe(subscriber)
         if self._live:
             robot.world.start()
 
     def _adopt(self, agent: Agent) -> None:
-        """A session with an agent of an app file; its own deadline counts if it is shorter."""
+        """A session with an agent of an app file."""
+        assert self._file is not None  # noqa: S101 - only such an agent comes here
         agent.clear_all_queues()
-        own_s = agent.options.deadline_s
-        limit_s = self.config.deadline_s if own_s is None else min(own_s, self.config.deadline_s)
-        self._adopt_with(agent, self._options(agent.options, limit_s))
+        self._adopt_with(agent, self._outfit.options(self._file.options(agent.options)))
 
     def _adopt_with(self, agent: Agent, options: Options) -> None:
-        if self._audit is not None and self._audit not in agent.hooks:
-            agent.hooks.append(self._audit)
-        if not self._voice:  # a conversation guards what it hears and what is typed into it
-            add_guards(agent, changes if self._file is None else moves)
+        if options.confirm is None:
+            options = replace(options, confirm=self._confirm)
+        self._own_llm = None if self._outfit.made(agent.llm) else agent.llm
         self.agent = agent
         try:
-            self.session = Session(agent, options=options, path=self.config.session)
+            self.session = self._outfit.session(agent, options)
         except ModelError:
             raise
         except EdgeAgentError as error:  # another session has the file, or it is no journal: another path is needed
             raise ConfigError(str(error)) from error
         self.session.callbacks = Callbacks(on_question=self._question)
-
-    def _options(self, options: Options, deadline_s: float) -> Options:
-        changes: dict[str, Any] = {"deadline_s": deadline_s}
-        if self.config.max_tokens is not None:
-            changes["max_tokens"] = self.config.max_tokens
-        if self.config.temperature is not None:
-            changes["temperature"] = self.config.temperature
-        if options.confirm is None:
-            changes["confirm"] = self._confirm
-        return replace(options, **changes)
+        if not self._voice:  # a conversation guards what it hears and what is typed into it
+            add_guards(agent, changes if self._file is None else moves)
 
     def _confirm(self, name: str, arguments: dict[str, Any]) -> bool:
         return self.person is not None and self.person.confirm(name, arguments)

@@ -14,9 +14,10 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from edgeagent.agent import Agent
-from edgeagent.app.app import configured_llm, latch_of
+from edgeagent.app.app import latch_of
 from edgeagent.app.ears import Vocabulary, build_ears, open_device, stop_words, wake_words
 from edgeagent.app.guards import BY_HAND, is_nano
+from edgeagent.app.outfit import Outfit
 from edgeagent.app.phrases import conversation_phrases
 from edgeagent.audio.playback import Playback
 from edgeagent.audio.types import Device
@@ -53,10 +54,10 @@ class Conversation:
 
     Args:
         agent: Who answers; without a model it gets that of the settings.
-        config: The settings; None: those of the user's file and the environment.
+        config: The settings; None: those of the user's file and the environment. They count before the agent's options.
         input, output: Index or name of a device, a WAV file, or a ``Device`` as ``edgeagent.testing.Room``; None: those
             of the settings. One device may be both.
-        session: Its history goes on; None: a new one, with the journal of the settings if they name one.
+        session: Its history goes on, with its own options, audit and PII; None: a new one, as the settings say.
         telling: What is said of skills that start and end; None: sentences made of their names.
 
     Attributes:
@@ -88,8 +89,12 @@ class Conversation:
         self._started = False
         self._closing = threading.Lock()
         try:
-            self._llm = self._model(agent, config)
-            self.session = session or self._own(Session(agent, path=config.session))
+            outfit = self._own(Outfit(config))  # closed last: the log is to have the end
+            if agent.llm is None:
+                agent.llm = outfit.llm()
+            self.session = session or self._own(outfit.session(agent, outfit.options(agent.options)))
+            assert agent.llm is not None  # noqa: S101 - it was set, or made of fallback models
+            self._llm: LLM = agent.llm
             self.device = device = self._device(input, output)
             self._owned.append(device.stop)
             voice = self._own(speaker(**config.speech))
@@ -104,6 +109,7 @@ class Conversation:
                 latch=self.latch,
             )
             self._owned.append(self._dialogue.close)
+            self.subscribe(outfit.log)
             if "turn_end" in config.conversation:
                 self._dialogue.ears.judge_ends(SmartTurn(config.conversation["turn_end"]).probability)
         except BaseException:
@@ -226,12 +232,6 @@ class Conversation:
                 failure = failure or error
         if failure is not None:
             raise failure
-
-    def _model(self, agent: Agent, config: Config) -> LLM:
-        if agent.llm is None:
-            agent.llm = self._own(configured_llm(config))
-        assert agent.llm is not None  # noqa: S101 - it was just set
-        return agent.llm
 
     def _device(
         self,

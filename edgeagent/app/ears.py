@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from edgeagent.agent import Agent
-from edgeagent.app.app import INSTRUCTIONS, NAME, configured_llm
+from edgeagent.app.app import INSTRUCTIONS, NAME
 from edgeagent.app.file import AppFile
+from edgeagent.app.outfit import configured_llm
 from edgeagent.app.phrases import ears_phrases, house_phrases, name_groups
 from edgeagent.audio.endpoint import EndpointSettings
 from edgeagent.audio.files import FileDevice, check_format, is_file

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
 import functools
 import importlib.util
+import inspect
 import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final, cast
 
-from edgeagent.agent import Agent
+from edgeagent.agent import Agent, Options
 from edgeagent.errors import ConfigError, EdgeAgentError
 from edgeagent.llm import LLM
+from edgeagent.session import Session
 
 _log = logging.getLogger(__name__)
+_ELSEWHERE: Final = {"agent", "options"}
+"""Keywords of a session that the file says by names of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppFile:
-    """A builder's Python file: an ``agent``, or ``build(llm)`` that returns one."""
+    """A builder's Python file: an ``agent``, or ``build(llm)`` that returns one, and what goes with it."""
 
     path: Path
     module: ModuleType
@@ -93,6 +99,41 @@ class AppFile:
         if not listed or not all(isinstance(phrase, str) for phrase in phrases):
             raise ConfigError(f"{self.path}: phrases should be a list of texts")
         return tuple(phrases)
+
+    def options(self, own: Options) -> Options:
+        """The options of its agent: ``options`` of the file, whole or as keyword arguments, or the agent's own.
+
+        Raises:
+            ConfigError: They are neither, or there is no such option.
+        """
+        options = getattr(self.module, "options", None)
+        if options is None or isinstance(options, Options):
+            return options or own
+        changes = self._keywords("options", options, Options)
+        return cast(Options, self._guarded(functools.partial(dataclasses.replace, own, **changes)))
+
+    @property
+    def session(self) -> dict[str, Any]:
+        """Keyword arguments for the session, as the file's ``session`` has them.
+
+        Raises:
+            ConfigError: There is no such keyword.
+        """
+        return self._keywords("session", getattr(self.module, "session", {}), Session)
+
+    def _keywords(self, name: str, given: object, of: type) -> dict[str, Any]:
+        known = set(inspect.signature(of).parameters) - _ELSEWHERE
+        if not isinstance(given, dict):
+            raise ConfigError(
+                f"{self.path}: {name} should be keyword arguments of {of.__name__}, "
+                f'such as {{"{min(known)}": ...}}, not {type(given).__name__}'
+            )
+        for key in given:
+            if key not in known:
+                near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.5)
+                hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}"
+                raise ConfigError(f"{self.path}: {name} has {key!r}, which {of.__name__} does not take; {hint}")
+        return dict(given)
 
     def close(self) -> None:
         """Calls the file's ``close()``, if it has one."""

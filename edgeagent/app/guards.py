@@ -23,9 +23,13 @@ _NANO: Final = "edgeagent-nano"
 
 
 def is_nano(llm: LLM | None) -> bool:
-    """Whether a model is the one that comes with edgeagent, or was trained as that one: they know English only."""
-    header = getattr(llm, "header", None)
-    return getattr(header, "name", None) == _NANO
+    """True for the model that comes with edgeagent, for one that was trained as that one, and where either may take
+    over: they know English only."""
+    return any(_is_nano(model) for model in getattr(llm, "models", (llm,)))
+
+
+def _is_nano(model: LLM | str | None) -> bool:
+    return model == "nano" or getattr(getattr(model, "header", None), "name", None) == _NANO
 
 
 def add_guards(agent: Agent, keeps: Callable[[Tool], bool]) -> None:

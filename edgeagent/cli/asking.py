@@ -11,7 +11,6 @@ from edgeagent.app import App, build
 from edgeagent.cli import exits, streams, text
 from edgeagent.cli.activity import Activity
 from edgeagent.cli.approvals import Approvals
-from edgeagent.cli.eventlog import EventLog
 from edgeagent.cli.record import Record, ask
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError
@@ -65,12 +64,11 @@ class Asking:
     @contextmanager
     def _ready(self) -> Iterator[App]:
         """The app with its model loaded, and whoever looks on."""
-        with EventLog(self._config.log) as log, build(self._config) as app:
+        with build(self._config) as app:
             app.person = Approvals(_typed, always=self._always)
             for note in app.notes:
                 streams.warn(note)
             app.load()
-            app.subscribe(log)
             if self._verbose or sys.stderr.isatty():
                 activity = Activity()
                 app.subscribe(lambda event: _show(activity, event))

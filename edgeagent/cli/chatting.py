@@ -6,7 +6,6 @@ import sys
 
 from edgeagent.app import App, build
 from edgeagent.cli import exits, streams, text
-from edgeagent.cli.eventlog import EventLog
 from edgeagent.config import Config
 
 
@@ -23,9 +22,8 @@ def chatting(config: Config, *, screen: bool, always: bool = False) -> int:
     Raises:
         ConfigError, ModelError: It cannot begin.
     """
-    with EventLog(config.log) as log, build(config, live=screen) as app:
+    with build(config, live=screen) as app:
         app.load()
-        app.subscribe(log)
         tell = streams.answer if screen else streams.tell
         colour = streams.coloured(streams.stdout() if screen else sys.stderr)
         for line in _greeting(app, colour=colour):

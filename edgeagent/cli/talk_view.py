@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from edgeagent import events
+from edgeagent.app.eventlog import event_fields
 from edgeagent.cli import streams
 from edgeagent.cli.activity import Activity, Line
-from edgeagent.cli.eventlog import event_fields
 from edgeagent.cli.text import one_line, printable
 from edgeagent.json_lines import json_text
 from edgeagent.pii import PII

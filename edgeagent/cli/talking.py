@@ -19,7 +19,6 @@ from edgeagent.audio.files import FileDevice, is_file
 from edgeagent.cli import streams, text
 from edgeagent.cli.activity import latch_line
 from edgeagent.cli.chatting import chatting
-from edgeagent.cli.eventlog import EventLog
 from edgeagent.cli.talk_view import Item, JsonView, LinesView
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, ConfigError
@@ -51,9 +50,9 @@ def talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
     _check(config, json=json, text=text, screen=screen)
     for name in ("edgeagent.stt", "edgeagent.audio"):  # what they warn of is told by events
         logging.getLogger(name).setLevel(logging.ERROR)
-    with EventLog(config.log) as log, StopSignal() as stop_signal, build(config, live=True, voice=True) as app:
+    with StopSignal() as stop_signal, build(config, live=True, voice=True) as app:
         try:
-            conversation = _begin(app, config, log)
+            conversation = _begin(app, config)
         except AudioError as error:
             if is_file(config.audio.get("input")):
                 raise
@@ -82,13 +81,12 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool) -> None:
             raise ConfigError(f"--{end} is a file, so --{other} has to be one too: --{other} FILE.wav")
 
 
-def _begin(app: App, config: Config, log: EventLog) -> Conversation:
+def _begin(app: App, config: Config) -> Conversation:
     """A conversation that listens."""
     with streams.patience("getting the ears ready; the first time, their language model is built …", always=True):
         conversation = Conversation(app.agent, config=config, session=app.session, telling=app.telling)
     try:
         app.person = conversation.dialogue.robot.person
-        conversation.subscribe(log)
         with streams.patience("loading the model …", always=True):
             app.load()
         conversation.start()
@@ -108,7 +106,7 @@ def _converse(app: App, conversation: Conversation, *, json: bool, screen: bool)
         return TalkScreen(app, conversation).run()
     told: SimpleQueue[Item] = SimpleQueue()
     conversation.subscribe(told.put)
-    view = JsonView() if json else LinesView(app.agent.name)
+    view = JsonView(app.pii) if json else LinesView(app.agent.name)
     if not json:
         conversation.latch.subscribe(lambda state, reason: told.put(latch_line(state, reason)))
         if app.say_at_start:

@@ -93,6 +93,8 @@ class Header:
     """The chat template's Jinja text."""
     vocabulary: int
     """How many tokens the vocabulary has."""
+    weights: int
+    """Numbers in all tensors together: what is meant by a model of so many parameters."""
     metadata: dict[str, Any] = field(repr=False)
     """Every scalar and string of the file; of an array only its length."""
 
@@ -107,10 +109,10 @@ def read_header(path: Path) -> Header:
     size = _size(path)
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            metadata, whole = _Reader(path, data).read()
+            metadata, weights, whole = _Reader(path, data).read()
     except OSError as error:
         raise ModelError(f"{path} can't be read: {error.strerror or error}") from error
-    header = _described(path, size, metadata)
+    header = _described(path, size, weights, metadata)
     if size < whole:
         raise ModelError(_cut_off(path, f"it has {size:,} bytes and should have at least {whole:,}"))
     return header
@@ -138,7 +140,7 @@ def _cut_off(path: Path, how: str) -> str:
     return f"{path} is truncated: {how}; the download did not finish, so delete it and download it again"
 
 
-def _described(path: Path, size: int, metadata: dict[str, Any]) -> Header:
+def _described(path: Path, size: int, weights: int, metadata: dict[str, Any]) -> Header:
     """The header's fields out of the metadata, each checked for being there."""
     architecture = metadata.get("general.architecture")
     if not isinstance(architecture, str) or not architecture:
@@ -166,6 +168,7 @@ def _described(path: Path, size: int, metadata: dict[str, Any]) -> Header:
         trained if isinstance(trained, int) and trained > 0 else None,
         template,
         vocabulary,
+        weights,
         metadata,
     )
 
@@ -177,9 +180,10 @@ class _Reader:
         self._path = path
         self._data = data
         self._at = 0
+        self._weights = 0
 
-    def read(self) -> tuple[dict[str, Any], int]:
-        """The metadata, and how many bytes the file must have for its tensors to be whole."""
+    def read(self) -> tuple[dict[str, Any], int, int]:
+        """The metadata, how many weights the tensors have, and how many bytes the file must have for them."""
         if self._data[:4] != _MAGIC:
             raise ModelError(f"{self._path} is not a GGUF file: models in other formats must be converted first")
         self._at = 4
@@ -201,7 +205,7 @@ class _Reader:
         if not isinstance(alignment, int) or alignment < 1:
             raise self._corrupt(f"its alignment is {alignment!r}")
         start = -(-self._at // alignment) * alignment
-        return metadata, start + end
+        return metadata, self._weights, start + end
 
     def _unpack(self, scalar: struct.Struct) -> Any:
         at = self._at
@@ -276,6 +280,7 @@ class _Reader:
         weights = 1
         for _ in range(dimensions):
             weights *= self._unpack(_U64)
+        self._weights += weights
         kind, offset = self._unpack(_U32), self._unpack(_U64)
         block, size = _BLOCKS.get(kind, (1, 0))
         return int(offset + weights // block * size)

@@ -73,6 +73,12 @@ class FallbackLLM:
         self._lock = threading.Lock()
 
     @property
+    def models(self) -> tuple[LLM | str, ...]:
+        """Those that were not given up, a name where none was made of it yet."""
+        with self._lock:
+            return tuple(self._models)
+
+    @property
     def current(self) -> LLM:
         """The model that answers now; a name is resolved when it is reached.
 

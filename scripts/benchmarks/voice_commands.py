@@ -11,7 +11,8 @@ from typing import Any, Final
 from benchmarks.voice_trials import LIMIT_S, Log, Once, Row, calm, talking, tell
 
 from edgeagent.agent import Agent, Options
-from edgeagent.app.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME, configured_llm
+from edgeagent.app.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME
+from edgeagent.app.outfit import configured_llm
 from edgeagent.config import Config
 from edgeagent.llm.llama import LlamaLLM
 from edgeagent.robot import HouseRobot

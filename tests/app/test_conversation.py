@@ -1,12 +1,15 @@
 """A conversation as a builder has it in a program of his own: the contract's methods, in the simulated room."""
 
 import inspect
+import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from edgeagent import Agent, Conversation, Session
+from edgeagent import Agent, Conversation, Options, Session, events
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, BusyError, ConfigError
 from edgeagent.robot import SafetyLatch
@@ -19,9 +22,9 @@ QUIET = Config(conversation={"chimes": False}, ears={"stop_words": "stop"})
 class Home:
     """A conversation in a room whose clock a test moves."""
 
-    def __init__(self, *replies: str, config: Config = QUIET) -> None:
+    def __init__(self, *replies: str, config: Config = QUIET, token_delay_s: float = 0) -> None:
         self.room = Room(RoomSettings(rate_hz=16_000, record=False))
-        self.llm = ScriptedLLM(*replies)
+        self.llm = ScriptedLLM(*replies, token_delay_s=token_delay_s)
         self.agent = Agent("robi", llm=self.llm, latch=SafetyLatch(), phrases=("what time is it",))
         self.conversation = Conversation(self.agent, config=config, input=self.room)
         self.log: list[object] = []
@@ -42,6 +45,57 @@ def home() -> Iterator[Home]:
         made.conversation.subscribe(made.log.append)
         made.conversation.start()
         yield made
+
+
+def test_it_obeys_the_settings(tmp_path: Path) -> None:
+    config = replace(
+        QUIET,
+        max_tokens=9,
+        temperature=0.5,
+        deadline_s=60.0,
+        max_turns=3,
+        audit=tmp_path / "audit.jsonl",
+        log=tmp_path / "log.jsonl",
+        session=tmp_path / "robi.journal",
+        pii={"user": "redact"},
+    )
+    made = Home("It is noon.", config=config)
+    with made.conversation as conversation:
+        conversation.subscribe(made.log.append)
+        conversation.start()
+        conversation.hear("write to ada@example.com")
+        made.pass_until(lambda: any(isinstance(event, events.AgentEnd) for event in made.log))
+        options = conversation.session.options
+    request = made.llm.requests[-1]
+    assert (request.max_tokens, request.temperature) == (9, 0.5)
+    assert request.messages[-1].text == "write to <EMAIL>"
+    assert options is not None
+    assert (options.deadline_s, options.max_turns) == (60, 3)
+    audited = (tmp_path / "audit.jsonl").read_text(encoding="utf-8")
+    assert '"point": "on_run_end"' in audited
+    assert "ada@example.com" not in audited
+    kinds = [json.loads(line)["kind"] for line in (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {"agent_end", "voice_state"} <= set(kinds)
+
+
+def test_a_deadline_of_the_settings_ends_a_run() -> None:
+    made = Home("slow " * 100, config=replace(QUIET, deadline_s=0.2), token_delay_s=0.5)
+    with made.conversation as conversation:
+        conversation.subscribe(made.log.append)
+        conversation.start()
+        conversation.hear("what time is it")
+        made.pass_until(lambda: any(isinstance(event, events.AgentEnd) for event in made.log))
+    (ended,) = [event for event in made.log if isinstance(event, events.AgentEnd)]
+    assert (ended.reason, ended.abort_reason) == ("aborted", "deadline")
+
+
+def test_a_session_that_is_given_keeps_its_own_options() -> None:
+    agent = Agent("robi", llm=ScriptedLLM(), latch=SafetyLatch())
+    with Session(agent, options=Options(max_tokens=50)) as session:
+        config = replace(QUIET, max_tokens=9)
+        with Conversation(agent, config=config, input=Room(RoomSettings(rate_hz=16_000)), session=session):
+            assert session.options is not None
+            assert session.options.max_tokens == 50
 
 
 def test_it_has_the_methods_of_the_contract() -> None:

@@ -90,3 +90,14 @@ def test_an_app_on_nano_is_guarded_once_and_keeps_what_it_brings(tmp_path: Path)
             assert sum(isinstance(hook, TalkGuardHook) for hook in app.agent.hooks) == 1
             if not hooks:
                 assert app.session.step("\N{GRINNING FACE}").reply == answer
+
+
+def test_a_model_that_nano_may_replace_is_guarded_too(tmp_path: Path) -> None:
+    text = (
+        "from edgeagent import Agent\nfrom edgeagent.testing import ScriptedLLM\nagent = Agent('a', llm=ScriptedLLM())"
+    )
+    path = tmp_path / "my_robot.py"
+    path.write_text(text, encoding="utf-8")
+    for fallbacks, guarded in (((), False), (("nano",), True)):
+        with build(Config(app=path, fallback_models=fallbacks)) as app:
+            assert any(isinstance(hook, TalkGuardHook) for hook in app.agent.hooks) == guarded

@@ -1,18 +1,13 @@
 """Settings: which source wins, and what a wrong one says."""
 
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent import config
-from edgeagent.app.ears import ENGINES
-from edgeagent.audio.echo import Mode
 from edgeagent.config import Config, line_of_key, load_config
 from edgeagent.errors import ConfigError
-from edgeagent.voice.presets import PRESETS
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +88,7 @@ def test_the_users_own_file_counts_if_it_is_there(tmp_path: Path) -> None:
         ("SEED = 3", "FILE:1: there is no setting 'SEED'; did you mean 'seed'?"),
         ('seed = 1\n"modle" = 3', "FILE:2: there is no setting 'modle'"),
         ("seed = 1\nmodle.name = 3", "FILE:2: there is no setting 'modle'"),
-        ("seed = 1\n\n[zebra]\nspeed = 3", "FILE:3: there is no setting 'zebra'; there are model, app, "),
+        ("seed = 1\n\n[zebra]\nspeed = 3", "FILE:3: there is no setting 'zebra'; there are model, fallback_models, "),
         ("[[seed]]", "FILE:1: seed: should be a whole number, not a list"),
         ("model = '''\nspeed\n'''\nzebra = '''\nspeed = 1\n'''", "FILE:4: there is no setting 'zebra'"),
         ("seed = [\n 1,\n 2,\n]\n", "FILE:1: seed: should be a whole number, not a list"),
@@ -191,31 +186,67 @@ def test_the_line_of_a_key_is_found_whatever_stands_around_it(data: st.DataObjec
 
 def test_the_engines_table_has_its_own_keys(tmp_path: Path) -> None:
     file = tmp_path / "c.toml"
-    file.write_text('model = "nano"\n[engine]\nthreads = 3\nmlock = true\nkv_type = "q8_0"\n')
-    config = load_config(file, environ={"EDGEAGENT_THREADS": "2", "EDGEAGENT_PREFIX_FILE": "false"})
-    assert config.engine == {"threads": 2, "mlock": True, "kv_type": "q8_0", "prefix_file": False}
+    file.write_text('model = "nano"\n[engine]\nthreads = 3\ngpu_layers = 0\n')
+    config = load_config(file, environ={"EDGEAGENT_THREADS": "2"})
+    assert config.engine == {"threads": 2, "gpu_layers": 0}
+
+
+def test_what_an_expert_turns_is_kept_where_it_belongs(tmp_path: Path) -> None:
+    text = '[expert]\nmlock = true\nkv_type = "q8_0"\nears_threads = 2\nmax_s = 10\non_budget = "final_answer"\n'
+    config = load_config(write(tmp_path, text), environ={})
+    assert config.engine == {"mlock": True, "kv_type": "q8_0"}
+    assert config.ears == {"threads": 2, "max_s": 10.0}
+    assert config.keywords("options") == {"on_budget": "final_answer"}
+
+
+def test_keywords_are_what_somebody_set_zero_included(tmp_path: Path) -> None:
+    text = 'temperature = 0\nmax_turns = 4\ntool_choice = "required_first"\ncompaction_target = 40\n'
+    config = load_config(write(tmp_path, text), environ={"EDGEAGENT_DURABILITY": "power"})
+    assert config.keywords("options") == {"temperature": 0.0, "max_turns": 4, "tool_choice": "required_first"}
+    assert config.keywords("history") == {"compaction_target": 40, "durability": "power"}
+    assert Config().keywords("options") == Config().keywords("history") == Config().keywords("llm") == {}
+
+
+def test_fallback_models_are_a_list_one_name_or_a_variable(tmp_path: Path) -> None:
+    path = write(tmp_path, 'fallback_models = ["qwen3-0.6b", "my.gguf"]')
+    assert load_config(path, environ={}).fallback_models == ("qwen3-0.6b", str(tmp_path / "my.gguf"))
+    assert load_config(write(tmp_path, 'fallback_models = "nano"'), environ={}).fallback_models == ("nano",)
+    assert load_config(environ={"EDGEAGENT_FALLBACK_MODELS": "a, b"}).fallback_models == ("a", "b")
+
+
+def test_a_text_with_a_slash_is_a_path_only_where_a_file_may_stand(tmp_path: Path) -> None:
+    path = write(tmp_path, 'instructions = "Answer yes/no."\nmodel = "models/a.gguf"')
+    config = load_config(path, environ={})
+    assert (config.instructions, config.model) == ("Answer yes/no.", str(tmp_path / "models/a.gguf"))
+
+
+def test_a_variable_that_is_no_setting_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    unknown = {"EDGEAGENT_SPED": "3", "EDGEAGENT_KV_TYPE": "q8_0", "EDGEAGENT_ZEBRA": "1"}
+    known = {"EDGEAGENT_MODELS": "/models", "EDGEAGENT_SEED": "1", "_EDGEAGENT_COMPLETE": "x", "SPED": "3"}
+    assert load_config(environ=unknown | known) == load_config(environ=known)
+    assert caplog.messages[:3] == [
+        "there is no setting EDGEAGENT_KV_TYPE; it has no variable, set 'expert.kv_type' in a file",
+        "there is no setting EDGEAGENT_SPED; did you mean EDGEAGENT_SPEED?",
+        "there is no setting EDGEAGENT_ZEBRA; docs/config.md lists them",
+    ]
+    assert len(caplog.messages) == 3
 
 
 @pytest.mark.parametrize(
     ("text", "line", "word"),
     [
         ("[engine]\nthread = 3\n", 2, "engine.threads"),
-        ("seed = 1\n[engine]\n\nthreads = 0\n", 4, "1 or more"),
-        ("[engine]\nmlock = 1\n", 2, "true or false"),
-        ("engine = 3\n", 1, "engine"),
+        ("seed = 1\n[engine]\n\nthreads = 0\n", 4, "from 1 to 1024"),
+        ("[expert]\nmlock = 1\n", 2, "true or false"),
+        ("[engine]\nmlock = true\n", 2, "did you mean 'expert.mlock'"),
+        ("engine = 3\n", 1, r"engine is a table: write \[engine\], and its settings below, such as context_window"),
+        ("seed = 1\naudio = 3\n", 2, r"audio is a table: write \[audio\], and its settings below, such as input"),
+        ("[[audio]]\ninput = 'USB'\n", 1, "audio is a table"),
+        ("expert = true\n", 1, "expert is a table"),
     ],
 )
-def test_a_mistake_in_the_engines_table_is_told_with_its_line(tmp_path: Path, text: str, line: int, word: str) -> None:
+def test_a_mistake_in_a_table_is_told_with_its_line(tmp_path: Path, text: str, line: int, word: str) -> None:
     file = tmp_path / "c.toml"
     file.write_text(text)
     with pytest.raises(ConfigError, match=rf":{line}: .*{word}"):
         load_config(file, environ={})
-
-
-def test_the_choices_of_a_setting_are_those_of_what_it_sets() -> None:
-    choices = {name: setting.choices for name, setting in config._SETTINGS.items() if setting.choices}
-    assert choices == {
-        "audio.echo": get_args(Mode),
-        "ears.engine": ENGINES,
-        "conversation.barge_in": tuple(PRESETS),
-    }

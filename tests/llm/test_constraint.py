@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
-from edgeagent import Agent, LlamaLLM, Message, ModelError, Options, tool
+from edgeagent import LlamaLLM, Message, ModelError
 from edgeagent.llm import LLMRequest
 from edgeagent.llm.grammar import Grammar
 from edgeagent.llm.parsers import FORMATS
@@ -100,17 +100,6 @@ def test_a_required_call_is_made_and_obeys_its_schema(babbler: LlamaLLM) -> None
     reply = babbler.complete(ask(tools=[WAIT, STOP], tool_choice="required"), Event())
     assert reply.tool_calls
     assert is_right(reply.tool_calls[0])
-
-
-def test_a_required_first_call_of_a_run_reaches_the_engine(babbler: LlamaLLM) -> None:
-    @tool(terminate=True)
-    def go_to(place: Literal["kitchen", "hall"]) -> str:
-        """Goes to a place."""
-        return f"in the {place}"
-
-    run = Agent("a", llm=babbler, tools=[go_to], options=Options(tool_choice="required_first")).run("where are you?")
-    assert run.tool_calls[0].name == "go_to", "a model that writes at random would hardly have called it"
-    assert run.tool_calls[0].arguments["place"] in ("kitchen", "hall")
 
 
 def test_a_reply_obeys_its_schema(babbler: LlamaLLM) -> None:

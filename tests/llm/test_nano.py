@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from edgeagent import LlamaLLM, Message, ToolResult
+from edgeagent import Agent, LlamaLLM, Message, Options, ToolResult
 from edgeagent.app import INSTRUCTIONS
 from edgeagent.llm import LLMRequest
 from edgeagent.llm.catalog import entries
@@ -58,6 +58,12 @@ def test_it_is_small_and_has_the_whole_window(nano: LlamaLLM) -> None:
 )
 def test_it_calls_what_was_asked_for(nano: LlamaLLM, text: str, expected: list[tuple[str, dict[str, Any]]]) -> None:
     assert calls(nano, text) == expected
+
+
+def test_it_calls_a_tool_first_where_the_options_require_it(nano: LlamaLLM) -> None:
+    options = Options(tool_choice="required_first", max_turns=1)
+    run = Agent("robi", INSTRUCTIONS, llm=nano, tools=TOOLS, options=options).run("hello")
+    assert run.tool_calls
 
 
 @pytest.mark.parametrize("apostrophe", ["’", "‘", "ʼ"])  # noqa: RUF001

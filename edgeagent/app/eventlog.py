@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from edgeagent import events
-from edgeagent.cli import streams
 from edgeagent.errors import ConfigError
 from edgeagent.json_lines import FILES, MAX_MB, JsonLinesFile
 from edgeagent.pii import PII, Mode, for_log, redact, redact_unfinished
 
+_log = logging.getLogger(__name__)
 _REDACTED: Final = PII()
 
 
@@ -47,7 +48,7 @@ class EventLog:
         except OSError as error:
             self._file = None
             file.close()
-            streams.warn(f"the log {self._path} cannot be written: {error.strerror}; no more events are logged")
+            _log.warning("the log %s cannot be written: %s; no more events are logged", self._path, error.strerror)
 
     def __enter__(self) -> Self:
         return self
@@ -55,6 +56,10 @@ class EventLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Writes nothing more. Safe to call again."""
         file, self._file = self._file, None
         if file is not None:
             file.close()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from edgeagent import PII, Agent, Session, ToolCall, events, tool
-from edgeagent.cli.eventlog import EventLog
+from edgeagent.app.eventlog import EventLog
 from edgeagent.cli.talk_view import JsonView
 from edgeagent.stt.types import HeardWord
 from edgeagent.testing import ScriptedLLM, call
