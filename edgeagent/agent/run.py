@@ -21,6 +21,7 @@ from edgeagent.agent.person import ask_person
 from edgeagent.agent.queues import QueueName, Queues
 from edgeagent.agent.result import RunResult, RunState
 from edgeagent.context import Ask, StopSignal
+from edgeagent.llm.window import Sizes
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage, as_message, new_id
 from edgeagent.tools import GoalHandle
 from edgeagent.tools.actuator import Call
@@ -69,6 +70,7 @@ class Run:
         self.log = EventLog()
         self.budget = Budget(options)
         self.copies = Copies()
+        self.sizes = Sizes()
         self.stop = StopSignal(callers_stop)
         self.stop_after_turn = False
         self.deadline: float | None = None

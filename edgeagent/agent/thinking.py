@@ -9,10 +9,12 @@ from typing import Final
 
 from edgeagent import events
 from edgeagent.agent.run import Run
-from edgeagent.errors import EdgeAgentError, ModelError
+from edgeagent.errors import EdgeAgentError
 from edgeagent.hooks import AfterLLM, BeforeLLM, FirePoint
 from edgeagent.llm import End, Error, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
+from edgeagent.llm.thinking import thinking_apart
 from edgeagent.llm.types import ToolChoice
+from edgeagent.llm.window import check_length, check_window
 from edgeagent.messages import Message, ToolCall, Usage, as_message, new_id
 from edgeagent.tools import Tool
 
@@ -114,16 +116,14 @@ def _tool_choice(run: Run, tools: Sequence[Tool], asked: ToolChoice) -> ToolChoi
 
 
 def _check_length(run: Run, request: LLMRequest) -> None:
-    """The model knows its own window; a smaller limit is the session's."""
-    limit = run.part.context.max_context_tokens
-    if limit is None or limit >= run.part.llm.context_window or run.stopping():
+    """Refuses a request that does not fit into the model's window, or into less that the session allows."""
+    llm, limit = run.part.llm, run.part.context.max_context_tokens
+    if run.stopping():
         return
-    tokens = run.part.llm.count_tokens(request)
-    if tokens + request.max_tokens > limit:
-        raise ModelError(
-            f"the prompt has {tokens} tokens, and with a reply of up to {request.max_tokens} it does not fit into "
-            f"max_context_tokens={limit}: shorten the conversation or the tools, or lower max_tokens"
-        )
+    if limit is not None and limit < llm.context_window:
+        check_length(llm.count_tokens(request), request.max_tokens, limit, f"max_context_tokens={limit}")
+    else:
+        check_window(llm, request, sizes=run.sizes)
 
 
 def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
@@ -132,7 +132,7 @@ def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
     hold = _holds_text(run)
     text = ""
     calls: tuple[ToolCall, ...] = ()
-    for event in run.part.llm.stream(request, run.stop):
+    for event in thinking_apart(run.part.llm.stream(request, run.stop)):
         match event:
             case TextDelta(delta):
                 text += delta

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.compaction import (
@@ -22,6 +21,7 @@ from edgeagent.hooks.compaction import (
 )
 from edgeagent.hooks.types import BaseHook, BeforeLLM, FirePoint, HookResult
 from edgeagent.llm import LLM, LLMRequest, ToolSpec
+from edgeagent.llm.window import Sizes
 from edgeagent.messages import Message
 
 if TYPE_CHECKING:
@@ -39,10 +39,6 @@ _ASK: Final = (
     "You shorten a conversation between a person and a robot. Write a few short lines: what the person wants and said "
     "of themselves, what the robot did, how it ended. Only facts from the conversation, no comments."
 )
-_OF_TEMPLATE: Final = 512
-"""Tokens that a chat template may add of its own, such as how to call tools."""
-_OF_MESSAGE: Final = 64
-"""Tokens that it may add to a message, and to each call of one."""
 
 
 class ContextCompactionHook(BaseHook):
@@ -96,7 +92,7 @@ class ContextCompactionHook(BaseHook):
         state = ctx.state_of(self)
         cut: _Cut | None = state.get(_CUT)
         messages = cut.applied(payload.messages) if cut else payload.messages
-        sizes: _Sizes = state.setdefault(_SIZES, _Sizes())
+        sizes: Sizes = state.setdefault(_SIZES, Sizes())
         if sizes.may_exceed(budget, ctx.system, payload.tools, messages):
             try:
                 shorter = self._compacted(messages, ctx.llm, plain, budget, ctx.stop_event, above=budget)
@@ -137,7 +133,7 @@ class ContextCompactionHook(BaseHook):
         if budget < 1 or not messages:
             return None
         stays = -1 if force else -(-budget * self.threshold // 100) - 1
-        if not _Sizes().may_exceed(stays, system, tools, messages):
+        if not Sizes().may_exceed(stays, system, tools, messages):
             return None
         try:
             shorter = self._compacted(messages, llm, plain, budget, stop_event, above=stays, ask=ask)
@@ -204,64 +200,6 @@ class _Cut:
             return messages
         kept = [self.changed.get(message.id, message) for message in messages[start:]]
         return kept if self.summary is None or start == 0 else [self.summary, *kept]
-
-
-class _Sizes:
-    """Upper bounds of requests, made without a tokeniser: no token of a text stands for less than a byte of it.
-
-    What was measured once is remembered, so that a turn costs what is new in it.
-    """
-
-    def __init__(self) -> None:
-        self._rest: tuple[Any, int] = (None, 0)
-        """The system prompt and the tools, and their size."""
-        self._messages: dict[str, tuple[Message, int]] = {}
-        """By the message's id: the message and its size."""
-        self._arguments: dict[str, list[dict[str, Any]]] = {}
-        """By the message's id: those of its calls, the only thing in it that a hook can change in place."""
-        self._copied_arguments: dict[str, list[dict[str, Any]]] = {}
-
-    def may_exceed(
-        self, limit: int, system: str | None, tools: Sequence[ToolSpec], messages: Sequence[Message]
-    ) -> bool:
-        """False if a request of these certainly has no more tokens than that. No more is measured than that takes."""
-        rest = (system, [(tool.name, tool.description, tool.parameters) for tool in tools])
-        written = self._rest
-        if written[0] != rest:
-            written = self._rest = copy.deepcopy(rest), len(_as_json(rest))
-        size = written[1] + _OF_TEMPLATE
-        if self._arguments != self._copied_arguments:
-            for remembered in (self._messages, self._arguments, self._copied_arguments):
-                remembered.clear()
-        for message in reversed(messages):
-            if size > limit:
-                return True
-            known = self._messages.get(message.id)
-            if known is None or known[0] is not message:
-                known = self._measured(message)
-            size += known[1]
-        return size > limit
-
-    def _measured(self, message: Message) -> tuple[Message, int]:
-        if message.tool_calls:
-            arguments = [call.arguments for call in message.tool_calls]
-            self._arguments[message.id] = arguments
-            self._copied_arguments[message.id] = copy.deepcopy(arguments)
-        known = self._messages[message.id] = message, _size(message)
-        return known
-
-
-def _size(message: Message) -> int:
-    """Characters that a template writes of a message, at most."""
-    texts = [message.text, message.call_id, message.name]
-    for call in message.tool_calls:
-        texts += [call.id, call.name, call.raw, _as_json(call.arguments)]
-    return sum(len(json.dumps(text)) for text in texts if text) + _OF_MESSAGE * (1 + len(message.tool_calls))
-
-
-def _as_json(value: Any) -> str:
-    """Indented, with escapes: no template writes it longer."""
-    return json.dumps(value, indent=4, default=str)
 
 
 def _written(

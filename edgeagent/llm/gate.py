@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from edgeagent.llm.parsers.types import CallFormat, Found
-from edgeagent.llm.thinking import CLOSES, OPENS
+from edgeagent.llm.thinking import CLOSES, OPENS, Markers
 from edgeagent.llm.types import LLMEvent, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
 from edgeagent.messages import ToolCall
 
@@ -50,7 +50,7 @@ class StreamGate:
         self._start_openers = calls.start_openers if calls else ()
         self._at_start = True  # a call that has no marker may begin here
         openers = calls.openers if calls else ()
-        self._markers = _Markers((*openers, *OPENS, *CLOSES))
+        self._markers = Markers((*openers, *OPENS, *CLOSES))
 
     @property
     def at_start(self) -> bool:
@@ -178,20 +178,6 @@ class StreamGate:
     def _take(self, count: int) -> str:
         taken, self._held = self._held[:count], self._held[count:]
         return taken
-
-
-class _Markers:
-    """Where a marker stands in a text, or might be beginning at its end."""
-
-    def __init__(self, markers: tuple[str, ...]) -> None:
-        self.first = re.compile("|".join(map(re.escape, markers)))
-        self._beginnings = {marker[:length] for marker in markers for length in range(1, len(marker))}
-        self._longest = max(map(len, markers)) - 1
-
-    def begun(self, text: str) -> int:
-        """How many characters at the end of a text may be the beginning of a marker."""
-        lengths = range(min(self._longest, len(text)), 0, -1)
-        return next((n for n in lengths if text[-n:] in self._beginnings), 0)
 
 
 class _Channel:

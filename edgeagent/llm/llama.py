@@ -38,6 +38,7 @@ from edgeagent.llm.settings import Chosen, EngineSettings
 from edgeagent.llm.template import ChatTemplate
 from edgeagent.llm.types import End, LLMEvent, LLMRequest, drain
 from edgeagent.llm.vocab import Vocabulary
+from edgeagent.llm.window import check_length
 from edgeagent.messages import Message
 
 DEFAULT_CONTEXT_TOKENS: Final = 4096
@@ -98,6 +99,8 @@ class LlamaLLM:
         ModelError: The file can't be used; the text says why and what to do.
         ConfigError: There is no such tool format.
     """
+
+    checks_window = True
 
     def __init__(
         self,
@@ -214,12 +217,7 @@ class LlamaLLM:
         loaded = self._ready()
         prompt = loaded.prompter.make(request)
         reply_tokens = max(1, request.max_tokens)
-        if len(prompt.ids) + reply_tokens > self.context_window:
-            raise ModelError(
-                f"the prompt has {len(prompt.ids)} tokens, and with a reply of up to {reply_tokens} it does not fit "
-                f"into the context window of {self.context_window}: shorten the conversation or the tools, or lower "
-                "max_tokens"
-            )
+        check_length(len(prompt.ids), reply_tokens, self.context_window, f"the context window of {self.context_window}")
         generation = Generation(
             loaded.engine,
             loaded.prompter,

@@ -17,6 +17,7 @@ from edgeagent.errors import ConfigError, ModelError
 from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.llm import LLM, End, Error, LLMEvent, LLMRequest
 from edgeagent.llm.types import drain
+from edgeagent.llm.window import check_window
 from edgeagent.messages import Message
 
 logger = logging.getLogger(__name__)
@@ -51,6 +52,8 @@ class FallbackLLM:
     """
 
     instead_of: LLM | None = None
+    checks_window = True
+    """It looks at the window of each model, and gives up the one that a request does not fit."""
 
     def __init__(
         self,
@@ -124,6 +127,7 @@ class FallbackLLM:
             try:
                 if self._switched:
                     request = self._fitting(model, request, watch.stop)
+                check_window(model, request)
                 with closing(cast(Any, model.stream(request, watch.stop))) as stream:
                     for event in stream:
                         why = None if begun or stop_event.is_set() else self._failed(event, watch)

@@ -6,7 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from edgeagent import Agent, AgentContext, FirePoint, HookResult, Message, Options, RunState, ToolResult, tool
+from edgeagent import (
+    Agent,
+    AgentContext,
+    FirePoint,
+    HookResult,
+    Message,
+    ModelError,
+    Options,
+    RunState,
+    ToolResult,
+    tool,
+)
 from edgeagent.testing import ScriptedLLM, call
 
 from .kit import LIMIT_S, At, calls_are_answered, ends, texts
@@ -303,3 +314,22 @@ def test_a_call_without_a_result_in_the_messages_of_a_run_gets_one():
     assert calls_are_answered(result.messages)
     assert [m.status for m in llm.requests[0].messages if m.role == "tool"] == ["outcome_unknown", "ok"]
     assert texts(result.new_messages) == ["go on", "done"]
+
+
+# --- too long ------------------------------------------------------------------------------------------------------
+
+
+def test_a_prompt_over_the_window_of_any_model_is_an_error_with_both_numbers():
+    llm = ScriptedLLM("never", context_window=400)
+    agent = Agent("a", llm=llm)
+    with pytest.raises(ModelError, match=r"the prompt has 200 tokens.* the context window of 400"):
+        agent.run("word " * 200)
+    assert (llm.requests, agent.is_running) == ([], False)
+    assert Agent("a", llm=ScriptedLLM("yes", context_window=400)).run("word " * 144).reply == "yes"
+
+
+def test_a_model_that_looks_at_its_window_itself_is_asked():
+    class Own(ScriptedLLM):
+        checks_window = True
+
+    assert Agent("a", llm=Own("yes", context_window=400)).run("word " * 200).reply == "yes"

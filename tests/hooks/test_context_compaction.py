@@ -14,8 +14,9 @@ from edgeagent.errors import ConfigError, ModelError
 from edgeagent.hooks import BeforeLLM, FirePoint
 from edgeagent.hooks.chain import HookChain
 from edgeagent.hooks.compaction import LEFT_OUT, SUMMARY, summary_of
-from edgeagent.hooks.context_compaction import ContextCompactionHook, _Sizes
+from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.llm import LLMRequest
+from edgeagent.llm.window import Sizes
 from edgeagent.testing import ScriptedLLM
 
 WINDOW = 1256
@@ -380,4 +381,4 @@ def test_what_is_not_counted_has_no_more_tokens_than_it_seemed(nano: LlamaLLM, t
         Message.tool(ToolResult(call.id, "look", "error", text)),
     ]
     request = LLMRequest(system=text, messages=messages, tools=[look] * 3)
-    assert _Sizes().may_exceed(nano.count_tokens(request) - 1, text, request.tools, messages)
+    assert Sizes().may_exceed(nano.count_tokens(request) - 1, text, request.tools, messages)

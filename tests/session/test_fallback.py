@@ -325,3 +325,11 @@ def test_a_model_with_a_smaller_window_gets_a_request_that_fits_it(nano, tmp_pat
         assert session.step("again").reason in ("completed", "budget")
     finally:
         small.close()
+
+
+def test_a_prompt_over_the_window_of_any_model_is_answered_by_one_with_room():
+    small, large = ScriptedLLM("never", context_window=400, name="small"), ScriptedLLM("yes", name="large")
+    with session_of(small, large) as session:
+        assert session.step("word " * 200).reply == "yes"
+        assert session.model == "large"
+    assert small.requests == []

@@ -1,0 +1,108 @@
+"""The room that a model's window has for a prompt and its reply. Knows nothing of agents or hooks."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from edgeagent.errors import ModelError
+from edgeagent.llm.types import LLM, LLMRequest, ToolSpec
+from edgeagent.messages import Message
+
+_OF_TEMPLATE: Final = 512
+"""Tokens that a chat template may add of its own, such as how to call tools."""
+_OF_MESSAGE: Final = 64
+"""Tokens that it may add to a message, and to each call of one."""
+
+
+def check_length(tokens: int, reply_tokens: int, limit: int, of: str) -> None:
+    """Refuses a prompt that leaves no room for its reply.
+
+    Args:
+        limit: Tokens of prompt and reply together.
+        of: Name of the limit, for the error.
+
+    Raises:
+        ModelError: The prompt is too long.
+    """
+    if tokens + reply_tokens > limit:
+        raise ModelError(
+            f"the prompt has {tokens} tokens, and with a reply of up to {reply_tokens} it does not fit into "
+            f"{of}: shorten the conversation or the tools, or lower max_tokens"
+        )
+
+
+def check_window(llm: LLM, request: LLMRequest, *, sizes: Sizes | None = None) -> None:
+    """Refuses a request that does not fit into the window of a model; one with ``checks_window`` does so itself.
+
+    Args:
+        sizes: What was measured of earlier requests.
+
+    Raises:
+        ModelError: The prompt is too long.
+    """
+    window = llm.context_window
+    if getattr(llm, "checks_window", False):
+        return
+    if (sizes or Sizes()).may_exceed(window - request.max_tokens, request.system, request.tools, request.messages):
+        check_length(llm.count_tokens(request), request.max_tokens, window, f"the context window of {window}")
+
+
+class Sizes:
+    """Upper bounds of requests, made without a tokeniser: no token of a text stands for less than a byte of it.
+
+    What was measured once is remembered, so that a turn costs what is new in it.
+    """
+
+    def __init__(self) -> None:
+        self._rest: tuple[Any, int] = (None, 0)
+        """The system prompt and the tools, and their size."""
+        self._messages: dict[str, tuple[Message, int]] = {}
+        """By the message's id: the message and its size."""
+        self._arguments: dict[str, list[dict[str, Any]]] = {}
+        """By the message's id: those of its calls, the only thing in it that a hook can change in place."""
+        self._copied_arguments: dict[str, list[dict[str, Any]]] = {}
+
+    def may_exceed(
+        self, limit: int, system: str | None, tools: Sequence[ToolSpec], messages: Sequence[Message]
+    ) -> bool:
+        """False if a request of these certainly has no more tokens than that. No more is measured than that takes."""
+        rest = (system, [(tool.name, tool.description, tool.parameters) for tool in tools])
+        written = self._rest
+        if written[0] != rest:
+            written = self._rest = copy.deepcopy(rest), len(_as_json(rest))
+        size = written[1] + _OF_TEMPLATE
+        if self._arguments != self._copied_arguments:
+            for remembered in (self._messages, self._arguments, self._copied_arguments):
+                remembered.clear()
+        for message in reversed(messages):
+            if size > limit:
+                return True
+            known = self._messages.get(message.id)
+            if known is None or known[0] is not message:
+                known = self._measured(message)
+            size += known[1]
+        return size > limit
+
+    def _measured(self, message: Message) -> tuple[Message, int]:
+        if message.tool_calls:
+            arguments = [call.arguments for call in message.tool_calls]
+            self._arguments[message.id] = arguments
+            self._copied_arguments[message.id] = copy.deepcopy(arguments)
+        known = self._messages[message.id] = message, _size(message)
+        return known
+
+
+def _size(message: Message) -> int:
+    """Characters that a template writes of a message, at most."""
+    texts = [message.text, message.call_id, message.name]
+    for call in message.tool_calls:
+        texts += [call.id, call.name, call.raw, _as_json(call.arguments)]
+    return sum(len(json.dumps(text)) for text in texts if text) + _OF_MESSAGE * (1 + len(message.tool_calls))
+
+
+def _as_json(value: Any) -> str:
+    """Indented, with escapes: no template writes it longer."""
+    return json.dumps(value, indent=4, default=str)
