@@ -1,4 +1,4 @@
-"""The values that travel between people, models and tools. Frozen, without behaviour, without imports of ours."""
+"""The values that travel between people, models and tools. Frozen, without behaviour."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+from edgeagent.errors import EdgeAgentError
 
 Status = Literal[
     "ok",
@@ -148,8 +150,19 @@ class Message:
         return replace(self, tool_calls=calls, data=copy.deepcopy(self.data))
 
 
+def copied(messages: Iterable[Message]) -> list[Message]:
+    """Copies of the messages; without a call where there is nothing to copy, as in most of a long history."""
+    return [message if not message.tool_calls and message.data is None else message.copy() for message in messages]
+
+
 def as_message(value: str | Message, *, origin: Origin = "user") -> Message:
-    """A user message of that origin from text; a ``Message`` only gets the origin."""
+    """A user message of that origin from text; a ``Message`` only gets the origin.
+
+    Raises:
+        EdgeAgentError: It is neither.
+    """
     if isinstance(value, Message):
         return replace(value, origin=origin)
+    if not isinstance(value, str):
+        raise EdgeAgentError(f"what is said is text or a Message, not {type(value).__name__}: {value!r}")
     return Message.user(value, origin=origin)

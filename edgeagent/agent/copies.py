@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import is_
 from typing import Any
 
-from edgeagent.messages import Message
+from edgeagent.messages import Message, copied
 
 
 class Copies:
@@ -34,19 +34,20 @@ class Copies:
         if not same or self._arguments != self._copied_arguments:
             self._forget()
             known = 0
-        for message in messages[known:]:
-            self._add(message)
+        self._take(messages[known:])
         copies = list(self._copies)
         for i in self._with_data:
             copies[i] = messages[i].copy()
         return copies
 
-    def _add(self, message: Message) -> None:
-        made = message.copy()
-        if message.data is not None:
-            self._with_data.append(len(self._messages))
-        else:
-            self._arguments += [call.arguments for call in message.tool_calls]
-            self._copied_arguments += [call.arguments for call in made.tool_calls]
-        self._messages.append(message)
-        self._copies.append(made)
+    def _take(self, messages: Sequence[Message]) -> None:
+        known = len(self._messages)
+        self._messages += messages
+        self._copies += copied(messages)
+        changeable = [i for i, m in enumerate(messages, known) if m.tool_calls or m.data is not None]
+        for i in changeable:
+            if self._messages[i].data is not None:
+                self._with_data.append(i)
+            else:
+                self._arguments += [call.arguments for call in self._messages[i].tool_calls]
+                self._copied_arguments += [call.arguments for call in self._copies[i].tool_calls]

@@ -10,7 +10,7 @@ from edgeagent.context import AgentContext
 from edgeagent.hooks.chain import HookChain
 from edgeagent.journal.recovery import with_results
 from edgeagent.llm import LLM
-from edgeagent.messages import Message
+from edgeagent.messages import Message, copied
 from edgeagent.tools import ToolRegistry
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Part:
         self.options = options
         self.context = context
         self.hooks = hooks
-        self.history: list[Message] = [message.copy() for message in with_results(messages)]
+        self.history: list[Message] = copied(with_results(messages))
         self.new: list[Message] = []
 
     def introduce(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -152,19 +153,16 @@ def lowest(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 def _borders(messages: Sequence[Message]) -> list[int]:
     """Where the exchanges begin; the first border is 0."""
-    borders = [0] if messages else []
+    borders = [i for i, m in enumerate(messages) if not i or (m.role == "user" and m.origin in _BEGINS)]
     asked: dict[str | None, int] = {}  # where each call stands that has no result yet
+    inside: set[int] = set()  # borders between a call and its result, which are none
     for place, message in enumerate(messages):
-        if message.role == "user":
-            if message.origin in _BEGINS and place:
-                borders.append(place)
-        elif message.role == "tool":
+        if message.role == "tool":
             caller = asked.pop(message.call_id, place)
-            while borders[-1] > caller:  # something that begins an exchange stood between a call and its result
-                borders.pop()
-        for call in message.tool_calls:
-            asked[call.id] = place
-    return borders
+            inside.update(borders[bisect_right(borders, caller) : bisect_right(borders, place)])
+        if message.tool_calls:
+            asked.update((call.id, place) for call in message.tool_calls)
+    return [border for border in borders if border not in inside] if inside else borders
 
 
 def _overflow(messages: Sequence[Message], borders: Sequence[int], count: Count, limit: int) -> int | None:

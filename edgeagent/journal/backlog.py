@@ -41,10 +41,9 @@ class Backlog:
     def extend(self, messages: Iterable[Message]) -> None:
         """Appends the messages that were not written yet."""
         with self._lock:
-            for message in messages:
-                if message.id not in self._known:
-                    self._known.add(message.id)
-                    self._put(lambda message=message: self._journal.append(message))  # type: ignore[misc]  # bound now
+            for message in [message for message in messages if message.id not in self._known]:
+                self._known.add(message.id)
+                self._put(lambda message=message: self._journal.append(message))  # type: ignore[misc]  # bound now
 
     def replace(self, messages: Iterable[Message]) -> None:
         """Writes another history; what waited for its turn before it is of no use any more, but the usage."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from edgeagent.agent.heard import cut, marker
 from edgeagent.journal import Backlog, Durability, Journal
-from edgeagent.messages import Message, Usage
+from edgeagent.messages import Message, Usage, copied
 
 
 class History:
@@ -50,13 +50,13 @@ class History:
     def copy(self) -> list[Message]:
         """The messages, as copies."""
         with self._lock:
-            return [message.copy() for message in self._messages]
+            return copied(self._messages)
 
     def replace(self, messages: Sequence[Message]) -> None:
         """Another history in the place of this one."""
         with self._lock:
             self._heard.clear()
-            self._keep([message.copy() for message in messages])
+            self._keep(copied(messages))
 
     def shorten(self, messages: Sequence[Message]) -> None:
         """The same history, shorter. What was heard of a reply meanwhile counts."""
@@ -74,7 +74,7 @@ class History:
             if amended:
                 self._keep(before)
                 return
-            self._messages = [message.copy() for message in before]
+            self._messages = copied(before)
             if self.backlog is not None:
                 self.backlog.extend(before)
 
