@@ -155,6 +155,21 @@ def copied(messages: Iterable[Message]) -> list[Message]:
     return [message if not message.tool_calls and message.data is None else message.copy() for message in messages]
 
 
+def as_messages(values: Iterable[Message]) -> list[Message]:
+    """The messages of a history that somebody gives.
+
+    Raises:
+        EdgeAgentError: There is something else among them.
+    """
+    messages = list(values)
+    for message in messages:
+        if not isinstance(message, Message):
+            raise EdgeAgentError(
+                f"a history holds Messages, not {type(message).__name__}: {message!r}; write Message.user(...)"
+            )
+    return messages
+
+
 def as_message(value: str | Message, *, origin: Origin = "user") -> Message:
     """A user message of that origin from text; a ``Message`` only gets the origin.
 

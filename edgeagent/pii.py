@@ -20,6 +20,7 @@ from edgeagent.errors import ConfigError
 logger = logging.getLogger(__name__)
 
 Mode = Literal["off", "warn", "redact"]
+_MODES: Final = ", ".join(get_args(Mode))
 Kind = Literal[
     "EMAIL",
     "PHONE",
@@ -49,11 +50,26 @@ class PII:
     log: Mode = "redact"
     """In logs and audit trails. The journal is never redacted."""
 
+    @classmethod
+    def of(cls, value: PII | Mode | None) -> PII:
+        """A PII as it is, or one that does the same everywhere: "redact" for what is said, returned and logged.
+
+        Raises:
+            ConfigError: It is none, and no "off", "warn" or "redact" either.
+        """
+        if isinstance(value, PII):
+            return value
+        if value is None:
+            return cls()
+        if not isinstance(value, str):
+            raise ConfigError(f"pii={value!r}: it should be a PII, such as PII(user='redact'), or one of {_MODES}")
+        return cls(value, value, value)
+
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if value not in get_args(Mode):
-                raise ConfigError(f"PII({field.name}={value!r}): it should be one of {', '.join(get_args(Mode))}")
+                raise ConfigError(f"PII({field.name}={value!r}): it should be one of {_MODES}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,18 +15,18 @@ from edgeagent.agent import loop
 from edgeagent.agent.defaults import hooks_of
 from edgeagent.agent.handle import RunHandle
 from edgeagent.agent.handoffs import agent_tool, guarded, handoff_tool, target_of
-from edgeagent.agent.options import Options
+from edgeagent.agent.options import Options, check_callback
 from edgeagent.agent.part import Part
 from edgeagent.agent.queues import QueueName, Queues
 from edgeagent.agent.result import RunResult, RunState
 from edgeagent.agent.run import Run
 from edgeagent.context import AgentContext
-from edgeagent.errors import BusyError, EdgeAgentError, ModelError, PolicyViolationError
+from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError, PolicyViolationError
 from edgeagent.events import Event, Level
 from edgeagent.hooks import Hook
 from edgeagent.hooks.chain import HookChain
 from edgeagent.llm import LLM
-from edgeagent.messages import Message, Status, ToolCall, ToolResult, as_message
+from edgeagent.messages import Message, Status, ToolCall, ToolResult, as_message, as_messages
 from edgeagent.tools import Handoff, Tool, ToolRegistry, actuator
 from edgeagent.tools.actuator import Call
 from edgeagent.tools.workers import Latch, Workers
@@ -50,7 +51,7 @@ class Agent:
     Args:
         name: Shown in events.
         instructions: The system prompt. Keep it stable: what changes belongs to the end of a prompt.
-        llm: The model; may be set later as an attribute.
+        llm: The model, or the name or path of one, as ``LlamaLLM`` takes it; may be set later as an attribute.
         tools: Tools, or plain functions that become tools.
         handoffs: Agents that may take a request over; each becomes a tool ``handoff_to_<name>``.
         hooks: Called at the fire points of its runs.
@@ -66,7 +67,8 @@ class Agent:
     Raises:
         ToolDefinitionError: Two tools have one name, or a function has no schema.
         EdgeAgentError: A hook is none, or is async.
-        ConfigError: A hook is given and the option that does the same is set too.
+        ConfigError: A hook is given and the option that does the same is set too; ``llm`` is no model.
+        ModelError: There is no model of that name.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class Agent:
         name: str,
         instructions: str | None = None,
         *,
-        llm: LLM | None = None,
+        llm: LLM | str | os.PathLike[str] | None = None,
         tools: Sequence[Tool | Callable[..., Any]] = (),
         handoffs: Sequence[Agent] = (),
         hooks: Sequence[Hook] = (),
@@ -109,6 +111,21 @@ class Agent:
         HookChain(hooks_of(self.hooks, (), self.options), AgentContext())
         if latch is not None:
             self._workers.watch(latch)
+
+    @property
+    def llm(self) -> LLM | None:
+        """The model; one that is set by its name is made then, and loaded when it is first asked."""
+        return self._llm
+
+    @llm.setter
+    def llm(self, llm: LLM | str | os.PathLike[str] | None) -> None:
+        if isinstance(llm, str | os.PathLike):
+            from edgeagent.llm.llama import LlamaLLM  # llama.cpp, for those who name a model
+
+            llm = LlamaLLM(llm)
+        elif llm is not None and not callable(getattr(llm, "stream", None)):
+            raise ConfigError(f"Agent(llm={llm!r}): it should be a model, or the name of one, such as 'nano'")
+        self._llm = llm
 
     # --- running ----------------------------------------------------------------------------------------------------
 
@@ -181,7 +198,7 @@ class Agent:
             notices=self._notices,
         )
         told = None if task is None else as_message(task)
-        part = self._part(told, messages, chosen, context, llm)
+        part = self._part(told, as_messages(messages), chosen, context, llm)
         handle = RunHandle(self, run)
         with self._lock:
             if self._current is not None:
@@ -445,7 +462,12 @@ class Agent:
         actuator.wait(self._workers.halt(reason))
 
     def subscribe(self, subscriber: Callable[[Event], object]) -> Callable[[], None]:
-        """Calls it with every event of every run, on the run's thread. Returns what ends that."""
+        """Calls it with every event of every run, on the run's thread. Returns what ends that.
+
+        Raises:
+            ConfigError: It is async, or can't be called.
+        """
+        check_callback(subscriber, "subscribe({})")
         with self._lock:
             self._subscribers += (subscriber,)
 

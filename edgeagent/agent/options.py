@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -12,6 +11,7 @@ from edgeagent.errors import ConfigError
 from edgeagent.events import Event
 from edgeagent.messages import Message, ToolCall, ToolResult
 from edgeagent.tools.output import OUTPUT_LIMIT
+from edgeagent.tools.signature import is_async
 from edgeagent.tools.workers import MAX_ABANDONED
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Options:
             if value is None or (value == 0 and name not in _ZERO_IS_A_VALUE):
                 object.__setattr__(self, name, setting.default)
             elif name in _CALLBACKS:
-                _check_callback(name, value)
+                check_callback(value, f"Options({name}={{}})")
             elif name in _CHOICES:
                 object.__setattr__(self, name, _chosen(name, value))
             elif name in _COUNTS | _NUMBERS:
@@ -186,9 +186,18 @@ def _chosen(name: str, value: Any) -> Any:
     return choices(value) if isinstance(choices, type) else value
 
 
-def _check_callback(name: str, value: Any) -> None:
+def check_callback(value: object, where: str) -> None:
+    """Refuses what nobody can call, and what would only make a coroutine.
+
+    Args:
+        where: Where it was given, with ``{}`` in its place: "subscribe({})".
+
+    Raises:
+        ConfigError: It is no function, or async.
+    """
     if not callable(value):
-        raise ConfigError(f"Options({name}={value!r}): it should be a function")
-    method = getattr(value, "__call__", None)  # noqa: B004 - the method is wanted, not whether there is one
-    if inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(method):
-        raise ConfigError(f"Options({name}=...): it is async; callbacks are plain functions, called on a run's thread")
+        raise ConfigError(f"{where.format(repr(value))}: it should be a function")
+    if is_async(value):
+        raise ConfigError(
+            f"{where.format('...')}: it is async; callbacks are plain functions, called on a run's thread"
+        )

@@ -29,7 +29,7 @@ from edgeagent.hooks.types import (
 )
 from edgeagent.json_lines import FILES, MAX_MB, JsonLinesFile
 from edgeagent.messages import Message, ToolCall, new_id
-from edgeagent.pii import PII, for_log
+from edgeagent.pii import PII, Mode, for_log
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
@@ -84,12 +84,10 @@ class AuditLogHook(BaseHook):
     priority = -1000
 
     def __init__(
-        self, path: str | os.PathLike[str], *, pii: PII = _REDACTED, max_mb: float = MAX_MB, files: int = FILES
+        self, path: str | os.PathLike[str], *, pii: PII | Mode = _REDACTED, max_mb: float = MAX_MB, files: int = FILES
     ) -> None:
-        if not isinstance(pii, PII):
-            raise ConfigError(f"AuditLogHook(pii={pii!r}): it should be a PII, such as PII(log='redact')")
         self._path = _path(path)
-        self._mode = pii.log
+        self._mode = PII.of(pii).log
         self._failed = False
         self._known: weakref.WeakKeyDictionary[object, set[str]] = weakref.WeakKeyDictionary()
         """By session: ids of the messages of its history that were written."""

@@ -6,7 +6,6 @@ thread at a time unless it says that it is ``concurrent``. No lock of ours is he
 
 from __future__ import annotations
 
-import inspect
 import logging
 import threading
 from collections.abc import Collection, Iterable, Sequence
@@ -28,6 +27,7 @@ from edgeagent.hooks.types import (
 )
 from edgeagent.messages import Message, ToolCall, ToolResult
 from edgeagent.tools import Tool
+from edgeagent.tools.signature import is_async
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
@@ -125,7 +125,7 @@ def _checked(hooks: Iterable[Hook]) -> list[Hook]:
         call = getattr(type(hook), "__call__", None)  # noqa: B004  the method is wanted, not whether there is one
         if call is None:
             raise EdgeAgentError(f"{_name(hook)} is no hook: it can't be called")
-        if inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(call):
+        if is_async(hook):
             raise EdgeAgentError(f"{_name(hook)} is async: hooks are plain functions, called on the loop's thread")
         points = getattr(hook, "points", None)
         if not points or not all(isinstance(point, FirePoint) for point in points):

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from edgeagent.errors import ConfigError
 from edgeagent.hooks.types import AfterTool, BaseHook, BeforeLLM, FirePoint, HookResult, Payload, RunStart
 from edgeagent.messages import Message, ToolResult
-from edgeagent.pii import PII, find, redact
+from edgeagent.pii import PII, Mode, find, redact
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
@@ -35,10 +34,8 @@ class PIIHook(BaseHook):
     priority = 900
     fail_closed = True
 
-    def __init__(self, pii: PII) -> None:
-        if not isinstance(pii, PII):
-            raise ConfigError(f'PIIHook(pii={pii!r}): it should be a PII, such as PII(user="redact")')
-        self.pii = pii
+    def __init__(self, pii: PII | Mode) -> None:
+        self.pii = PII.of(pii)
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
         match payload:

@@ -4,12 +4,14 @@ set away from its default, are an error.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from edgeagent.agent import Agent
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.hooks.pii import PIIHook
+from edgeagent.llm import LLM
 from edgeagent.pii import PII
 
 _COMPACTION: Final = {"compaction_threshold": 80, "compaction_target": 50, "max_context_tokens": None}
@@ -31,16 +33,29 @@ def compaction_hook(agent: Agent, threshold: int, target: int, max_context_token
     return own
 
 
-def pii_hook(agent: Agent, pii: PII | None) -> PIIHook | None:
+def pii_hook(agent: Agent, pii: PII) -> PIIHook | None:
     """The hook for what people say and tools return, if something happens to that.
 
     Raises:
         ConfigError: The agent has one too.
     """
-    if pii is None or (pii.user == "off" and pii.tools == "off"):
+    if pii.user == "off" and pii.tools == "off":
         return None
     refuse_both(agent, PIIHook, "pii")
     return PIIHook(pii)
+
+
+def models_of(value: LLM | str | Sequence[LLM | str]) -> tuple[LLM | str, ...]:
+    """The fallback models; one model, or one name, is a list of one.
+
+    Raises:
+        ConfigError: One of them is neither a model nor a name.
+    """
+    given = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+    for model in given:
+        if not isinstance(model, str) and not callable(getattr(model, "stream", None)):
+            raise ConfigError(f"Session(fallback_models=...): {model!r} is neither a model nor the name of one")
+    return given
 
 
 def refuse_both(agent: Agent, kind: type, keyword: str) -> None:

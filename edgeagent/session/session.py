@@ -20,12 +20,12 @@ from edgeagent.hooks.persist_session import PersistSessionHook
 from edgeagent.journal import Durability
 from edgeagent.journal.recovery import with_results
 from edgeagent.llm import LLM
-from edgeagent.messages import Message, ToolCall, ToolResult, Usage, new_id
-from edgeagent.pii import PII
+from edgeagent.messages import Message, ToolCall, ToolResult, Usage, as_messages, new_id
+from edgeagent.pii import PII, Mode
 from edgeagent.session.audit import AuditSink, AuditTrail
 from edgeagent.session.fallback import FallbackLLM
 from edgeagent.session.history import History
-from edgeagent.session.keywords import compaction_hook, pii_hook, refuse_both
+from edgeagent.session.keywords import compaction_hook, models_of, pii_hook, refuse_both
 from edgeagent.session.spoken import AnswerHook, spoken
 from edgeagent.views import Writers
 
@@ -43,9 +43,9 @@ class Session:
         max_context_tokens: Of prompt and reply, where that should be less than the model's window.
         compaction_threshold: Percent of the budget at which the history is compacted when a run ends.
         compaction_target: Percent of the budget that it is compacted to.
-        fallback_models: Models, or names for ``resolve_model``, that take over when the one before can't answer.
+        fallback_models: Models, or names for ``resolve_model``, that take over when the one before can't; or one.
         response_schema: JSON Schema of a reply; its ``answer``, if it has one, is the result's reply and what is said.
-        pii: What happens to personal data.
+        pii: What happens to personal data; "redact" is ``PII("redact", "redact", "redact")``.
         audit: A file of JSON lines, or an object with ``emit``, ``flush`` and ``close``; closed with the session.
         audit_session_id: Stands in every audit record; None: the journal's, or a new one.
         out, status: Text streams: what is said, and what is done.
@@ -66,10 +66,10 @@ class Session:
         max_context_tokens: int | None = None,
         compaction_threshold: int = 80,
         compaction_target: int = 50,
-        fallback_models: Sequence[LLM | str] = (),
+        fallback_models: LLM | str | Sequence[LLM | str] = (),
         resolve_model: Callable[[str], LLM] | None = None,
         response_schema: dict[str, Any] | None = None,
-        pii: PII | None = None,
+        pii: PII | Mode | None = None,
         audit: AuditSink | str | os.PathLike[str] | None = None,
         audit_session_id: str | None = None,
         out: TextIO | None = None,
@@ -79,6 +79,7 @@ class Session:
     ) -> None:
         self.agent = agent
         self.options = options
+        pii = PII.of(pii)
         self.context = AgentContext(deps=agent.deps, session=self)
         self.context.response_schema = response_schema
         self.context.max_context_tokens = max_context_tokens
@@ -86,7 +87,7 @@ class Session:
         self.callbacks: Callbacks | None = None
         """For every run that is started without any, also those that a message wakes."""
         self.last_input_tokens = 0
-        self._fallback_models, self._resolve = tuple(fallback_models), resolve_model
+        self._fallback_models, self._resolve = models_of(fallback_models), resolve_model
         self._fallback: FallbackLLM | None = None
         self._starting = threading.RLock()
         """Held while a run is started and while history is changed between runs, never while one goes on."""
@@ -214,7 +215,7 @@ class Session:
         """
         with self._starting:
             self._must_be_idle("restore")
-            self._history.replace(with_results(messages))
+            self._history.replace(with_results(as_messages(messages)))
 
     def truncate(self, n: int) -> None:
         """Keeps only the last ``n`` exchanges; a call is never parted from its result. ``n`` ≤ 0 does nothing.

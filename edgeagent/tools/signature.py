@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import docstring_parser
@@ -20,11 +21,30 @@ from edgeagent.tools.coerce import ArgumentError, coerce
 _NO_NAME: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
 
 
+def innermost(body: Any) -> Any:
+    """The function, or the object that can be called, below a partial."""
+    while isinstance(body, partial):
+        body = body.func
+    return body
+
+
+def is_async(function: object) -> bool:
+    """True for what returns a coroutine when it is called: an async function, a partial or an object of one."""
+    return inspect.iscoroutinefunction(innermost(function)) or inspect.iscoroutinefunction(written(function))
+
+
+def written(body: Any) -> Any:
+    """The function that somebody wrote, with its annotations: below a partial, or in an object's class."""
+    body = innermost(body)
+    return body if inspect.isroutine(body) else getattr(type(body), "__call__", None)  # noqa: B004  the method is wanted
+
+
 class Signature:
     """The parameters of one tool: their schema, their validation, and the names of injected ones.
 
     Args:
-        function: The body, a plain or an async function or a bound method.
+        function: The body: a plain or an async function, a bound method, an object that can be called, or a partial,
+            whose arguments no model sees.
         injected: Types whose parameters the loop supplies; they are not in the schema.
 
     Raises:
@@ -32,9 +52,11 @@ class Signature:
     """
 
     def __init__(self, function: Callable[..., Any], *, injected: tuple[type, ...] = ()) -> None:
-        where = f"tool {getattr(function, '__name__', function)!r}"
-        hints = _hints(function, where)
-        documentation = docstring_parser.parse(inspect.getdoc(function) or "")
+        own = written(function)
+        where = f"tool {getattr(function, '__name__', own.__qualname__)!r}"
+        hints = _hints(own, where)
+        documentation = docstring_parser.parse(_documentation(function))
+        bound = function.keywords if isinstance(function, partial) else {}
         texts = {p.arg_name: p.description for p in documentation.params if p.description}
         parts = (documentation.short_description, documentation.long_description)
         self.description = "\n".join(part for part in parts if part)
@@ -43,6 +65,8 @@ class Signature:
         for position, (name, parameter) in enumerate(inspect.signature(function).parameters.items()):
             if position == 0 and name == "self":
                 continue  # a method decorated in its class; its object binds it
+            if name in bound:
+                continue
             if parameter.kind in _NO_NAME:
                 raise ToolDefinitionError(f"{where}: a model cannot supply {parameter}; give every parameter a name")
             if name not in hints:
@@ -78,6 +102,15 @@ class Signature:
             raise ArgumentError("; ".join(problems)) from error
         values = {name.removeprefix("p_"): getattr(checked, name) for name in checked.model_fields_set}
         return plain, values
+
+
+def _documentation(body: Any) -> str:
+    """The docstring; an object's method that has none is told of by its class."""
+    body = innermost(body)
+    if inspect.isroutine(body):
+        return inspect.getdoc(body) or ""
+    own = type(body).__call__.__doc__
+    return inspect.cleandoc(own) if own else inspect.getdoc(type(body)) or ""
 
 
 def _hints(function: Callable[..., Any], where: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 
 from edgeagent.errors import ToolDefinitionError
 from edgeagent.tools.goal import GoalHandle
-from edgeagent.tools.signature import Signature
+from edgeagent.tools.signature import Signature, innermost, is_async, written
 
 Mode = Literal["parallel", "sequential"]
 OnInterrupt = Literal["cancel", "finish", "detach"]
@@ -79,12 +79,19 @@ class Tool:
         pause: Callable[[], object] | None = None,
         resume: Callable[[], object] | None = None,
     ) -> None:
-        functools.update_wrapper(self, function)
+        if isinstance(function, type) or not callable(function):
+            raise ToolDefinitionError(
+                f"{function!r} is no tool: give a function, an object that can be called, or another agent's as_tool()"
+            )
+        for keyword, actuator in (("stop", stop), ("pause", pause), ("resume", resume)):
+            if is_async(actuator):
+                raise ToolDefinitionError(f"{keyword}={actuator!r} is async: give a plain function, which acts at once")
+        functools.update_wrapper(self, written(function), updated=())
         self.function = function
         self.traits = traits
         self.stop, self.pause, self.resume = stop, pause, resume
         self.signature = Signature(function, injected=(ToolContext, GoalHandle))
-        self.name = name or function.__name__
+        self.name = name or _name(function)
         self.description = self.signature.description if description is None else description
         self.parameters = self.signature.schema
         if not self.name.replace("_", "").replace("-", "").isalnum():
@@ -112,6 +119,12 @@ class Tool:
         return f"<Tool {self.name}>"
 
 
+def _name(body: Callable[..., Any]) -> str:
+    """The function's name; of an object that can be called, its class's."""
+    body = innermost(body)
+    return str(getattr(body, "__name__", type(body).__name__))
+
+
 @dataclass(slots=True)
 class ToolRegistry:
     """The tools of an agent by name, in order; may change between turns."""
@@ -131,7 +144,7 @@ class ToolRegistry:
         Raises:
             ToolDefinitionError: There is one of that name.
         """
-        made = item if isinstance(item, Tool) else tool(item)
+        made = item if isinstance(item, Tool) else tool()(item)
         if made.name in self.tools:
             raise ToolDefinitionError(f"two tools are called {made.name!r}; give one another name=")
         self.tools[made.name] = made

@@ -16,6 +16,7 @@ from queue import Empty
 from typing import Any, Final
 
 from edgeagent import events
+from edgeagent.agent.options import check_callback
 from edgeagent.messages import Message, ToolResult
 from edgeagent.views.answer import Answer, Unanswered
 
@@ -42,6 +43,12 @@ class Callbacks:
     on_tool_result: Callable[[str, ToolResult], object] | None = None
     on_question: Callable[[list[str], Answer], object] | None = None
     _streamed: dict[str, str] = field(default_factory=dict, init=False, repr=False)  # of the present message, by run
+
+    def __post_init__(self) -> None:
+        for name in ("on_content", "on_reasoning", "on_tool_call_start", "on_tool_result", "on_question"):
+            given = getattr(self, name)
+            if given is not None:
+                check_callback(given, f"Callbacks({name}={{}})")
 
     def __call__(self, event: events.Event) -> None:
         match event:

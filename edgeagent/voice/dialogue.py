@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from edgeagent import events
+from edgeagent.agent.options import check_callback
 from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import words_of
 from edgeagent.robot.latch import LatchState, SafetyLatch
@@ -186,7 +187,12 @@ class Dialogue:
         self.ears.listen(down)
 
     def subscribe(self, subscriber: VoiceSubscriber) -> Callable[[], None]:
-        """Calls it with every event of the runs and of the voice, on whatever thread it happens."""
+        """Calls it with every event of the runs and of the voice, on whatever thread it happens.
+
+        Raises:
+            ConfigError: It is async, or can't be called.
+        """
+        check_callback(subscriber, "subscribe({})")
         self._subscribers += (subscriber,)
 
         def unsubscribe() -> None:

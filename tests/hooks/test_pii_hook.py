@@ -138,4 +138,4 @@ def test_a_failure_lets_nothing_through() -> None:
 
 def test_what_is_no_pii_is_refused() -> None:
     with pytest.raises(ConfigError, match="pii"):
-        PIIHook("redact")  # type: ignore[arg-type]
+        PIIHook(True)  # type: ignore[arg-type]

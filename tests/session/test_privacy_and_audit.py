@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from edgeagent import PII, Agent, ConfigError, Session, tool
+from edgeagent import PII, Agent, ConfigError, Session, hooks, tool
 from edgeagent.testing import ScriptedLLM, call
 
 from .kit import LIMIT_S, notices, opened, texts
@@ -243,3 +243,32 @@ def test_a_call_that_ends_after_the_session_reaches_nobody(monkeypatch):
     assert not agent.has_pending
     assert len(sink.records) == 1
     assert Session(agent).step("two").reply == "B"
+
+
+# --- one word for all of it -----------------------------------------------------------------------------------------
+
+
+def test_one_word_says_what_happens_to_personal_data_everywhere(tmp_path):
+    @tool
+    def find(name: str) -> str:
+        """Finds somebody."""
+        return "ada@example.org"
+
+    llm = ScriptedLLM([call("find", name="bob@example.org")], "Found.")
+    session = Session(Agent("a", llm=llm, tools=[find]), pii="redact", audit=tmp_path / "audit")
+    session.step("write to eve@example.org")
+    session.close()
+    assert [message.text for message in llm.requests[-1].messages] == ["write to <EMAIL>", "", "<EMAIL>"]
+    assert "example.org" not in (tmp_path / "audit").read_text()
+    assert hooks.PIIHook("warn").pii == PII("warn", "warn", "warn")
+
+
+@pytest.mark.parametrize("value", ["redcat", True, 3, {"user": "redact"}])
+def test_what_says_nothing_about_personal_data_is_refused(value, tmp_path):
+    for make in (
+        lambda: Session(Agent("a"), pii=value),
+        lambda: hooks.PIIHook(value),
+        lambda: hooks.AuditLogHook(tmp_path / "log", pii=value),
+    ):
+        with pytest.raises(ConfigError, match=r"off, warn, redact"):
+            make()

@@ -88,6 +88,30 @@ def test_a_model_may_be_set_by_name():
     assert session.step("who?").reply == "I am small."
 
 
+def test_one_fallback_model_or_one_name_needs_no_list():
+    def resolve(name):
+        assert name == "small"
+        return ScriptedLLM("I am small.", name=name)
+
+    broken = ModelError("the weights are gone")
+    session = Session(Agent("a", llm=ScriptedLLM(broken)), fallback_models="small", resolve_model=resolve)
+    assert session.step("who?").reply == "I am small."
+    other = Session(Agent("a", llm=ScriptedLLM(broken)), fallback_models=ScriptedLLM("I am the other.", name="other"))
+    assert other.step("who?").reply == "I am the other."
+    with pytest.raises(ConfigError, match=r"fallback_models=\.\.\.\): 42 is neither a model nor the name of one"):
+        Session(Agent("a"), fallback_models=[42])
+
+
+def test_what_is_no_text_is_refused_and_the_session_goes_on():
+    session = Session(Agent("a", llm=ScriptedLLM("A")))
+    for say in (session.step, session.start, session.steer, session.follow_up):
+        with pytest.raises(EdgeAgentError, match="text or a Message, not int: 42"):
+            say(42)
+    with pytest.raises(EdgeAgentError, match="a history holds Messages, not str"):
+        session.restore(["hi"])
+    assert session.step("hi").reply == "A"
+
+
 def test_a_name_without_resolve_model_is_an_error_that_says_so():
     llm = ScriptedLLM("A")
     session = Session(Agent("a", llm=llm))
