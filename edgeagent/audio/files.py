@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import time
@@ -45,7 +46,7 @@ class FileDevice:
     as fast as their callbacks return.
 
     Args:
-        input, output: Paths; None: there is no such end.
+        input, output: Paths; None: there is no such end. The output is created by ``start``.
         output_rate_hz: Of the file that is written.
         paced: Keep the time of the wall.
         channel: Of the input, from 0; None: the mean of all.
@@ -80,11 +81,12 @@ class FileDevice:
         self._input = None if input is None else _opened(input)
         self._reader: WavReader | None = None
         self._writer: WavWriter | None = None
+        self._output, self._output_rate_hz = output, output_rate_hz
         try:
             if self._input is not None:
                 self._reader = WavReader(self._input, str(input), channel=channel)
             if output is not None:
-                self._writer = WavWriter(_target(output), output_rate_hz)
+                _check_target(output)
         except BaseException:
             self._close()
             raise
@@ -100,7 +102,7 @@ class FileDevice:
 
     @property
     def output_rate_hz(self) -> int | None:
-        return None if self._writer is None else self._writer.rate_hz
+        return None if self._output is None else self._output_rate_hz
 
     def now(self) -> float:
         """Seconds of the blocks that have passed."""
@@ -111,7 +113,13 @@ class FileDevice:
         return round((self._blocks + 1) * rate_hz * BLOCK_S) - round(self._blocks * rate_hz * BLOCK_S)
 
     def start(self, *, fill: Fill | None = None, take: Take | None = None) -> None:
-        """Begins to read and to write, on a thread of its own."""
+        """Begins to read and to write, on a thread of its own.
+
+        Raises:
+            AudioError: The output can't be created.
+        """
+        if self._output is not None and self._writer is None:
+            self._writer = WavWriter(_target(self._output), self._output_rate_hz)
         self._stopping.clear()
         self._began_s = time.monotonic() - self.now()
         self._thread = threading.Thread(target=self._run, args=(fill, take), name="audio-files", daemon=True)
@@ -183,3 +191,14 @@ def _same(one: Path, other: Path) -> bool:
 
 def _target(path: Path | str) -> Path | BinaryIO:
     return sys.stdout.buffer if str(path) == "-" else Path(path)
+
+
+def _check_target(path: Path | str) -> None:
+    """Finds out early that a file can't be written, without creating it.
+
+    Raises:
+        AudioError: So it is.
+    """
+    file = Path(path)
+    if str(path) != "-" and (file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK)):
+        raise AudioError(f"{path} can't be written: there is no such folder, or it is not yours")

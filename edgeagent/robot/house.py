@@ -310,7 +310,7 @@ class HouseRobot:
         try:
             scene, base = self.world.scene, self.world.scene.base
             way_m, rotated, start_s = base.odometer_m, base.rotated, scene.time_s
-            outcome = self.world.run(program, should_stop=self._watch(stops, goal), timeout_s=timeout_s)
+            outcome = self.world.run(program, should_stop=self._watch(stops, goal, name), timeout_s=timeout_s)
             way_m, turned_deg = base.odometer_m - way_m, abs(math.degrees(base.rotated - rotated))
             if outcome.ok:
                 return Report("done", done(scene))
@@ -345,19 +345,21 @@ class HouseRobot:
         self.cancel_goals()
         self.world.halt()
 
-    def _watch(self, stops: int, goal: Goal | None) -> Callable[[], bool]:
+    def _watch(self, stops: int, goal: Goal | None, name: str) -> Callable[[], bool]:
         """Whether to stop: since ``stops`` somebody stopped the robot, or cancelled the goal.
 
-        Tells the goal the way driven, once in a simulated second.
+        Tells the goal the way driven, of a turn its degrees, once in a simulated second.
         """
-        world = self.world
-        start_m, told_s = world.scene.base.odometer_m, int(world.time_s)
+        world, base = self.world, self.world.scene.base
+        start_m, start_rad, told_s = base.odometer_m, base.rotated, int(world.time_s)
 
         def should_stop() -> bool:
             nonlocal told_s
             if goal is not None and int(world.time_s) != told_s:
                 told_s = int(world.time_s)
-                goal.set_progress(f"{number(world.scene.base.odometer_m - start_m)} m")
+                turned_deg = abs(math.degrees(base.rotated - start_rad))
+                way = f"{number(base.odometer_m - start_m)} m"
+                goal.set_progress(f"{number(turned_deg, 0)} degrees" if name == "turn" else way)
             return self._stops != stops or (goal is not None and goal.cancelled)
 
         return should_stop

@@ -114,8 +114,20 @@ def test_a_callback_that_raises_ends_it_and_is_told(spoken: Path) -> None:
 def test_files_that_can_t_be_used_are_named(tmp_path: Path) -> None:
     with pytest.raises(AudioError, match=r"none\.wav can't be read"):
         FileDevice(input=tmp_path / "none.wav")
-    with pytest.raises(AudioError, match="can't be written"):
-        FileDevice(output=tmp_path / "no" / "out.wav")
+    for output in (tmp_path / "no" / "out.wav", tmp_path):
+        with pytest.raises(AudioError, match="can't be written"):
+            FileDevice(output=output)
+
+
+def test_a_device_that_was_never_started_leaves_no_file_and_overwrites_none(spoken: Path, tmp_path: Path) -> None:
+    there = tmp_path / "there.wav"
+    there.write_bytes(b"of yesterday")
+    for output in (tmp_path / "new.wav", there):
+        device = FileDevice(input=spoken, output=output)
+        assert device.output_rate_hz == 48_000
+        device.stop()
+    assert not (tmp_path / "new.wav").exists()
+    assert there.read_bytes() == b"of yesterday"
 
 
 @pytest.mark.parametrize(("from_hz", "to_hz"), [(44_100, 16_000), (48_000, 16_000), (16_000, 44_100), (22_050, 48_000)])

@@ -71,6 +71,12 @@ def left(pids: set[int]) -> list[int]:
     return found
 
 
+def test_without_the_model_of_the_ears_no_file_is_left(command) -> None:
+    done = command("talk", *room(command.cwd, "hello"), "--engine", "whisper", house=True)
+    assert (done.returncode, "the Whisper model tiny.en is not on this machine" in done.stderr) == (4, True)
+    assert not (command.cwd / "robot.wav").exists()
+
+
 def test_what_is_said_in_a_file_is_answered_aloud(command) -> None:
     done = command("talk", *room(command.cwd, "what time is it"), "--log", "log.jsonl")
     assert done.returncode == 0

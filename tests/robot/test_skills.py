@@ -93,6 +93,15 @@ def test_progress_is_reported_once_in_a_simulated_second(house: HouseRobot) -> N
     assert told[-1].endswith(" m")
 
 
+def test_the_progress_of_a_turn_is_degrees(house: HouseRobot) -> None:
+    told: list[str] = []
+    tool_named(house, "turn")(angle_deg=-360.0, goal=GoalHandle(on_progress=told.append))
+    assert len(told) >= 3
+    degrees = [int(text.removesuffix(" degrees")) for text in told]
+    assert degrees == sorted(degrees)
+    assert 0 < degrees[-1] <= 360
+
+
 def test_an_agent_drives_it(house: HouseRobot) -> None:
     llm = ScriptedLLM([call("drive", distance_m=2), call("turn", angle_deg="90")], "I drove and turned.")
     result = Agent("robi", llm=llm, tools=house.tools, latch=house.latch).run("drive 2 m and turn left")
