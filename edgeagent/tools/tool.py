@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Event
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from edgeagent.errors import ToolDefinitionError
 from edgeagent.tools.goal import GoalHandle
@@ -14,6 +14,10 @@ from edgeagent.tools.signature import Signature, innermost, is_async, written
 
 Mode = Literal["parallel", "sequential"]
 OnInterrupt = Literal["cancel", "finish", "detach"]
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +129,27 @@ def _name(body: Callable[..., Any]) -> str:
     return str(getattr(body, "__name__", type(body).__name__))
 
 
+if TYPE_CHECKING:
+
+    class TypedTool(Tool, Generic[P, R]):
+        """A tool as type checkers see it: called as the function that it was made of."""
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+        @overload
+        def __get__(self, instance: None, owner: type | None = None) -> TypedTool[P, R]: ...
+        @overload
+        def __get__(
+            self: TypedTool[Concatenate[S, Q], R], instance: S, owner: type | None = None
+        ) -> TypedTool[Q, R]: ...
+        def __get__(self, instance: Any, owner: type | None = None) -> Any: ...
+
+    class ToolDecorator(Protocol):
+        """Makes a function a tool, and keeps its signature."""
+
+        def __call__(self, function: Callable[P, R], /) -> TypedTool[P, R]: ...
+
+
 @dataclass(slots=True)
 class ToolRegistry:
     """The tools of an agent by name, in order; may change between turns."""
@@ -171,7 +196,7 @@ class ToolRegistry:
 
 
 @overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
+def tool(function: Callable[P, R], /) -> TypedTool[P, R]: ...
 @overload
 def tool(
     *,
@@ -187,7 +212,7 @@ def tool(
     terminate: bool = False,
     question: bool = False,
     phrases: Sequence[str] = (),
-) -> Callable[[Callable[..., Any]], Tool]: ...
+) -> ToolDecorator: ...
 def tool(
     function: Callable[..., Any] | None = None,
     /,
@@ -204,7 +229,7 @@ def tool(
     terminate: bool = False,
     question: bool = False,
     phrases: Sequence[str] = (),
-) -> Tool | Callable[[Callable[..., Any]], Tool]:
+) -> Any:
     """Makes a function a tool; it stays callable. The schema comes from its signature, the texts from its docstring.
 
     Args:
@@ -243,7 +268,7 @@ def tool(
 
 
 @overload
-def skill(function: Callable[..., Any], /) -> Tool: ...
+def skill(function: Callable[P, R], /) -> TypedTool[P, R]: ...
 @overload
 def skill(
     *,
@@ -262,7 +287,7 @@ def skill(
     stop: Callable[[], object] | None = None,
     pause: Callable[[], object] | None = None,
     resume: Callable[[], object] | None = None,
-) -> Callable[[Callable[..., Any]], Tool]: ...
+) -> ToolDecorator: ...
 def skill(
     function: Callable[..., Any] | None = None,
     /,
@@ -282,7 +307,7 @@ def skill(
     stop: Callable[[], object] | None = None,
     pause: Callable[[], object] | None = None,
     resume: Callable[[], object] | None = None,
-) -> Tool | Callable[[Callable[..., Any]], Tool]:
+) -> Any:
     """Makes a function a skill: a goal that takes its time and can be cancelled.
 
     A parameter annotated ``GoalHandle`` gets the goal; look at ``goal.cancelled`` or call ``goal.checkpoint()`` at
