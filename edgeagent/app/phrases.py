@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -14,6 +14,8 @@ _COMMANDS: Final = "phrases/house.txt"
 _TALK: Final = "phrases/house_talk.txt"
 _EARS: Final = "phrases/house_ears.txt"
 _CONVERSATION: Final = "phrases/conversation.txt"
+_HOUSE_EXAMPLES: Final = ("go to the kitchen", "how full is your battery?")
+_EXAMPLES: Final = 2
 
 
 def app_phrases(agent: Agent) -> list[str]:
@@ -24,6 +26,16 @@ def app_phrases(agent: Agent) -> list[str]:
     """
     phrases = list(dict.fromkeys(_phrases(agent, set())))
     return phrases or [tool.name.replace("_", " ").replace("-", " ") for tool in agent.tools]
+
+
+def examples(agent: Agent) -> list[str]:
+    """Two things to say to an agent, of its own phrases and those of its tools, if possible of two of them; none, where
+    there are no phrases."""
+    if _is_house(agent.phrases):
+        return list(_HOUSE_EXAMPLES)
+    sources = [agent.phrases, *(tool.traits.phrases for tool in agent.tools)]
+    first = [phrases[0] for phrases in sources if phrases]
+    return list(dict.fromkeys((*first, *_phrases(agent, set()))))[:_EXAMPLES]
 
 
 def name_groups(agent: Agent) -> list[list[str]]:
@@ -42,8 +54,7 @@ def ears_phrases(agent: Agent) -> list[str]:
     and other talk too. A model that has only commands hears a command in everything.
     """
     phrases = app_phrases(agent)
-    is_house = set(house_phrases()).issubset(phrases)
-    return list(dict.fromkeys((*phrases, *house_heard()))) if is_house else phrases
+    return list(dict.fromkeys((*phrases, *house_heard()))) if _is_house(phrases) else phrases
 
 
 def house_heard() -> tuple[str, ...]:
@@ -73,6 +84,10 @@ def conversation_phrases() -> tuple[str, ...]:
         ConfigError: The file is missing.
     """
     return _lines(_CONVERSATION)
+
+
+def _is_house(phrases: Iterable[str]) -> bool:
+    return set(house_phrases()).issubset(phrases)
 
 
 @lru_cache(maxsize=4)

@@ -37,6 +37,7 @@ def chat(
     app: options.App = None,
     deadline: options.Deadline = None,
     log: options.Log = None,
+    log_level: options.LogLevel = None,
     session: options.Session = None,
     audit: options.Audit = None,
     yes: options.Yes = False,

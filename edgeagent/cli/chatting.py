@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 from edgeagent.app import App, build
+from edgeagent.app.phrases import examples
 from edgeagent.cli import exits, streams, text
 from edgeagent.config import Config
+
+_EXAMPLE_CHARS: Final = 60
 
 
 def chatting(config: Config, *, screen: bool, always: bool = False) -> int:
@@ -26,7 +30,7 @@ def chatting(config: Config, *, screen: bool, always: bool = False) -> int:
         app.load()
         tell = streams.answer if screen else streams.tell
         colour = streams.coloured(streams.stdout() if screen else sys.stderr)
-        for line in _greeting(app, colour=colour):
+        for line in _greeting(app, colour=colour, person=screen):
             tell(line)
         for note in app.notes:
             streams.warn(note)
@@ -40,14 +44,21 @@ def chatting(config: Config, *, screen: bool, always: bool = False) -> int:
     return exits.OK
 
 
-def _greeting(app: App, *, colour: bool) -> list[str]:
-    """Who is there, on which model, and how to get help."""
+def _greeting(app: App, *, colour: bool, person: bool) -> list[str]:
+    """Who is there, on which model, and how to get help; to a person also what to say."""
     name = streams.toned(app.agent.name, "name", colour=colour)
     rest = streams.toned(f"on {app.llm.name} · /help for help · Ctrl-D leaves", "dim", colour=colour)
     known = [message for message in app.session.messages() if message.role == "user" and message.origin == "user"]
     resumed = f"resumed after: {text.shortened(known[-1].text, 60)}" if known else ""
     return [
         f"{name} {rest}",
+        *([streams.toned(hint, "dim", colour=colour)] if person and (hint := what_to_say(app)) else []),
         *([streams.toned(resumed, "dim", colour=colour)] if resumed else []),
         *([text.printable(app.say_at_start)] if app.say_at_start else []),
     ]
+
+
+def what_to_say(app: App) -> str:
+    """Two examples of what to say, as a line; empty where the app has no phrases."""
+    quoted = [f'"{text.shortened(phrase, _EXAMPLE_CHARS)}"' for phrase in examples(app.agent)]
+    return f"say for example {' or '.join(quoted)}" if quoted else ""

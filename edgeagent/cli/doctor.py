@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -14,8 +13,10 @@ from edgeagent.cli.text import printable
 from edgeagent.json_lines import json_text
 
 if TYPE_CHECKING:
+    from edgeagent.config import Config
     from edgeagent.doctor import Section, Status
     from edgeagent.doctor.report import Examination
+    from edgeagent.llm.llama import LlamaLLM
 
 EPILOG: Final = """\
 [bold]Examples[/]
@@ -23,6 +24,8 @@ EPILOG: Final = """\
 [cyan]edgeagent doctor[/]  this machine, and the embedded model
 
 [cyan]edgeagent doctor --model qwen3-0.6b[/]  another model
+
+[cyan]edgeagent doctor --app examples/my_robot.py[/]  your own robot's model and phrases
 
 [cyan]edgeagent doctor --sound[/]  plays a tone and a sentence, and tells the echo, its delay, and under-runs
 
@@ -48,11 +51,12 @@ def doctor(
         bool, typer.Option("--sound", help="Also play a tone and a sentence, and measure the echo: 15 seconds.")
     ] = False,
     model: options.Model = None,
+    app: options.App = None,
+    log_level: options.LogLevel = None,
     config: options.ConfigFile = None,
 ) -> None:
     """Look at the machine, the engine, the sound and the ears: what is there, what was chosen, how fast it is."""
     with exits.guarded():
-        from edgeagent.app import configured_llm
         from edgeagent.app.ears import WHISPER_FOLDER, make_transcriber, stop_words, vocabulary, wake_words
         from edgeagent.doctor import Report, examine
         from edgeagent.doctor.audio import audio
@@ -62,11 +66,11 @@ def doctor(
         from edgeagent.doctor.sound import sound as heard
         from edgeagent.llm.catalog import user_models_dir
 
-        settings = options.settings(config, model=model)
+        settings = options.settings(config, model=model, app=app)
         sections: list[Section] = []
         rooms: list[tuple[str, Examination]] = [
             ("machine", machine),
-            ("engine", lambda: engine(lambda: configured_llm(settings))),
+            ("engine", lambda: engine(lambda: _model(settings))),
             ("audio", lambda: audio(settings.audio, settings.speech)),
             (
                 "ears",
@@ -90,14 +94,43 @@ def doctor(
         raise typer.Exit(exits.MODEL)
 
 
+def _model(settings: Config) -> LlamaLLM:
+    """The model of llama.cpp that the app brings, or the configured one.
+
+    Raises:
+        ConfigError: The app file is missing or wrong.
+        ModelError: The model can't be used.
+    """
+    from edgeagent.app import configured_llm
+    from edgeagent.app.file import AppFile
+    from edgeagent.llm.llama import LlamaLLM
+
+    if settings.app is None:
+        return configured_llm(settings)
+    file = AppFile.load(settings.app)
+    try:
+        llm = file.agent(lambda: configured_llm(settings)).llm
+    finally:
+        file.close()
+    return llm if isinstance(llm, LlamaLLM) else configured_llm(settings)
+
+
+def _wrapped(text: str) -> list[str]:
+    """At a terminal, lines that fit, with paths in one piece; in a pipe one line, for grep."""
+    stream = streams.stdout()
+    if not stream.isatty():
+        return [text]
+    width = max(streams.width(stream) - _NAME - _MARK - 2, _LEAST_WIDTH)
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
 def _show(section: Section) -> None:
     colour = streams.coloured(streams.stdout())
-    width = max(shutil.get_terminal_size().columns - _NAME - _MARK - 2, _LEAST_WIDTH)
     streams.answer(toned(section.name, "bold", colour=colour))
     for row in section.rows:
         mark, tone = _MARKS[row.status]
-        lines = textwrap.wrap(printable(row.found), width) or [""]
-        lines += textwrap.wrap(f"→ {row.advice}", width) if row.advice else []
+        lines = _wrapped(printable(row.found))
+        lines += _wrapped(f"→ {row.advice}") if row.advice else []
         for i, line in enumerate(lines):
             left = f"{row.name:<{_NAME}}" if i == 0 else " " * _NAME
             shown = toned(f"{mark:<{_MARK}}", tone, colour=colour) if i == 0 else " " * _MARK

@@ -54,6 +54,7 @@ def listen(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Tell how long each transcript took, and from which engine it is.")
     ] = False,
+    log_level: options.LogLevel = None,
     config: options.ConfigFile = None,
 ) -> None:
     """Listen, and show what is heard. The phrases of the app make its commands likelier than other words."""

@@ -6,7 +6,6 @@ and keeps it.
 
 from __future__ import annotations
 
-import logging
 import sys
 import threading
 import time
@@ -41,8 +40,7 @@ def listen(config: Config, *, json: bool, record: Path | None, verbose: bool) ->
         ConfigError: A setting is wrong, or nothing can be kept in ``record``.
     """
     parts.check(config)
-    for name in ("edgeagent.stt", "edgeagent.audio"):  # what they warn of is told by the ears
-        logging.getLogger(name).setLevel(logging.ERROR)
+    streams.told_by_events("edgeagent.stt", "edgeagent.audio")
     queue: SimpleQueue[Item | None] = SimpleQueue()
 
     def put(item: HearingEvent | events.Device | tuple[int, Samples]) -> None:

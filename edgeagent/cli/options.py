@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from edgeagent.cli import streams
 from edgeagent.config import Config, load_config
 
 _HOUSE = "Simulated house"
 _SETTINGS = "Settings"
+
+
+class Level(StrEnum):
+    """How grave a message has to be to be shown on stderr."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+def _set_level(level: Level | None) -> None:
+    if level is not None:
+        streams.log_level(level.upper())
+
 
 Model = Annotated[
     str | None,
@@ -37,6 +54,16 @@ Session = Annotated[
 Audit = Annotated[
     Path | None,
     typer.Option("--audit", metavar="FILE", help="Append what every run did, for [cyan]edgeagent replay FILE[/]."),
+]
+LogLevel = Annotated[
+    Level | None,
+    typer.Option(
+        "--log-level",
+        help="What the parts of the program tell on stderr. [dim](warning)[/]",
+        show_default=False,
+        show_choices=True,
+        callback=_set_level,
+    ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Allow tools that can't be undone without asking.")]
 ConfigFile = Annotated[

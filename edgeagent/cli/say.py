@@ -46,6 +46,7 @@ def say(
         str | None, typer.Option("--voices", metavar="LANGUAGE", help="List espeak-ng's voices: en, de … or all.")
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell how long it took to the first sound.")] = False,
+    log_level: options.LogLevel = None,
     config: options.ConfigFile = None,
 ) -> None:
     """Say a text aloud, or into a file. Numbers, units and dates are spoken as words; Markdown is not spoken."""

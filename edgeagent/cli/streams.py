@@ -23,6 +23,7 @@ _CODES: Final[dict[Tone, str]] = {
     "warning": "\x1b[33m",
     "name": "\x1b[36m",
 }
+_PACKAGE: Final = "edgeagent"
 _STDOUT: Final = 1
 _STDERR: Final = 2
 _PIPE_WIDTH: Final = 200
@@ -175,7 +176,19 @@ def prepare() -> None:
             stream.reconfigure(errors="replace")
     root = logging.getLogger()
     if not root.handlers:
-        root.addHandler(_StderrHandler(logging.WARNING))
+        root.addHandler(_StderrHandler())
+
+
+def log_level(name: str) -> None:
+    """Has messages of the package's loggers shown from this level on, "DEBUG" for example."""
+    logging.getLogger(_PACKAGE).setLevel(name)
+
+
+def told_by_events(*loggers: str) -> None:
+    """Leaves out warnings of these loggers, of which events tell a person; unless somebody has asked for messages."""
+    if logging.getLogger(_PACKAGE).level == logging.NOTSET:
+        for name in loggers:
+            logging.getLogger(name).setLevel(logging.ERROR)
 
 
 def silence_stdout() -> None:
@@ -190,7 +203,8 @@ def _send_nowhere(descriptor: int) -> None:
 
 
 class _StderrHandler(logging.Handler):
-    """Python's warnings on whatever stderr is at that moment: during a chat it is drawn above the prompt."""
+    """What is logged, on whatever stderr is at that moment: during a chat it is drawn above the prompt."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        tell(f"{record.levelname.lower()}: {self.format(record)}", "warning")
+        where = f"{record.name}: " if record.levelno < logging.WARNING else ""
+        tell(f"{record.levelname.lower()}: {where}{self.format(record)}", "warning" if not where else "dim")

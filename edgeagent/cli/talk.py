@@ -72,6 +72,7 @@ def talk(
     text: Annotated[bool, typer.Option("--text", help="Where there is no sound, type instead.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Every event, a line of JSON each.")] = False,
     log: options.Log = None,
+    log_level: options.LogLevel = None,
     session: options.Session = None,
     audit: options.Audit = None,
     speed: options.Speed = None,

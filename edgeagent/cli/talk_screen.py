@@ -23,6 +23,7 @@ from edgeagent.app.conversation import Conversation
 from edgeagent.cli import exits, streams
 from edgeagent.cli.activity import Line, latch_line
 from edgeagent.cli.approvals import YES
+from edgeagent.cli.chatting import what_to_say
 from edgeagent.cli.history import open_history
 from edgeagent.cli.listen_view import meter
 from edgeagent.cli.screen import AGAIN_S, MARK, SlashCompleter, print_above
@@ -112,6 +113,8 @@ class TalkScreen:
         how = "hold space, or press it, to talk" if self._button else "speak, or type"
         self._print(f"{name} {toned(f'on {self._app.llm.name} is ready: {how}', 'dim', colour=self._colour)}")
         self._show(Line("/help for help · Ctrl-C stops it, twice leaves"))
+        if hint := what_to_say(self._app):
+            self._show(Line(hint))
         if self._app.say_at_start:
             self._print(printable(self._app.say_at_start))
         if self._button is not None:

@@ -5,7 +5,6 @@ The threads of runs and of the voice only put what they tell into a queue; the m
 
 from __future__ import annotations
 
-import logging
 import signal
 import threading
 from queue import Empty, SimpleQueue
@@ -48,8 +47,7 @@ def talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
         ConfigError, ModelError: It cannot begin.
     """
     _check(config, json=json, text=text, screen=screen)
-    for name in ("edgeagent.stt", "edgeagent.audio"):  # what they warn of is told by events
-        logging.getLogger(name).setLevel(logging.ERROR)
+    streams.told_by_events("edgeagent.stt", "edgeagent.audio")
     with StopSignal() as stop_signal, build(config, live=True, voice=True) as app:
         try:
             conversation = _begin(app, config)
