@@ -25,7 +25,7 @@ from edgeagent.hooks.talk_guard import changes, moves
 from edgeagent.llm import LLM
 from edgeagent.pii import PII
 from edgeagent.robot.latch import SafetyLatch
-from edgeagent.views import Answer, Callbacks
+from edgeagent.views import Answer, Callbacks, Unanswered
 from edgeagent.voice.telling import Telling
 
 if TYPE_CHECKING:
@@ -250,7 +250,9 @@ class App:
         return self.person is not None and self.person.confirm(name, arguments)
 
     def _question(self, questions: list[str], answer: Answer) -> None:
-        if self.person is not None:
+        if self.person is None:
+            answer.put(Unanswered("nobody is there to answer"))
+        else:
             self.person.question(questions, answer)
 
     def _end_session(self) -> None:

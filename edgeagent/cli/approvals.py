@@ -10,7 +10,7 @@ from typing import Any, Final
 from edgeagent.cli.activity import call_text
 from edgeagent.cli.text import printable, shortened
 from edgeagent.messages import ToolCall
-from edgeagent.views import Answer
+from edgeagent.views import Answer, Unanswered
 
 YES: Final = frozenset({"y", "yes", "ok", "allow"})
 _QUESTION_CHARS: Final = 200
@@ -36,11 +36,12 @@ class Approvals:
         return is_yes(self._read(f"allow {told}? [y/N] "))
 
     def question(self, questions: list[str], answer: Answer) -> None:
-        """Asks one after the other; the answers are one text. No answer ends in a time-out."""
+        """Asks one after the other; the answers are one text. Where nobody is there to answer, that is told at once."""
         given = []
         for question in questions:
             line = self._read(f"{shortened(printable(question), _QUESTION_CHARS)} ")
             if line is None:
+                answer.put(Unanswered("nobody is there to answer"))
                 return
             given.append(line)
         answer.put("\n".join(given))

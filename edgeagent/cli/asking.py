@@ -76,12 +76,12 @@ class Asking:
 
 
 def _typed(question: str) -> str | None:
-    """What is typed at a terminal. Text from a pipe is what to ask, and no answer."""
+    """What is typed at a terminal; None at its end. Text from a pipe is what to ask, and no answer."""
     if not sys.stdin.isatty():
         return None
     sys.stderr.write(question)
     sys.stderr.flush()
-    return sys.stdin.readline()
+    return sys.stdin.readline() or None
 
 
 def _show(activity: Activity, event: events.Event) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from edgeagent import events
 from edgeagent.errors import BusyError
 from edgeagent.messages import ToolCall
-from edgeagent.views import Answer
+from edgeagent.views import Answer, Unanswered
 from edgeagent.voice.controls import yes_or_no
 from edgeagent.voice.speech_queue import SpeechHandle, SpeechQueue
 from edgeagent.voice.telling import command
@@ -69,11 +69,12 @@ class VoicePerson:
         return answer is not None and yes_or_no(answer) is True
 
     def question(self, questions: list[str], answer: Answer, /) -> None:
-        """Asks one after the other; the answers are one text. Without an answer to each there is none."""
+        """Asks one after the other; the answers are one text. The first that is not answered is told, and the last."""
         given: list[str] = []
         for question in questions:
             said = self._ask(question, understands=lambda text: bool(text.strip()))
             if said is None:
+                answer.put(Unanswered("nobody answered"))
                 return
             given.append(said)
         answer.put("\n".join(given))

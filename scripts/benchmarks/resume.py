@@ -131,7 +131,7 @@ def interrupted(path: Path, model: str, after: str, wait_s: float) -> float:
 
 def _started(path: Path, model: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "benchmarks.resume", "--model", model, "--go-on", str(path)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 # --- in the process that is measured --------------------------------------------------------------------------------

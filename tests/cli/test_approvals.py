@@ -94,6 +94,30 @@ def test_a_question_of_a_tool_is_answered_by_the_next_line(edgeagent, at_termina
     terminal.expect("toy: green")
 
 
+@pytest.mark.parametrize(
+    ("command", "stdin"),
+    [
+        (["chat"], b"paint\n"),
+        (["ask", "paint"], b""),
+        (["ask", "paint"], b"blue\n"),
+        (["ask", "--stdin"], b"paint\nblue\n"),
+    ],
+)
+def test_a_question_that_nobody_can_answer_is_an_error_at_once(edgeagent, command: list[str], stdin: bytes) -> None:
+    """It would wait for an hour otherwise."""
+    waits = ASKING.replace("tools=[ask_user]", "tools=[ask_user], options=Options(confirm_timeout_s=3600)")
+    done = edgeagent(*command, "--app", edgeagent.app(waits), stdin=stdin)
+    assert done.stdout.splitlines()[0] == "nobody is there to answer"
+
+
+def test_the_end_of_a_terminals_input_answers_no_question(edgeagent, at_terminal) -> None:
+    waits = ASKING.replace("tools=[ask_user]", "tools=[ask_user], options=Options(confirm_timeout_s=3600)")
+    terminal = at_terminal("ask", "paint", "--app", edgeagent.app(waits))
+    terminal.expect(r"Which colour\? ")
+    terminal.type("\x04")
+    terminal.expect("nobody is there to answer")
+
+
 def test_a_session_is_resumed(edgeagent) -> None:
     app = edgeagent.app(
         "agent = Agent('toy', llm=ScriptedLLM(*[lambda r: ' | '.join(m.text for m in r.messages)] * 9))"

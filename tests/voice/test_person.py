@@ -10,7 +10,7 @@ import pytest
 
 from edgeagent import Agent, Options, Session, tool
 from edgeagent.testing import ScriptedLLM, call
-from edgeagent.views import Answer, Callbacks
+from edgeagent.views import Answer, Callbacks, Unanswered
 from edgeagent.voice.person import VoicePerson
 from tests.voice.speaking import LIMIT_S, Stage
 
@@ -140,12 +140,13 @@ def test_several_questions_are_asked_one_after_the_other(stage: Stage) -> None:
     assert stage.voice.spoken == ["Which room?", "Which lamp?"]
 
 
-def test_a_question_without_an_answer_has_none(stage: Stage) -> None:
+def test_a_question_without_an_answer_is_told_as_such(stage: Stage) -> None:
     person = VoicePerson(stage.queue, answer_s=1)
     answer = Answer()
     asked = Asked(stage, person, lambda: person.question(["Which room?"], answer))
     asked.run(5)
     asked.result()
+    assert isinstance(answer.get_nowait(), Unanswered)
     assert answer.empty()
 
 
