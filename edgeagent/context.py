@@ -95,6 +95,8 @@ class AgentContext:
     """Of prompt and reply, where that should be less than the model's window."""
     spoken: Callable[[str], str] | None = None
     """Makes of a whole reply what is said of it; the reply is then said when it is whole."""
+    conversing: bool = False
+    """People talk to the robot while it moves: a skill that says nothing about ``on_interrupt`` is detached."""
     history: Callable[[], tuple[Message, ...]] = tuple
     """The messages that the run has committed so far."""
     notice: Callable[[Level, str], object] = _log_notice

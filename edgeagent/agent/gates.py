@@ -26,6 +26,8 @@ from edgeagent.tools.output import as_result
 
 logger = logging.getLogger(__name__)
 _POLL_S: Final = 0.02
+_MOTION: Final = "motion"
+"""The resource of a skill that moves, outlives its run in a conversation, and names none: the next one replaces it."""
 
 
 class CallGates:
@@ -72,7 +74,17 @@ class CallGates:
         denial = self._denial(call)
         if denial is not None:
             return Refused(index, call, tool, denial)
-        return Prepared(index, call, tool, values, self._timeout_s(tool))
+        traits = tool.traits
+        detaches = traits.on_interrupt is None and self._part.context.conversing
+        return Prepared(
+            index,
+            call,
+            tool,
+            values,
+            self._timeout_s(tool),
+            on_interrupt=traits.on_interrupt or ("detach" if detaches else "cancel"),
+            resources=traits.resources or ((_MOTION,) if detaches and traits.motion else ()),
+        )
 
     def _denial(self, call: ToolCall) -> ToolResult | None:
         if self._options.policy_check is None:

@@ -72,7 +72,7 @@ def build(
     Args:
         live: Lets the time of the simulated flat pass while nothing moves. Without it, what happens depends on the
             seed and on what is said, however slow the model is.
-        voice: People talk to it while it moves: its skills outlive a run that is interrupted.
+        voice: A conversation is made of it, which guards the model by itself.
         clock: What the flat keeps pace with, in seconds; that of a simulated room instead of the wall's.
 
     Raises:
@@ -202,10 +202,6 @@ class App:
         robot = HouseRobot(seed=self.config.seed, speed=self.config.speed, on_timer=self._speak_up, clock=self._clock)
         self.robot = robot
         options = Options(max_tool_hops=MAX_TOOL_HOPS)
-        if self._voice:
-            for tool in robot.tools:
-                if tool.traits.is_skill:
-                    tool.traits = replace(tool.traits, on_interrupt="detach")
         agent = Agent(
             self.config.name or NAME,
             self.config.instructions or INSTRUCTIONS,

@@ -72,6 +72,8 @@ class Activity:
                 return [Line("■ stopped: its time was over (--deadline)", "error")]
             case "aborted", "cancelled":
                 return [Line("■ cancelled", "warning")]
+            case "aborted", "barge_in":
+                return []  # by who is answered next
             case "aborted", "user":
                 return [Line("■ interrupted", "warning")]
             case "aborted", other:

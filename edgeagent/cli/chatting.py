@@ -9,16 +9,18 @@ from edgeagent.app import App, build
 from edgeagent.app.phrases import examples
 from edgeagent.cli import exits, streams, text
 from edgeagent.config import Config
+from edgeagent.voice.goal_reports import GoalReports
 
 _EXAMPLE_CHARS: Final = 60
 
 
-def chatting(config: Config, *, screen: bool, always: bool = False) -> int:
+def chatting(config: Config, *, screen: bool, always: bool = False, conversing: bool = False) -> int:
     """Talks until somebody leaves.
 
     Args:
         screen: A person sits at a terminal; else stdin is a script.
         always: Allow what can't be undone without asking.
+        conversing: It stands for a conversation aloud: a line interrupts, and what moves goes on meanwhile.
 
     Returns:
         The exit code.
@@ -27,6 +29,9 @@ def chatting(config: Config, *, screen: bool, always: bool = False) -> int:
         ConfigError, ModelError: It cannot begin.
     """
     with build(config, live=screen) as app:
+        if conversing:
+            app.session.context.conversing = True
+            app.agent.hooks.append(GoalReports(app.telling.report))
         app.load()
         tell = streams.answer if screen else streams.tell
         colour = streams.coloured(streams.stdout() if screen else sys.stderr)

@@ -156,6 +156,8 @@ class Screen:
         elif self._asked:
             self._asked.popleft()[1].put(said)
         elif session.agent.is_running:
+            if session.context.conversing:  # as who speaks over a robot
+                session.abort("barge_in")
             session.steer(said, wake=True)
         else:
             try:

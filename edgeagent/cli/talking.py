@@ -61,7 +61,7 @@ def talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
             with conversation:
                 stop_signal.serve(conversation)
                 return _converse(app, conversation, json=json, screen=screen)
-    return chatting(config, screen=screen)
+    return chatting(config, screen=screen, conversing=True)
 
 
 def _check(config: Config, *, json: bool, text: bool, screen: bool) -> None:

@@ -134,7 +134,7 @@ class Dispatch:
             refusal = self._refusal(prepared)
             if refusal is None and len(self._running) < self._limits.max_concurrent:
                 execution = self._execution(prepared)
-                busy = self._workers.acquire(execution, prepared.tool.traits.resources)
+                busy = self._workers.acquire(execution, prepared.resources)
                 if busy is None:
                     self._running[prepared.call.id] = execution
                     execution.start()
@@ -236,14 +236,13 @@ class Dispatch:
         now, reason = time.monotonic(), self._should_stop()
         moved = []
         for execution in self._running.values():
-            on_interrupt = execution.prepared.tool.traits.on_interrupt
             if (execution.deadline_s is not None and now >= execution.deadline_s) or (
                 execution.goal is not None and execution.goal.cancelled
             ):
                 moved.append(execution.demand_end())
             elif reason == "safety_stop":
                 moved.append(execution.demand_end("stopped for safety"))
-            elif reason is not None and on_interrupt == "cancel":
+            elif reason is not None and execution.prepared.on_interrupt == "cancel":
                 moved.append(execution.demand_end())
             elif reason is not None:
                 execution.call_off()
@@ -304,7 +303,7 @@ class Dispatch:
             False if the tool is not, or the body has ended already.
         """
         call = execution.prepared.call
-        if execution.prepared.tool.traits.on_interrupt != "detach":
+        if execution.prepared.on_interrupt != "detach":
             return False
         if execution.started_s is None or execution.returned is not None:
             return False

@@ -23,7 +23,7 @@ from edgeagent.tools import actuator
 from edgeagent.tools.actuator import Actuator, Call
 from edgeagent.tools.goal import GoalCancelled, GoalHandle, GoalState
 from edgeagent.tools.output import OUTPUT_LIMIT, as_result, capped
-from edgeagent.tools.tool import Tool, ToolContext
+from edgeagent.tools.tool import OnInterrupt, Tool, ToolContext
 from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
@@ -47,6 +47,10 @@ class Prepared:
     values: dict[str, Any]
     timeout_s: float | None
     """Seconds for the body; None: no limit."""
+    on_interrupt: OnInterrupt
+    """What an abort does to the body."""
+    resources: tuple[str, ...]
+    """What the body needs to itself."""
     rewritten: bool = False
     """A hook made it from a call of another tool; the hooks before the tool are not called again."""
 
@@ -238,7 +242,7 @@ class Execution:
 
     def heed(self) -> Actuator | None:
         """As ``demand_end``, if its run stops and the tool is to be cancelled then. Any thread."""
-        if self.prepared.tool.traits.on_interrupt != "cancel" or self._should_stop() is None:
+        if self.prepared.on_interrupt != "cancel" or self._should_stop() is None:
             return None
         return self.demand_end()
 

@@ -52,7 +52,8 @@ class ToolTraits:
     mode: Mode = "parallel"
     resources: tuple[str, ...] = ()
     """Two calls that name a common one never overlap."""
-    on_interrupt: OnInterrupt = "finish"
+    on_interrupt: OnInterrupt | None = "finish"
+    """None, of a skill that does not say: detach in a conversation, cancel elsewhere."""
     terminate: bool = False
     question: bool = False
     """Its arguments are put to a person, and the answer is its result; the body is not called."""
@@ -281,7 +282,7 @@ def skill(
     timeout_s: float | None = None,
     mode: Mode = "sequential",
     resources: Sequence[str] = (),
-    on_interrupt: OnInterrupt = "cancel",
+    on_interrupt: OnInterrupt | None = None,
     terminate: bool = False,
     phrases: Sequence[str] = (),
     stop: Callable[[], object] | None = None,
@@ -301,7 +302,7 @@ def skill(
     timeout_s: float | None = None,
     mode: Mode = "sequential",
     resources: Sequence[str] = (),
-    on_interrupt: OnInterrupt = "cancel",
+    on_interrupt: OnInterrupt | None = None,
     terminate: bool = False,
     phrases: Sequence[str] = (),
     stop: Callable[[], object] | None = None,
@@ -316,6 +317,8 @@ def skill(
     Args:
         motion: It moves something; so it does unless you say otherwise. The others are as ``tool`` has them.
         timeout_s: Seconds for the body; None: no limit.
+        on_interrupt: As ``tool`` has it; None: "detach" in a conversation, where people talk to a robot that moves,
+            else "cancel". A skill that moves, says neither that nor its resources, holds "motion" in a conversation.
         stop: Stops the actuator; called at once, on a thread of its own. After half a second without a return nothing
             waits for it, nothing may move, and the latch trips.
         pause, resume: Hold the actuator and let it go on, for a safety latch that holds; without both the skill is

@@ -73,6 +73,8 @@ class RobotSide:
         self.session, self.mouth, self.playback, self.latch = session, mouth, mouth.playback, latch
         self.queue = SpeechQueue(mouth)
         self.person = VoicePerson(self.queue, on_asked=self._asked)
+        self._conversed = session.context.conversing
+        session.context.conversing = True
         self.ready = True
         """Set from outside: False while the model is not warm yet, and an answer would take long."""
         self._settings, self._clock, self._emit = settings, clock, emit
@@ -117,6 +119,7 @@ class RobotSide:
         self._tell_said()
         self.runs.close()
         self._unsubscribe()
+        self.session.context.conversing = self._conversed
         self.session.agent.hooks[:] = [hook for hook in self.session.agent.hooks if hook not in self._hooks]
 
     # --- what goes on -----------------------------------------------------------------------------------------------

@@ -285,3 +285,43 @@ def test_one_that_ends_after_its_session_was_closed_breaks_nothing(capfd):
         if thread.name.startswith("tool-go_to"):
             thread.join(LIMIT_S)
     assert agent.llm.remaining == 1
+
+
+def plain_drive():
+    """A skill that says nothing about interruptions, and when it has begun."""
+    began = threading.Event()
+
+    @skill
+    def drive(goal: GoalHandle) -> str:
+        """Drives."""
+        began.set()
+        while True:
+            goal.checkpoint()
+            goal.cancel_event.wait(0.005)
+
+    return drive, began
+
+
+@pytest.mark.parametrize("with_session", [False, True])
+def test_a_skill_that_says_nothing_is_cancelled_by_an_abort_where_nobody_converses(with_session):
+    drive, began = plain_drive()
+    agent = Agent("a", llm=ScriptedLLM([call("drive")]), tools=[drive])
+    with Session(agent) as session:
+        handle = (session if with_session else agent).start("drive")
+        assert began.wait(LIMIT_S)
+        agent.abort("barge_in")
+        assert statuses(ends(handle, "aborted", "barge_in")) == ["interrupted"]
+        assert not agent.goals_at_work
+
+
+def test_in_a_conversation_it_is_detached():
+    drive, began = plain_drive()
+    agent = Agent("a", llm=ScriptedLLM([call("drive")]), tools=[drive])
+    with Session(agent) as session:
+        session.context.conversing = True
+        handle = session.start("drive")
+        assert began.wait(LIMIT_S)
+        agent.abort("barge_in")
+        assert statuses(ends(handle, "aborted", "barge_in")) == ["detached"]
+        assert agent.goals_at_work == ("drive",)
+        agent.abort("safety_stop")

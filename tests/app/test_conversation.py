@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent import Agent, Conversation, Options, Session, events
+from edgeagent import Agent, Conversation, GoalHandle, Options, Session, events, skill
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, BusyError, ConfigError
 from edgeagent.robot import SafetyLatch
-from edgeagent.testing import Room, RoomSettings, ScriptedLLM
+from edgeagent.testing import Room, RoomSettings, ScriptedLLM, call
 
 STEP_S = 0.04
 QUIET = Config(conversation={"chimes": False}, ears={"stop_words": "stop"})
@@ -308,3 +308,83 @@ def test_who_closes_it_twice_leaves_no_hold_on_the_robot() -> None:
         conversation.close()
     assert home.agent.latch is not None
     assert home.agent.latch.state == "free"
+
+
+class Rover:
+    """A conversation with a builder's robot that drives until it is there, or stopped."""
+
+    def __init__(self, *replies: object, **traits: object) -> None:
+        self.driving, self.most, self.ends = 0, 0, []
+        self.began, self.there = threading.Event(), threading.Event()
+        counting = threading.Lock()
+
+        @skill(**traits)  # type: ignore[arg-type]
+        def drive(place: str, goal: GoalHandle) -> str:
+            """Drives."""
+            with counting:
+                self.driving += 1
+                self.most = max(self.most, self.driving)
+            self.began.set()
+            while not self.there.wait(0.005) and not goal.cancelled:
+                pass
+            with counting:
+                self.driving -= 1
+            self.ends.append(f"{place}: {'cancelled' if goal.cancelled else 'arrived'}")
+            return f"arrived in the {place}"
+
+        self.agent = Agent("rover", llm=ScriptedLLM(*replies), tools=[drive])
+        self.room = Room(RoomSettings(rate_hz=16_000, record=False))
+        self.conversation = Conversation(self.agent, config=QUIET, input=self.room)
+        self.conversation.start()
+
+    def begin(self, text: str) -> None:
+        self.began.clear()
+        self.conversation.hear(text)
+        assert self.began.wait(20)
+
+    def pass_until(self, condition: object) -> None:
+        Home.pass_until(self, condition)  # type: ignore[arg-type]
+
+    @property
+    def said(self) -> list[str]:
+        return [message.text for message in self.conversation.session.messages() if message.role == "assistant"]
+
+
+def test_a_question_is_answered_while_a_builders_skill_drives_on() -> None:
+    rover = Rover([call("drive", place="kitchen")], "It is full.")
+    with rover.conversation:
+        rover.begin("drive to the kitchen")
+        rover.conversation.hear("how full is your battery")
+        rover.pass_until(lambda: "It is full." in rover.said)
+        assert rover.agent.goals_at_work == ("drive",)
+        rover.there.set()
+        rover.pass_until(lambda: "Arrived in the kitchen." in rover.said)
+    assert rover.ends == ["kitchen: arrived"]
+
+
+def test_another_drive_replaces_one_that_names_no_resource_and_never_are_there_two() -> None:
+    rover = Rover([call("drive", place="kitchen")], [call("drive", place="bedroom")])
+    with rover.conversation:
+        rover.begin("drive to the kitchen")
+        rover.begin("no, the bedroom")
+        assert rover.ends == ["kitchen: cancelled"]
+        rover.there.set()
+        rover.pass_until(lambda: "bedroom: arrived" in rover.ends)
+    assert rover.most == 1
+
+
+def test_a_skill_that_says_cancel_is_cancelled_by_a_question() -> None:
+    rover = Rover([call("drive", place="kitchen")], "It is full.", on_interrupt="cancel")
+    with rover.conversation:
+        rover.begin("drive to the kitchen")
+        rover.conversation.hear("how full is your battery")
+        rover.pass_until(lambda: "It is full." in rover.said)
+        assert rover.ends == ["kitchen: cancelled"]
+
+
+def test_after_a_conversation_the_session_cancels_as_before() -> None:
+    rover = Rover("Hello.")
+    with rover.conversation:
+        context = rover.conversation.session.context
+        assert context.conversing
+    assert not context.conversing

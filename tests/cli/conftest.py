@@ -200,3 +200,15 @@ def at_terminal(edgeagent: Command) -> Iterator[Callable[..., Terminal]]:
                 stream.close()
         os.close(slave)
         os.close(master)
+
+
+@pytest.fixture
+def silent_room(edgeagent: Command) -> list[str]:
+    """Files for microphone and loudspeaker, as options: a minute in which nobody speaks."""
+    import numpy as np
+
+    from edgeagent.audio.wav import WavWriter
+
+    with WavWriter(edgeagent.cwd / "room.wav", 16_000) as writer:
+        writer.write(np.random.default_rng(1).normal(0, 1e-3, 60 * 16_000).astype(np.float32))
+    return ["--input", "room.wav", "--output", "robot.wav"]
