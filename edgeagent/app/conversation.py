@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 from edgeagent.agent import Agent
 from edgeagent.app.app import latch_of
 from edgeagent.app.ears import Vocabulary, build_ears, open_device, stop_words, wake_words
-from edgeagent.app.guards import BY_HAND, is_nano
+from edgeagent.app.guards import BY_HAND, add_grounding, is_nano
 from edgeagent.app.outfit import Outfit
 from edgeagent.app.phrases import conversation_phrases
 from edgeagent.audio.playback import Playback
@@ -95,6 +95,7 @@ class Conversation:
             self.session = session or self._own(outfit.session(agent, outfit.options(agent.options)))
             assert agent.llm is not None  # noqa: S101 - it was set, or made of fallback models
             self._llm: LLM = agent.llm
+            add_grounding(agent)
             self.device = device = self._device(input, output)
             self._owned.append(device.stop)
             voice = self._own(speaker(**config.speech))

@@ -11,7 +11,7 @@ from typing import Final
 from edgeagent.agent import Agent
 from edgeagent.app.phrases import app_phrases
 from edgeagent.english.completeness import Phrases
-from edgeagent.hooks import TalkGuardHook
+from edgeagent.hooks import GroundingHook, TalkGuardHook
 from edgeagent.llm import LLM
 from edgeagent.tools import Tool
 
@@ -38,7 +38,16 @@ def add_guards(agent: Agent, keeps: Callable[[Tool], bool]) -> None:
     Args:
         keeps: Tools that only what may ask for something sets off.
     """
-    if is_nano(agent.llm) and not any(isinstance(hook, TalkGuardHook) for hook in agent.hooks):
+    if not is_nano(agent.llm):
+        return
+    add_grounding(agent)
+    if not any(isinstance(hook, TalkGuardHook) for hook in agent.hooks):
         phrases = app_phrases(agent)
         by_hand = phrases if len(phrases) <= BY_HAND else ()
         agent.hooks.append(TalkGuardHook(keeps, Phrases(by_hand), english_only=True))
+
+
+def add_grounding(agent: Agent) -> None:
+    """Has an agent whose model is nano ask about arguments that nobody gave, where its builder has not."""
+    if is_nano(agent.llm) and not any(isinstance(hook, GroundingHook) for hook in agent.hooks):
+        agent.hooks.append(GroundingHook())

@@ -6,6 +6,7 @@ has a command anywhere in it. English; a misheard report still begins like one. 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
@@ -65,6 +66,8 @@ _OPENERS: Final = tuple(
     ).split(", ")
 )
 """What stands before a prohibition, too: "no don't go"."""
+_NO_COMMANDS: Final = frozenset("be do have need want think know see hear like mean remember".split())
+"""Verbs that begin no command behind a comma: "do you", "see you"."""
 _SIGNS: Final = frozenset("minus plus point times".split())
 _COMFORTS: Final = tuple(
     tuple(form.split())
@@ -92,7 +95,8 @@ _ASKS: Final = tuple(
     tuple(form.split())
     for form in (
         "can you, could you, would you, will you, could use, if you, please, so good, so kind, is time to, "
-        "would be good, would be great, would be nice, where are, where is, what is, what time, how late, how full"
+        "needs to be, need to be, has to be, have to be, are wanted, are needed, would be good, would be great, "
+        "would be nice, where are, where is, what is, what time, how late, how full"
     ).split(", ")
 )
 """What asks in the middle of a sentence, too."""
@@ -104,12 +108,13 @@ _GOVERN: Final = (
 """Behind one of these a verb begins no command in the middle of a sentence."""
 _OBJECTS: Final = (
     DETERMINERS | PARTICLES | DIRECTIONS | PERSONS | THINGS
-    | frozenset("to into at for with close behind still yourself".split())
+    | frozenset("to into at for with close behind still yourself further".split())
 )  # fmt: skip
 _FIRST: Final = 4
 """Words that hold the subject and what is said of it."""
 _BOUND: Final = 2
-_MORE_VERBS: Final = frozenset("vacuum join flip snap display glance gaze navigate".split())
+_MORE_VERBS: Final = frozenset("vacuum join flip snap display glance gaze navigate execute perform sound".split())
+_CLAUSES: Final = re.compile(r"[,;:.!]\s+")
 
 
 def may_ask(text: str, phrases: Phrases) -> bool:
@@ -125,7 +130,7 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return True
     if _is_number_alone(words) or (_takes_back(words) and not is_question(words)):
         return False
-    if is_asked(text):
+    if is_asked(text) or _ends_in_command(text):
         return True
     if _called(said, words) and not _forbids_inside(words):
         return True
@@ -154,6 +159,13 @@ def may_ask(text: str, phrases: Phrases) -> bool:
 def _is_number_alone(words: Sequence[str]) -> bool:
     """Whether there are no words at all, or numbers alone: nobody knows what for."""
     return all(is_number(word) or word in _SIGNS for word in words)
+
+
+def _ends_in_command(text: str) -> bool:
+    """Whether a command follows a report, behind a comma: "I am in the hall, come here"."""
+    clauses = _CLAUSES.split(text.strip(" .!"))
+    last = bare(words_of(clauses[-1])) if len(clauses) > 1 else []
+    return len(last) > 1 and last[0] in VERBS - _NO_COMMANDS
 
 
 def _takes_back(words: Sequence[str]) -> bool:
@@ -204,7 +216,7 @@ def _asks_after(forbidden: Sequence[str]) -> bool:
     verb, rest = forbidden[:1], list(forbidden[1:])
     wishes = any(pair in _WISHED for pair in pairwise(rest))
     again = any(one == verb[0] for one in rest[:-1]) if verb and verb[0] in VERBS else False
-    return wishes or again or "but" in rest[:-1] or _commands_inside(forbidden, _BOUND)
+    return wishes or again or "but" in rest[:-1] or rest[-1:] == ["instead"] or _commands_inside(forbidden, _BOUND)
 
 
 def _called(said: Sequence[str], words: Sequence[str]) -> bool:

@@ -14,9 +14,11 @@ _ONES: Final = (
     "seventeen eighteen nineteen"
 ).split()
 _TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_SMALL: Final = {word: value for value, word in enumerate(_ONES)} | {
-    word: 20 + 10 * place for place, word in enumerate(_TENS)
-}
+_SMALL: Final = (
+    {word: value for value, word in enumerate(_ONES)}
+    | {word: 20 + 10 * place for place, word in enumerate(_TENS)}
+    | {"fourty": 40, "ninty": 90}
+)  # as many write them
 _SCALES: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _ARTICLE: Final = "a"
 _DIGITS: Final = {word: str(value) for value, word in enumerate(_ONES[:10])} | {"oh": "0", "o": "0"}

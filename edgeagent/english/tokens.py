@@ -12,6 +12,7 @@ _LONGEST: Final = 2_000
 """Characters that are read; nobody says more in a turn."""
 _NOISE: Final = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|♪")
 """What recognisers write for what is no speech: [music], (coughs), <sil>."""
+_PERCENT: Final = re.compile(r"(?<=[0-9])\s*%")
 _WORD: Final = re.compile(r"[0-9]+(?:[.:][0-9]+)?(?:st|nd|rd|th)?|[^\W\d_]+(?:'[^\W\d_]+)*")
 _ENDINGS: Final = {"'s": "is", "'re": "are", "'m": "am", "'ll": "will", "'ve": "have", "'d": "would"}
 _SHORTENED: Final = frozenset(
@@ -36,7 +37,7 @@ def words_of(text: str) -> list[str]:
 
     "OK, what's two metres?" is okay what is 2 meters.
     """
-    plain = _NOISE.sub(" ", apostrophes.plain(text[:_LONGEST]).replace("%", " percent "))
+    plain = _NOISE.sub(" ", _PERCENT.sub(" percent ", apostrophes.plain(text[:_LONGEST])))
     made: list[str] = []
     for word in _WORD.findall(inverse_normalised(plain).lower()):
         made += _apart(_ONE_WORD.get(word, word)).split()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from edgeagent.hooks.context_compaction import ContextCompactionHook
     from edgeagent.hooks.echoed_payload import EchoedPayloadHook
     from edgeagent.hooks.echoing import EchoingHook
+    from edgeagent.hooks.grounding import GroundingHook
     from edgeagent.hooks.loop_detector import LoopDetectorHook
     from edgeagent.hooks.memory import MemoryHook
     from edgeagent.hooks.persist_session import PersistSessionHook
@@ -40,6 +41,7 @@ _HOME_OF = {
     "ContextCompactionHook": "context_compaction",
     "EchoedPayloadHook": "echoed_payload",
     "EchoingHook": "echoing",
+    "GroundingHook": "grounding",
     "LoopDetectorHook": "loop_detector",
     "MemoryHook": "memory",
     "PIIHook": "pii",
@@ -65,6 +67,7 @@ __all__ = [
     "EchoedPayloadHook",
     "EchoingHook",
     "FirePoint",
+    "GroundingHook",
     "Hook",
     "HookResult",
     "LoopDetectorHook",

@@ -1,6 +1,6 @@
 """A tool that nobody has asked for is not called: text that a small model takes for a command changes nothing.
 
-A hook at BEFORE_LLM and BEFORE_TOOL, on the run's threads; told of what was heard on the conversation's.
+A hook at BEFORE_LLM, AFTER_LLM and BEFORE_TOOL, on the run's threads; told of what was heard on the conversation's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from edgeagent.english.completeness import Phrases
 from edgeagent.english.language import has_english, is_english
 from edgeagent.english.stop_phrases import STOP_WORDS
 from edgeagent.english.tokens import NEGATIONS, words_of
-from edgeagent.hooks.types import BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult
+from edgeagent.hooks.types import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult
 from edgeagent.tools import Tool
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class TalkGuardHook(BaseHook):
             no words at all with ``answer``, without asking the model.
     """
 
-    points = frozenset({FirePoint.BEFORE_LLM, FirePoint.BEFORE_TOOL})
+    points = frozenset({FirePoint.BEFORE_LLM, FirePoint.AFTER_LLM, FirePoint.BEFORE_TOOL})
 
     def __init__(
         self,
@@ -93,7 +93,9 @@ class TalkGuardHook(BaseHook):
         """The run is over: nothing that it was told waits for an answer."""
         self._forbidding = frozenset()
 
-    def __call__(self, point: FirePoint, ctx: AgentContext, payload: BeforeLLM | BeforeTool) -> HookResult | None:
+    def __call__(
+        self, point: FirePoint, ctx: AgentContext, payload: BeforeLLM | AfterLLM | BeforeTool
+    ) -> HookResult | None:
         if isinstance(payload, BeforeLLM):
             since = list(takewhile(lambda one: one.role != "assistant", reversed(payload.messages)))
             said = [one for one in since if one.role == "user" and one.origin in _PEOPLE]
@@ -104,9 +106,9 @@ class TalkGuardHook(BaseHook):
                 asked = _asked_something(payload.messages[: len(payload.messages) - len(since)])
                 forbidding = self._forbidding
                 self._talk = not self._asks(said[0], known, asked) or any(one.text in forbidding for one in said[1:])
-        elif self._talk and self._keeps(payload.tool):
-            return HookResult.end_turn(self._answer)
-        return None
+            return None
+        tools = [payload.tool] if isinstance(payload, BeforeTool) else _called(payload, ctx)
+        return HookResult.end_turn(self._answer) if self._talk and any(map(self._keeps, tools)) else None
 
     def _refused(self, message: Message, known: frozenset[str]) -> str | None:
         """The answer to what needs no model: another language, but for one with an English stop word, or no words."""
@@ -130,6 +132,12 @@ class TalkGuardHook(BaseHook):
         if asked:
             return not NEGATIONS.search(text) or may_ask(text, self._phrases)
         return may_ask(text, self._phrases) and (not self._small or has_english(text, known))
+
+
+def _called(reply: AfterLLM, ctx: AgentContext) -> list[Tool]:
+    """The tools that a reply calls, before any of them starts."""
+    found = [] if ctx.tool_registry is None else [ctx.tool_registry.get(call.name) for call in reply.tool_calls]
+    return [tool for tool in found if tool is not None]
 
 
 def _asked_something(messages: Sequence[Message]) -> bool:

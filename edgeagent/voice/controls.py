@@ -1,4 +1,4 @@
-"""What works without the model: louder, repeat that, cancel that, continue and the like, and a yes or a no.
+"""What works without the model: louder, repeat that, cancel that, continue and the like.
 
 A control is a whole utterance, politeness aside, never a part of a longer sentence that means something else: "continue
 to the kitchen" and "don't cancel that" are none. English. Pure functions, on any thread.
@@ -167,31 +167,3 @@ def _percent(found: dict[str, str | None]) -> float | None:
     if not found["percent"] and number <= _TENTHS:
         number *= 100 / _TENTHS
     return number if number <= 100 else None
-
-
-_YES: Final = (
-    "(?:yes|yeah|yep|yup|sure|certainly|absolutely|definitely|of course|okay|all right|fine|affirmative|confirmed|"
-    "correct|exactly|go ahead|go for it|(?:please )?do(?: (?:it|that|so))?|sounds good|that is (?:right|fine|okay|"
-    "correct)|you (?:can|may)(?: do (?:it|that))?|i (?:do|am|agree|confirm|am sure)|it is|with pleasure|by all means)"
-)
-_CLEAR_YES: Final = re.compile(
-    f"(?:(?:oh|well|um|uh|hey|robot) )*{_YES}(?: (?:{_YES}|please|now|robot|thanks|thank you))*"
-)
-_NO: Final = frozenset(
-    "no nope nah not never don't dont won't can't cannot didn't isn't doesn't shouldn't stop cancel negative halt "
-    "nevermind abort".split()
-)
-
-
-def yes_or_no(text: str) -> bool | None:
-    """What an utterance answers to "shall I?": True for a clear yes, and for nothing else.
-
-    False if there is any no in it, None for everything else: neither allows anything. "uh-huh", "right" and "mhm" are
-    None, since people say them without having listened.
-    """
-    words = words_of(text)
-    if _NO & set(words):
-        return False
-    if len(words) > _MOST_WORDS:
-        return None
-    return True if _CLEAR_YES.fullmatch(" ".join(words)) else None

@@ -14,10 +14,10 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from edgeagent import events
+from edgeagent.english.answers import yes_or_no
 from edgeagent.errors import BusyError
 from edgeagent.messages import ToolCall
 from edgeagent.views import Answer, Unanswered
-from edgeagent.voice.controls import yes_or_no
 from edgeagent.voice.speech_queue import SpeechHandle, SpeechQueue
 from edgeagent.voice.telling import command
 

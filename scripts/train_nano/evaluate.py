@@ -33,6 +33,7 @@ from edgeagent import Agent, LlamaLLM, Options
 from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME
 from edgeagent.app.guards import add_guards
 from edgeagent.app.phrases import house_phrases
+from edgeagent.hooks.grounding import LIMITS
 from edgeagent.hooks.talk_guard import changes
 from edgeagent.robot import HouseRobot
 
@@ -130,11 +131,14 @@ def evaluate(llm: LlamaLLM, items: list[dict[str, Any]], frames: Frames | None, 
     """
     score = Score()
     for item in items:
-        calls, reply, stopped = ask(llm, item["text"], guarded=guarded)
+        calls, reply, _ = ask(llm, item["text"])
         right = calls == item["calls"]
-        if guarded and (calls or stopped):
-            wanted = "right calls" if right else "wrong calls" if calls else "nothing called"
-            score.add(stopped, [f"{wanted}, stopped by a guard"])
+        if guarded and calls:
+            let, reply, stopped = ask(llm, item["text"], guarded=True)
+            stopped = stopped or let != calls
+            far = reply.endswith("Say yes.") and any(_is_far(call) for call in calls)
+            kind = "far, read back" if far else "stopped by a guard"
+            score.add(stopped, [f"{'right' if right else 'wrong'} calls, {kind}"])
             if stopped:
                 score.stopped.append((item["text"], item["calls"], calls, reply))
         kind = "command" if item["calls"] else "no call"
@@ -147,11 +151,17 @@ def evaluate(llm: LlamaLLM, items: list[dict[str, Any]], frames: Frames | None, 
     return score
 
 
+def _is_far(call: dict[str, Any]) -> bool:
+    """Whether a call is read back however it was asked for."""
+    unit = {"distance_m": "length", "angle_deg": "angle"}
+    return any(abs(value) > LIMITS[unit[name]] for name, value in call["arguments"].items() if name in unit)
+
+
 def show(name: str, score: Score, *, details: bool, errors: bool) -> None:
     """Prints a set's table."""
     print(f"\n{name}")
     main_rows = ["command", "command, unseen frame", "no call", "no call, unseen frame"]
-    main_rows += [row for row in sorted(score.groups) if row.endswith("by a guard")]
+    main_rows += [row for row in sorted(score.groups) if " calls, " in row]
     for row in main_rows:
         print(f"  {row:28}{score.groups.get(row, Tally())}")
     for row in sorted(score.groups) if details else ():

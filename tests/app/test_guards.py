@@ -101,3 +101,31 @@ def test_a_model_that_nano_may_replace_is_guarded_too(tmp_path: Path) -> None:
     for fallbacks, guarded in (((), False), (("nano",), True)):
         with build(Config(app=path, fallback_models=fallbacks)) as app:
             assert any(isinstance(hook, TalkGuardHook) for hook in app.agent.hooks) == guarded
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("drive two thousand meters", "Drive 2000 meters? Say yes."),
+        ("drive 100 meters", "Drive 100 meters? Say yes."),
+        ("drive -3 m", "Drive back 3 meters? Say yes."),
+        ("drive minus two meters", "Drive back 2 meters? Say yes."),
+        ("drive 3 feet", "Drive 0.91 meters? Say yes."),
+        ("turn 800 degrees", "Turn left 800 degrees? Say yes."),
+    ],
+)
+def test_what_the_model_reads_wrong_and_what_goes_far_is_asked_about(house: App, text: str, question: str) -> None:
+    assert acted(house, text) == []
+    assert house.session.messages()[-1].text == question
+
+
+def test_a_yes_drives_exactly_what_was_read_back(house: App) -> None:
+    assert acted(house, "drive 100 meters") == []
+    calls = house.session.step("yes").tool_calls
+    assert [(call.name, call.arguments) for call in calls] == [("drive", {"distance_m": 100})]
+
+
+def test_a_number_answers_how_long(house: App) -> None:
+    assert acted(house, "set a timer") == []
+    calls = house.session.step("five minutes").tool_calls
+    assert [(call.name, call.arguments) for call in calls] == [("set_timer", {"duration_s": 300})]

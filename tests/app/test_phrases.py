@@ -15,12 +15,13 @@ from edgeagent.app.phrases import (
     house_phrases,
     name_groups,
 )
+from edgeagent.english.answers import yes_or_no
 from edgeagent.english.completeness import Phrases
 from edgeagent.robot import HouseRobot
 from edgeagent.stt.app_model import known_words
 from edgeagent.stt.phrases import sentences, spoken_words
 from edgeagent.tts.text.normalise import speakable
-from edgeagent.voice.controls import Control, control_of, yes_or_no
+from edgeagent.voice.controls import Control, control_of
 from edgeagent.voice.utterance import Kind, kind_of
 
 ROOMS = ["kitchen", "office"]

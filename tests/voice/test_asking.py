@@ -57,6 +57,12 @@ I said don't wait come here now
 actually don't bring tea bring coffee
 sorry don't take that one I want the blue one
 bring the key and don't forget it
+we are in the hall, come and find me
+this very moment, roll forward
+the lamp on the terrace needs to be turned off
+you are wanted in the kitchen
+please don't turn left execute a right turn
+do not set the alarm sound the horn instead
 I could use some light in the office
 """.strip().splitlines()
 TELLS = """
@@ -101,6 +107,9 @@ don't wait for me
 go to the kitchen never
 drive two meters don't
 turn left no
+go to the kitchen never %
+I was there yesterday, see you
+he stopped, turned left, and we laughed
 go to the office forget it
 drive two meters never mind
 go to the kitchen please don't

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.voice.controls import Control, Controlled, control_of, yes_or_no
+from edgeagent.english.answers import yes_or_no
+from edgeagent.voice.controls import Control, Controlled, control_of
 
 WORDINGS = {
     Control.LOUDER: "louder; Louder, please!; speak up; speak up a bit; please speak a little louder; turn it up; "

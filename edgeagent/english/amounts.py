@@ -1,0 +1,216 @@
+"""Amounts in what somebody says: "half a meter", "3 feet", "minus two", "a minute and a half". Rows of data and rules.
+
+Pure functions, on any thread; words are those of ``tokens.words_of``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final, Literal
+
+from edgeagent.english import number_words
+from edgeagent.english.number_words import figures
+from edgeagent.english.tokens import words_of
+
+Dimension = Literal["length", "angle", "time", "percent", "times", "other", ""]
+"""Of what a number is one; "" for a number without a unit, "other" for one of a unit that no row knows."""
+
+_ROWS: Final = """
+    length 0.001 millimeter mm | length 0.01 centimeter cm | length 0.1 decimeter | length 1 meter m
+    | length 1000 kilometer km | length 0.0254 inch inches | length 0.3048 foot feet ft | length 0.9144 yard yd yds
+    | length 1609.344 mile mi | angle 1 degree deg | angle 57.29578 radian rad
+    | angle 360 turn rotation revolution circle spin pirouette round lap
+    | time 0.001 millisecond ms | time 1 second sec s | time 60 minute min | time 3600 hour hr h | time 86400 day
+    | percent 1 percent | times 1 time | other 1 kilogram kilo gram liter volt watt
+"""
+"""A dimension, its meters, degrees, seconds or percent, and the names of a unit."""
+_UNITS: Final[dict[str, tuple[Dimension, float]]] = {}
+for _row in _ROWS.split("|"):
+    _dimension, _factor, *_names = _row.split()
+    for _name in _names:
+        _UNITS[_name] = _UNITS[f"{_name}s"] = (_dimension, float(_factor))  # type: ignore[assignment]
+
+_PARTS: Final = {"half": 1 / 2, "quarter": 1 / 4, "quarters": 1 / 4, "third": 1 / 3, "thirds": 1 / 3, "fifth": 1 / 5}
+_FEW: Final = {"a": 1, "an": 1, "another": 1, "one": 1, "couple": 2, "pair": 2, "few": 3, "dozen": 12}
+"""Words that count where a unit follows."""
+_TIMES: Final = {"once": 1, "twice": 2, "thrice": 3, "double": 2, "triple": 3}
+_BETWEEN: Final = frozenset("of a an the full whole complete more further extra additional single good little".split())
+"""Words between a number and its unit."""
+_MINUS: Final = frozenset("minus negative".split())
+_INEXACT: Final = frozenset({0.0254, 0.3048, 0.9144, 1609.344, 57.29578, 1 / 3})
+_ROUNDED: Final = 0.03
+"""Share by which a converted foot or inch may be rounded."""
+_EXACT: Final = 0.001
+_CENTS: Final = 10
+"""Two digits behind a unit are hundredths: "1 meter 80"."""
+_VERBS_TOO: Final = (["turn"], ["circle"], ["spin"], ["round"], ["lap"])
+_CLAUSES: Final = frozenset("and then but".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number that was said, in meters, degrees, seconds or percent where its unit tells; bare otherwise.
+
+    Attributes:
+        value: Without a sign.
+        bare: The number itself, as it was said.
+        start, end: Its words.
+        negative: "minus" stands before it.
+        tolerance: Share by which it may be rounded.
+    """
+
+    value: float
+    dimension: Dimension
+    bare: float
+    start: int
+    end: int
+    negative: bool = False
+    tolerance: float = _EXACT
+
+    def is_about(self, value: float) -> bool:
+        """Whether a value is this one, whatever its sign."""
+        return math.isclose(abs(value), self.value, rel_tol=self.tolerance, abs_tol=1e-6)
+
+
+def unit_of(name: str) -> tuple[Dimension, float] | None:
+    """Dimension and factor that the name of a parameter tells: distance_m, angle_deg, seconds; None for others."""
+    last = name.lower().rsplit("_", 1)[-1]
+    if last in ("in", "pct"):
+        return ("length", 0.0254) if last == "in" and "_" in name else ("percent", 1.0) if last == "pct" else None
+    if len(last) == 1 and "_" not in name:
+        return None
+    found = _UNITS.get(last)
+    if found is None or found[0] in ("times", "other") or last in ("round", "rounds", "time", "times", "lap", "spin"):
+        return None
+    return found
+
+
+def amounts(text: str) -> list[Amount]:
+    """All amounts of a text, in their order."""
+    return amounts_of(words_of(text))
+
+
+def amounts_of(words: Sequence[str]) -> list[Amount]:
+    """All amounts of a list of words, in their order."""
+    found: list[Amount] = []
+    at = 0
+    while at < len(words):
+        one = _amount(words, at)
+        if one is None:
+            at += 1
+        else:
+            found.append(one)
+            at = one.end
+    return found
+
+
+def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
+    """What follows from amounts: sums of hours and minutes, "two plus three", "two meters three times"."""
+    for first, second in pairwise(said):
+        between = [word for word in words[first.end : second.start] if word not in ("and", "a", "by")]
+        dimension = second.dimension or first.dimension
+        left = _in(first, dimension, second)
+        span = {"start": first.start, "end": second.end, "dimension": dimension}
+        if first.dimension == second.dimension and not between and second.value < first.value:
+            yield replace(first, **span, value=first.value + second.value)  # type: ignore[arg-type]
+        if (
+            first.dimension
+            and not second.dimension
+            and not between
+            and first.bare == first.value
+            and second.bare >= _CENTS
+        ):
+            yield replace(first, **span, value=first.value + second.bare / 100)  # type: ignore[arg-type]
+        for sign, value in (
+            ("plus", left + second.value),
+            ("minus", abs(left - second.value)),
+            ("times", first.bare * second.value),
+            ("divided", left / second.bare if second.bare else 0.0),
+        ):
+            if between == [sign] or (sign == "minus" and second.negative and not between):
+                yield replace(first, **span, value=value)  # type: ignore[arg-type]
+    for one in said:
+        for other in said:
+            if not one.dimension and other.dimension not in ("", "times"):  # "three minutes, no, make that eight"
+                value = one.bare * other.value / other.bare
+                yield replace(one, value=value, dimension=other.dimension, tolerance=other.tolerance)
+        for count in said:
+            if count.dimension == "times" and one.dimension != "times":
+                yield replace(one, value=one.value * count.value)
+
+
+def _in(one: Amount, dimension: Dimension, like: Amount) -> float:
+    """The first of two numbers that share a unit: "2 plus 3 meters"."""
+    return one.value if one.dimension or not like.bare else one.value * like.value / like.bare
+
+
+def _amount(words: Sequence[str], at: int) -> Amount | None:
+    """The amount that begins there."""
+    start = at
+    negative = words[at] in _MINUS
+    if negative:
+        at += 1
+    read = _number(words, at)
+    if read is None:
+        return None
+    number, end, needs_unit = read
+    unit_at = end
+    part = 1.0
+    while unit_at < len(words) and words[unit_at] in _BETWEEN:
+        unit_at += 1
+    if unit_at < len(words) and words[unit_at] in _PARTS and not needs_unit:
+        # "three quarters of a meter", "two half turns"
+        part, unit_at = _PARTS[words[unit_at]], unit_at + 1
+        while unit_at < len(words) and words[unit_at] in _BETWEEN:
+            unit_at += 1
+    unit = _UNITS.get(words[unit_at]) if unit_at < len(words) else None
+    if number > 1 and part == 1 and words[unit_at : unit_at + 1] in _VERBS_TOO:  # "on the count of three turn around"
+        unit = None
+    if unit is None:
+        return None if needs_unit else Amount(number, "", number, start, end, negative)
+    dimension, factor = unit
+    end = unit_at + 1
+    value = number * part * factor
+    if words[end : end + 2] == ["and", "a"] and end + 2 < len(words) and words[end + 2] in _PARTS:
+        value, end = value + _PARTS[words[end + 2]] * factor, end + 3
+    tolerance = _ROUNDED if factor in _INEXACT or part in _INEXACT else _EXACT
+    return Amount(value, dimension, number * part, start, end, negative, tolerance)
+
+
+def _number(words: Sequence[str], at: int) -> tuple[float, int, bool] | None:
+    """A number that begins there: its value, where it ends, and whether it is one only before a unit."""
+    if at >= len(words):
+        return None
+    word = words[at]
+    if figures(word):
+        return float(word), at + 1, False
+    if word in _PARTS:
+        return _PARTS[word], at + 1, True
+    if word in _TIMES:
+        return None
+    if word in _FEW:
+        after = at + 1
+        if after < len(words) and word in ("a", "an") and words[after] in (*_FEW, *_PARTS):
+            return _number(words, after)
+        return float(_FEW[word]), after, True
+    if word != "point" and (read := number_words.number(words[at:])) is not None:
+        return float(read.digits), at + read.taken, False
+    return None
+
+
+def clause(words: Sequence[str], amount: Amount) -> Sequence[str]:
+    """The words around an amount that may tell its direction, up to an "and" or a "then"."""
+    first = max((at + 1 for at in range(amount.start) if words[at] in _CLAUSES), default=0)
+    last = min((at for at in range(amount.end, len(words)) if words[at] in _CLAUSES), default=len(words))
+    return words[first:last]
+
+
+def said_times(words: Iterable[str]) -> float:
+    """By how much "twice as far", "half of that" change what was said before; 1 without such words."""
+    for word in words:
+        if word in _TIMES or word in _PARTS:
+            return _TIMES.get(word, 0) or _PARTS[word]
+    return 1.0

@@ -1,0 +1,420 @@
+"""Arguments that nobody has given are asked about: a number, a place or an object that a small model has made up.
+
+A hook at AFTER_LLM, on the loop's thread: nothing of a reply runs before all of it is judged.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeagent.english.amounts import (
+    Amount,
+    amounts_of,
+    clause,
+    derived,
+    said_times,
+    unit_of,
+)
+from edgeagent.english.answers import yes_or_no
+from edgeagent.english.directions import Directions, is_usual, orientation, sign_of
+from edgeagent.english.names import is_named, words_in
+from edgeagent.english.tokens import words_of
+from edgeagent.english.word_classes import VERBS
+from edgeagent.hooks.types import AfterLLM, BaseHook, FirePoint, HookResult, Payload
+from edgeagent.messages import Message, ToolCall
+from edgeagent.tools import Tool
+
+if TYPE_CHECKING:
+    from edgeagent.context import AgentContext
+
+logger = logging.getLogger(__name__)
+
+LIMITS: Final[dict[str, float]] = {"length": 10.0, "angle": 720.0}
+"""Meters and degrees above which a motion is read back before it begins."""
+_SAY_YES: Final = "Say yes."
+_NOT_DONE: Final = "Okay, I will not do that."
+_ASKED: Final[dict[str, str]] = {
+    "length": "How far?",
+    "angle": "How many degrees?",
+    "time": "How long?",
+    "percent": "How many percent?",
+}
+_UNITS: Final[dict[str, str]] = {"length": "meter", "angle": "degree", "time": "second", "percent": "percent"}
+_PEOPLE: Final = ("user", "steering", "follow_up")
+_NAME_WORDS: Final = 4
+"""Words of the longest text that is taken for a name; a longer one is prose, which a model words itself."""
+_HANDOFF: Final = "handoff_to_"
+_ANSWER_WORDS: Final = 4
+"""Words beside the number in "make it two meters please"."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the arguments of a reply may come from.
+
+    Attributes:
+        words: Of the person, since the robot's last answer.
+        amounts: In them.
+        known: The same and what follows from them: sums, and products with "three times".
+        calls: Made since then.
+        earlier: Amounts in earlier turns and in results.
+        names: Words of all of that.
+    """
+
+    words: list[str]
+    amounts: list[Amount]
+    known: list[Amount]
+    calls: tuple[ToolCall, ...]
+    earlier: list[Amount]
+    earlier_words: list[str]
+    names: frozenset[str]
+    asked: str
+    """The robot's last answer, right before."""
+    text: str
+    """What the person has said in one message; empty if in several."""
+
+    @classmethod
+    def of(cls, history: Sequence[Message]) -> _Said:
+        answers = (at for at, one in enumerate(history) if one.role == "assistant" and not one.tool_calls)
+        begin = max(answers, default=-1) + 1
+        now, before = history[begin:], history[:begin]
+        said = [one.text for one in now if _is_persons(one)]
+        words = [word for text in said for word in (*words_of(text), "and")]
+        told = [one.text for one in history if one.role == "tool"]
+        earlier = [one.text for one in before if _is_persons(one)]
+        amounts = amounts_of(words)
+        return cls(
+            words=words,
+            amounts=amounts,
+            known=[*amounts, *derived(amounts, words)],
+            calls=tuple(call for one in now for call in one.tool_calls),
+            earlier=[amount for text in (*earlier, *told) for amount in amounts_of(words_of(text))]
+            + [
+                _bare(value)
+                for one in history
+                for call in one.tool_calls
+                for value in call.arguments.values()
+                if _number(value)
+            ],
+            earlier_words=[word for text in earlier for word in words_of(text)],
+            names=words_in((*said, *told, *earlier)),
+            asked=before[-1].text if before else "",
+            text=said[0] if len(said) == 1 else "",
+        )
+
+
+def _is_persons(message: Message) -> bool:
+    return message.role == "user" and message.origin in _PEOPLE
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """An argument that is asked about.
+
+    Attributes:
+        call: Its index in the reply.
+        parameter: Its name.
+        value: What is proposed instead; None where nobody knows.
+        question: What the robot says.
+        sign: Of a number that is said in answer.
+    """
+
+    call: int
+    parameter: str
+    value: Any
+    question: str
+    sign: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """Calls that a yes, or a number, makes run."""
+
+    question: str
+    calls: tuple[ToolCall, ...] | None
+    """What a yes means; None: nothing was proposed."""
+    doubt: _Doubt | None
+    proposed: tuple[ToolCall, ...]
+    """The calls of the reply, in which the doubtful argument can be exchanged."""
+
+
+class GroundingHook(BaseHook):
+    """At AFTER_LLM: asks about arguments that come from nowhere, and reads back long ways before it goes them.
+
+    A number comes from the person's words (in any unit, with its sign and simple arithmetic), from a result, an earlier
+    turn, the tool's default, or from what words without a number mean: "a little", "turn around". A parameter's unit is
+    told by its name: ``distance_m``, ``angle_deg``, ``seconds``; where it tells none, the bare number occurs. A short
+    text, such as a place or an object, comes from words, results and earlier turns. What does not is asked about in
+    place of the whole reply: "Drive 100 meters? Say yes.", "How far?". A yes, or a number, to that runs exactly what
+    was asked about, whatever the model makes of it.
+
+    Args:
+        limits: Above which a motion is read back, by parameter and in its unit; 10 m and 720 degrees for others.
+        other_names: Further words for places and objects: {"living room": ["parlour"]}.
+    """
+
+    points = frozenset({FirePoint.AFTER_LLM})
+    priority = -800
+    fail_closed = True
+    holds_text = True
+
+    def __init__(
+        self, *, limits: Mapping[str, float] | None = None, other_names: Mapping[str, Collection[str]] | None = None
+    ) -> None:
+        self._limits = dict(limits or {})
+        self._other_names = {name.casefold(): words_in(others) for name, others in (other_names or {}).items()}
+        self._pending: _Pending | None = None
+
+    def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
+        if not isinstance(payload, AfterLLM):
+            return None
+        said = _Said.of(ctx.history())
+        if not said.calls and (answered := self._answered(said, ctx)) is not None:
+            return HookResult.replace(replace(payload, text=answered[0], tool_calls=answered[1]))
+        if not payload.tool_calls:
+            return None
+        doubts = list(self._doubts(payload.tool_calls, said, ctx))
+        question = doubts[0].question if doubts else self._read_back(payload.tool_calls, ctx)
+        if not question:
+            return None
+        self._pending = _pending(question, payload.tool_calls, doubts)
+        logger.info("asked about %s: %s", ", ".join(call.name for call in payload.tool_calls), question)
+        return HookResult.replace(replace(payload, text=question, tool_calls=()))
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    def _answered(self, said: _Said, ctx: AgentContext) -> tuple[str, tuple[ToolCall, ...]] | None:
+        """What an answer to the open question makes of the reply: its text and its calls."""
+        pending, self._pending = self._pending, None
+        if (
+            pending is None
+            or not said.text
+            or not said.asked.strip().startswith(pending.question.removesuffix(_SAY_YES).strip())
+        ):
+            return None
+        calls = _with_number(pending, said, ctx)
+        if calls is not None:
+            if question := self._read_back(calls, ctx):
+                self._pending = _pending(question, calls, ())
+                return question, ()
+            return "", calls
+        answer = yes_or_no(said.text)
+        if answer and pending.calls is not None:
+            return "", pending.calls
+        return (_NOT_DONE, ()) if answer is False and len(words_of(said.text)) <= _ANSWER_WORDS else None
+
+    # --- doubts -----------------------------------------------------------------------------------------------------
+
+    def _doubts(self, calls: Sequence[ToolCall], said: _Said, ctx: AgentContext) -> Iterator[_Doubt]:
+        every = (*said.calls, *calls)
+        for at, call in enumerate(calls):
+            tool = _tool(call, ctx)
+            if tool is None or tool.traits.question or tool.name.startswith(_HANDOFF):
+                continue
+            for name, schema in tool.parameters.get("properties", {}).items():
+                value = call.arguments.get(name)
+                if value is None or value == schema.get("default"):
+                    continue
+                if (number := _number_for(value, schema)) is not None:
+                    if doubt := _doubted_number(at, tool, name, number, said, every):
+                        yield doubt
+                elif isinstance(value, str) and _is_a_name(value, schema):
+                    others = self._other_names.get(value.casefold(), ())
+                    if not is_named(value, said.names, others):
+                        yield _Doubt(at, name, value, f"Did you mean {_with_article(value)}? {_SAY_YES}")
+
+    def _read_back(self, calls: Sequence[ToolCall], ctx: AgentContext) -> str:
+        """What is asked before a long way; empty where none is."""
+        told, long = [], False
+        for call in calls:
+            tool = _tool(call, ctx)
+            properties = {} if tool is None else tool.parameters.get("properties", {})
+            for name, schema in properties.items():
+                number = _number_for(call.arguments.get(name), schema)
+                if tool is not None and tool.traits.motion and number is not None:
+                    told.append(_told(tool, name, number))
+                    long = long or abs(number) > self._limit(name)
+        text = ", then ".join(told)
+        return f"{text[:1].upper()}{text[1:]}? {_SAY_YES}" if long else ""
+
+    def _limit(self, name: str) -> float:
+        if name in self._limits:
+            return self._limits[name]
+        unit = unit_of(name)
+        return LIMITS[unit[0]] / unit[1] if unit is not None and unit[0] in LIMITS else float("inf")
+
+
+def _pending(question: str, calls: tuple[ToolCall, ...], doubts: Sequence[_Doubt]) -> _Pending:
+    if not doubts:
+        return _Pending(question, calls, None, calls)
+    doubt = doubts[0] if len(doubts) == 1 else None
+    if doubt is None:
+        return _Pending(question, None, None, calls)
+    proposed = None if doubt.value is None else _with(calls, doubt, doubt.value)
+    return _Pending(question, proposed, doubt, calls)
+
+
+def _with(calls: tuple[ToolCall, ...], doubt: _Doubt, value: Any) -> tuple[ToolCall, ...]:
+    """The calls with another value for the doubtful argument."""
+    changed = calls[doubt.call]
+    changed = replace(changed, arguments={**changed.arguments, doubt.parameter: value}, raw=None)
+    return (*calls[: doubt.call], changed, *calls[doubt.call + 1 :])
+
+
+def _with_number(pending: _Pending, said: _Said, ctx: AgentContext) -> tuple[ToolCall, ...] | None:
+    """The calls with the number that was said in answer; None where none was, or more than that."""
+    doubt = pending.doubt
+    if doubt is None or len(said.amounts) != 1 or VERBS & set(said.words) - {"make"}:
+        return None
+    amount = said.amounts[0]
+    call = pending.proposed[doubt.call]
+    tool = _tool(call, ctx)
+    schema = {} if tool is None else tool.parameters.get("properties", {}).get(doubt.parameter, {})
+    if _number_for(call.arguments.get(doubt.parameter), schema) is None or not _may_be(amount, doubt.parameter):
+        return None
+    if len(said.words) - 1 - (amount.end - amount.start) > _ANSWER_WORDS:
+        return None
+    sign = _sign(amount, said.words, None if tool is None else _orientation(tool, doubt.parameter)) or doubt.sign
+    return _with(pending.proposed, doubt, _in_unit(amount, doubt.parameter, sign, schema))
+
+
+def _doubted_number(
+    at: int, tool: Tool, name: str, value: float, said: _Said, calls: Sequence[ToolCall]
+) -> _Doubt | None:
+    """The doubt about a number; None where it is known where it comes from."""
+    directions = _orientation(tool, name)
+    of_this = [amount for amount in said.known if _is(amount, name, value)]
+    if of_this:
+        signs = {_sign(amount, said.words, directions) for amount in of_this}
+        if _fits(value, signs, directions, said):
+            return None
+    unused = [one for one in said.amounts if _may_be(one, name) and not _is_used(one, calls, said)]
+    if not of_this and not unused:
+        unit = unit_of(name)
+        factor = said_times(said.words)
+        usual = unit is not None and is_usual(value * unit[1], unit[0], said.words)
+        before = any(_is(one, name, value) or _is(one, name, value / factor) for one in said.earlier)
+        sign = 0 if directions is None else sign_of(said.words, directions[0][1], directions[1][1])
+        if (usual or before) and _fits(value, {sign}, directions, said):
+            return None
+    offered = [one for one in (of_this or unused) if one.dimension != "times"]
+    if len({one.value for one in offered}) == 1:
+        amount = offered[0]
+        sign = _sign(amount, said.words, directions) or 1
+        proposed = _in_unit(amount, name, sign, tool.parameters["properties"][name])
+        told = _told(tool, name, proposed)
+        return _Doubt(at, name, proposed, f"{told[:1].upper()}{told[1:]}? {_SAY_YES}", sign)
+    sign = 0 if directions is None else sign_of(said.words, directions[0][1], directions[1][1])
+    unit = unit_of(name)
+    question = _ASKED.get(unit[0] if unit else "", f"What {name.replace('_', ' ')} do you mean?")
+    return _Doubt(at, name, None, question, sign or (-1 if value < 0 else 1))
+
+
+def _fits(value: float, signs: set[int], directions: Directions | None, said: _Said) -> bool:
+    """Whether the sign of a value is one that was said, now or in an earlier turn."""
+    sign = -1 if value < 0 else 1
+    if value == 0 or sign in signs:
+        return True
+    if 0 not in signs:
+        return False
+    if sign > 0 or directions is None:
+        return sign > 0
+    (_, _), (_, negative) = directions
+    return bool(negative & {*said.words, *said.earlier_words})
+
+
+def _sign(amount: Amount, words: Sequence[str], directions: Directions | None) -> int:
+    """1 or -1 for the direction that was said with an amount; 0 where none was."""
+    told = 0 if directions is None else sign_of(clause(words, amount), directions[0][1], directions[1][1])
+    if amount.negative:
+        return 0 if told < 0 else -1
+    return told
+
+
+def _orientation(tool: Tool, name: str) -> Directions | None:
+    described = tool.parameters.get("properties", {}).get(name, {}).get("description", "")
+    return orientation(f"{described}; {tool.description}")
+
+
+def _may_be(amount: Amount, name: str) -> bool:
+    """Whether a parameter may be given by an amount, by their units."""
+    unit = unit_of(name)
+    return amount.dimension != "times" and (unit is None or amount.dimension in (unit[0], ""))
+
+
+def _is(amount: Amount, name: str, value: float) -> bool:
+    """Whether a parameter's value is an amount, whatever the sign."""
+    unit = unit_of(name)
+    if unit is None:
+        return amount.is_about(value) or replace(amount, value=amount.bare).is_about(value)
+    if amount.dimension == unit[0]:
+        return amount.is_about(value * unit[1])
+    return amount.dimension == "" and amount.is_about(value)
+
+
+def _is_used(amount: Amount, calls: Sequence[ToolCall], said: _Said) -> bool:
+    """Whether any call has an amount, or one that follows from it, as an argument."""
+    same = [one for one in said.known if one.start <= amount.start and amount.end <= one.end]
+    numbers = [(name, value) for call in calls for name, value in call.arguments.items() if _number(value)]
+    return any(_is(one, name, float(value)) for one in same for name, value in numbers)
+
+
+def _in_unit(amount: Amount, name: str, sign: int, schema: Mapping[str, Any]) -> float | int:
+    """An amount as the value of a parameter."""
+    unit = unit_of(name)
+    value = amount.bare if unit is None or not amount.dimension else amount.value / unit[1]
+    value = round(sign * value, 3)
+    return int(value) if value == int(value) or schema.get("type") == "integer" else value
+
+
+def _told(tool: Tool, name: str, value: float) -> str:
+    """A call as it is read back: "drive back 3 meters"."""
+    directions, unit = _orientation(tool, name), unit_of(name)
+    verb = tool.name.replace("_", " ").replace("-", " ")
+    way = ""
+    if directions is not None and (value < 0 or directions[0][0] != "forward"):
+        way = f" {directions[value < 0][0]}"
+        value = abs(value)
+    number = f"{value:.2f}".rstrip("0").rstrip(".")
+    if unit is None:
+        return f"{verb}, {name.replace('_', ' ')} {number}"
+    word = _UNITS[unit[0]]
+    value *= unit[1]
+    number = f"{value:.2f}".rstrip("0").rstrip(".")
+    return f"{verb}{way} {number} {word}{'' if abs(value) == 1 or word == 'percent' else 's'}"
+
+
+def _with_article(value: str) -> str:
+    return f"the {value}" if value.islower() else value
+
+
+def _is_a_name(value: str, schema: Mapping[str, Any]) -> bool:
+    """Whether a text names something; a longer one is what a model words itself."""
+    return "enum" in schema or 0 < len(value.split()) <= _NAME_WORDS
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _bare(value: float) -> Amount:
+    return Amount(abs(value), "", abs(value), 0, 0)
+
+
+def _number_for(value: object, schema: Mapping[str, Any]) -> float | None:
+    """The number that an argument is, also one that a model wrote as text."""
+    if _number(value):
+        return float(value)  # type: ignore[arg-type]
+    if isinstance(value, str) and schema.get("type") in ("number", "integer"):
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    return None
+
+
+def _tool(call: ToolCall, ctx: AgentContext) -> Tool | None:
+    return None if ctx.tool_registry is None else ctx.tool_registry.get(call.name)

@@ -1,0 +1,107 @@
+"""Amounts in sentences, units of parameters, and directions."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeagent.english.amounts import amounts, amounts_of, derived, unit_of
+from edgeagent.english.directions import orientation, sign_of
+from edgeagent.english.tokens import words_of
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("drive two thousand meters", [(2000, "length")]),
+        ("drive -3 m", [(-3, "length")]),
+        ("drive minus two meters", [(-2, "length")]),
+        ("3 feet", [(0.9144, "length")]),
+        ("six inches and two yards", [(0.1524, "length"), (1.8288, "length")]),
+        ("half a meter", [(0.5, "length")]),
+        ("40cm", [(0.4, "length")]),
+        ("250 mm", [(0.25, "length")]),
+        ("a couple of meters", [(2, "length")]),
+        ("one more metre", [(1, "length")]),
+        ("three quarters of a meter", [(0.75, "length")]),
+        ("a quarter of an hour", [(900, "time")]),
+        ("an hour and a half", [(5400, "time")]),
+        ("a 5-minute timer", [(300, "time")]),
+        ("two full turns", [(720, "angle")]),
+        ("half a turn", [(180, "angle")]),
+        ("a quarter turn left", [(90, "angle")]),
+        ("turn one eighty", [(180, "")]),
+        ("do that three times", [(3, "times")]),
+        ("50 percent", [(50, "percent")]),
+        ("a nice day, one of them", []),
+        ("take another book", []),
+        ("", []),
+    ],
+)
+def test_what_is_said(text: str, values: list[tuple[float, str]]) -> None:
+    told = [(round(one.value * (-1 if one.negative else 1), 4), one.dimension) for one in amounts(text)]
+    assert told == values
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1 hour 30 minutes", 5400),
+        ("2 meters and 50 centimeters", 2.5),
+        ("2 plus 3 meters", 5),
+        ("10 minus 4 meters", 6),
+        ("two meters three times", 6),
+        ("one meter eighty", 1.8),
+        ("three minutes, no, make that eight", 480),
+        ("fourty five degrees", 45),
+    ],
+)
+def test_what_is_said_or_follows_from_it(text: str, value: float) -> None:
+    words = words_of(text)
+    known = [*amounts_of(words), *derived(amounts_of(words), words)]
+    assert any(one.is_about(value) for one in known)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("distance_m", ("length", 1)),
+        ("height_cm", ("length", 0.01)),
+        ("angle_deg", ("angle", 1)),
+        ("duration_s", ("time", 1)),
+        ("minutes", ("time", 60)),
+        ("percent", ("percent", 1)),
+        ("speed", None),
+        ("number_of_times", None),
+        ("m", None),
+        ("in_stock", None),
+    ],
+)
+def test_the_unit_that_a_name_tells(name: str, unit: tuple[str, float] | None) -> None:
+    assert unit_of(name) == unit
+
+
+def test_a_description_tells_which_direction_is_negative() -> None:
+    for text, positive in (
+        ("Drive straight; negative is backwards.", "forward"),
+        ("Turn on the spot; positive is left.", "left"),
+        ("Turn; positive is to the right", "right"),
+        ("Lift; negative means down", "up"),
+    ):
+        found = orientation(text)
+        assert found is not None
+        assert found[0][0] == positive
+    assert orientation("Play a song.") is None
+    found = orientation("positive is left")
+    assert found is not None
+    left, right = found[0][1], found[1][1]
+    assert sign_of(words_of("turn left right now"), left, right) == 1
+    assert sign_of(words_of("turn right"), left, right) == -1
+    assert sign_of(words_of("turn left, sorry, right"), left, right) == 0
+
+
+@given(st.text(max_size=60))
+def test_any_text_can_be_read(text: str) -> None:
+    words = words_of(text)
+    for one in (*amounts(text), *derived(amounts_of(words), words)):
+        assert one.value >= 0
+        assert 0 <= one.start < one.end <= len(words)

@@ -1,0 +1,233 @@
+"""What a model calls with arguments that nobody gave is asked about, and done after a yes."""
+
+from typing import Any, Literal
+
+import pytest
+
+from edgeagent import Agent, Message, RunResult, Session, skill, tool
+from edgeagent.hooks import GroundingHook
+from edgeagent.testing import ScriptedLLM, call
+
+Call = dict[str, Any]
+
+
+class Robot:
+    """A robot that writes down what it does, and the session that talks to it."""
+
+    def __init__(self, *replies: Any, **settings: Any) -> None:
+        self.done: list[tuple[str, Any]] = []
+
+        @skill
+        def drive(distance_m: float) -> str:
+            """Drive straight; negative is backwards."""
+            return self._do("drive", distance_m)
+
+        @skill
+        def turn(angle_deg: float) -> str:
+            """Turn on the spot; positive is left."""
+            return self._do("turn", angle_deg)
+
+        @skill
+        def go_to(place: str) -> str:
+            """Drive to a place."""
+            return self._do("go_to", place)
+
+        @tool
+        def set_timer(duration_s: int) -> str:
+            """Start a timer."""
+            return self._do("set_timer", duration_s)
+
+        @tool
+        def set_level(level: int, mode: Literal["eco", "boost"] = "eco") -> str:
+            """Set the level."""
+            return self._do("set_level", level)
+
+        @tool
+        def note(text: str) -> str:
+            """Keep a text."""
+            return self._do("note", text)
+
+        @tool(read_only=True)
+        def scan() -> str:
+            """Nearest obstacle."""
+            return "nearest obstacle: wall, 1.2 m ahead, beyond it the office"
+
+        tools = [drive, turn, go_to, set_timer, set_level, note, scan]
+        self.agent = Agent("robi", llm=ScriptedLLM(*replies), tools=tools, hooks=[GroundingHook(**settings)])
+        self.session = Session(self.agent)
+
+    def _do(self, name: str, value: Any) -> str:
+        self.done.append((name, value))
+        return f"{name}: done"
+
+    def hear(self, text: str) -> RunResult:
+        return self.session.step(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("drive two meters", call("drive", distance_m=2)),
+        ("drive 50 cm", call("drive", distance_m=0.5)),
+        ("drive 3 feet", call("drive", distance_m=0.9144)),
+        ("drive 3 feet", call("drive", distance_m=0.9)),
+        ("drive -3 m", call("drive", distance_m=-3)),
+        ("drive minus two meters", call("drive", distance_m=-2)),
+        ("back up two meters", call("drive", distance_m=-2)),
+        ("drive two meters back", call("drive", distance_m="-2")),
+        ("drive a little", call("drive", distance_m=0.5)),
+        ("drive forward", call("drive", distance_m=1)),
+        ("drive two meters twice", call("drive", distance_m=2)),
+        ("drive two meters three times", call("drive", distance_m=6)),
+        ("drive two plus three meters", call("drive", distance_m=5)),
+        ("turn right 45 degrees", call("turn", angle_deg=-45)),
+        ("turn left right now", call("turn", angle_deg=90)),
+        ("turn around", call("turn", angle_deg=180)),
+        ("half a turn", call("turn", angle_deg=180)),
+        ("turn left a bit", call("turn", angle_deg=15)),
+        ("a minute and a half", call("set_timer", duration_s=90)),
+        ("go to the kichen", call("go_to", place="kitchen")),
+        ("go to the couch", call("go_to", place="sofa")),
+        ("level four", call("set_level", level=4)),
+        ("level four", call("set_level", level=4, mode="eco")),
+        ("keep in mind that the milk is empty", call("note", text="buy milk, bread and six eggs tomorrow")),
+    ],
+)
+def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
+    robot = Robot([wanted], "Done.")
+    assert robot.hear(text).reply == "Done."
+    assert len(robot.done) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "question"),
+    [
+        ("drive two thousand meters", call("drive", distance_m=23), "Drive 2000 meters? Say yes."),
+        ("drive 100 meters", call("drive", distance_m=1), "Drive 100 meters? Say yes."),
+        ("drive -3 m", call("drive", distance_m=3), "Drive back 3 meters? Say yes."),
+        ("drive minus two meters", call("drive", distance_m=2), "Drive back 2 meters? Say yes."),
+        ("drive two meters back", call("drive", distance_m=2), "Drive back 2 meters? Say yes."),
+        ("drive 3 feet", call("drive", distance_m=3), "Drive 0.91 meters? Say yes."),
+        ("turn right 30 degrees", call("turn", angle_deg=30), "Turn right 30 degrees? Say yes."),
+        ("drive", call("drive", distance_m=7), "How far?"),
+        ("set a timer", call("set_timer", duration_s=600), "How long?"),
+        ("set a level", call("set_level", level=3), "What level do you mean?"),
+        ("level 4", call("set_level", level=40), "Set level, level 4? Say yes."),
+        ("level 4", call("set_level", level=4, mode="boost"), "Did you mean the boost? Say yes."),
+        ("go to the moon", call("go_to", place="balcony"), "Did you mean the balcony? Say yes."),
+        ("drive 12 meters", call("drive", distance_m=12), "Drive 12 meters? Say yes."),
+        ("turn right 1000 degrees", call("turn", angle_deg=-1000), "Turn right 1000 degrees? Say yes."),
+    ],
+)
+def test_what_nobody_said_and_what_goes_far_is_asked_about(text: str, wanted: Call, question: str) -> None:
+    robot = Robot([wanted])
+    result = robot.hear(text)
+    assert (robot.done, result.reply, result.reason) == ([], question, "completed")
+
+
+def test_a_yes_runs_exactly_what_was_asked_about_whatever_the_model_makes_of_it() -> None:
+    robot = Robot([call("drive", distance_m=23)], [call("go_to", place="kitchen")], "Driven.")
+    robot.hear("drive two thousand meters")
+    assert robot.hear("yes please").reply == "Driven."
+    assert robot.done == [("drive", 2000)]
+
+
+def test_nothing_of_a_reply_runs_before_the_yes_and_all_of_it_after() -> None:
+    robot = Robot([call("turn", angle_deg=90), call("drive", distance_m=40)], "Okay.", "Done.")
+    assert robot.hear("turn left and drive 40 meters").reply == "Turn left 90 degrees, then drive 40 meters? Say yes."
+    assert robot.done == []
+    robot.hear("yes")
+    assert robot.done == [("turn", 90), ("drive", 40)]
+
+
+def test_a_no_does_nothing_and_a_later_yes_does_nothing_either() -> None:
+    robot = Robot([call("drive", distance_m=23)], [call("drive", distance_m=23)], "Yes what?")
+    robot.hear("drive 2000 meters")
+    assert robot.hear("no").reply == "Okay, I will not do that."
+    assert robot.hear("yes").reply == "Yes what?"
+    assert robot.done == []
+
+
+def test_something_else_is_something_else() -> None:
+    robot = Robot([call("drive", distance_m=23)], [call("go_to", place="kitchen")], "There.", "Yes what?")
+    robot.hear("drive 2000 meters")
+    robot.hear("go to the kitchen")
+    robot.hear("yes")
+    assert robot.done == [("go_to", "kitchen")]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "answer", "done"),
+    [
+        ("drive 3 feet", call("drive", distance_m=3), "no, two meters", ("drive", 2)),
+        ("drive", call("drive", distance_m=7), "five meters", ("drive", 5)),
+        ("back up", call("drive", distance_m=-7), "two", ("drive", -2)),
+        ("turn right", call("turn", angle_deg=-33), "45 degrees", ("turn", -45)),
+        ("set a timer", call("set_timer", duration_s=600), "five minutes", ("set_timer", 300)),
+        ("set a level", call("set_level", level=3), "make it 7 please", ("set_level", 7)),
+    ],
+)
+def test_a_number_answers_the_question(text: str, wanted: Call, answer: str, done: tuple[str, float]) -> None:
+    robot = Robot([wanted], "What?", "Done.")
+    robot.hear(text)
+    robot.hear(answer)
+    assert robot.done == [done]
+
+
+def test_a_number_that_goes_far_is_read_back_too() -> None:
+    robot = Robot([call("drive", distance_m=7)], "What?", "What?", "Done.")
+    robot.hear("drive")
+    assert robot.hear("fifty meters").reply == "Drive 50 meters? Say yes."
+    robot.hear("yes")
+    assert robot.done == [("drive", 50)]
+
+
+def test_what_results_and_earlier_turns_tell_is_known() -> None:
+    robot = Robot(
+        [call("scan")],
+        [call("drive", distance_m=1.2)],
+        "Done.",
+        [call("drive", distance_m=0.6)],
+        "Done.",
+        [call("go_to", place="office")],
+        "Done.",
+    )
+    robot.hear("drive to the wall")
+    robot.hear("half of that again")
+    robot.hear("go there")
+    assert robot.done == [("drive", 1.2), ("drive", 0.6), ("go_to", "office")]
+
+
+def test_a_builder_sets_limits_and_other_names() -> None:
+    robot = Robot([call("drive", distance_m=3)], [call("go_to", place="dock")], "Done.", limits={"distance_m": 2})
+    assert robot.hear("drive three meters").reply == "Drive 3 meters? Say yes."
+    robot = Robot([call("go_to", place="dock")], "Done.", other_names={"dock": ["nest"]})
+    assert robot.hear("go to your nest").reply == "Done."
+
+
+def test_two_doubts_are_not_settled_by_one_yes() -> None:
+    robot = Robot([call("drive", distance_m=7), call("go_to", place="garage")], "Yes what?")
+    assert robot.hear("drive somewhere").reply == "How far?"
+    robot.hear("yes")
+    assert robot.done == []
+
+
+def test_the_question_is_what_is_told_and_kept() -> None:
+    robot = Robot({"text": "On my way.", "calls": [call("drive", distance_m=23)]})
+    told: list[str] = []
+    robot.session.subscribe(lambda event: told.append(event.delta) if event.kind == "message_update" else None)
+    robot.hear("drive 2000 meters")
+    assert told == ["Drive 2000 meters? Say yes."]
+    assert [message.text for message in robot.session.messages()] == [
+        "drive 2000 meters",
+        "Drive 2000 meters? Say yes.",
+    ]
+
+
+def test_a_yes_in_another_conversation_is_none() -> None:
+    robot = Robot([call("drive", distance_m=23)], "Yes what?")
+    robot.hear("drive 2000 meters")
+    other = Session(robot.agent)
+    other.restore([Message.user("hello"), Message.assistant("Hello.")])
+    other.step("yes")
+    assert robot.done == []
