@@ -38,7 +38,8 @@ NO_LIMITS = {
 ROOMS = "agent app audio cli config doctor hooks journal json_lines llm pii robot session tools tts views".split()
 """Where limits are looked for."""
 SIGNAL = {
-    f"edgeagent.audio.{name}" for name in "delay echo endpoint far_end gate linear_echo silero stream_clock vad".split()
+    f"edgeagent.audio.{name}"
+    for name in "delay early_echo echo endpoint far_end gate linear_echo silero stream_clock vad".split()
 }
 """Whose constants say how sound is computed."""
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 
 from edgeagent.audio.delay import DelayEstimator
+from edgeagent.audio.early_echo import EARLY_S, EarlyEcho, Frame
 from edgeagent.audio.far_end import REACH, FarEnd
 from edgeagent.audio.gate import ResidualGate
 from edgeagent.audio.linear_echo import Unsuppressed
@@ -124,6 +125,8 @@ class EchoCanceller:
         self._plain = Unsuppressed(rate_hz, _AEC_DELAY_S + (_NS_DELAY_S if noise_suppression else 0.0))
         self._unsuppressed: Samples = np.zeros(0, np.float32)
         self._frames: list[tuple[Samples, bool | None]] = []
+        self._early = EarlyEcho(rate_hz)
+        self._released: list[Frame] = []
 
     # --- the device's output callback -------------------------------------------------------------------------------
 
@@ -143,6 +146,7 @@ class EchoCanceller:
             Clean samples, whole frames of 10 ms: as many as came in, within a frame and the resampler's delay. When
             the loudspeaker's callback is late they come up to 80 ms later, none is lost.
         """
+        self._frames, self._released = [], []
         self._clock.observe(self._in_count / self._in_hz, adc_s)
         self._in_count += len(block)
         self._far.drain()
@@ -151,7 +155,6 @@ class EchoCanceller:
             self._measure_again()
         waiting = np.concatenate((self._waiting, self._in.process(block)))
         clean = [waiting[:0]]
-        self._frames = []
         at = 0
         while len(waiting) - at >= self._frame and self._far_is_there(len(waiting) - at - self._frame):
             clean.append(self._clean(waiting[at : at + self._frame]))
@@ -215,6 +218,23 @@ class EchoCanceller:
         return [person for _, person in self._frames]
 
     @property
+    def released(self) -> list[Frame]:
+        """What ``near`` has found out last, for whoever listens: all frames in order, each once.
+
+        Over the robot's first words since the start, or since the device was late, they come up to 1.5 s late, because
+        the echo in them is not known sooner.
+        """
+        return self._released
+
+    def flush(self) -> list[Frame]:
+        """What still waited to be in ``released``, and will not be."""
+        if not self._early.holds:
+            return []
+        if not self._aligned:
+            return self._early.give_up()
+        return self._early.look(self._before_echo(self._early.samples), last=True)
+
+    @property
     def removed_db(self) -> float | None:
         """Echo return loss enhancement of the last seconds in which only the robot spoke; None before."""
         before, after = self._energies
@@ -233,6 +253,7 @@ class EchoCanceller:
         if self.mode != "webrtc":
             made: Samples = near if self._processor is None else self._processor.process(near + self._hiss[0])
             self._frames.append((made, None))
+            self._released.append(Frame(near, made, made, None, self.far_active))
             return made
         if not self._aligned and active:
             self._sought_s += FRAME_S
@@ -243,12 +264,34 @@ class EchoCanceller:
         wanted = self._aligned and self.far_active
         plain = self._plain.process(near, far, clean, lead_s=lead_s, wanted=wanted)
         person = self._gate.open or (wanted and self._plain.person)
-        self._frames.append((plain, person if self.far_active else None))
+        frame = Frame(near, clean, plain, person if self.far_active else None, self.far_active, own=self.seeking)
+        self._frames.append((frame.sound, frame.person))
         if self.far_active and self._gate.only_far:
             self._energies *= 1 - FRAME_S / _MEMORY_S
             self._energies += np.dot(near, near), np.dot(clean, clean)
         self._look(near)
+        self._release(frame)
         return clean
+
+    def _release(self, frame: Frame) -> None:
+        """Passes the frame on, or holds it until the echo in it is known."""
+        early = self._early
+        self._released += early.take(frame, aligned=self._aligned, waits=self._gate.waiting)
+        if early.holds and not self._aligned and (early.full or not self.seeking):
+            self._released += early.give_up()
+        elif early.holds and self._aligned and early.due:
+            self._released += early.look(self._before_echo(early.samples))
+
+    def _before_echo(self, count: int) -> Samples:
+        """The far end of the newest samples of the microphone, a little before their echo."""
+        frame = round(self._rate_hz * FRAME_S)
+        made: list[Samples] = []
+        begin: float | None = None
+        for at in range(self._count - count, self._count, frame):
+            position = self._far.index(self._clock.time(at / self._rate_hz) - self._delay_s + EARLY_S)
+            made.append(self._far.fade(position if begin is None else begin, position, frame))
+            begin = position + frame
+        return np.concatenate(made)
 
     def _wanted(self) -> float:
         """Position of the far end whose echo comes a little after the beginning of the next frame."""
@@ -294,6 +337,7 @@ class EchoCanceller:
         self._since_jump_s = 0.0
         self._gate.forget(echo=True)
         self._plain.reset()
+        self._early.forget()
         if self._processor is not None:  # from the start it needs a second for what takes it many otherwise
             self._processor.reset()
 
@@ -316,6 +360,8 @@ class EchoCanceller:
     # --- the delay --------------------------------------------------------------------------------------------------
 
     def _measure_again(self) -> None:
+        self._released += self.flush()
+        self._early.forget()
         self._estimator.forget()
         self._heard = self._heard[:0]
         self._gate.forget()

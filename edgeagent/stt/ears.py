@@ -18,7 +18,8 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.echo import FRAME_S, EchoCanceller, Mode
+from edgeagent.audio.early_echo import FRAME_S, Frame
+from edgeagent.audio.echo import EchoCanceller, Mode
 from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
 from edgeagent.audio.types import Device, Fill, Samples
@@ -117,12 +118,10 @@ class Ears:
             spotter.on_keyword = self._spotted
         self._queue: SimpleQueue[tuple[Samples, float, float] | Callable[[], object] | None] = SimpleQueue()
         self._clock = StreamClock()
-        self._in_count = self._count = self._base = 0
-        """Samples: of the device; after the canceller; the same when the endpointer's stream began."""
+        self._in_count = self._count = self._heard = self._base = 0
+        """Samples: of the device; after the canceller; of these what was heard; and when the endpointer began."""
         self._on = True
         self._level = LevelMeter()
-        self._microphone_db: float | None = None
-        """Of the last block, before the canceller: how much of it is left tells a person from the own voice."""
         self._own = OwnVoice()
         self._level_s = 0.0
         self._lateness = Lateness()
@@ -333,50 +332,50 @@ class Ears:
         if not np.isfinite(block).all():  # one such sample would stay in the canceller's filters for ever
             block = np.nan_to_num(block, nan=0.0, posinf=1.0, neginf=-1.0)
         clean = self.echo.near(block, adc_s)
-        sound, persons = self.echo.unsuppressed, self.echo.persons
-        self._microphone_db = None
-        if self.echo.mode == "webrtc":  # another canceller tells nothing of its frames
-            self._own.take(self._time(self._count + len(clean)), persons, self._loud(clean), FRAME_S)
-            if any(person is not None for person in persons):
-                self._microphone_db = level_db(block)
         at = 0
         while at < len(clean):
             end = at + self._level.missing
-            self._hear_clean(clean[at:end], sound[at:end])
+            self._measure(clean[at:end])
             at = end
+        for frame in self.echo.released:
+            self._hear_frame(frame)
+        self._open.pass_on()
 
-    def _loud(self, clean: Samples) -> list[bool]:
-        """For each frame whether it is louder than the room."""
-        frames = clean.reshape(-1, round(FRAME_S * RATE_HZ))
-        least = 10 ** ((self._endpointer.activity.floor_db + _LOUD_DB) / 10)
-        return [float(np.dot(frame, frame)) > least * len(frame) for frame in frames]
-
-    def _hear_clean(self, piece: Samples, sound: Samples) -> None:
-        """Sound at 16 kHz, not beyond the next ``Level``.
-
-        Args:
-            piece: Without the robot's own voice: who speaks, and how loud.
-            sound: The same for recognisers.
-        """
-        at_s = self._time(self._count)
+    def _measure(self, piece: Samples) -> None:
+        """Sound at 16 kHz, not beyond the next ``Level``."""
         self._count += len(piece)
-        if self._on:
-            active = self.echo.far_active
-            before_db, own = self._microphone_db, self.echo.seeking
-            self._take_events(
-                self._endpointer.feed(piece, far_active=active, microphone_db=before_db, sound=sound, own=own)
-            )
         measured_db = self._level.add(piece)
         if measured_db is not None:
             self._tell_level(measured_db)
-        if self._on:
-            self._open.pass_on()
-            if self._spotter is not None:
-                # over its own voice a person may be in what recognisers hear, and not in what the activity hears
-                nobody = self._endpointer.activity.asleep and not self.echo.far_active
-                # with another canceller nothing tells its own voice from a person's
-                speaking = self.echo.far_active and self.echo.mode == "webrtc"
-                self._spotter.feed(sound, at_s, nobody=nobody, speaking=speaking)
+
+    def _hear_frame(self, frame: Frame) -> None:
+        """Ten milliseconds at 16 kHz, which may be late."""
+        at_s = self._time(self._heard)
+        self._heard += len(frame.clean)
+        if not self._on:
+            return
+        microphone_db = None
+        tells = self.echo.mode == "webrtc"  # another canceller tells nothing of its frames
+        if tells:
+            self._own.take(self._time(self._heard), [frame.person], [self._is_loud(frame.clean)], FRAME_S)
+            if frame.person is not None:
+                microphone_db = level_db(frame.near)
+        self._take_events(
+            self._endpointer.feed(
+                frame.clean, far_active=frame.far_active, microphone_db=microphone_db, sound=frame.sound, own=frame.own
+            )
+        )
+        if self._spotter is not None:
+            # over its own voice a person may be in what recognisers hear, and not in what the activity hears
+            nobody = self._endpointer.activity.asleep and not frame.far_active
+            # with another canceller nothing tells its own voice from a person's
+            speaking = frame.far_active and tells
+            self._spotter.feed(frame.sound, at_s, nobody=nobody, speaking=speaking, early=frame.early)
+
+    def _is_loud(self, clean: Samples) -> bool:
+        """Louder than the room."""
+        least = 10 ** ((self._endpointer.activity.floor_db + _LOUD_DB) / 10)
+        return float(np.dot(clean, clean)) > least * len(clean)
 
     def _tell_level(self, measured_db: float) -> None:
         self._level_s = self._time(self._count)
@@ -397,6 +396,8 @@ class Ears:
 
     def _finish(self) -> None:
         """The open utterance ends here."""
+        for frame in self.echo.flush():
+            self._hear_frame(frame)
         self._take_events(self._endpointer.finish())
         self._open.pass_on()
 
@@ -411,7 +412,7 @@ class Ears:
     def _forget(self) -> None:
         """What was heard before has nothing to do with what follows."""
         self._endpointer.reset()
-        self._base = self._count
+        self._base = self._heard
         if self._spotter is not None:
             self._spotter.flush()
 
@@ -443,7 +444,7 @@ class Ears:
         if self._device.input_rate_hz not in (None, self._in_hz):
             self._in_hz = self._device.input_rate_hz or self._in_hz
             self.echo = self._canceller()
-        self._clock, self._in_count, self._count = StreamClock(), 0, 0
+        self._clock, self._in_count, self._count, self._heard = StreamClock(), 0, 0, 0
         self._level.reset()
         self._forget()
 

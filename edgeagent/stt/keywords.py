@@ -23,7 +23,7 @@ from edgeagent.stt import app_model
 from edgeagent.stt.child import Message
 from edgeagent.stt.confirming import Verdict, confirm, missed
 from edgeagent.stt.levelling import Levelling
-from edgeagent.stt.patterns import Pattern, is_short, patterns
+from edgeagent.stt.patterns import Pattern, When, is_short, patterns
 from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.tuning import Tuned, tune
 from edgeagent.stt.types import RATE_HZ
@@ -46,8 +46,9 @@ log: Final = logging.getLogger("edgeagent.stt")
 
 HANG_S: Final = 0.7
 """With the start of another process, a hang is over within a second."""
-BEHIND_S: Final = 1.0
-"""So much sound may wait for the process; more of it is dropped, and said so."""
+BEHIND_S: Final = 2.0
+"""So much sound may wait for the process; more of it is dropped, and said so. Over the robot's first words 1.5 s of it
+come at once."""
 DELAY_FRAMES: Final = 3
 """Of 10 ms, that a detection waits for a better score: with 10, PocketSphinx's own, it comes after 205 ms."""
 
@@ -148,8 +149,8 @@ class KeywordSpotter:
         self._rests = False
         self._levelling = Levelling()
         self._fed_s = 0.0
-        self._spoke_from_s, self._spoke_s = math.inf, -math.inf
-        """When the robot spoke last."""
+        self._spans: dict[When, _Span] = {}
+        """When a pattern counts that does not always count."""
         self._recent: deque[tuple[float, Samples]] = deque()
         self._heard: dict[str, float] = {}
         self._epoch = 0
@@ -175,7 +176,13 @@ class KeywordSpotter:
         return self._worker.pid
 
     def feed(
-        self, samples: Samples, at_s: float | None = None, *, nobody: bool = False, speaking: bool = False
+        self,
+        samples: Samples,
+        at_s: float | None = None,
+        *,
+        nobody: bool = False,
+        speaking: bool = False,
+        early: bool = False,
     ) -> None:
         """The next block; returns at once.
 
@@ -184,16 +191,16 @@ class KeywordSpotter:
             at_s: The time of its first sample; by default the blocks follow one another from 0.
             nobody: It is known that nobody speaks, however loud the room is; may come up to half a second late.
             speaking: The robot does, so that a short phrase may be less sure of itself.
+            early: Its echo is not learnt yet, so that much of it is left: it may be less sure still.
         """
         at_s = self._fed_s if at_s is None else at_s
         if at_s < self._fed_s - _BACK_S:  # another clock: what was heard by the old one is over
             self.flush()
         length_s = len(samples) / RATE_HZ
         self._fed_s = at_s + length_s
-        if speaking:
-            if at_s > self._spoke_s + _OWN_ECHO_S:
-                self._spoke_from_s = at_s
-            self._spoke_s = self._fed_s
+        cases: dict[When, bool] = {"speaking": speaking, "early": early}
+        for when in (when for when, is_so in cases.items() if is_so):
+            self._spans.setdefault(when, _Span()).add(at_s, self._fed_s)
         self._recent.append((at_s, samples.copy()))
         while self._recent[0][0] < at_s - _REPLAY_S:
             self._recent.popleft()
@@ -228,7 +235,7 @@ class KeywordSpotter:
         self._recent.clear()
         self._levelling.reset()
         self._heard = {}
-        self._spoke_from_s, self._spoke_s = math.inf, -math.inf
+        self._spans = {}
         self._worker.send("flush")
 
     def wait_idle(self, timeout_s: float = 10.0) -> bool:
@@ -289,11 +296,28 @@ class KeywordSpotter:
         phrase, pattern = self._entries[message["keyword"].strip()]
         if abs(message["end_s"] - self._heard.get(phrase, -math.inf)) < _AGAIN_S:
             return
-        if pattern.over_voice and not self._spoke_from_s <= message["end_s"] <= self._spoke_s + _OWN_ECHO_S:
+        if pattern.when != "always" and not self._spans.get(pattern.when, _Span()).has(message["end_s"]):
             return
         times = {key: float(message[key]) for key in ("start_s", "end_s", "heard_s")}
         if self.on_keyword(Keyword(phrase, score=min(1.0, float(message["score"])), **times)) is not False:
             self._heard[phrase] = message["end_s"]
+
+
+class _Span:
+    """When something was the case for the last time."""
+
+    def __init__(self) -> None:
+        self._from_s, self._until_s = math.inf, -math.inf
+
+    def add(self, begin_s: float, end_s: float) -> None:
+        """From then until then it was."""
+        if begin_s > self._until_s + _OWN_ECHO_S:
+            self._from_s = begin_s
+        self._until_s = end_s
+
+    def has(self, at_s: float) -> bool:
+        """Whether it was then, or shortly before."""
+        return self._from_s <= at_s <= self._until_s + _OWN_ECHO_S
 
 
 def _listed(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
-from typing import Final
+from typing import Final, Literal
 
 from edgeagent.errors import ConfigError
 
@@ -33,6 +33,8 @@ _OVER_VOICE: Final = -12
 what of it is the robot's own. Another person's talk over the robot's is taken for a stop word more often, 13 times in
 six minutes in place of once; it interrupts the robot anyway, and the transcript denies it. ``docs/keywords.md`` has
 what it gains."""
+_EARLY: Final = -10
+"""Looser still over the robot's first words: more of its voice is left, which fills the pauses beside the word."""
 _LED: Final = {"robot": ("R OW B AA T", 10), "please": ("P L IY Z", 14), "wait": ("W EY T", 12), "no": ("N OW", 14),
                "now": ("N AW", 14), "okay": ("K EY", 16)}  # fmt: skip
 """Words that lead to a command, their phones, and by how many powers of ten they are stricter. Stricter than their own
@@ -46,6 +48,10 @@ _LOOSEST, _STRICTEST = 50, 0
 """Thresholds as powers of a tenth: 1e-50 and 1."""
 
 
+When = Literal["always", "speaking", "early"]
+"""At any time; while the robot speaks; over its first words, from which an echo was subtracted that was not learnt."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """One way to listen for a phrase."""
@@ -53,8 +59,8 @@ class Pattern:
     phones: str
     stricter: int = 0
     """Than the phrase's own threshold, in powers of ten."""
-    over_voice: bool = False
-    """It counts only while the robot speaks."""
+    when: When = "always"
+    """What must be the case at its end, or it does not count."""
 
     def threshold(self, of_phrase: float) -> float:
         """PocketSphinx's threshold, from 1e-50 (hears it everywhere) to 1."""
@@ -80,8 +86,9 @@ def patterns(words: Sequence[str], known: Mapping[str, Sequence[str]]) -> list[P
     if not is_short(ways[0]):
         return [Pattern(way) for way in _vowels(ways)]
     alone = [pattern for way in _vowels(ways) for pattern in _paused(way)]
-    over = [replace(pattern, stricter=pattern.stricter + _OVER_VOICE, over_voice=True) for pattern in alone]
-    return [*alone, *_in_company(ways[0]), *over]
+    over = [replace(pattern, stricter=pattern.stricter + _OVER_VOICE, when="speaking") for pattern in alone]
+    early = [replace(pattern, stricter=pattern.stricter + _EARLY, when="early") for pattern in over]
+    return [*alone, *_in_company(ways[0]), *over, *early]
 
 
 def is_short(phones: str) -> bool:

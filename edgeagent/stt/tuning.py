@@ -200,7 +200,7 @@ def _decoder(words: list[str], said: Mapping[str, str] | None, folder: Path) -> 
     entries = [
         (f"k{number}_{exponent}", pattern.phones, pattern.threshold(10.0**-exponent))
         for number, pattern in enumerate(patterns(words, known))
-        if not pattern.over_voice
+        if pattern.when == "always"
         for exponent in EXPONENTS
     ]
     dictionary.write_text("".join(f"{name} {phones}\n" for name, phones, _ in entries), encoding="utf-8")

@@ -313,7 +313,7 @@ def test_a_looser_hit_counts_only_while_the_robot_speaks() -> None:
     heard: Queue[Keyword] = Queue()
     spotter = KeywordSpotter({"stop": None}, heard.put)
     try:
-        entry = next(name for name, (_, pattern) in spotter._entries.items() if pattern.over_voice)
+        entry = next(name for name, (_, pattern) in spotter._entries.items() if pattern.when == "speaking")
         for block in range(200):  # it speaks for the second of two seconds
             spotter.feed(np.zeros(160, np.float32), block / 100, speaking=block >= 100)
         for end_s in (0.9, 1.5, 2.4):

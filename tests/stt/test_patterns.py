@@ -10,7 +10,7 @@ STOP = {"stop": ["S T AA P"]}
 
 
 def test_a_short_phrase_has_to_be_surer_in_the_midst_of_talk_than_between_pauses() -> None:
-    found = {one.phones: one.threshold(1e-28) for one in patterns(["stop"], STOP) if not one.over_voice}
+    found = {one.phones: one.threshold(1e-28) for one in patterns(["stop"], STOP) if one.when == "always"}
     assert found["S T AA P"] == 1
     assert found["SIL SIL SIL S T AA P SIL"] == pytest.approx(1e-28)
     assert 1e-28 < found["P L IY Z S T AA P SIL"] < found["S T AA P SIL"] < 1
@@ -18,11 +18,20 @@ def test_a_short_phrase_has_to_be_surer_in_the_midst_of_talk_than_between_pauses
 
 def test_over_the_robots_voice_a_short_phrase_by_itself_may_be_less_sure() -> None:
     made = patterns(["stop"], STOP)
-    usual = {one.phones: one.threshold(1e-28) for one in made if not one.over_voice}
-    over = {one.phones: one.threshold(1e-28) for one in made if one.over_voice}
+    usual = {one.phones: one.threshold(1e-28) for one in made if one.when == "always"}
+    over = {one.phones: one.threshold(1e-28) for one in made if one.when == "speaking"}
     assert {"S T AA P", "SIL SIL SIL S T AA P SIL"} <= over.keys() < usual.keys()
     assert all(threshold < usual[phones] for phones, threshold in over.items())
-    assert not any(one.over_voice for one in patterns(["okay", "robot"], {"okay": ["OW K EY"], "robot": ["R OW B"]}))
+    long = patterns(["okay", "robot"], {"okay": ["OW K EY"], "robot": ["R OW B"]})
+    assert {one.when for one in long} == {"always"}
+
+
+def test_over_the_robots_first_words_it_may_be_less_sure_still() -> None:
+    made = patterns(["stop"], STOP)
+    over = {one.phones: one.stricter for one in made if one.when == "speaking"}
+    early = {one.phones: one.stricter for one in made if one.when == "early"}
+    assert early.keys() == over.keys()
+    assert all(stricter < over[phones] for phones, stricter in early.items())
 
 
 def test_the_vowel_of_london_is_listened_for_too() -> None:
