@@ -22,7 +22,7 @@ from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.tools import GoalCancelled, Handoff, Tool
 from edgeagent.tools.coerce import ArgumentError
 from edgeagent.tools.execution import Prepared, Refused
-from edgeagent.tools.output import as_result
+from edgeagent.tools.output import OF_HOOK, as_result, with_status
 
 logger = logging.getLogger(__name__)
 _POLL_S: Final = 0.02
@@ -126,7 +126,7 @@ class CallGates:
             self._end(fired.reply)
             return _result(call, "not_run", "the run was ended before it began")
         if fired.result is not None:
-            return as_result(call, fired.result)
+            return as_result(call, fired.result, may=OF_HOOK)
         rewritten = fired.payload.call
         if rewritten is call:
             return prepared
@@ -216,9 +216,8 @@ class CallGates:
         patched: ToolResult = fired.payload.result
         if patched is result:
             return result
-        status = "error" if patched.status == "denied" else patched.status  # that is for the policy to say
-        patched = replace(patched, call_id=call.id, name=call.name, status=status)
-        if patched.value is not result.value or status != result.status:
+        patched = with_status(replace(patched, call_id=call.id, name=call.name), OF_HOOK)
+        if patched.value is not result.value or patched.status != result.status:
             with self._ending:
                 self._part.agent.unreserve(self._run, call)
             patched = self._reserve(call, patched)

@@ -52,9 +52,9 @@ class AuditSink(Protocol):
 
 
 class AuditTrail:
-    """Makes two records of each call, ``tool_call`` when its body begins and ``tool_result`` when it is over.
+    """Makes two records of each call, ``tool_call`` before its body runs and ``tool_result`` when it is over.
 
-    A call that never began has a ``tool_result`` only, with a duration of 0. Every record has the same fields:
+    A call that never began has both at its end, with a duration of 0. Every record has the same fields:
 
     - type: "tool_call" or "tool_result"
     - t: seconds since 1970 (UTC), as ``time.time()``
@@ -98,6 +98,8 @@ class AuditTrail:
             case events.ToolExecutionEnd(call=call, result=ToolResult(status="detached")):
                 self._detached[call.id] = event
             case events.ToolExecutionEnd(call=call, result=result):
+                if call.id not in self._began_s:
+                    self._emit("tool_call", event, call)
                 began_s = self._began_s.pop(call.id, event.t)
                 self._emit("tool_result", event, call, result, event.t - began_s)
             case events.ToolExecutionUpdate(update=events.Event() as inner):

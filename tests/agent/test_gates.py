@@ -2,12 +2,15 @@
 
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 
 from edgeagent import Agent, FirePoint, HookResult, Options, PolicyViolationError, tool
 from edgeagent.hooks import BaseHook
-from edgeagent.messages import ToolCall, ToolResult
+from edgeagent.messages import Status, ToolCall, ToolResult
+from edgeagent.session.audit import AuditTrail
 from edgeagent.testing import ScriptedLLM, call
 
 LIMIT_S = 10
@@ -150,6 +153,39 @@ def test_no_answer_in_time_declines():
     result = Agent("x", llm=ScriptedLLM([call("wipe")], "ok"), tools=[wipe], options=options).run("go")
     never.set()
     assert result.tool_calls[0].result.status == "declined"
+
+
+OF_THE_LOOP = sorted(set(get_args(Status)) - {"ok", "error"})
+
+
+@pytest.mark.parametrize("status", [*OF_THE_LOOP, "success", ""])
+@pytest.mark.parametrize("text", ["no luck", ""])
+def test_a_body_that_returns_a_status_which_is_not_its_own_is_an_error(status, text):
+    @tool
+    def grip() -> ToolResult:
+        """Grips."""
+        return ToolResult("", "", status, text)
+
+    agent = Agent("x", llm=ScriptedLLM([call("grip")], "ok"), tools=[grip])
+    sink = []
+    agent.subscribe(AuditTrail(SimpleNamespace(emit=sink.append, flush=lambda: None, close=lambda: None)))
+    result = agent.run("go")
+    assert (result.reason, result.reply) == ("completed", "ok")
+    assert result.tool_calls[0].result.status == "error"
+    assert result.tool_calls[0].result.text == text or repr(status) in result.tool_calls[0].result.text
+    assert sink[-1]["outcome"] == "error"
+
+
+@pytest.mark.parametrize("who", ["supplied", "after"])
+def test_a_hook_that_gives_a_status_which_is_none_is_an_error(who):
+    odd = ToolResult("", "", "success", "")
+    options = {
+        "supplied": {"before_tool_call": lambda made, stop_event: odd},
+        "after": {"after_tool_call": lambda made, result, stop_event: odd},
+    }[who]
+    agent = Agent("x", llm=ScriptedLLM([call("add", a=1, b=2)], "ok"), tools=[add], options=Options(**options))
+    made = agent.run("go").tool_calls[0].result
+    assert (made.status, made.text[:42]) == ("error", "add gave a result with the status 'success")
 
 
 @pytest.mark.parametrize("who", ["body", "supplied", "after"])

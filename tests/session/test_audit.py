@@ -117,19 +117,28 @@ def test_each_way_to_end_has_its_outcome(replies, options, outcome, error):
     assert (ended["error"] is None) == (error is None)
 
 
-def test_a_call_that_never_began_has_a_result_only():
-    (only,) = run([call("lok", at="cup")])
-    assert (only["type"], only["tool"], only["arguments"], only["duration_s"]) == (
-        "tool_result",
-        "lok",
-        {"at": "cup"},
-        0,
-    )
+@pytest.mark.parametrize(
+    ("replies", "options", "outcome"),
+    [
+        ([call("lok", at="cup")], {}, "error"),
+        ([call("look", where="x")], {}, "error"),
+        ([call("erase")], {"confirm": lambda name, arguments: False}, "declined"),
+        ([call("look")], {"policy_check": lambda name, arguments: "not here"}, "policy_denied"),
+        ([call("look")], {"before_tool_call": lambda c, e: ToolResult.blocked("no")}, "error"),
+        ({"calls": [call("look")], "stop": "length"}, {}, "cancelled"),
+    ],
+)
+def test_a_call_that_never_began_has_both_records_too(replies, options, outcome):
+    asked, ended = run(replies, **options)
+    assert (asked["type"], asked["outcome"], asked["duration_s"]) == ("tool_call", None, None)
+    assert (ended["type"], ended["outcome"], ended["duration_s"]) == ("tool_result", outcome, 0)
+    same = ("session_id", "run_id", "agent", "call_id", "tool", "arguments")
+    assert [asked[name] for name in same] == [ended[name] for name in same]
 
 
 def test_arguments_that_nobody_could_read_are_the_text():
-    (only,) = run([call.raw("look", '{"at": "bob@example.com')])
-    assert only["arguments"] == '{"at": "<EMAIL>'
+    for record in run([call.raw("look", '{"at": "bob@example.com')]):
+        assert record["arguments"] == '{"at": "<EMAIL>'
 
 
 def test_a_time_out_and_a_stop_are_told_apart():
