@@ -70,7 +70,7 @@ class Outfit:
         """The configured models that were made, by the names in the settings."""
         self._chosen = config.model
         self._fallbacks = list(config.fallback_models)
-        self.pii = replace(self._session.get("pii") or PII(), **config.pii)
+        self.pii = replace(PII.of(self._session.get("pii")), **config.pii)
         """What happens to personal data."""
         self._audit: AuditLogHook | None = None
         self._log: EventLog | None = None

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from edgeagent.config.rows import EXPERT, PREFIX, SETTINGS, TABLES, Config, Setting
+from edgeagent.config.rows import EXPERT, PREFIX, SETTINGS, TABLES, WHOLE, Config, Setting
 from edgeagent.errors import ConfigError
 
 logger = logging.getLogger(__name__)
@@ -119,6 +119,8 @@ def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in table.items():
         if key in TABLES and isinstance(value, dict):
             yield from ((f"{key}.{inner}", item) for inner, item in value.items())
+        elif key in WHOLE and isinstance(value, str):
+            yield from ((name, value) for name in SETTINGS if name.startswith(f"{key}."))
         else:
             yield key, value
 
@@ -134,13 +136,14 @@ def _read(path: Path) -> str:
 
 def _unknown(key: str) -> str:
     """A key that is no setting, and what may have been meant."""
+    table, _, last = key.rpartition(".")
+    mates = [name.rpartition(".")[2] for name in SETTINGS if name.startswith(f"{table or key}.")]
     if key in TABLES:
-        first = next(name.partition(".")[2] for name in SETTINGS if name.startswith(f"{key}."))
-        return f"{key} is a table: write [{key}], and its settings below, such as {first}"
-    last = key.rpartition(".")[2]
+        return f"{key} is a table: write [{key}], and its settings below, such as {mates[0]}"
     near = [name for name in SETTINGS if name.rpartition(".")[2] == last]
     near = near or difflib.get_close_matches(key.lower(), (*TABLES, *SETTINGS), n=1, cutoff=0.5)
-    known = [*(name for name in SETTINGS if "." not in name), *(f"[{table}]" for table in TABLES)]
+    near = [name for name in near if name != table]
+    known = mates or [*(name for name in SETTINGS if "." not in name), *(f"[{name}]" for name in TABLES)]
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
     return f"there is no setting {key!r}; {hint}"
 

@@ -18,6 +18,7 @@ Owner = Literal["options", "history", "llm"]
 _ROW: Final = "row"
 _ROWS: Final = "rows"
 _WHAT: Final = "what"
+_WHOLE: Final = "whole"
 PREFIX: Final = "EDGEAGENT_"
 """How the variables of settings begin."""
 _OPEN_END: Final = 1_000_000
@@ -69,9 +70,10 @@ def _row(kind: Kind, default: object, what: str, told: str = "", **traits: Any) 
     return field(default=default, metadata={_ROW: Setting(name="", kind=kind, what=what, default=told, **traits)})
 
 
-def _table(what: str, *rows: Setting) -> Any:
-    """A table of settings; the value of the field has those that somebody set."""
-    return field(default_factory=dict, metadata={_WHAT: what, _ROWS: rows})
+def _table(what: str, *rows: Setting, whole: bool = False) -> Any:
+    """A table of settings; the value of the field has those that somebody set. ``whole``: a text in the place of the
+    table is the value of each of them."""
+    return field(default_factory=dict, metadata={_WHAT: what, _ROWS: rows, _WHOLE: whole})
 
 
 def _in(name: str, kind: Kind, default: str, what: str, **traits: Any) -> Setting:
@@ -186,10 +188,11 @@ class Config:
 
     # --- tables
     pii: Mapping[str, Any] = _table(
-        "personal data: off leaves it, warn tells of it, redact puts placeholders in its place",
+        'personal data: off leaves it, warn tells of it, redact puts placeholders there; pii = "redact" is all three',
         _in("user", "text", "off", "in what people say", variable="EDGEAGENT_PII_USER", **_PERSONAL),
         _in("tools", "text", "off", "in what tools return", variable="EDGEAGENT_PII_TOOLS", **_PERSONAL),
         _in("log", "text", "redact", "in log and audit", variable="EDGEAGENT_PII_LOG", **_PERSONAL),
+        whole=True,
     )
     engine: Mapping[str, Any] = _table(
         "how the model uses the machine; `edgeagent doctor` shows what was chosen, and why",
@@ -406,3 +409,5 @@ TABLES: Final[dict[str, str]] = {
     EXPERT: "for developers: nothing that a robot needs",
 }
 """The tables of a file, with what they are about."""
+WHOLE: Final = frozenset(one.name for one in fields(Config) if one.metadata.get(_WHOLE))
+"""The tables in whose place a text may stand, which is then the value of each of their settings."""

@@ -133,6 +133,16 @@ def test_wrong_keywords_of_a_file_are_told(app_file: Any, text: str, told: str) 
     assert str(path) in str(raised.value)
 
 
+def test_the_files_keywords_may_be_words_as_a_sessions_may(app_file: Any, models: dict[str, Any]) -> None:
+    path = app_file(
+        "from edgeagent import ModelError\nsession = {'pii': 'redact', 'fallback_models': 'good'}\n"
+        "agent = Agent('a', llm=ScriptedLLM(ModelError('gone')))"
+    )
+    with build(Config(app=path)) as app:
+        assert app.session.step(MAIL).reply == "good says hello"
+        assert app.session.messages()[0].text == "write to <EMAIL>"
+
+
 # --- what reaches the runs --------------------------------------------------------------------------------------------
 
 

@@ -144,3 +144,9 @@ def test_ctrl_c_while_it_loads_ends_it_without_a_traceback(tmp_path: Path, ignor
         process.send_signal(signal.SIGINT)
         _, error = process.communicate("\n", timeout=30)
     assert (process.returncode, error) == (status, "")
+
+
+def test_a_variable_that_is_no_setting_is_warned_of(edgeagent) -> None:
+    done = edgeagent("say", "--output", "x.wav", "hi", env={"EDGEAGENT_SPED": "3"})
+    assert done.returncode == 0
+    assert "warning: there is no setting EDGEAGENT_SPED; did you mean EDGEAGENT_SPEED?" in done.stderr

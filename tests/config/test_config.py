@@ -207,6 +207,12 @@ def test_keywords_are_what_somebody_set_zero_included(tmp_path: Path) -> None:
     assert Config().keywords("options") == Config().keywords("history") == Config().keywords("llm") == {}
 
 
+def test_a_word_for_personal_data_is_all_of_the_table(tmp_path: Path) -> None:
+    everywhere = {"user": "redact", "tools": "redact", "log": "redact"}
+    assert load_config(write(tmp_path, 'pii = "redact"'), environ={}).pii == everywhere
+    assert load_config(write(tmp_path, '[pii]\nuser = "warn"'), environ={}).pii == {"user": "warn"}
+
+
 def test_fallback_models_are_a_list_one_name_or_a_variable(tmp_path: Path) -> None:
     path = write(tmp_path, 'fallback_models = ["qwen3-0.6b", "my.gguf"]')
     assert load_config(path, environ={}).fallback_models == ("qwen3-0.6b", str(tmp_path / "my.gguf"))
@@ -241,6 +247,8 @@ def test_a_variable_that_is_no_setting_is_warned_of(caplog: pytest.LogCaptureFix
         ("[engine]\nmlock = true\n", 2, "did you mean 'expert.mlock'"),
         ("engine = 3\n", 1, r"engine is a table: write \[engine\], and its settings below, such as context_window"),
         ("seed = 1\naudio = 3\n", 2, r"audio is a table: write \[audio\], and its settings below, such as input"),
+        ("[audio]\nx = 1\n", 2, "there is no setting 'audio.x'; there are input, output, channel"),
+        ('seed = 1\npii = "some"\n', 2, "pii.user: should be one of off, warn, redact, not 'some'"),
         ("[[audio]]\ninput = 'USB'\n", 1, "audio is a table"),
         ("expert = true\n", 1, "expert is a table"),
     ],
