@@ -168,7 +168,8 @@ class Engine:
         """
         count = len(ids)
         self._buffer[:count] = ids
-        result = self._llama.llama_decode(self._context, self._llama.llama_batch_get_one(self._buffer, count))
+        with native.keep_back() as errors:
+            result = self._llama.llama_decode(self._context, self._llama.llama_batch_get_one(self._buffer, count))
         self.decodes += 1
         if result == 0:
             self.evaluated.extend(ids)
@@ -177,6 +178,8 @@ class Engine:
         self.evaluated = [*self.evaluated, *ids][:there]
         if result == _ABORTED:
             return False
+        for line in errors:
+            native.log.error("%s", line)
         if not self.can_roll_back:
             self._clear()  # its state is that of nowhere
         raise ModelError(f"llama.cpp could not evaluate {count} tokens (llama_decode gave {result})")

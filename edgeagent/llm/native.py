@@ -64,6 +64,8 @@ class _Log:
         self.callback: Any = None  # held here, because ctypes keeps no reference to it
         self.errors: deque[str] = deque(maxlen=_KEPT_ERRORS)
         self.expected = False  # errors are the answer to a question and no news
+        self.kept_back = threading.local()
+        """``errors``: those of the thread, for ``keep_back``."""
         self._line: list[str] = []
         self._level = 0
 
@@ -83,7 +85,10 @@ class _Log:
             return
         if self._level == _ERROR:
             self.errors.append(line)
-            if self.expected:
+            kept: list[str] | None = getattr(self.kept_back, "errors", None)
+            if kept is not None:
+                kept.append(line)
+            if self.expected or kept is not None:
                 return
         log.log(_LEVELS.get(self._level, logging.DEBUG), "%s", line)
 
@@ -105,6 +110,20 @@ def complaints(*, expected: bool = False) -> Iterator[deque[str]]:
             yield _log.errors
         finally:
             _log.expected = False
+
+
+@contextmanager
+def keep_back() -> Iterator[list[str]]:
+    """Collects what llama.cpp logs as errors on this thread inside the block, in place of logging it.
+
+    A computation that was told to stop is an error to llama.cpp, and none to whoever told it.
+    """
+    errors: list[str] = []
+    _log.kept_back.errors = errors
+    try:
+        yield errors
+    finally:
+        _log.kept_back.errors = None
 
 
 def last_complaint(errors: Iterable[str]) -> str:

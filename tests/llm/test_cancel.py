@@ -72,7 +72,9 @@ def test_a_stop_before_the_start_does_nothing(babble: LlamaLLM) -> None:
     assert babble.stats.load_s == 0
 
 
-def test_a_stop_from_another_thread_during_the_prompt(write: Callable[..., Path]) -> None:
+def test_a_stop_from_another_thread_during_the_prompt(
+    write: Callable[..., Path], caplog: pytest.LogCaptureFixture
+) -> None:
     llm = LlamaLLM(write(width=256, layers=6))
     llm.load()
     stop, events = Event(), list[LLMEvent]()
@@ -87,6 +89,7 @@ def test_a_stop_from_another_thread_during_the_prompt(write: Callable[..., Path]
     assert next(event for event in events if isinstance(event, End)).stop_reason == "aborted"
     kept = llm.stats.evaluated_tokens
     assert 0 < kept < llm.count_tokens(request)
+    assert not [record.message for record in caplog.records if record.name == "edgeagent.llama"], "a stop is no error"
     llm.complete(request, Event())
     assert llm.stats.reused_tokens == kept
     llm.close()
