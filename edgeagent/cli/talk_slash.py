@@ -29,7 +29,8 @@ HELP: Final = {
 }
 _CHAT: Final = frozenset({"/map", "/tools", "/model", "/stats"})
 _VOLUME: Final = {"/louder": Control.LOUDER, "/quieter": Control.QUIETER}
-_SAID: Final = {"/cancel": "cancel that", "/repeat": "repeat that"}
+_CANCEL: Final = "cancel that"
+_SAID: Final = {"/cancel": _CANCEL, "/repeat": "repeat that"}
 
 
 class TalkSlash:
@@ -79,6 +80,8 @@ class TalkSlash:
                 return False
             case _ if name in _VOLUME:
                 conversation.dialogue.robot.obey(Controlled(_VOLUME[name]))
+            case "/cancel" if conversation.dialogue.turns.grade(_CANCEL) is None:
+                self._complain("nothing goes on that could be cancelled")
             case _ if name in _SAID:
                 conversation.hear(_SAID[name])
             case _ if name in _CHAT:

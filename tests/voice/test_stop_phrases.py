@@ -207,6 +207,36 @@ def test_twenty_seconds_of_silence_release_what_is_said() -> None:
         assert stage.session.messages()[-1].text == LONG
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_of_a_robot_that_drives_and_speaks_go_on_releases_the_voice_and_continue_the_wheels(
+    driving: Stage, base: Base, way: Way
+) -> None:
+    driving.dialogue.robot.remark(LONG)
+    driving.pass_until(lambda: driving.state is State.SPEAKING)
+    driving.pass_s(1.0)
+    way(driving, "wait")
+    assert (driving.state, latch(driving)) == (State.HELD, "held")
+    way(driving, "go on")
+    driving.pass_s(0.1)
+    assert (driving.state, latch(driving)) == (State.SPEAKING, "held")
+    way(driving, "continue")
+    assert latch(driving) == "free"
+    driving.pass_until(lambda: LONG in [event.text for event in driving.log if event.kind == "heard"])
+    assert until(lambda: base.notes == ["pause", "resume"])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_over_its_voice_cancels_what_drives(driving: Stage, base: Base, way: Way) -> None:
+    before = asked(driving)
+    driving.dialogue.robot.remark(LONG)
+    driving.pass_until(lambda: driving.state is State.SPEAKING)
+    driving.pass_s(1.0)
+    way(driving, "no!")
+    assert until(lambda: "stop" in base.notes)
+    assert latch(driving) == "free"
+    assert asked(driving) == before
+
+
 def test_a_question_ends_the_silence_and_leaves_the_motion_held(driving: Stage) -> None:
     driving.say("wait")
     driving.say("how full is your battery")
