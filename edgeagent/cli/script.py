@@ -98,7 +98,7 @@ class Script:
         sys.stderr.flush()
         line = next(self._lines, None)
         streams.tell("" if line is None else text.printable(line))
-        asked.answer.put(line)
+        asked.answer.put(None if line is None else text.utterance(line))
 
     def _show(self, event: events.Event | _Asked) -> None:
         if isinstance(event, _Asked):

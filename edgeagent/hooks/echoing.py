@@ -7,6 +7,7 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from edgeagent.escapes import without_escapes
 from edgeagent.hooks.types import (
     AfterLLM,
     AfterTool,
@@ -86,6 +87,6 @@ def _count(number: int, noun: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    flat = "".join(char if char.isprintable() else " " for char in text)
+    flat = "".join(char if char.isprintable() else " " for char in without_escapes(text))
     flat = " ".join(flat.split())
     return flat if len(flat) <= _LONGEST else flat[: _LONGEST - 1] + "…"

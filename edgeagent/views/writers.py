@@ -7,6 +7,7 @@ import logging
 from typing import Final, TextIO
 
 from edgeagent import events
+from edgeagent.escapes import without_escapes
 from edgeagent.messages import ToolCall, ToolResult
 from edgeagent.views.callbacks import Callbacks
 
@@ -60,7 +61,7 @@ class Writers:
 
     def _indicate(self, text: str) -> None:
         """One line of characters that neither move a cursor nor change a colour."""
-        line = "".join(c for c in " ".join(text.split()) if c.isprintable())
+        line = "".join(c for c in " ".join(without_escapes(text).split()) if c.isprintable())
         self._status.write((line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…") + "\n")
 
 

@@ -67,7 +67,7 @@ def test_the_latency_is_from_the_end_of_speech_to_the_next_sound() -> None:
 def test_a_text_from_outside_moves_no_cursor() -> None:
     lines = TalkLines("ro\x1b[2Jbi")
     shown = told(lines, events.Heard(t=0.0, message_id="", text="a\x1b[2J\nb"))
-    assert shown == ["ro[2Jbi: a[2J b"]
+    assert shown == ["robi: a b"]
 
 
 def test_the_latch_is_told_when_it_is_tripped_or_a_person_has_said_wait() -> None:

@@ -102,7 +102,7 @@ def test_an_indicator_is_one_short_line_that_a_terminal_can_show():
     result = ToolResult("c", "read", "ok", "red \x1b[31m\nline\ud800 " + "x" * 500)
     Writers(None, status)(ToolExecutionEnd(**AT, call=ToolCall("c", "read"), result=result))
     shown = status.getvalue().splitlines()[-1]
-    assert shown.startswith("← red [31m line x")
+    assert shown.startswith("← red line x")
     assert shown.endswith("x…")
     assert len(shown) == 200
 
