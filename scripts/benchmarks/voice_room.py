@@ -20,6 +20,7 @@ import numpy as np
 from benchmarks import ears_sentences, voice_lines
 from benchmarks.kept import Kept
 from benchmarks.voice_commands import spoken_commands
+from benchmarks.voice_first import BEFORE, OWN_GAINS_DB, first_stops, own_first_sentences
 from benchmarks.voice_heard import heard_words
 from benchmarks.voice_trials import LIMIT_S, ROOM, VOICES, Once, Row, calm, talking, tell
 
@@ -207,6 +208,11 @@ def parts(quick: bool) -> dict[str, Callable[[Once], list[Row]]]:
         **{
             f"own voice at {gain_db:+d} dB": partial(own_voice, gain_db, 0.5 if few else 10)
             for gain_db in reversed(GAINS_DB)
+        },
+        **{f"stop {before}": partial(first_stops, before, few) for before in BEFORE},
+        **{
+            f"own first sentences at {gain_db:+d} dB": partial(own_first_sentences, gain_db, 0.5 if few else 10)
+            for gain_db in OWN_GAINS_DB
         },
         "backchannels": partial(backchannels, 6 if few else 100),
         "slow speakers, whole": partial(
