@@ -186,11 +186,11 @@ os.write(2, b"afterwards")
 
 def test_a_line_that_is_typed_is_heard_and_the_answer_is_shown(talks) -> None:
     terminal = talks()
+    terminal.enter("/cancel")
+    terminal.expect("nothing goes on that could be cancelled")
     terminal.enter("get_time")
     terminal.expect("→ get_time")
     terminal.expect("robi: it is 14:00.\n")
-    terminal.enter("/cancel")
-    terminal.expect("nothing goes on that could be cancelled")
     terminal.enter("/louder")
     terminal.enter("/nonsense")
     terminal.expect("there is no /nonsense")
