@@ -129,6 +129,8 @@ def _check_length(run: Run, request: LLMRequest) -> None:
 def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
     """What streams back, told as it comes. Text that is held is in the message only if the reply has come to its end:
     what was not told of one that fails is not kept."""
+    if run.stopping():  # while the request was made: a long one costs time even to refuse
+        return replace(message, stop_reason="aborted")
     hold = _holds_text(run)
     text = ""
     calls: tuple[ToolCall, ...] = ()

@@ -341,6 +341,15 @@ def test_a_deadline_ends_a_compaction_too():
     assert session.messages()[:-2] == before
 
 
+def test_an_abort_while_a_request_is_compacted_asks_no_model():
+    llm = Observed("never", context_window=WINDOW)
+    session = session_of(llm=llm)
+    filled(session, 790)
+    llm.meanwhile = session.abort
+    assert session.step(words(300, "go")).reason == "aborted"
+    assert (llm.counted, llm.requests) == (1, [])
+
+
 def test_the_history_of_a_run_that_was_stopped_is_not_counted():
     llm = ScriptedLLM(lambda _: session.abort() and "yes it is", context_window=WINDOW)
     session = session_of(llm=llm)
