@@ -33,7 +33,7 @@ _OVER_VOICE: Final = -12
 what of it is the robot's own. Another person's talk over the robot's is taken for a stop word more often, 13 times in
 six minutes in place of once; it interrupts the robot anyway, and the transcript denies it. ``docs/keywords.md`` has
 what it gains."""
-_EARLY: Final = -10
+_EARLY: Final = -16
 """Looser still over the robot's first words: more of its voice is left, which fills the pauses beside the word."""
 _LED: Final = {"robot": ("R OW B AA T", 10), "please": ("P L IY Z", 14), "wait": ("W EY T", 12), "no": ("N OW", 14),
                "now": ("N AW", 14), "okay": ("K EY", 16)}  # fmt: skip
@@ -44,8 +44,8 @@ _FOLLOWED: Final = {"now": ("N AW", -4), "it": ("IH T", 4), "please": ("P L IY Z
 _VOWELS: Final = {"AA": "AO", "AO": "AA"}
 """Which of the two is said depends on where a person is from: stop in London, halt in California."""
 _MOST_WAYS: Final = 8
-_LOOSEST, _STRICTEST = 50, 0
-"""Thresholds as powers of a tenth: 1e-50 and 1."""
+_LOOSEST, _STRICTEST = 60, 0
+"""Thresholds as powers of a tenth: 1e-60 and 1."""
 
 
 When = Literal["always", "speaking", "early"]
@@ -63,7 +63,7 @@ class Pattern:
     """What must be the case at its end, or it does not count."""
 
     def threshold(self, of_phrase: float) -> float:
-        """PocketSphinx's threshold, from 1e-50 (hears it everywhere) to 1."""
+        """PocketSphinx's threshold, from 1e-60 (hears it everywhere) to 1."""
         return float(min(10.0**-_STRICTEST, max(10.0**-_LOOSEST, of_phrase * 10.0**self.stricter)))
 
 
