@@ -57,7 +57,7 @@ def think(
     run.streaming_message = message
     run.emit(events.MessageStart, message=message)
     try:
-        message = _after(run, _stream(run, request, message))
+        message = _after(run, *_stream(run, request, message))
     except BaseException as error:
         message = replace(run.streaming_message, stop_reason="error", error=str(error) or type(error).__name__)
         raise
@@ -126,11 +126,15 @@ def _check_length(run: Run, request: LLMRequest) -> None:
         check_window(llm, request, sizes=run.sizes)
 
 
-def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
-    """What streams back, told as it comes. Text that is held is in the message only if the reply has come to its end:
-    what was not told of one that fails is not kept."""
+def _stream(run: Run, request: LLMRequest, message: Message) -> tuple[Message, bool]:
+    """Tells what streams back as it comes. Text that is held is in the message only if the reply has come to its end:
+    what was not told of one that fails is not kept.
+
+    Returns:
+        The message, and True if its text was held to the end.
+    """
     if run.stopping():  # while the request was made: a long one costs time even to refuse
-        return replace(message, stop_reason="aborted")
+        return replace(message, stop_reason="aborted"), False
     hold = _holds_text(run)
     text = ""
     calls: tuple[ToolCall, ...] = ()
@@ -138,6 +142,8 @@ def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
         match event:
             case TextDelta(delta):
                 text += delta
+                if hold and not _holds_text(run, text):
+                    hold, delta = False, text
                 if not hold:
                     message = replace(message, text=text, tool_calls=calls)
                     run.streaming_message = message
@@ -150,20 +156,20 @@ def _stream(run: Run, request: LLMRequest, message: Message) -> Message:
                 # a model may use an id twice; results are matched by it, so it is ours
                 calls += (replace(call.copy(), id=new_id("call"), result=None, agent=None),)
             case Error(why, usage):
-                return replace(message, stop_reason="error", error=why, usage=usage)
+                return replace(message, stop_reason="error", error=why, usage=usage), hold
             case End("error" | "aborted" as reason, usage):
-                return replace(message, stop_reason=reason, usage=usage)
+                return replace(message, stop_reason=reason, usage=usage), hold
             case End(reason, usage):
-                return replace(message, text=text, tool_calls=calls, stop_reason=reason, usage=usage)
+                return replace(message, text=text, tool_calls=calls, stop_reason=reason, usage=usage), hold
             case TextEnd(text):  # the whole text; a late </think> may have made reasoning of what came before it
                 if not hold:
                     message = replace(message, text=text)
             case ThinkingEnd(thinking):
                 message = replace(message, thinking=thinking)
-    return replace(message, stop_reason="error", error="the model's stream ended without saying why")
+    return replace(message, stop_reason="error", error="the model's stream ended without saying why"), hold
 
 
-def _after(run: Run, message: Message) -> Message:
+def _after(run: Run, message: Message, held: bool) -> Message:
     """AFTER_LLM may replace text and calls; text that was held is told now, unless nobody has vouched for it."""
     if message.stop_reason in ("error", "aborted"):
         return message
@@ -176,20 +182,20 @@ def _after(run: Run, message: Message) -> Message:
     reason = message.stop_reason
     if reason in ("stop", "tool_calls"):
         reason = "tool_calls" if calls else "stop"
-    text = "" if fired.unjudged and _holds_text(run) else said.text
+    text = "" if fired.unjudged and held else said.text
     if (text, calls, reason) != (message.text, message.tool_calls, message.stop_reason):
         message = replace(message, text=text, tool_calls=calls, stop_reason=reason)
     run.streaming_message = message
-    if message.text and _holds_text(run):
+    if message.text and held:
         said_aloud = run.part.context.spoken
         delta = message.text if said_aloud is None else said_aloud(message.text)
         run.emit(events.MessageUpdate, channel="text", delta=delta, message=message.copy())
     return message
 
 
-def _holds_text(run: Run) -> bool:
-    """Whether the text is told only when it is whole."""
-    return run.part.hooks.holds_text or run.part.context.spoken is not None
+def _holds_text(run: Run, text: str = "") -> bool:
+    """True while a text that begins so may not be told."""
+    return run.part.context.spoken is not None or run.part.hooks.holds(text)
 
 
 def _with_ids(known: Sequence[ToolCall], calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:

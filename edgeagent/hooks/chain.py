@@ -72,12 +72,26 @@ class HookChain:
         self._locks: dict[int, AbstractContextManager[object]] = {
             id(hook): _NO_LOCK if getattr(hook, "concurrent", False) else threading.Lock() for hook in ordered
         }
-        self.holds_text = any(map(_holds_text, self._at[FirePoint.AFTER_LLM]))
-        """Whether a reply's text waits until AFTER_LLM has seen it."""
+        self._holders = [hook for hook in self._at[FirePoint.AFTER_LLM] if _holds_text(hook)]
 
     def __getitem__(self, point: FirePoint) -> Sequence[Hook]:
         """The hooks of a point, in their order."""
         return self._at[point]
+
+    def holds(self, text: str = "") -> bool:
+        """True while a reply that begins so waits for AFTER_LLM: a hook may still have something against it."""
+        return any(not self._releases(hook, text) for hook in self._holders)
+
+    def _releases(self, hook: Hook, text: str) -> bool:
+        releases = getattr(hook, "releases", None)
+        if not text or releases is None:
+            return False
+        try:
+            with self._locks[id(hook)]:
+                return bool(releases(self._context, text))
+        except BaseException:  # the builder's code; what a hook cannot judge stays held
+            logger.exception("the hook %s raised at %s", _name(hook), FirePoint.AFTER_LLM)
+            return False
 
     def fire(self, point: FirePoint, payload: Payload) -> Fired:
         """Call every hook of a point, each with what the one before left.

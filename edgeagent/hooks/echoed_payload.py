@@ -19,6 +19,8 @@ _NEWEST: Final = 8
 """How many results of a run are looked at; what is echoed is nearly always the last one."""
 _FENCE: Final = re.compile(r"\A```[\w-]*\s(.*?)\s*```\Z", re.DOTALL)
 _TAG: Final = re.compile(r"\A<(tool_response|tool_result|tool_call)>\s*(.*?)\s*</\1>\Z", re.DOTALL)
+_MARKS: Final = frozenset('{["`<')
+"""Characters with which JSON, a fence or a tag begins."""
 _JSON_MARKS: Final = str.maketrans(dict.fromkeys('{}[]"`', ""))
 
 
@@ -34,25 +36,32 @@ class EchoedPayloadHook(BaseHook):
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
         if not isinstance(payload, AfterLLM) or payload.tool_calls or not payload.text.strip():
             return None
-        for result, call in _results(ctx.history()):
-            # what the repetition guard has added is for the model, nothing to say
-            said = result.text.partition(f"\n{WARNING}")[0]
+        for said, call in _results(ctx.history()):
             if _same(payload.text, said) or (call is not None and _is_call(payload.text, call)):
                 text = in_words(said)
                 is_sentence = not text or _flat(text) == _flat(payload.text)
                 return None if is_sentence else HookResult.replace(replace(payload, text=text))
         return None
 
+    def releases(self, ctx: AgentContext, text: str) -> bool:
+        """True for a beginning that no result of this request has, and that is not one of JSON, a fence or a tag."""
+        said = text.lstrip()
+        if not said or said[0] in _MARKS:
+            return False
+        begun = _flat(said)
+        return not any(_flat(_bare(result)).startswith(begun) for result, _ in _results(ctx.history()))
 
-def _results(history: tuple[Message, ...]) -> Iterator[tuple[Message, ToolCall | None]]:
-    """The newest results of this request, newest first, each with the call that asked for it."""
+
+def _results(history: tuple[Message, ...]) -> Iterator[tuple[str, ToolCall | None]]:
+    """The texts of the newest results of this request, newest first, each with the call that asked for it."""
     begin = max(
         (i for i, message in enumerate(history) if message.role == "user" and message.origin == "user"), default=0
     )
     calls = {call.id: call for message in history[begin:] for call in message.tool_calls}
     results = [message for message in history[begin:] if message.role == "tool" and message.text]
     for result in results[: -_NEWEST - 1 : -1]:
-        yield result, calls.get(result.call_id or "")
+        # what the repetition guard has added is for the model, nothing to say
+        yield result.text.partition(f"\n{WARNING}")[0], calls.get(result.call_id or "")
 
 
 def _same(reply: str, result: str) -> bool:

@@ -117,7 +117,8 @@ class Hook(Protocol):
         priority: Higher ones first, over all hooks together; then in the order of registration.
         fail_closed: An exception ends the run; otherwise it is logged and the hook skipped. At BEFORE_TOOL an exception
             is always that call's error.
-        holds_text: The text of a reply is not streamed before this hook has seen all of it.
+        holds_text: The text of a reply is not streamed before this hook has seen all of it, or before its method
+            ``releases``, if it has one, is content with the beginning.
         concurrent: It may be called on several threads at once.
     """
 
@@ -142,3 +143,7 @@ class BaseHook:
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
         """Does nothing; a hook replaces this."""
         return None
+
+    def releases(self, ctx: AgentContext, text: str) -> bool:
+        """True once the hook will leave a reply that begins so alone, so that ``holds_text`` need hold it no longer."""
+        return False

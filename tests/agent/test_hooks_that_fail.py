@@ -341,6 +341,26 @@ def test_held_text_is_told_once_the_hook_has_run():
     assert "".join(spoken(handle)) == "clean words"
 
 
+def test_a_hook_may_release_held_text_before_the_reply_is_whole():
+    class Patient(At):
+        def releases(self, ctx, text):
+            return len(text.split()) >= 2
+
+    agent = agent_with(Patient(P.AFTER_LLM, holds_text=True), replies=("one two three four",))
+    handle = agent.start("go")
+    assert ends(handle, "completed").reply == "one two three four"
+    assert spoken(handle) == ["one two", " three", " four"]
+
+
+def test_text_stays_held_if_a_hook_cannot_judge_its_beginning():
+    class Broken(At):
+        def releases(self, ctx, text):
+            raise RuntimeError("broken")
+
+    agent = agent_with(Broken(P.AFTER_LLM, holds_text=True), replies=("one two three",))
+    assert spoken(agent.start("go")) == ["one two three"]
+
+
 def test_thinking_is_not_held_and_without_the_trait_text_is_not_either():
     seen = []
     agent = agent_with(

@@ -145,10 +145,10 @@ def test_what_is_no_hook_is_refused(wrong: Any) -> None:
 def test_text_is_held_only_for_a_hook_that_sees_it() -> None:
     holds = Does(appends("a"))
     holds.holds_text = True
-    assert HookChain([holds], AgentContext()).holds_text
+    assert HookChain([holds], AgentContext()).holds()
     elsewhere = Does(appends("a"), FirePoint.BEFORE_LLM)
     elsewhere.holds_text = True
-    assert not HookChain([elsewhere], AgentContext()).holds_text
+    assert not HookChain([elsewhere], AgentContext()).holds()
 
 
 def test_messages_and_results_are_what_they_were() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from edgeagent import Message, ToolCall, ToolResult
 from edgeagent.context import AgentContext
@@ -113,4 +115,39 @@ def test_results_of_an_earlier_request_do_not_count() -> None:
 
 
 def test_the_text_waits_for_it() -> None:
-    assert HookChain([EchoedPayloadHook()], AgentContext()).holds_text
+    assert HookChain([EchoedPayloadHook()], AgentContext()).holds()
+
+
+@pytest.mark.parametrize("begun", ["", " ", "{", "```json", "<tool_resp", '"', "battery", "Battery at 80"])
+def test_it_holds_a_reply_that_may_become_an_echo(begun: str) -> None:
+    assert held(begun, "battery at 80 percent")
+
+
+@pytest.mark.parametrize("begun", ["It", "Battery is", "The battery"])
+def test_it_lets_go_a_reply_that_is_no_echo_any_more(begun: str) -> None:
+    assert not held(begun, "battery at 80 percent")
+
+
+def test_a_reply_without_results_is_told_from_its_first_word_on() -> None:
+    history = (Message.user("hello"),)
+    assert not HookChain([EchoedPayloadHook()], AgentContext(history=lambda: history)).holds("Hello")
+
+
+@given(st.text(max_size=40), st.integers(0, 40))
+def test_what_it_has_let_go_it_leaves_alone(result: str, length: int) -> None:
+    chain, whole = chain_after(result), result.swapcase()
+    if not chain.holds(whole[:length]):
+        assert chain.fire(FirePoint.AFTER_LLM, AfterLLM(whole, (), 1)).payload.text == whole
+
+
+def held(begun: str, result: str) -> bool:
+    return chain_after(result).holds(begun)
+
+
+def chain_after(result: str) -> HookChain:
+    history = (
+        Message.user("how full is it"),
+        Message.assistant("", [ToolCall("c", "battery")]),
+        Message.tool(ToolResult("c", "battery", "ok", result)),
+    )
+    return HookChain([EchoedPayloadHook()], AgentContext(history=lambda: history))
