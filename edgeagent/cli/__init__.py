@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent import __version__
-from edgeagent.cli import ask, chat, doctor, keywords, listen, replay, say, talk
+from edgeagent.cli import ask, chat, doctor, exits, keywords, listen, replay, say, talk
 
 _EPILOG: Final = """\
 [bold]Examples[/]
@@ -50,7 +50,12 @@ commands.add_typer(keywords.keywords, name="keywords")
 
 def main() -> None:
     """The entry point of the ``edgeagent`` command; always ends with SystemExit."""
-    commands(prog_name="edgeagent")
+    exits.own_process()
+    try:
+        commands(prog_name="edgeagent")
+    except SystemExit as ended:
+        exits.leave_process(ended.code if isinstance(ended.code, int) else exits.FAILED)
+        raise
 
 
 def _print_version(wanted: bool) -> None:

@@ -54,6 +54,7 @@ def ask(
         given = "both TEXT and --stdin" if stdin else "neither TEXT nor --stdin"
         raise typer.BadParameter(f"{given}; give one of them", param_hint="TEXT")
     with exits.guarded():
+        exits.watch(screen=False)
         from edgeagent.cli.asking import Asking
 
         chosen = options.settings(

@@ -32,10 +32,10 @@ class Asking:
             raise ConfigError('the text is empty; say something, such as: edgeagent ask "where are you"')
         with self._ready() as app:
             record = ask(app.session, text.whole(sent), said)
-        if self._as_json:
-            streams.answer(record.to_json(ascii_only=not streams.is_utf8(streams.stdout())))
-        elif record.reason != "error" and (record.reply or record.reason != "aborted"):
-            streams.answer(text.printable(record.reply))
+            if self._as_json:
+                streams.answer(record.to_json(ascii_only=not streams.is_utf8(streams.stdout())))
+            elif record.reason != "error" and (record.reply or record.reason != "aborted"):
+                streams.answer(text.printable(record.reply))
         if record.error is not None:
             streams.complain(record.error)
             return exits.MODEL if record.failure is None else exits.code_of(record.failure)
@@ -64,7 +64,7 @@ class Asking:
     @contextmanager
     def _ready(self) -> Iterator[App]:
         """The app with its model loaded, and whoever looks on."""
-        with build(self._config) as app:
+        with build(self._config) as app, exits.ending():
             app.person = Approvals(_typed, always=self._always)
             for note in app.notes:
                 streams.warn(note)

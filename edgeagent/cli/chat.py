@@ -48,6 +48,7 @@ def chat(
     """Talk to the robot. It goes on moving and answering while you type."""
     screen = has_screen()
     with exits.guarded(screen=screen):
+        exits.watch(screen=screen)
         from edgeagent.cli.chatting import chatting
 
         chosen = options.settings(

@@ -28,7 +28,7 @@ def chatting(config: Config, *, screen: bool, always: bool = False, conversing: 
     Raises:
         ConfigError, ModelError: It cannot begin.
     """
-    with build(config, live=screen) as app:
+    with build(config, live=screen) as app, exits.ending():
         if conversing:
             app.session.context.conversing = True
             app.agent.hooks.append(GoalReports(app.telling.report))

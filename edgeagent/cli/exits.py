@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final
@@ -12,6 +15,7 @@ from typing import Final
 import typer
 
 from edgeagent.cli import streams
+from edgeagent.cli.watchdog import Watchdog
 from edgeagent.errors import AudioError, ConfigError, EdgeAgentError, ModelError, ToolDefinitionError
 
 OK: Final = 0
@@ -24,6 +28,87 @@ _IMPATIENT: Final = 2
 _STDERR: Final = 2
 _CLOSING: Final = b"\nedgeagent: it is being closed; Ctrl-C once more leaves that undone\n"
 TERMINATION: Final = (signal.SIGTERM, signal.SIGHUP)
+AGAIN_S: Final = 2.0
+"""Seconds within which a second Ctrl-C at a screen leaves."""
+
+_Handler = Callable[[int, FrameType | None], object] | int | None
+
+_owns_process = _is_late = False
+_watchdog: Watchdog | None = None
+
+
+def own_process() -> None:
+    """Says that this process ends with its command, so that a watchdog may end the process."""
+    global _owns_process  # noqa: PLW0603 - there is one process
+    _owns_process = True
+
+
+def watch(*, screen: bool) -> None:
+    """Has a command that moves a robot watched, to the end of its process.
+
+    Args:
+        screen: Two Ctrl-C within ``AGAIN_S`` leave, with the exit code 0; else any two do, with 130.
+    """
+    global _watchdog  # noqa: PLW0603 - there is one process
+    if not _owns_process or _watchdog is not None:
+        return
+    again_s, interrupted = (AGAIN_S, OK) if screen else (float("inf"), 128 + signal.SIGINT)
+    try:
+        _watchdog = Watchdog(again_s=again_s, interrupted=interrupted, stop=_stop_all, close=_close_all)
+    except (OSError, RuntimeError) as error:
+        streams.warn(f"there is no watchdog ({error}): what hangs may keep the end of this command")
+
+
+def _stop_all() -> None:
+    if (workers := sys.modules.get("edgeagent.tools.workers")) is not None:
+        workers.halt_all("the program ends")
+
+
+def _close_all() -> None:
+    if (sessions := sys.modules.get("edgeagent.session.session")) is not None:
+        sessions.close_journals()
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """Around what a command does between its first step and its tidying up, which from then on has limited time."""
+    try:
+        yield
+    finally:
+        if _watchdog is not None:
+            _watchdog.ending()
+
+
+def staying() -> None:
+    """The last Ctrl-C does not leave, whatever came before it."""
+    if _watchdog is not None:
+        _watchdog.staying()
+
+
+@contextmanager
+def signals(loop: asyncio.AbstractEventLoop, handlers: Mapping[signal.Signals, Callable[[], object]]) -> Iterator[None]:
+    """Has signals handled in an event loop.
+
+    Not by ``loop.add_signal_handler``, which takes away from the watchdog what tells it of a signal. prompt_toolkit
+    does so for the size of the terminal when a prompt has begun; it looks at the size twice a second anyhow.
+    """
+
+    def take(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(handlers[signal.Signals(number)])
+
+    before = {number: signal.signal(number, take) for number in handlers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        rewire()
+
+
+def rewire() -> None:
+    """Gives the watchdog back what an event loop has taken."""
+    if _watchdog is not None:
+        _watchdog.wire()
 
 
 def code_of(error: BaseException) -> int:
@@ -89,5 +174,28 @@ def guarded(*, screen: bool = False) -> Iterator[None]:
             raise typer.Exit(BROKEN_PIPE) from None
         raise
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        _put_back(before, late=_owns_process and bool(received))
+
+
+def _put_back(before: Mapping[signal.Signals, _Handler], *, late: bool) -> None:
+    """Has signals handled as before; ``late`` is after one that ended the process, whose exit code the next one must
+    not change."""
+    global _is_late  # noqa: PLW0603 - there is one process
+    _is_late = late
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, _pass if late else handler)
+
+
+def leave_process(code: int) -> None:
+    """Ends the process, if a signal has: at once and without Python's own end, in which no handler runs."""
+    if _is_late:
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+
+
+def _pass(number: int, frame: FrameType | None) -> None:
+    """The watchdog alone takes the signal."""

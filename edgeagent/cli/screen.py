@@ -10,7 +10,8 @@ import asyncio
 import signal
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Final
 
@@ -32,6 +33,7 @@ from edgeagent.cli.approvals import Approvals
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.flow import Flow
 from edgeagent.cli.history import open_history
+from edgeagent.cli.keyboard import keyboard
 from edgeagent.cli.replies import Replies
 from edgeagent.cli.slash import HELP, Slash, is_slash
 from edgeagent.cli.streams import toned
@@ -39,8 +41,6 @@ from edgeagent.cli.text import printable, shortened, utterance
 from edgeagent.errors import BusyError, EdgeAgentError
 
 MARK: Final = "> "
-AGAIN_S: Final = 2.0
-"""A second Ctrl-C within this time leaves."""
 
 
 class Screen:
@@ -56,7 +56,7 @@ class Screen:
         self._progress = ""
         self._working = False
         self._spoke = False
-        self._interrupted_s = -AGAIN_S
+        self._interrupted_s = -exits.AGAIN_S
         self._code: int | None = None
         self._always = always
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -72,10 +72,8 @@ class Screen:
     async def _converse(self) -> int:
         self._loop = loop = asyncio.get_running_loop()
         self._app.person = Approvals(lambda question: self._ask(loop, question), always=self._always)
-        loop.add_signal_handler(signal.SIGINT, self._interrupt)
-        for number in exits.TERMINATION:
-            loop.add_signal_handler(number, self._leave, 128 + number)
         self._prompt: PromptSession[str] = PromptSession(
+            input=keyboard(),
             message=self._message,
             history=open_history(),
             key_bindings=self._keys(),
@@ -86,15 +84,20 @@ class Screen:
         )
         self._prompt.default_buffer.accept_handler = self._accept
         self._app.subscribe(lambda event: self._post(loop, event))
-        with patch_stdout(raw=True):
+        with exits.signals(loop, self._signals()), patch_stdout(raw=True):
             try:
                 await self._prompt.prompt_async(handle_sigint=False, pre_run=self._began)
             except EOFError:
                 self._leave(exits.OK)
         return self._code or exits.OK
 
+    def _signals(self) -> dict[signal.Signals, Callable[[], object]]:
+        leaving = {number: partial(self._leave, 128 + number) for number in exits.TERMINATION}
+        return {signal.SIGINT: self._interrupt, **leaving}
+
     def _began(self) -> None:
         """A signal may have come before there was a prompt to end."""
+        asyncio.get_running_loop().call_soon(exits.rewire)
         if self._code is not None:
             asyncio.get_running_loop().call_soon(self._prompt.app.exit)
 
@@ -170,11 +173,13 @@ class Screen:
     def _interrupt(self) -> None:
         """Ctrl-C: ends what the robot does; twice, the chat."""
         now_s = time.monotonic()
-        again = now_s - self._interrupted_s <= AGAIN_S
+        again = now_s - self._interrupted_s <= exits.AGAIN_S
         self._interrupted_s = now_s
         if again:
             self._leave(exits.OK)
-        elif not self._app.session.abort("user"):
+            return
+        exits.staying()
+        if not self._app.session.abort("user"):
             self._prompt.default_buffer.reset()
             self._show(Line("Ctrl-C again leaves; so does Ctrl-D"))
 

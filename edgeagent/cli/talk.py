@@ -82,6 +82,7 @@ def talk(
     """Talk with the robot. It hears you while it speaks and moves; a stop word always stops it."""
     screen = has_screen() and not json
     with exits.guarded(screen=screen):
+        exits.watch(screen=screen)
         from edgeagent.cli import talking
 
         chosen = options.settings(

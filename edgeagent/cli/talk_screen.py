@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from prompt_toolkit import PromptSession
@@ -25,8 +27,9 @@ from edgeagent.cli.activity import Line, latch_line
 from edgeagent.cli.approvals import YES
 from edgeagent.cli.chatting import what_to_say
 from edgeagent.cli.history import open_history
+from edgeagent.cli.keyboard import keyboard
 from edgeagent.cli.listen_view import meter
-from edgeagent.cli.screen import AGAIN_S, MARK, SlashCompleter, print_above
+from edgeagent.cli.screen import MARK, SlashCompleter, print_above
 from edgeagent.cli.slash import is_slash
 from edgeagent.cli.streams import toned
 from edgeagent.cli.talk_button import TalkButton
@@ -61,7 +64,7 @@ class TalkScreen:
         self._utf8 = streams.is_utf8(streams.stdout())
         self._lines = TalkLines(app.agent.name)
         self._button = TalkButton() if conversation.dialogue.settings.push_to_talk else None
-        self._interrupted_s = -AGAIN_S
+        self._interrupted_s = -exits.AGAIN_S
         self._code: int | None = None
         self._slash = TalkSlash(
             app, conversation, self._print, self._complain, colour=self._colour, width=self._columns
@@ -73,10 +76,8 @@ class TalkScreen:
 
     async def _converse(self) -> int:
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._interrupt)
-        for number in exits.TERMINATION:
-            loop.add_signal_handler(number, self._leave, 128 + number)
         self._prompt: PromptSession[str] = PromptSession(
+            input=keyboard(),
             message=self._message,
             history=open_history(),
             key_bindings=self._keys(),
@@ -92,7 +93,7 @@ class TalkScreen:
             self._conversation.latch.subscribe(lambda state, reason: self._post(loop, latch_line(state, reason))),
         ]
         try:
-            with streams.own_screen(), patch_stdout(raw=True):
+            with exits.signals(loop, self._signals()), streams.own_screen(), patch_stdout(raw=True):
                 try:
                     await self._prompt.prompt_async(handle_sigint=False, pre_run=self._began)
                 except EOFError:
@@ -103,9 +104,14 @@ class TalkScreen:
                 end()
         return self._code
 
+    def _signals(self) -> dict[signal.Signals, Callable[[], object]]:
+        leaving = {number: partial(self._leave, 128 + number) for number in exits.TERMINATION}
+        return {signal.SIGINT: self._interrupt, **leaving}
+
     def _began(self) -> None:
         """The prompt is there; a signal may have come before it."""
         loop = asyncio.get_running_loop()
+        loop.call_soon(exits.rewire)
         if self._code is not None:
             loop.call_soon(self._prompt.app.exit)
             return
@@ -161,7 +167,7 @@ class TalkScreen:
         said = utterance(buffer.text)
         if not said:
             return False
-        self._interrupted_s = -AGAIN_S  # a Ctrl-C before it and one after it are not two in a row
+        self._interrupted_s = -exits.AGAIN_S  # a Ctrl-C before it and one after it are not two in a row
         self._print(f"{toned(MARK, 'bold', colour=self._colour)}{said}")
         if not is_slash(said):
             asked = self._conversation.dialogue.robot.person.waiting
@@ -173,11 +179,12 @@ class TalkScreen:
     def _interrupt(self) -> None:
         """Ctrl-C: stops what the robot does and says; twice, leaves."""
         now_s = time.monotonic()
-        again = now_s - self._interrupted_s <= AGAIN_S
+        again = now_s - self._interrupted_s <= exits.AGAIN_S
         self._interrupted_s = now_s
         if again:
             self._leave(exits.OK)
             return
+        exits.staying()
         self._conversation.stop("Ctrl-C")
         self._show(Line("Ctrl-C again leaves; so does Ctrl-D"))
 

@@ -15,7 +15,7 @@ from edgeagent.app import App, build
 from edgeagent.app.conversation import Conversation
 from edgeagent.app.ears import check
 from edgeagent.audio.files import FileDevice, is_file
-from edgeagent.cli import streams, text
+from edgeagent.cli import exits, streams, text
 from edgeagent.cli.activity import latch_line
 from edgeagent.cli.chatting import chatting
 from edgeagent.cli.talk_view import Item, JsonView, LinesView
@@ -58,7 +58,7 @@ def talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
                 raise AudioError(f"{error}; to type instead: edgeagent talk --text") from error
             streams.warn(f"{error}; so type")
         else:
-            with conversation:
+            with conversation, exits.ending():
                 stop_signal.serve(conversation)
                 return _converse(app, conversation, json=json, screen=screen)
     return chatting(config, screen=screen, conversing=True)

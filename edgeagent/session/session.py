@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,6 +33,15 @@ from edgeagent.views import Writers
 logger = logging.getLogger(__name__)
 CLOSE_S: Final = 5.0
 """Seconds for which the end of a session waits for a model, a tool or a sink that does not stop."""
+
+
+_all: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+def close_journals() -> None:
+    """Gives the journals of all sessions back as they are, whatever their runs do: the process is about to end."""
+    for session in list(_all):
+        session.close_journal()
 
 
 class Session:
@@ -116,6 +126,7 @@ class Session:
         except BaseException:
             self._release()
             raise
+        _all.add(self)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], agent: Agent, **keywords: Any) -> Self:
@@ -302,6 +313,11 @@ class Session:
             self._release()
         elif not self._running:
             self._release()
+
+    def close_journal(self) -> None:
+        """Closes the journal alone; what is said after it is not kept."""
+        self._closed.set()
+        self._history.close()
 
     def __enter__(self) -> Self:
         return self

@@ -182,10 +182,14 @@ class Workers:
         """The bodies that move something, whoever waits for them."""
         return [body for body in self._in("running", "detached", "abandoned") if body.moves]
 
+    def bodies(self) -> list[Body]:
+        """All that are at work, or whose actuators are."""
+        return self._in("running", "detached", "abandoned")
+
     def halt(self, reason: str, *, everything: bool = False) -> Sequence[Call]:
         """Interrupts every body that moves something, whoever waits for it: tells all of them, then stops what they
         move, side by side; then, if asked to, all the others. Returns the stops, for ``actuator.wait``."""
-        bodies = self._in("running", "detached", "abandoned")
+        bodies = self.bodies()
         calls = actuator.begin(_told(body.demand_end(reason) for body in bodies if body.moves))
         others = [body for body in bodies if everything and not body.moves]
         for call in calls if others else ():
@@ -265,7 +269,7 @@ class Workers:
             if state == "tripped":
                 calls = self.halt("stopped for safety")
             else:
-                bodies = [body for body in self._in("running", "detached", "abandoned") if body.moves]
+                bodies = [body for body in self.bodies() if body.moves]
                 calls = actuator.begin(_told(_held(body, state == "held") for body in bodies))
             if self.motion()[0] == state:
                 return lambda: actuator.wait(calls)
@@ -279,13 +283,16 @@ _all: weakref.WeakSet[Workers] = weakref.WeakSet()
 _process = os.getpid()
 
 
+def halt_all(reason: str) -> None:
+    """Stops everything that moves in this process, side by side. Waits half a second at most."""
+    bodies = [body for workers in list(_all) for body in workers.bodies()]
+    actuator.wait(actuator.begin(_told(body.demand_end(reason) for body in bodies if body.moves)))
+
+
 def _halt_at_exit() -> None:
-    """Stops everything that moves when the interpreter exits: nobody would look after it. Not in the child of a fork,
-    whose robot is the parent's."""
-    if os.getpid() != _process:
-        return
-    bodies = [body for workers in list(_all) for body in workers._in("running", "detached", "abandoned")]
-    actuator.wait(actuator.begin(_told(body.demand_end("the program ended") for body in bodies if body.moves)))
+    """Nobody looks after what moves when the interpreter has gone. The robot of a fork's child is its parent's."""
+    if os.getpid() == _process:
+        halt_all("the program ended")
 
 
 atexit.register(_halt_at_exit)

@@ -1,0 +1,302 @@
+"""Nothing of a builder's holds the end of a command: two seconds after a signal it is gone, whatever hangs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from edgeagent import Agent, Session
+
+from .conftest import LIMIT_S, Command
+
+GONE_S = 2.0
+"""From the signal to the end (contract, section 6)."""
+SLACK_S = 18.0
+"""For a machine that does much else."""
+
+APP = """
+import ctypes, os, sys, time
+
+def tell(word):
+    os.write(2, f"<{word}>\\n".encode())
+
+def hang():
+    tell("hangs")
+    threading.Event().wait(600)
+
+def hold_the_lock():
+    tell("hangs")
+    ctypes.PyDLL(None).sleep(600)
+
+@skill(mode="parallel", stop=lambda: tell("stop base"))
+def drive(goal: GoalHandle) -> str:
+    "Drives."
+    tell("drives")
+    goal.cancel_event.wait(600)
+    tell("base is told")
+    return "halted"
+"""
+
+CASES = {
+    "stop": """
+@skill(mode="parallel", stop=hang)
+def lift(goal: GoalHandle) -> str:
+    "Lifts."
+    tell("lifts")
+    goal.cancel_event.wait(600)
+    return "halted"
+
+agent = Agent("robi", llm=ScriptedLLM([call("lift")], "x"), tools=[lift])
+""",
+    "hook": """
+class Stuck:
+    points = frozenset({FirePoint.AFTER_LLM})
+    priority, fail_closed, holds_text, concurrent = 0, False, False, False
+    def __call__(self, point, ctx, payload):
+        hang()
+
+agent = Agent("robi", llm=ScriptedLLM("x"), hooks=[Stuck()])
+""",
+    "subscriber": """
+agent = Agent("robi", llm=ScriptedLLM("hello there"))
+agent.subscribe(lambda event: hang() if event.kind == "message_update" else None)
+""",
+    "compaction": """
+class Slow(ScriptedLLM):
+    def count_tokens(self, request):
+        hang()
+
+agent = Agent("robi", llm=Slow("hello there"))
+""",
+    "load": """
+class Slow(ScriptedLLM):
+    def load(self):
+        hang()
+
+agent = Agent("robi", llm=Slow("hello"))
+""",
+    "close": """
+def close():
+    hang()
+
+@skill
+def walk(goal: GoalHandle) -> str:
+    "Walks."
+    tell("hangs")
+    goal.cancel_event.wait(600)
+    return "halted"
+
+agent = Agent("robi", llm=ScriptedLLM([call("walk")], "x"), tools=[walk])
+""",
+    "both": """
+@skill(mode="parallel", stop=hang)
+def lift(goal: GoalHandle) -> str:
+    "Lifts."
+    tell("lifts")
+    goal.cancel_event.wait(600)
+    return "halted"
+
+agent = Agent("robi", llm=ScriptedLLM([call("lift"), call("drive")], "x"), tools=[lift, drive])
+agent.subscribe(lambda event: hang() if event.kind == "turn_end" else None)
+""",
+    "lock": """
+@tool(on_interrupt="finish")
+def native() -> str:
+    "Calls C code that keeps the interpreter's lock."
+    hold_the_lock()
+    return "done"
+
+agent = Agent("robi", llm=ScriptedLLM([call("native")], "x"), tools=[native])
+""",
+}
+
+
+class Running:
+    """A command in a process, with what it has told on stderr."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self.told = b""
+        os.set_blocking(process.stderr.fileno(), False)
+
+    def expect(self, word: str) -> None:
+        end_s = time.monotonic() + LIMIT_S
+        while f"<{word}>".encode() not in self.told:
+            assert time.monotonic() < end_s, f"{word} did not come: {self.told.decode()}"
+            assert self.process.poll() is None or self.read(), f"it ended: {self.told.decode()}"
+            self.read()
+            time.sleep(0.01)
+
+    def read(self) -> bool:
+        data = self.process.stderr.read() or b""
+        self.told += data
+        return bool(data)
+
+    def ends(self) -> tuple[int, float]:
+        """Waits for the end. Returns the exit code and the seconds."""
+        began_s = time.monotonic()
+        code = self.process.wait(timeout=GONE_S + SLACK_S)
+        took_s = time.monotonic() - began_s
+        self.read()
+        return code, took_s
+
+
+@pytest.fixture
+def running(edgeagent: Command):
+    started = []
+
+    def start(command: str, case: str, *arguments: object) -> Running:
+        app = edgeagent.app(APP + CASES[case])
+        words = ["go"] if command == "ask" else []
+        process = edgeagent.start(command, *words, "--app", app, *arguments)
+        started.append(process)
+        if command == "chat":
+            process.stdin.write(b"go\n")
+            process.stdin.flush()
+        return Running(process)
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.wait(timeout=LIMIT_S)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
+
+
+def children(process: subprocess.Popen[bytes]) -> list[int]:
+    """The processes that a command has started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == process.pid and fields[0] != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def gone(pids: list[int]) -> None:
+    end_s = time.monotonic() + LIMIT_S
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert time.monotonic() < end_s, "something is left running"
+        time.sleep(0.01)
+
+
+def ready(case: str) -> str:
+    return "lifts" if case == "stop" else "hangs"
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case not in ("both", "lock")])
+@pytest.mark.parametrize(("command", "number"), [("chat", signal.SIGTERM), ("ask", signal.SIGINT)])
+def test_a_signal_ends_it_whatever_hangs_with_the_exit_code_of_the_signal(running, command, number, case) -> None:
+    command_ = running(command, case)
+    command_.expect(ready(case))
+    left = children(command_.process)
+    assert left, "something watches it"
+    for _ in range(2 if number == signal.SIGINT else 1):
+        command_.process.send_signal(number)
+        time.sleep(0.1)  # two signals at once may be one
+    code, took_s = command_.ends()
+    assert code == 128 + number, command_.told.decode()
+    assert took_s < GONE_S + SLACK_S
+    gone(left)
+
+
+@pytest.mark.parametrize(("command", "numbers"), [("chat", [signal.SIGTERM]), ("ask", [signal.SIGINT] * 2)])
+def test_it_ends_while_native_code_keeps_the_interpreters_lock(running, command, numbers) -> None:
+    command_ = running(command, "lock")
+    command_.expect("hangs")
+    left = children(command_.process)
+    for number in numbers:
+        command_.process.send_signal(number)
+        time.sleep(0.1)
+    code, took_s = command_.ends()
+    assert code == -signal.SIGKILL, "no Python runs that could choose a code"
+    assert took_s < GONE_S + SLACK_S
+    gone(left)
+
+
+def at_prompt(at_terminal, edgeagent, case):
+    """A chat at a terminal in which that hangs already."""
+    terminal = at_terminal("chat", "--app", edgeagent.app(APP + CASES[case]))
+    if case != "load":
+        terminal.expect("leaves")
+        terminal.enter("go")
+    terminal.expect(f"<{ready(case)}>")
+    return terminal
+
+
+@pytest.mark.parametrize("case", ["stop", "subscriber", "close", "lock"])
+def test_two_ctrl_c_leave_a_terminal_as_it_was_whatever_hangs(at_terminal, edgeagent, case) -> None:
+    before = []
+    start = edgeagent.start
+
+    def noting(*arguments, **options):
+        before.append(termios.tcgetattr(options["stdin"]))
+        return start(*arguments, **options)
+
+    edgeagent.start = noting
+    terminal = at_prompt(at_terminal, edgeagent, case)
+    left = children(terminal.process)
+    assert left
+    terminal.type("\x03")
+    time.sleep(0.3)
+    terminal.type("\x03")
+    code = terminal.ends()
+    assert code == (-signal.SIGKILL if case == "lock" else 0), terminal.seen
+    gone(left)
+    assert terminal.modes() == before[0]
+
+
+def test_a_ctrl_z_does_not_leave_a_robot_driving_without_its_program(at_terminal, edgeagent) -> None:
+    terminal = at_terminal("chat", "--app", edgeagent.app(APP + CASES["subscriber"]))
+    terminal.expect("leaves")
+    terminal.expect(">")
+    terminal.type("\x1a\x15\x04")  # Ctrl-U takes away what Ctrl-Z has typed
+    assert terminal.ends() == 0
+
+
+def test_a_ctrl_c_and_another_one_later_do_not_end_a_chat(at_terminal, edgeagent) -> None:
+    terminal = at_terminal("chat", "--app", edgeagent.app(APP + CASES["stop"].replace("stop=hang", "stop=None")))
+    terminal.expect("leaves")
+    terminal.expect(">")
+    for _ in range(2):
+        terminal.type("\x03")
+        terminal.expect("Ctrl-C again leaves")
+        time.sleep(2.2)
+    terminal.enter("/quit")
+    assert terminal.ends() == 0
+
+
+@pytest.mark.parametrize("way", ["/quit", "the end of stdin"])
+def test_a_stop_that_hangs_does_not_keep_a_chat_that_is_left(edgeagent, way) -> None:
+    app = APP + CASES["stop"].replace('mode="parallel"', 'on_interrupt="detach"')
+    app += """
+agent.subscribe(lambda event: threading.Timer(0.1, agent.abort, ["barge_in"]).start()
+                if event.kind == "tool_execution_start" else None)
+"""
+    ended = edgeagent("chat", "--app", edgeagent.app(app), stdin=b"go\n" + (b"/quit\n" if way == "/quit" else b""))
+    assert ended.returncode == 0, ended.stderr
+    assert "<hangs>" in ended.stderr, "it was stopped"
+
+
+def test_before_it_goes_what_moves_is_stopped_side_by_side_and_the_journal_is_whole(running, edgeagent) -> None:
+    journal = edgeagent.home / "robi.journal"
+    command = running("chat", "both", "--session", journal)
+    command.expect("lifts")
+    command.expect("drives")
+    command.process.send_signal(signal.SIGTERM)
+    code, _ = command.ends()
+    assert code == 128 + signal.SIGTERM
+    assert b"<stop base>" in command.told
+    assert b"<base is told>" in command.told
+    with Session.open(journal, Agent("robi")) as session:
+        assert [message.role for message in session.messages()] == ["user", "assistant", "tool", "tool"]
