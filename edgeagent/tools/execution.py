@@ -28,6 +28,9 @@ from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
 PATCHABLE: Final = frozenset({"ok", "error", "unknown", "invalid", "blocked", "timed_out"})
+_ABORT_S: Final = 0.1
+"""Seconds for which the result of a body that a tripped latch ended waits for an abort, which mostly comes next: the
+model is not to be asked in between."""
 TOLD_S: Final = 0.5
 """Seconds for which a stopped call waits for subscribers that are still being told of its start (contract, case 16)."""
 _ENTERED_S: Final = 0.05
@@ -402,6 +405,8 @@ class Execution:
             self.returned_s, self.returned = time.monotonic(), result
         if self.stopping is not None:
             actuator.wait([self.stopping])  # what it came to is told when the actuator stands, or does not answer
+            if self._agent is not None and self._workers.motion()[0] == "tripped":
+                self._agent.stop_event.wait(_ABORT_S)
         return result
 
     def _wait_until_told(self) -> None:
