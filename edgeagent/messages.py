@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from edgeagent.errors import EdgeAgentError
 
@@ -29,6 +29,9 @@ StopReason = Literal["stop", "tool_calls", "length", "error", "aborted"]
 Origin = Literal[
     "user", "steering", "follow_up", "ephemeral", "continuation", "warning", "marker", "summary", "handoff"
 ]
+
+#: Values of JSON that nobody can change.
+_FIXED: Final = (str, int, float)
 
 #: Statuses after which the model is not told of a failure.
 _NOT_ERRORS: frozenset[str] = frozenset({"ok", "declined", "detached"})
@@ -100,7 +103,7 @@ class ToolCall:
 
     def copy(self) -> ToolCall:
         """A copy with arguments of its own."""
-        return ToolCall(self.id, self.name, copy.deepcopy(self.arguments), self.raw, self.result, self.agent)
+        return ToolCall(self.id, self.name, _own(self.arguments), self.raw, self.result, self.agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,17 @@ class Message:
             return self
         calls = tuple(call.copy() for call in self.tool_calls)
         return replace(self, tool_calls=calls, data=copy.deepcopy(self.data))
+
+
+def _own(value: Any) -> Any:
+    """A copy that shares nothing mutable; several times as fast as ``copy.deepcopy`` for JSON."""
+    if value is None or isinstance(value, _FIXED):
+        return value
+    if type(value) is dict:
+        return {key: _own(item) for key, item in value.items()}
+    if type(value) is list:
+        return [_own(item) for item in value]
+    return copy.deepcopy(value)
 
 
 def copied(messages: Iterable[Message]) -> list[Message]:

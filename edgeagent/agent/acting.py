@@ -89,17 +89,17 @@ class Reporter:
         self._run.pending_calls.add(call.id)
         if execution.goal is not None:
             self._run.goals[call.id] = execution.goal
-        self._run.emit(events.ToolExecutionStart, then=execution.begin, call=call)
+        self._run.emit(events.ToolExecutionStart, then=execution.begin, call=call.copy())
 
     def tool_progressed(self, call: ToolCall, update: object) -> None:
-        self._run.emit(events.ToolExecutionUpdate, call=call, update=update)
+        self._run.emit(events.ToolExecutionUpdate, call=call.copy(), update=update)
 
     def tool_ended(self, call: ToolCall, result: ToolResult) -> None:
         run = self._run
         run.pending_calls.discard(call.id)
         run.results[call.id] = result
         run.note_calls([call])
-        run.emit(events.ToolExecutionEnd, call=call, result=result)
+        run.emit(events.ToolExecutionEnd, call=call.copy(), result=result)
         run.tell_notices()
 
     def tell_notices(self) -> None:

@@ -26,7 +26,7 @@ from edgeagent.events import Event, Level
 from edgeagent.hooks import Hook
 from edgeagent.hooks.chain import HookChain
 from edgeagent.llm import LLM
-from edgeagent.messages import Message, Status, ToolCall, ToolResult, as_message, as_messages
+from edgeagent.messages import Message, Status, ToolCall, ToolResult, as_message, as_messages, copied
 from edgeagent.tools import Handoff, Tool, ToolRegistry, actuator
 from edgeagent.tools.actuator import Call
 from edgeagent.tools.workers import Latch, Workers
@@ -183,7 +183,7 @@ class Agent:
         if llm is None:
             raise ModelError(f"agent {self.name!r} has no model; pass llm=LlamaLLM('nano') or set agent.llm")
         chosen = options or self.options
-        observers = [one for one in (chosen.on_event, observer, callbacks) if one is not None]
+        observers = [one for one in (observer, chosen.on_event, callbacks) if one is not None]
         ask = context.ask if context.depth else None  # a sub-agent's questions are its caller's
         workers = context.workers if context.depth and context.workers is not None else self._workers
         if self.latch is not None:
@@ -197,7 +197,7 @@ class Agent:
             callers_stop=stop_event,
             notices=self._notices,
         )
-        told = None if task is None else as_message(task)
+        told = None if task is None else as_message(task).copy()
         part = self._part(told, as_messages(messages), chosen, context, llm)
         handle = RunHandle(self, run)
         with self._lock:
@@ -258,7 +258,7 @@ class Agent:
         self.subscriber_errors += run.subscriber_errors
         self._queues.close()
         if result is not None:
-            self._last_messages, self._last_error = result.messages, result.error
+            self._last_messages, self._last_error = tuple(run.parts[0].history), result.error
         with self._lock:
             self._current = None
         handle.finish(result, error)
@@ -504,7 +504,7 @@ class Agent:
             return current[0].state()
         return RunState(
             system_prompt=self.instructions,
-            messages=self._last_messages,
+            messages=tuple(copied(self._last_messages)),
             pending_tool_calls=frozenset(),
             is_streaming=False,
             error_message=self._last_error,

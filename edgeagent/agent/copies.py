@@ -1,7 +1,8 @@
-"""Copies of a history, for requests to hold. On the loop's thread."""
+"""Copies of a history, for requests to hold and for hooks and subscribers to look at. Any thread."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from operator import is_
 from typing import Any
@@ -10,13 +11,15 @@ from edgeagent.messages import Message, copied
 
 
 class Copies:
-    """Requests hold copies, so that what a hook or a model changes in one reaches neither history nor a later request.
+    """Copies are given out, so that what a hook, a subscriber or a model changes reaches neither history nor a later
+    request.
 
     Copying all of a long history for every request would take longer than the rest of a turn. So what was copied for
     the last request serves again, as long as nobody has changed it: then all of it is copied anew.
     """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._forget()
 
     def _forget(self) -> None:
@@ -29,14 +32,16 @@ class Copies:
         """Where there are data, which are copied each time: a builder's own need not be comparable."""
 
     def of(self, messages: Sequence[Message]) -> list[Message]:
-        known = len(self._messages)
-        same = len(messages) >= known and all(map(is_, self._messages, messages))
-        if not same or self._arguments != self._copied_arguments:
-            self._forget()
-            known = 0
-        self._take(messages[known:])
-        copies = list(self._copies)
-        for i in self._with_data:
+        with self._lock:
+            known = len(self._messages)
+            same = len(messages) >= known and all(map(is_, self._messages, messages))
+            if not same or self._arguments != self._copied_arguments:
+                self._forget()
+                known = 0
+            self._take(messages[known:])
+            copies = list(self._copies)
+            with_data = list(self._with_data)
+        for i in with_data:
             copies[i] = messages[i].copy()
         return copies
 

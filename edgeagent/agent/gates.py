@@ -90,7 +90,7 @@ class CallGates:
         if self._options.policy_check is None:
             return None
         try:
-            reason = self._options.policy_check(call.name, dict(call.arguments))
+            reason = self._options.policy_check(call.name, call.copy().arguments)
         except BaseException as error:  # a check that fails denies
             logger.exception("policy_check raised")
             reason = f"the policy check failed: {error}"
@@ -118,7 +118,7 @@ class CallGates:
         """Hooks may refuse a call, supply its result, or make it another one, which is checked again."""
         call = prepared.call
         try:
-            payload = BeforeTool(call, prepared.tool, self._run.budget.hops)
+            payload = BeforeTool(call.copy(), prepared.tool, self._run.budget.hops)
             fired = self._part.hooks.fire(FirePoint.BEFORE_TOOL, payload)
         except HookError as error:
             return _result(call, "error", str(error))
@@ -128,9 +128,9 @@ class CallGates:
         if fired.result is not None:
             return as_result(call, fired.result, may=OF_HOOK)
         rewritten = fired.payload.call
-        if rewritten is call:
+        if rewritten is payload.call:
             return prepared
-        return self._check(prepared.index, replace(rewritten, id=call.id))
+        return self._check(prepared.index, replace(rewritten.copy(), id=call.id))
 
     def admit(self, prepared: Prepared, stop_event: threading.Event) -> ToolResult | None:
         """The latch, confirm, and the latch again, which may have closed while a person was asked."""
@@ -165,7 +165,7 @@ class CallGates:
         with self._confirming:
             try:
                 answer = ask_person(
-                    lambda: bool(confirm(call.name, dict(call.arguments))),
+                    lambda: bool(confirm(call.name, call.copy().arguments)),
                     stopping=stopped,
                     timeout_s=self._options.confirm_timeout_s,
                     name="confirm",
@@ -210,7 +210,7 @@ class CallGates:
     def after(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """Hooks may patch the result or end the run; a handoff finds out whether its target is free."""
         result = self._reserve(call, result)
-        fired = self._part.hooks.fire(FirePoint.AFTER_TOOL, AfterTool(call, result))
+        fired = self._part.hooks.fire(FirePoint.AFTER_TOOL, AfterTool(call.copy(), result))
         if fired.reply is not None:
             self._end(fired.reply)
         patched: ToolResult = fired.payload.result

@@ -47,15 +47,19 @@ def play(run: Run) -> Ending:
         ending = react(run) if orchestrator is None else orchestrate(run, orchestrator, play)
     result = run.result(part, ending.reason, ending.reply)
     fired = part.hooks.fire(FirePoint.ON_RUN_END, result)
+    if part.hooks[FirePoint.ON_RUN_END]:
+        result = run.result(part, ending.reason, ending.reply)  # without what they wrote into theirs
     return ending.with_result(result, fired.payload.reply if fired.reply is None else fired.reply)
 
 
 def begin(run: Run) -> Ending | None:
     """ON_RUN_START may replace the task, or end the run before the model is asked."""
     part = run.part
-    fired = part.hooks.fire(FirePoint.ON_RUN_START, RunStart(part.task, part.context))
+    shown = None if part.task is None else part.task.copy()
+    fired = part.hooks.fire(FirePoint.ON_RUN_START, RunStart(shown, part.context))
     task = fired.payload.task
-    part.task = as_message(task) if isinstance(task, str) else task
+    if task is not shown:
+        part.task = as_message(task) if isinstance(task, str) else task and task.copy()
     if fired.reply is None:
         return None
     run.open_turn()

@@ -111,7 +111,7 @@ class RunControl:
         if run.ended is not None:
             self.settle()
             self._leave(stop(run))
-        return reply
+        return reply.copy()
 
     def execute(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         """Runs calls through all gates and commits the results, in the order in which they were asked for.
@@ -164,7 +164,7 @@ class RunControl:
         self._close_answered_turn()
         if not run.turn_open:
             run.open_turn()
-        run.inject(message)
+        run.inject(message.copy())
 
     def drain_steering(self) -> list[Message]:
         """What was steered, as many as the queue's mode takes; append them, or they are lost unless a stop comes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from edgeagent.agent.copies import Copies
 from edgeagent.agent.options import Options
 from edgeagent.context import AgentContext
 from edgeagent.hooks.chain import HookChain
@@ -48,14 +49,19 @@ class Part:
         self.hooks = hooks
         self.history: list[Message] = copied(with_results(messages))
         self.new: list[Message] = []
+        self._shown = Copies()
 
     def introduce(self) -> None:
         """Has the context tell whose part it is."""
         context = self.context
         context.tool_registry, context.llm, context.agent_name = self.tools, self.llm, self.name
         context.system, context.options = self.system, self.options
-        context.history = lambda: tuple(self.history)
+        context.history = self.shown
         context.no_more_tools = False
+
+    def shown(self) -> tuple[Message, ...]:
+        """The history as copies, for whoever asks. Any thread."""
+        return tuple(self._shown.of(list(self.history)))
 
     def add(self, message: Message) -> None:
         """Commits a message to history."""

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Literal
 
-from edgeagent.messages import Message
+from edgeagent.messages import Message, copied
 
 QueueName = Literal["steering", "follow_up"]
 
@@ -35,7 +35,7 @@ class Queues:
             True if an open run will see it.
         """
         with self._lock:
-            self._queues[name].append(message)
+            self._queues[name].append(message.copy())
             if wake is not None:
                 self._wakes[message.id] = wake
             return self._open
@@ -85,7 +85,7 @@ class Queues:
 
     def snapshot(self, name: QueueName) -> tuple[Message, ...]:
         with self._lock:
-            return tuple(self._queues[name])
+            return tuple(copied(self._queues[name]))
 
     def __bool__(self) -> bool:
         with self._lock:

@@ -217,9 +217,9 @@ class Run:
 
     def inject(self, message: Message) -> None:
         """Commits a message that no model wrote, with its two events."""
-        self.emit(events.MessageStart, message=message)
+        self.emit(events.MessageStart, message=message.copy())
         self.part.add(message)
-        self.emit(events.MessageEnd, message=message)
+        self.emit(events.MessageEnd, message=message.copy())
 
     def heard(self, message_id: str, text: str) -> bool:
         """Cuts a reply to what was heard of it, from the next request on. Any thread; True if this run has it."""
@@ -286,7 +286,8 @@ class Run:
         if self.turn_open:
             self.tell_notices()
             self.turn_open = False
-            self.emit(events.TurnEnd, message=self.turn_reply, results=tuple(self.turn_results))
+            reply = None if self.turn_reply is None else self.turn_reply.copy()
+            self.emit(events.TurnEnd, message=reply, results=tuple(self.turn_results))
 
     def grant(self) -> bool:
         """Asks continue_confirm for as much budget again; no answer is no."""
@@ -309,14 +310,14 @@ class Run:
 
     def state(self) -> RunState:
         """A frozen copy of the state."""
-        part = self.part
+        part, streaming = self.part, self.streaming_message
         return RunState(
             system_prompt=part.system,
-            messages=tuple(part.history),
+            messages=part.shown(),
             pending_tool_calls=frozenset(self.pending_calls),
             is_streaming=True,
             error_message=self.error,
-            streaming_message=self.streaming_message,
+            streaming_message=None if streaming is None else streaming.copy(),
             thinking_level=part.options.thinking_level,
             llm=part.llm,
             tools=tuple(part.tools),
@@ -332,12 +333,14 @@ class Run:
         """What the run came to, as this agent sees it."""
         self._cut_to_heard()
         abort_reason = None if reason != "aborted" else self.abort_reason or "user"
+        messages, new = part.shown(), {message.id for message in part.new}
         return RunResult(
             reply=reply,
-            messages=tuple(part.history),
-            new_messages=tuple(part.new),
+            messages=messages,
+            new_messages=tuple(message for message in messages if message.id in new),
             tool_calls=tuple(
-                replace(call, result=self.results.get(call.id), agent=agent) for call, agent in self.calls.values()
+                replace(call.copy(), result=self.results.get(call.id), agent=agent)
+                for call, agent in self.calls.values()
             ),
             usage=self.usage,
             reason=reason,

@@ -69,7 +69,7 @@ def think(
         if message.text or message.stop_reason not in ("error", "aborted"):
             part.add(message)
         run.turn_reply = message
-        run.emit(events.MessageEnd, message=message)
+        run.emit(events.MessageEnd, message=message.copy())
         run.tell_notices()
     return message
 
@@ -147,14 +147,14 @@ def _stream(run: Run, request: LLMRequest, message: Message) -> tuple[Message, b
                 if not hold:
                     message = replace(message, text=text, tool_calls=calls)
                     run.streaming_message = message
-                    run.emit(events.MessageUpdate, channel="text", delta=delta, message=message)
+                    run.emit(events.MessageUpdate, channel="text", delta=delta, message=message.copy())
             case ThinkingDelta(delta):
                 message = replace(message, thinking=message.thinking + delta, tool_calls=calls)
                 run.streaming_message = message
-                run.emit(events.MessageUpdate, channel="thinking", delta=delta, message=message)
+                run.emit(events.MessageUpdate, channel="thinking", delta=delta, message=message.copy())
             case ToolCallEnd(call):
                 # a model may use an id twice; results are matched by it, so it is ours
-                calls += (ToolCall(new_id("call"), call.name, call.arguments, call.raw),)
+                calls += (replace(call.copy(), id=new_id("call"), result=None, agent=None),)
             case Error(why, usage):
                 return replace(message, stop_reason="error", error=why, usage=usage), hold
             case End("error" | "aborted" as reason, usage):
@@ -189,7 +189,7 @@ def _after(run: Run, message: Message, held: bool) -> Message:
     if message.text and held:
         said_aloud = run.part.context.spoken
         delta = message.text if said_aloud is None else said_aloud(message.text)
-        run.emit(events.MessageUpdate, channel="text", delta=delta, message=message)
+        run.emit(events.MessageUpdate, channel="text", delta=delta, message=message.copy())
     return message
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from edgeagent.agent import Agent
 from edgeagent.app.phrases import app_phrases
 from edgeagent.english.completeness import Phrases
-from edgeagent.hooks import GroundingHook, TalkGuardHook
+from edgeagent.hooks import GroundedReplyHook, GroundingHook, Hook, TalkGuardHook
 from edgeagent.llm import LLM
 from edgeagent.tools import Tool
 
@@ -48,6 +48,8 @@ def add_guards(agent: Agent, keeps: Callable[[Tool], bool]) -> None:
 
 
 def add_grounding(agent: Agent) -> None:
-    """Has an agent whose model is nano ask about arguments that nobody gave, where its builder has not."""
-    if is_nano(agent.llm) and not any(isinstance(hook, GroundingHook) for hook in agent.hooks):
-        agent.hooks.append(GroundingHook())
+    """Has an agent whose model is nano ask about arguments, and tell no numbers, that nobody gave; unless its builder
+    has put such a hook there."""
+    if is_nano(agent.llm):
+        kinds: tuple[type[Hook], ...] = (GroundingHook, GroundedReplyHook)
+        agent.hooks += [kind() for kind in kinds if not any(isinstance(hook, kind) for hook in agent.hooks)]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from edgeagent.hooks.context_compaction import ContextCompactionHook
     from edgeagent.hooks.echoed_payload import EchoedPayloadHook
     from edgeagent.hooks.echoing import EchoingHook
+    from edgeagent.hooks.grounded_reply import GroundedReplyHook
     from edgeagent.hooks.grounding import GroundingHook
     from edgeagent.hooks.loop_detector import LoopDetectorHook
     from edgeagent.hooks.memory import MemoryHook
@@ -41,6 +42,7 @@ _HOME_OF = {
     "ContextCompactionHook": "context_compaction",
     "EchoedPayloadHook": "echoed_payload",
     "EchoingHook": "echoing",
+    "GroundedReplyHook": "grounded_reply",
     "GroundingHook": "grounding",
     "LoopDetectorHook": "loop_detector",
     "MemoryHook": "memory",
@@ -67,6 +69,7 @@ __all__ = [
     "EchoedPayloadHook",
     "EchoingHook",
     "FirePoint",
+    "GroundedReplyHook",
     "GroundingHook",
     "Hook",
     "HookResult",

@@ -38,7 +38,7 @@ class EchoedPayloadHook(BaseHook):
             return None
         for said, call in _results(ctx.history()):
             if _same(payload.text, said) or (call is not None and _is_call(payload.text, call)):
-                text = _in_words(said)
+                text = in_words(said)
                 is_sentence = not text or _flat(text) == _flat(payload.text)
                 return None if is_sentence else HookResult.replace(replace(payload, text=text))
         return None
@@ -103,7 +103,8 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def _in_words(result: str) -> str:
+def in_words(result: str) -> str:
+    """A result without the marks of JSON, which nobody says."""
     bare = _bare(result)
     value = _parsed(bare)
     words = _said(value) if isinstance(value, dict | list) else " ".join(bare.translate(_JSON_MARKS).split())

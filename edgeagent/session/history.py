@@ -67,14 +67,14 @@ class History:
         """Takes over what a run has left, with a marker where a reply was cut by an abort, or because less of it was
         heard."""
         with self._lock:
-            before = self._cut(list(messages))
+            before = self._cut(copied(messages))
             amended = self._amended or [m.id for m in before] != [m.id for m in messages]
             if interrupted and before and before[-1].stop_reason == "aborted":
                 before.append(marker())
             if amended:
                 self._keep(before)
                 return
-            self._messages = copied(before)
+            self._messages = before
             if self.backlog is not None:
                 self.backlog.extend(before)
 

@@ -132,6 +132,7 @@ def evaluate(llm: LlamaLLM, items: list[dict[str, Any]], frames: Frames | None, 
     score = Score()
     for item in items:
         calls, reply, _ = ask(llm, item["text"])
+        told = reply
         right = calls == item["calls"]
         if guarded and calls:
             let, reply, stopped = ask(llm, item["text"], guarded=True)
@@ -139,7 +140,9 @@ def evaluate(llm: LlamaLLM, items: list[dict[str, Any]], frames: Frames | None, 
             far = reply.endswith("Say yes.") and any(_is_far(call) for call in calls)
             kind = "far, read back" if far else "stopped by a guard"
             score.add(stopped, [f"{'right' if right else 'wrong'} calls, {kind}"])
-            if stopped:
+            if not stopped:
+                score.add(reply != told, [f"{'right' if right else 'wrong'} calls, reply mended"])
+            if stopped or reply != told:
                 score.stopped.append((item["text"], item["calls"], calls, reply))
         kind = "command" if item["calls"] else "no call"
         new = [f"{kind}, unseen frame"] if frames is not None and not frames.knows(item["text"]) else []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from edgeagent.app import App, build
 from edgeagent.config import Config
-from edgeagent.hooks import TalkGuardHook
+from edgeagent.hooks import GroundedReplyHook, TalkGuardHook
 from edgeagent.hooks.talk_guard import changes
 
 EMOJI = "\U0001f600\U0001f680\U0001f44d\U0001f916\u2764\ufe0f\u2b06\u27a1"
@@ -82,7 +82,7 @@ def test_an_app_on_nano_is_guarded_once_and_keeps_what_it_brings(tmp_path: Path)
     for hooks, answer in (("", "Sorry, I did not understand that."), (own, "What?")):
         file = tmp_path / f"app{len(hooks)}.py"
         file.write_text(
-            "from edgeagent import Agent\nfrom edgeagent.hooks import TalkGuardHook\n"
+            "from edgeagent import Agent\nfrom edgeagent.hooks import GroundedReplyHook, TalkGuardHook\n"
             f"agent = Agent('max', 'You help.', {hooks})\n"
         )
         with build(Config(app=file)) as app:
@@ -129,3 +129,12 @@ def test_a_number_answers_how_long(house: App) -> None:
     assert acted(house, "set a timer") == []
     calls = house.session.step("five minutes").tool_calls
     assert [(call.name, call.arguments) for call in calls] == [("set_timer", {"duration_s": 300})]
+
+
+def test_a_robot_on_nano_tells_no_number_that_nobody_gave(house: App) -> None:
+    assert any(isinstance(hook, GroundedReplyHook) for hook in house.agent.hooks)
+    house.session.reset()
+    result = house.session.step("how full is your battery?")
+    (told,) = (call.result.text for call in result.tool_calls if call.result is not None)
+    numbers = set("".join(one if one.isdigit() else " " for one in told).split())
+    assert numbers >= set("".join(one if one.isdigit() else " " for one in result.reply).split())

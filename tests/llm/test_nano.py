@@ -38,6 +38,7 @@ def calls(llm: LlamaLLM, *messages: Message | str) -> list[tuple[str, dict[str, 
 
 def test_it_is_small_and_has_the_whole_window(nano: LlamaLLM) -> None:
     assert nano.header.bytes <= 20_000_000
+    assert nano.header.weights == 6_147_840, "as llama.cpp counts them"
     assert nano.context_window == 4096
     assert nano.tool_format == entries()["nano"].tool_format == "hermes"
 
