@@ -47,7 +47,7 @@ _EXACT: Final = 0.001
 _CENTS: Final = 10
 """Two digits behind a unit are hundredths: "1 meter 80"."""
 _VERBS_TOO: Final = (["turn"], ["circle"], ["spin"], ["round"], ["lap"])
-_CLAUSES: Final = frozenset("and then but".split())
+_CLAUSES: Final = frozenset("and then but next".split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ class Robot:
         ("drive minus two meters", call("drive", distance_m=-2)),
         ("back up two meters", call("drive", distance_m=-2)),
         ("drive two meters back", call("drive", distance_m="-2")),
+        ("look back next drive another meter", call("drive", distance_m=1)),
         ("drive a little", call("drive", distance_m=0.5)),
         ("drive forward", call("drive", distance_m=1)),
         ("drive two meters twice", call("drive", distance_m=2)),
