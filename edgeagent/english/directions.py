@@ -58,10 +58,13 @@ WITHOUT_NUMBER: Final[tuple[tuple[Dimension, tuple[float, ...], frozenset[str]],
         (360.0,),
         frozenset("full circle spin around round once complete whole pirouette twirl loop all entire".split()),
     ),
-    ("angle", (15.0,), frozenset("little bit slightly tad touch somewhat".split())),
 )
 """Values for words without a number (scripts/train_nano/conventions.md): a dimension, its values in meters or degrees,
 and words of which one is said; none for any words."""
+SLIGHTLY: Final = frozenset("little bit slightly tad touch somewhat".split())
+"""Words that make a way or a turn a small one."""
+SLIGHT: Final[dict[Dimension, float]] = {"length": 0.5, "angle": 15.0}
+"""Meters and degrees of a small one; no other value will do then."""
 
 
 def orientation(description: str) -> Directions | None:
@@ -85,7 +88,9 @@ def sign_of(words: Sequence[str], positive: Collection[str], negative: Collectio
 
 
 def is_usual(value: float, dimension: Dimension, words: Collection[str]) -> bool:
-    """Whether a value in meters or degrees is what words without a number mean."""
+    """Tells if a value in meters or degrees is what words without a number mean."""
+    if dimension in SLIGHT and SLIGHTLY & set(words):
+        return abs(value) == SLIGHT[dimension]
     return any(
         dimension == one and abs(value) in values and (not cues or cues & set(words))
         for one, values, cues in WITHOUT_NUMBER
