@@ -26,6 +26,11 @@ def without_escapes(text: str) -> str:
     return _ESCAPES.sub("", text)
 
 
+def with_escapes_as(mark: str, text: str) -> str:
+    """The text, of the same length, with a character in the place of each of an escape sequence."""
+    return _ESCAPES.sub(lambda found: mark * len(found[0]), text)
+
+
 def values_without_escapes(value: Any) -> Any:
     """A copy of JSON-like data with every string without them, keys included."""
     match value:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from edgeagent.errors import EdgeAgentError
+from edgeagent.escapes import without_escapes
 
 Status = Literal[
     "ok",
@@ -185,13 +186,14 @@ def as_messages(values: Iterable[Message]) -> list[Message]:
 
 
 def as_message(value: str | Message, *, origin: Origin = "user") -> Message:
-    """A user message of that origin from text; a ``Message`` only gets the origin.
+    """A user message of that origin from text; a ``Message`` only gets the origin. Both lose their escape sequences: to
+    a model the rest of a colour, such as ``[31m``, is a number.
 
     Raises:
         EdgeAgentError: It is neither.
     """
     if isinstance(value, Message):
-        return replace(value, origin=origin)
+        return replace(value, text=without_escapes(value.text), origin=origin)
     if not isinstance(value, str):
         raise EdgeAgentError(f"what is said is text or a Message, not {type(value).__name__}: {value!r}")
-    return Message.user(value, origin=origin)
+    return Message.user(without_escapes(value), origin=origin)

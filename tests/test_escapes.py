@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from edgeagent import Agent, ToolResult, tool
+from edgeagent import Agent, Message, Session, ToolResult, tool
 from edgeagent.cli.text import printable, utterance
 from edgeagent.escapes import without_escapes
 from edgeagent.testing import ScriptedLLM, call
@@ -110,3 +110,14 @@ def test_what_tools_return_has_none(returned: object) -> None:
     assert "hot" in seen
     for text in (seen, json.loads(json.dumps(result.tool_calls[0].result.text))):
         assert not any(part in text for part in ("[31m", "[0m", "[1m", "title", "\x1b", "\\u001b", "\x9b"))
+
+
+def test_what_a_builder_passes_on_of_what_people_type_loses_them_too() -> None:
+    llm = ScriptedLLM("Yes.", "Yes.")
+    with Session(Agent("toy", llm=llm)) as session:
+        session.follow_up("\x1b]0;title\x07and back")
+        session.step("\x1b[31mdrive a metre")
+    assert [message.text for message in llm.requests[1].messages] == ["drive a metre", "Yes.", "and back"]
+    llm = ScriptedLLM("Yes.")
+    Agent("toy", llm=llm).run(Message.user("\x9b31mdrive"))
+    assert llm.requests[0].messages[0].text == "drive"

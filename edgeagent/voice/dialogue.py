@@ -21,6 +21,7 @@ from edgeagent import events
 from edgeagent.agent.options import check_callback
 from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import words_of
+from edgeagent.escapes import without_escapes
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.session import Session
 from edgeagent.stt import hearing
@@ -150,6 +151,7 @@ class Dialogue:
         Args:
             typed: A person has typed the text: "stop" is for the model then, unless the robot moves, speaks or thinks.
         """
+        text = without_escapes(text)
         if not words_of(text):
             return
         stops = self.turns.grade(text, typed=typed) is Grade.TRIP

@@ -267,6 +267,8 @@ NOTHING = [
     ("I ❤️ it ™", "I it"),
     ("fine :-) yes", "fine yes"),
     ("a\x07b\x1b", "ab"),
+    ("\x1b[1;31mdrive\x1b[0m 3", "drive three"),
+    ("\x1b]8;;http://x.y/z\x1b\\link\x1b]8;;\x1b\\ here", "link here"),
     ("half \ud800 pair", "half pair"),
     ("<think>hm, 5?</think>Yes.", "Yes."),
     ("<think>hm", ""),

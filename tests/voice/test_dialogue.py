@@ -56,6 +56,17 @@ def test_a_question_is_answered_while_the_robot_drives_on(driving: tuple[Agent, 
         assert stage.agent.goals_at_work == ("drive",)
 
 
+def test_a_stop_phrase_with_an_escape_sequence_in_it_is_heard_as_one(
+    driving: tuple[Agent, threading.Event, list[str]],
+) -> None:
+    agent, began, _ = driving
+    with Stage([call("drive")], agent=agent) as stage:
+        stage.say("drive on")
+        assert began.wait(10)
+        stage.dialogue.hear("\x1b[31mstop\x1b[0m")
+        stage.pass_until(lambda: stage.dialogue.latch.state == "tripped")
+
+
 def test_what_is_said_while_a_tool_works_is_not_lost() -> None:
     release = threading.Event()
 

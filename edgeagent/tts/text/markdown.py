@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from edgeagent.escapes import with_escapes_as
 from edgeagent.tts.text.characters import CLAUSE, DROP, STOP, plain
 from edgeagent.tts.text.hidden import holes
 
@@ -115,7 +116,7 @@ def mask(source: str) -> str:
             pieces += [source[at:start], "\n" * fence + " " * (not fence), DROP * (end - start - 1)]
             at = end
         text = "".join((*pieces, source[at:]))
-    text = plain(text)
+    text = plain(with_escapes_as(DROP, text))
     for pattern, put in _STEPS:
         text = pattern.sub(put, text)
     return text
