@@ -259,19 +259,31 @@ def test_callbacks_come_on_a_thread_of_the_spotters_own() -> None:
     assert threading.main_thread() not in threads
 
 
-@pytest.mark.parametrize("speaking", [False, True])
-def test_while_the_robot_speaks_less_of_a_stop_word_is_enough(speaking: bool) -> None:
+def heard_in_noise(noise_db: float, *, speaking: bool, early: bool = False) -> int:
+    """How often "stop" is heard in white noise, none of which is dropped."""
     heard: Queue[Keyword] = Queue()
     spotter = KeywordSpotter({"stop": None}, heard.put)
-    word = said("stop", "awb")
-    word = word + np.random.default_rng(0).normal(0, 0.05 * 10 ** (-10 / 20), len(word)).astype(np.float32)
+    word = said("stop", "rms")
+    word = word + np.random.default_rng(0).normal(0, 0.05 * 10 ** (noise_db / 20), len(word)).astype(np.float32)
     try:
         for number, block in enumerate(blocks(word)):
-            spotter.feed(block, number / 100, speaking=speaking)
+            assert number % 25 or spotter.wait_idle(LIMIT_S)
+            spotter.feed(block, number / 100, speaking=speaking, early=early)
         assert spotter.wait_idle(LIMIT_S)
-        assert heard.qsize() == speaking
+        assert spotter.dropped_s == 0
+        return heard.qsize()
     finally:
         spotter.close()
+
+
+@pytest.mark.parametrize("speaking", [False, True])
+def test_while_the_robot_speaks_less_of_a_stop_word_is_enough(speaking: bool) -> None:
+    assert heard_in_noise(-1, speaking=speaking) == speaking
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_over_its_first_words_less_still_is_enough(early: bool) -> None:
+    assert heard_in_noise(7, speaking=True, early=early) == early
 
 
 @pytest.mark.parametrize("at_s", [59.4, 59.6, 59.75, 59.9])
