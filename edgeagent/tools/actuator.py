@@ -60,7 +60,8 @@ class Call:
     Attributes:
         entered: Set when the function is about to be called.
         done: Set when the function has come back.
-        settled: Set then, or when it was told of as silent.
+        raised: What it raised.
+        settled: Set when it has come back well, or when it was told of as silent or as one that raised.
     """
 
     def __init__(self, actuator: Actuator, what: What, *, again: bool = False) -> None:
@@ -69,6 +70,8 @@ class Call:
         self.again: Final = again
         """A stop after a pause or a resume that came back later than the stop."""
         self.begun_s: float | None = None
+        self.watched = False
+        self.raised: BaseException | None = None
         self.entered = threading.Event()
         self.done = threading.Event()
         self.settled = threading.Event()
@@ -94,7 +97,8 @@ class Actuator:
         name: Of the goal.
         armed: False: ``stop`` is not called before ``arm``, because nothing moves yet.
         threads: Where its threads come from.
-        on_silent: Told which function has not come back in time; on a thread that nothing else needs.
+        on_trouble: Told which function has not come back in time, or has raised what; on a thread that nothing else
+            needs, unless there is none.
         on_idle: Told when no function is being called any more.
     """
 
@@ -107,13 +111,13 @@ class Actuator:
         name: str = "a goal",
         armed: bool = True,
         threads: Threads | None = None,
-        on_silent: Callable[[What], object] = lambda what: None,
+        on_trouble: Callable[[What, BaseException | None], object] = lambda what, raised: None,
         on_idle: Callable[[], object] = lambda: None,
     ) -> None:
         self._functions: dict[What, Callable[[], object] | None] = {"stop": stop, "pause": pause, "resume": resume}
         self._name = name
         self._threads = threads or Threads()
-        self._on_silent, self._on_idle = on_silent, on_idle
+        self._on_trouble, self._on_idle = on_trouble, on_idle
         self._lock = threading.Lock()
         self._lanes: _Lanes | None = None
         self._stop: Call | None = None
@@ -188,8 +192,9 @@ class Actuator:
         call.entered.set()
         try:
             function()
-        except BaseException:  # the builder's code; be it SystemExit
+        except BaseException as error:  # the builder's code; be it SystemExit
             logger.exception("the %s function of %s raised", call.what, self._name)
+            call.raised = error
         finally:
             _here.calling = outer
             self._back(call)
@@ -212,7 +217,10 @@ class Actuator:
         if idle:
             self._on_idle()
         call.done.set()
-        call.settled.set()
+        if call.raised is None:
+            call.settled.set()
+        elif not call.watched:
+            self._tell(call)
         for later in in_line:
             self.make(later)
 
@@ -230,19 +238,24 @@ class Actuator:
         if lanes is None or not lanes.alive:
             in_line.append(call)
             return
+        call.watched = True
         lane = lanes.stop if call.what == "stop" and not call.again else lanes.hold
         lane.run(partial(self.make, call), f"{'stop' if lane is lanes.stop else 'hold'}-{self._name}")
         lanes.watch.run(partial(self._watch, call), f"watch-{self._name}")
 
     def _watch(self, call: Call) -> None:
-        if call.wait():
+        if not call.wait():
+            logger.error("the %s function of %s has not returned after %g s", call.what, self._name, LIMIT_S)
+        elif call.raised is None:
             return
-        logger.error("the %s function of %s has not returned after %g s", call.what, self._name, LIMIT_S)
-        _here.calling = True
+        self._tell(call)
+
+    def _tell(self, call: Call) -> None:
+        outer, _here.calling = getattr(_here, "calling", False), True
         try:
-            self._on_silent(call.what)
+            self._on_trouble(call.what, call.raised)
         finally:
-            _here.calling = False
+            _here.calling = outer
             call.settled.set()
 
     def _reserve(self) -> None:
@@ -271,9 +284,9 @@ def begin(actuators: Iterable[Actuator]) -> list[Call]:
 
 
 def wait(calls: Sequence[Call]) -> None:
-    """Waits until the functions are back, or were told of as silent; not inside such a function."""
+    """Waits until the functions are back, or were told of; not inside such a function."""
     if getattr(_here, "calling", False):
         return
     for call in calls:
-        if not call.wait():
-            call.settled.wait(_TELL_S)
+        call.wait()
+        call.settled.wait(_TELL_S)

@@ -196,7 +196,7 @@ class Execution:
                 name=prepared.call.name,
                 armed=False,
                 threads=workers.threads,
-                on_silent=lambda what: workers.actuator_silent(self, what),
+                on_trouble=lambda what, raised: workers.actuator_failed(self, what, raised),
                 on_idle=lambda: workers.actuator_idle(self),
             )
             self.goal = GoalHandle(actuator=reached, on_progress=self._progress)

@@ -202,17 +202,22 @@ class Workers:
 
     # --- what an actuator does --------------------------------------------------------------------------------------
 
-    def actuator_silent(self, body: Body, what: What) -> None:
-        """A function of an actuator has not come back in time: its name is told, and nothing may move any more.
+    def actuator_failed(self, body: Body, what: What, raised: BaseException | None) -> None:
+        """A function of an actuator raised, or has not come back in time (None): nobody knows what the actuator does.
 
-        A goal that could not be held is stopped; one that could not be stopped trips the latch. On a thread of its own.
+        Its name is told. A goal that could not be held is stopped; one that could not be stopped trips the latch, which
+        can't be re-armed before a silent function is back. On a thread of its own.
         """
-        text = f"{body.name} does not answer: its {what} function has not returned after {actuator.LIMIT_S:g} s"
-        with self._lock:
-            if body.call_id in self._bodies:
-                self._bodies[body.call_id].silent[what] = text
+        if raised is not None:
+            text, until = f"{body.name} may still move: its {what} function raised {type(raised).__name__}", ""
+        else:
+            text = f"{body.name} does not answer: its {what} function has not returned after {actuator.LIMIT_S:g} s"
+            until = "; motion is off until it has"
+            with self._lock:
+                if body.call_id in self._bodies:
+                    self._bodies[body.call_id].silent[what] = text
         if what == "stop":
-            body.notice(f"{text}; motion is off until it has")
+            body.notice(text + until)
             self.trip(text)
         else:
             body.notice(f"{text}; it is stopped")

@@ -21,8 +21,8 @@ FAR_S = 5.0
 class Machine:
     """An actuator: what it was told, and a function of it that hangs until it is released."""
 
-    def __init__(self, name, *, hangs="", waits=False, on_interrupt="cancel", parallel=True, **traits):
-        self.name, self.hangs = name, hangs
+    def __init__(self, name, *, hangs="", raises="", waits=False, on_interrupt="cancel", parallel=True, **traits):
+        self.name, self.hangs, self.raises = name, hangs, raises
         self.told: list[str] = []
         self.heard = threading.Condition()
         self.gate = threading.Event()
@@ -57,6 +57,8 @@ class Machine:
                 self.heard.notify_all()
             if word == self.hangs:
                 self.gate.wait(30)
+            if word == self.raises:
+                raise SystemExit("the serial line is gone")
 
         return tell
 
@@ -131,6 +133,27 @@ def test_a_stop_that_does_not_return_is_told_by_name_and_trips_the_latch(machine
     told = [text for text in notices(handle) if "fork" in text]
     assert len(told) == 1
     assert not [text for text in notices(handle) if "base" in text]
+
+
+def test_a_stop_that_raises_is_told_by_name_and_trips_the_latch(machines):
+    fork, base, latch = machines("fork", raises="stop"), machines("base"), SafetyLatch()
+    agent, handle = moving(fork, base, latch=latch)
+    agent.cancel_goals()
+    assert latch.state == "tripped"
+    assert "fork" in latch.reason
+    assert handle.wait(FAR_S)
+    assert len([text for text in notices(handle) if "fork" in text and "SystemExit" in text]) == 1
+    assert latch.rearm(), "it is back, so it is for people to look and to say"
+
+
+def test_a_stop_that_raises_in_line_trips_the_latch_too(machines, monkeypatch):
+    monkeypatch.setattr(Threads, "reserve", lambda pool: None)
+    fork, latch = machines("fork", raises="stop"), SafetyLatch()
+    agent, handle = moving(fork, latch=latch)
+    agent.cancel_goals()
+    assert latch.state == "tripped"
+    assert "fork" in latch.reason
+    assert handle.wait(FAR_S)
 
 
 def test_a_stop_that_returns_in_time_trips_nothing_and_is_not_told_of(machines):
@@ -329,6 +352,22 @@ def test_a_pause_that_hangs_holds_neither_the_other_actuators_nor_the_release(ma
     latch.trip("the end")
     assert handle.wait(FAR_S)
     assert [text for text in notices(handle) if "fork" in text and "pause" in text]
+
+
+@pytest.mark.parametrize("word", ["pause", "resume"])
+def test_a_goal_whose_pause_or_resume_raises_is_stopped(machines, word):
+    fork, base, latch = machines("fork", raises=word, waits=True), machines("base", waits=True), SafetyLatch()
+    _, handle = moving(fork, base, latch=latch)
+    latch.hold("wait")
+    latch.release()
+    assert opened(fork.cancelled), "nobody knows whether it stands, so it is stopped"
+    with fork.heard:
+        assert fork.heard.wait_for(lambda: fork.told[-1] == "stop", LIMIT_S)
+    assert not base.cancelled.is_set()
+    assert latch.state == "free"
+    latch.trip("the end")
+    assert handle.wait(FAR_S)
+    assert [text for text in notices(handle) if "fork" in text and word in text]
 
 
 def test_a_hold_in_two_agents_on_one_latch_is_side_by_side(machines):
