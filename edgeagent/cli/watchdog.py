@@ -73,11 +73,23 @@ class Watchdog:
         assert process.stdout is not None  # noqa: S101 - it was asked for
         self._process, self._told = process, process.stdout
         self.wire()
+        os.register_at_fork(after_in_child=self._leave_to_parent)
         threading.Thread(target=self._listen, name="watchdog", daemon=True).start()
 
     def wire(self) -> None:
         """Has signals told to the process; again after an event loop that had them told to itself. Main thread."""
         signal.set_wakeup_fd(self._pipe, warn_on_full_buffer=False)
+
+    def _leave_to_parent(self) -> None:
+        """In the child of a fork, whose signals are none of the command's and end it as they end any process."""
+        if self._pipe < 0:  # a child's child
+            return
+        signal.set_wakeup_fd(-1)
+        os.close(self._pipe)
+        self._pipe = -1
+        for number in (signal.SIGINT, *_ENDS):
+            if callable(signal.getsignal(number)):
+                signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
     def ending(self) -> None:
         """The command ends by itself: what is left to do has ``END_S``."""

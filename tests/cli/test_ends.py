@@ -256,6 +256,43 @@ def test_two_ctrl_c_leave_a_terminal_as_it_was_whatever_hangs(at_terminal, edgea
     assert terminal.modes() == before[0]
 
 
+@pytest.mark.parametrize("screen", [False, True])
+def test_a_signal_to_a_process_that_a_tool_has_forked_ends_that_one_alone(edgeagent, at_terminal, screen) -> None:
+    app = edgeagent.app(f"""
+import multiprocessing, time
+
+def watch(begun):
+    begun.set()
+    time.sleep({LIMIT_S * 4})
+
+@tool(on_interrupt="finish")
+def look() -> str:
+    "Looks, in a process of its own."
+    forking = multiprocessing.get_context("fork")
+    begun = forking.Event()
+    child = forking.Process(target=watch, args=[begun], daemon=True)
+    child.start()
+    begun.wait({LIMIT_S})
+    child.terminate()
+    child.join({LIMIT_S})
+    time.sleep({GONE_S + 1})  # the command would be gone now
+    return f"seen {{child.exitcode}}"
+
+agent = Agent("robi", llm=ScriptedLLM([call("look")], lambda request: request.messages[-1].text + "."), tools=[look])
+""")
+    if not screen:
+        ended = edgeagent("chat", "--app", app, stdin=b"go\n")
+        assert ended.stdout == f"seen {-signal.SIGTERM}.\n", ended.stderr
+        assert ended.returncode == 0
+        return
+    terminal = at_terminal("chat", "--app", app)
+    terminal.expect(">")
+    terminal.enter("go")
+    terminal.expect(f"robi: seen {-signal.SIGTERM}.")
+    terminal.enter("/quit")
+    assert terminal.ends() == 0
+
+
 def test_a_ctrl_z_does_not_leave_a_robot_driving_without_its_program(at_terminal, edgeagent) -> None:
     terminal = at_terminal("chat", "--app", edgeagent.app(APP + CASES["subscriber"]))
     terminal.expect("leaves")
