@@ -205,6 +205,8 @@ class Agent:
                 raise BusyError(f"agent {self.name!r} is in the middle of a run; steer it, abort it, or wait")
             run.enter(part)  # before anybody sees the run, and not if it is refused
             self._current = (run, handle)
+            if workers is self._workers:
+                workers.end_run = run.end_for_safety
             self._queues.open()
         thread = threading.Thread(target=self._drive, args=(run, handle), name=f"agent-{self.name}", daemon=True)
         try:
@@ -261,6 +263,8 @@ class Agent:
             self._last_messages, self._last_error = tuple(run.parts[0].history), result.error
         with self._lock:
             self._current = None
+            if run.workers is self._workers:
+                self._workers.end_run = None
         handle.finish(result, error)
         run.log.close()
         wake = self._queues.take_wake()

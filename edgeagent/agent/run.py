@@ -196,16 +196,22 @@ class Run:
         """
         is_safety_stop = reason == "safety_stop"
         with self._abort_lock:
-            if self.abort_reason is None or is_safety_stop:
-                self.abort_reason = reason
+            self.abort_reason = self.abort_reason or reason
         if after_turn and not is_safety_stop:
             self.stop_after_turn = True
             return ()
-        self.stop.set()
         if is_safety_stop:
-            self.queues.clear("steering", "follow_up")
+            self.end_for_safety()
             return self.workers.halt("stopped for safety", everything=True)
+        self.stop.set()
         return self.workers.heed()  # now, whatever the run's thread is doing
+
+    def end_for_safety(self) -> None:
+        """Ends the run as a safety stop, with empty queues; bodies are left to the dispatch. Any thread."""
+        with self._abort_lock:
+            self.abort_reason = "safety_stop"
+        self.stop.set()
+        self.queues.clear("steering", "follow_up")
 
     def stopping(self) -> str | None:
         """The reason why the run must stop now, or None."""

@@ -214,6 +214,11 @@ class Execution:
         return self.prepared.tool.traits.motion
 
     @property
+    def at_work(self) -> bool:
+        """The body has begun and is not back."""
+        return self.started_s is not None and self.returned is None
+
+    @property
     def within(self) -> tuple[str, ...]:
         """The calls that wait for the agent which made this one, the outermost first."""
         return getattr(self._agent, "within", ())

@@ -26,8 +26,8 @@ State = Literal["running", "detached", "abandoned"]
 
 
 class Body(Protocol):
-    """A tool's body at work. ``moves``: it is marked motion. ``within``: the calls that wait for the agent that made
-    its call, the outermost first."""
+    """A tool's body at work. ``moves``: it is marked motion. ``at_work``: it has begun and is not back. ``within``:
+    the calls that wait for the agent that made its call, the outermost first."""
 
     goal: GoalHandle | None
     interrupted_s: float | None
@@ -38,6 +38,8 @@ class Body(Protocol):
     def name(self) -> str: ...
     @property
     def moves(self) -> bool: ...
+    @property
+    def at_work(self) -> bool: ...
     @property
     def within(self) -> tuple[str, ...]: ...
     def interrupt(self, reason: str = "") -> None:
@@ -115,6 +117,8 @@ class Workers:
         self._waiting: dict[str, tuple[tuple[str, ...], str]] = {}
         """By a waiting call's id: the calls within which it was made, and the call that holds what it waits for."""
         self._latches: list[Latch] = []
+        self.end_run: Callable[[], object] | None = None
+        """Ends the run that waits for these bodies as a safety stop does, without waiting; None between two runs."""
         _all.add(self)
 
     def acquire(self, body: Body, resources: Iterable[str]) -> Busy | None:
@@ -264,7 +268,8 @@ class Workers:
             latch.trip(reason)
 
     def obey(self) -> Callable[[], object]:
-        """Brings what moves in line with the latches: held, it waits or is cancelled; tripped, it is cancelled.
+        """Brings what moves in line with the latches: held, it waits or is cancelled; tripped, it is cancelled and ends
+        the run that waits for it.
 
         Called after every change of a latch and when a goal begins. Does not wait for a builder's pause or stop
         function; what it returns does. The state is read again until it stays the same.
@@ -272,6 +277,9 @@ class Workers:
         while True:
             state, _ = self.motion()
             if state == "tripped":
+                end_run = self.end_run
+                if end_run is not None and any(body.moves and body.at_work for body in self._in("running")):
+                    end_run()  # before a body hears of it: one that returns at once must not have the model asked
                 calls = self.halt("stopped for safety")
             else:
                 bodies = [body for body in self.bodies() if body.moves]

@@ -384,6 +384,25 @@ def test_19_a_stop_while_a_skill_moves():
     assert agent.run("stop").reply == "nothing to stop", "typed, it goes to the model like any text"
 
 
+def test_19_a_skill_that_ends_before_the_abort_has_no_model_asked():
+    @skill
+    def drive(goal: GoalHandle) -> str:
+        """Drives."""
+        goal.cancel_event.wait(LIMIT_S)
+        return ""
+
+    latch = SafetyLatch()
+    agent = Agent("x", llm=ScriptedLLM([call("drive")], "never"), tools=[drive], latch=latch)
+    handle = agent.start("go")
+    first(handle, "tool_execution_start")
+    agent.steer("and back")
+    latch.trip("stop word")
+    result = ends(handle, "aborted", "safety_stop")
+    agent.abort("safety_stop")
+    assert (statuses(result), len(agent.llm.requests)) == (["interrupted"], 1)
+    assert not agent.has_pending
+
+
 def test_23_what_failed_keeps_later_motion_from_running():
     @skill
     def back_up(m: float) -> ToolResult:

@@ -85,12 +85,12 @@ def test_a_hold_stops_a_skill_that_cannot_wait():
 def test_a_trip_cancels_what_moves_and_a_trip_during_a_hold_too():
     for waits in (False, True):
         motor = Motor(waits=waits)
-        _, latch, handle, goal = moving(motor, "stopped")
+        _, latch, handle, goal = moving(motor, "never")
         if waits:
             latch.hold("stop word")
         latch.trip("stop")
         assert motor.told[-1] == "stop", "on the caller's thread, before trip returns"
-        assert statuses(ends(handle, "completed")) == ["interrupted"]
+        assert statuses(ends(handle, "aborted", "safety_stop")) == ["interrupted"]
         assert goal.state == "cancelled"
 
 
@@ -231,7 +231,7 @@ def test_a_trip_reaches_a_target_that_was_handed_over_to():
     handle = router.start("go")
     first(handle, "tool_execution_start", tool="drive")
     latch.trip("stop")
-    assert statuses(ends(handle, "completed")) == ["ok", "interrupted"]
+    assert statuses(ends(handle, "aborted", "safety_stop")) == ["ok", "interrupted"]
 
 
 def test_a_call_that_a_hook_made_a_skill_of_obeys_abort_and_latch():
@@ -253,7 +253,7 @@ def test_a_call_that_a_hook_made_a_skill_of_obeys_abort_and_latch():
     try:
         latch.trip("stop")
         assert motor.told == ["stop"]
-        assert statuses(ends(handle, "completed")) == ["interrupted"]
+        assert statuses(ends(handle, "aborted", "safety_stop")) == ["interrupted"]
     finally:
         motor.gate.set()
         assert handle.wait(LIMIT_S)

@@ -41,7 +41,9 @@ def test_a_tripped_drive_is_stopped_for_safety_and_motion_waits_until_it_is_re_a
         handle = agent.start("go")
         moving(house)
         house.latch.trip("stop word")
-        drove, turned = (made.result for made in handle.result(LIMIT_S).tool_calls)
+        stopped = handle.result(LIMIT_S)
+        assert (stopped.reason, stopped.abort_reason) == ("aborted", "safety_stop")
+        drove, turned = stopped.tool_calls[0].result, agent.run("turn").tool_calls[0].result
         assert (drove.status, turned.status) == ("interrupted", "blocked")
         assert "stopped for safety" in drove.text
         assert "stopped for safety" in turned.text
@@ -51,7 +53,7 @@ def test_a_tripped_drive_is_stopped_for_safety_and_motion_waits_until_it_is_re_a
 
 def test_a_drive_that_was_held_and_then_tripped_leaves_nothing_behind_that_holds_the_next_one() -> None:
     with closing(HouseRobot(speed=20)) as house:
-        llm = ScriptedLLM([call("drive", distance_m=2)], "no", [call("turn", angle_deg=90)], "")
+        llm = ScriptedLLM([call("drive", distance_m=2)], [call("turn", angle_deg=90)], "")
         agent = Agent("robi", llm=llm, tools=house.tools, latch=house.latch)
         handle = agent.start("go")
         moving(house)
