@@ -163,7 +163,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(PIECES, max_size=12), st.lists(st.integers(0, 200), max_size=20), st.booleans())
 def test_any_split_gives_the_same_reply(pieces: list[str], cuts: list[int], thinking: bool) -> None:
     text = "".join(pieces)
@@ -179,7 +179,7 @@ def test_any_split_gives_the_same_reply(pieces: list[str], cuts: list[int], thin
         assert (whole.text_end or "") == whole.text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet="ab <>/_|cdefghiklnot\n", max_size=60))
 def test_text_without_markers_comes_out_whole_and_promptly(text: str) -> None:
     if re.search(r"</?tool_call>|</?think>|<\|channel>thought|<channel\|>", text):
@@ -194,7 +194,7 @@ def test_text_without_markers_comes_out_whole_and_promptly(text: str) -> None:
     assert hear(text).text == text.strip()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from(["Hm", " so", "<think>", "</think>", "a<b"]), max_size=8))
 def test_reasoning_is_what_a_whole_text_says_it_is(pieces: list[str]) -> None:
     text = "".join(pieces)

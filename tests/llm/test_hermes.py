@@ -110,7 +110,7 @@ def test_prose_after_an_opener_is_prose(text: str) -> None:
     assert HERMES.scan(text, final=True) == NotACall(len("<tool_call>"))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet='{}[]":, name\\ardgumetsiv_2<>/_cl\n', max_size=120), st.booleans())
 def test_no_text_makes_it_fail_or_read_what_is_not_json(body: str, closed: bool) -> None:
     text = f"<tool_call>{body}" + ("</tool_call>" if closed else "")
@@ -122,7 +122,7 @@ def test_no_text_makes_it_fail_or_read_what_is_not_json(body: str, closed: bool)
             assert call.name in text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.dictionaries(
         st.text(min_size=1, max_size=8), st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists)

@@ -71,7 +71,7 @@ def test_templates_that_change_the_text_change_nothing_of_that(
     assert "<|im_end|> " in words(llm, prompt)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from([*MARKERS, "<", "|im_end|>", "<|im_", "hello", " ", "7", "tool_call>"]), max_size=8))
 def test_no_mixture_of_pieces_forges_one(babble: LlamaLLM, pieces: list[str]) -> None:
     text = "".join(pieces)

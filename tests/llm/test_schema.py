@@ -23,7 +23,7 @@ from tests.llm.json_schema import is_valid, obeys, write
 from tests.llm.random_models import open_vocabulary
 from tests.llm.source import vocabulary_file
 
-given_often = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+given_often = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 class Judge:

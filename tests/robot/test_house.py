@@ -331,7 +331,7 @@ COMMANDS = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(COMMANDS, max_size=8), st.integers(0, 3))
 def test_whatever_is_asked_the_robot_stays_in_the_flat_and_whole(commands: list[tuple[str, ...]], seed: int) -> None:
     house = HouseRobot(seed=seed, speed=math.inf)

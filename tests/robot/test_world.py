@@ -162,7 +162,7 @@ def test_with_the_ticker_a_drive_still_takes_its_simulated_time(eventually: Even
     house.close()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.floats(0.01, 90.0), min_size=1, max_size=6), st.integers(0, 5))
 def test_idle_time_in_one_go_equals_idle_time_in_pieces(pieces: list[float], seed: int) -> None:
     pieces = [round(piece, 2) for piece in pieces]

@@ -89,7 +89,7 @@ def test_words_of_another_script_leave_the_english_ones_what_they_are() -> None:
 
 
 @given(st.text(max_size=40), st.sampled_from([*WORDS, "hey robi", "стоп"]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_transcript_is_an_error(text: str, phrase: str) -> None:
     assert confirm(text, phrase) in ("confirmed", "denied", "unclear")
     assert confirm(doubtful(text, text), phrase) in ("confirmed", "denied", "unclear")

@@ -246,7 +246,7 @@ def test_what_crashes_espeak_ng_does_not_reach_it(voice: str, text: str) -> None
     assert spoken(text, EspeakSpeaker(voice))  # the whole process would be gone
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=120))
 def test_any_text_is_spoken_with_words_in_order(text: str) -> None:
     chunks = spoken(text)

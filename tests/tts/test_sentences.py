@@ -154,7 +154,7 @@ PARTS = st.sampled_from(
 TEXTS = st.one_of(st.text(), st.lists(PARTS, max_size=14).map("".join), st.lists(PARTS, max_size=14).map(" ".join))
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=800)
 @given(TEXTS, st.data(), st.sampled_from([None, 0, 16]))
 def test_the_cuts_do_not_depend_on_the_deltas(text: str, data: st.DataObject, first: int | None) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=20)))
@@ -163,7 +163,7 @@ def test_the_cuts_do_not_depend_on_the_deltas(text: str, data: st.DataObject, fi
     assert pieces_of(text, list(range(len(text))), first) == whole
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=800)
 @given(TEXTS, st.sampled_from([None, 0, 16]))
 def test_pieces_are_the_source_and_cut_no_word(text: str, first: int | None) -> None:
     at = 0
@@ -178,7 +178,7 @@ def test_pieces_are_the_source_and_cut_no_word(text: str, first: int | None) -> 
         at = piece.end
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(PARTS, max_size=14).map(" ".join))
 def test_without_code_and_thinking_the_joined_pieces_are_the_source(text: str) -> None:
     if not re.search(r"`{3}|~{3}|<!--|think>|THINK\]|\s{64}", text):

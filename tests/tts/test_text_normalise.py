@@ -412,7 +412,7 @@ TEXTS = st.one_of(
 MARKDOWN_CHARACTERS = set("*_`#~|[]<>\\{}^=")
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(TEXTS)
 @example("5ª")
 @example("²³½")
@@ -434,7 +434,7 @@ def test_any_text_can_be_spoken(source: str) -> None:
     assert heard[-1] == (said.spans[-1].source_end if said.spans else 0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXTS)
 def test_any_text_can_be_spoken_in_another_language(source: str) -> None:
     said = speakable(source, "de")
