@@ -123,6 +123,8 @@ class Options:
                 object.__setattr__(self, name, _chosen(name, value))
             elif name in _COUNTS | _NUMBERS:
                 _check_number(name, value)
+            elif name == "orchestrator" and not callable(getattr(value, "run", None)):
+                raise ConfigError(f"Options(orchestrator={value!r}): it should have a method run(run, message)")
 
     @classmethod
     def default(cls, name: str) -> Any:

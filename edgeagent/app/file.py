@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 from edgeagent.agent import Agent, Options
 from edgeagent.errors import ConfigError, EdgeAgentError
 from edgeagent.llm import LLM
+from edgeagent.pii import PII
 from edgeagent.session import Session
 
 _log = logging.getLogger(__name__)
@@ -117,9 +118,11 @@ class AppFile:
         """Keyword arguments for the session, as the file's ``session`` has them.
 
         Raises:
-            ConfigError: There is no such keyword.
+            ConfigError: There is no such keyword, or its ``pii`` is none.
         """
-        return self._keywords("session", getattr(self.module, "session", {}), Session)
+        keywords = self._keywords("session", getattr(self.module, "session", {}), Session)
+        self._guarded(functools.partial(PII.of, keywords.get("pii")))
+        return keywords
 
     def _keywords(self, name: str, given: object, of: type) -> dict[str, Any]:
         known = set(inspect.signature(of).parameters) - _ELSEWHERE

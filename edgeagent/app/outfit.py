@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from edgeagent.hooks.audit_log import AuditLogHook
 from edgeagent.hooks.loop_detector import LoopDetectorHook
 from edgeagent.hooks.slm import default_slm_hooks
 from edgeagent.llm import LLM
+from edgeagent.llm.gbnf import Rules
+from edgeagent.llm.schema import SchemaError, expression
 from edgeagent.pii import PII
 from edgeagent.session import Session
 
@@ -72,6 +75,12 @@ class Outfit:
         self._fallbacks = list(config.fallback_models)
         self.pii = replace(PII.of(self._session.get("pii")), **config.pii)
         """What happens to personal data."""
+        _check_distinct(
+            session=config.session or self._session.get("path"),
+            audit=config.audit,
+            log=config.log,
+            trail=self._session.get("audit"),
+        )
         self._audit: AuditLogHook | None = None
         self._log: EventLog | None = None
 
@@ -125,7 +134,9 @@ class Outfit:
         if self._fallbacks or config.fallback_models:
             keywords["fallback_models"] = tuple(self._fallbacks)
         if config.response_schema is not None:
-            keywords["response_schema"] = _schema(config.response_schema)
+            schema = keywords["response_schema"] = _schema(config.response_schema)
+            if self.made(agent.llm):
+                _check_grammar(config.response_schema, schema)
         if config.session is not None:
             keywords["path"] = config.session
         hooks = self._hooks(agent)
@@ -166,6 +177,32 @@ def _is_small(llm: LLM | None) -> bool:
     """True if a file tells that a model has few weights. Nano was trained to do without the hooks of small models."""
     header = getattr(llm, "header", None)
     return header is not None and header.weights < SMALL_WEIGHTS and not is_nano(llm)
+
+
+def _check_distinct(**files: object) -> None:
+    """Refuses one file for two purposes: the lines of one would end the other. Devices and pipes take anything.
+
+    Raises:
+        ConfigError: Two of them are the same file.
+    """
+    purposes: dict[str, str] = {}
+    for purpose, file in files.items():
+        if isinstance(file, str | os.PathLike) and (os.path.isfile(file) or not os.path.exists(file)):  # noqa: PTH110, PTH113
+            other = purposes.setdefault(os.path.realpath(file), purpose)
+            if other != purpose:
+                raise ConfigError(f"{other} and {purpose} are one file, {file}; give each a file of its own")
+
+
+def _check_grammar(path: Path, schema: dict[str, Any]) -> None:
+    """Refuses a schema that the engine could not have a reply obey, before the first request does.
+
+    Raises:
+        ConfigError: No grammar can say it.
+    """
+    try:
+        expression(Rules(), schema)
+    except SchemaError as error:
+        raise ConfigError(f"{path}: response_schema cannot be used: {error}") from None
 
 
 def _schema(path: Path) -> dict[str, Any]:

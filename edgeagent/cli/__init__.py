@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent import __version__
-from edgeagent.cli import ask, chat, doctor, exits, keywords, listen, replay, say, talk
+from edgeagent.cli import ask, chat, doctor, exits, keywords, listen, replay, say, streams, talk
 
 _EPILOG: Final = """\
 [bold]Examples[/]
@@ -60,7 +60,8 @@ def main() -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"edgeagent {__version__}")
+        with exits.guarded():
+            streams.answer(f"edgeagent {__version__}")
         raise typer.Exit
 
 

@@ -66,15 +66,15 @@ class ContextCompactionHook(BaseHook):
     def __init__(
         self, threshold: int = 80, target: int = 50, max_context_tokens: int | None = None, use_llm: bool = False
     ) -> None:
-        if not 1 <= threshold <= 100:
-            raise ConfigError(f"ContextCompactionHook(threshold={threshold}): it should be a percentage, 1 to 100")
-        if not 1 <= target <= threshold:
+        if not _is_count(threshold) or threshold > 100:
+            raise ConfigError(f"ContextCompactionHook(threshold={threshold!r}): it should be a percentage, 1 to 100")
+        if not _is_count(target) or target > threshold:
             raise ConfigError(
-                f"ContextCompactionHook(target={target}): it should be a percentage, 1 to the threshold of {threshold}"
+                f"ContextCompactionHook(target={target!r}): it should be a percentage, 1 to the threshold, {threshold}"
             )
-        if max_context_tokens is not None and max_context_tokens < 1:
+        if max_context_tokens is not None and not _is_count(max_context_tokens):
             raise ConfigError(
-                f"ContextCompactionHook(max_context_tokens={max_context_tokens}): it should be a whole number from 1 on"
+                f"ContextCompactionHook(max_context_tokens={max_context_tokens!r}): it should be a number from 1 on"
             )
         self.threshold = threshold
         self.target = target
@@ -258,3 +258,7 @@ def _quoted(message: Message) -> list[str]:
     who = f"tool {message.name} ({message.status})" if message.role == "tool" else message.role
     said = [f"{who}: {message.text}"] if message.text.strip() else []
     return [shortened(line, _QUOTED_CHARS) for line in [*said, *calls]]
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 1

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import unquote
 
-from edgeagent.errors import EdgeAgentError
+from edgeagent.errors import ConfigError
 from edgeagent.llm.disjoint import KINDS, Schema, apart, fixed_values, implied_kinds
 from edgeagent.llm.gbnf import Rules, one_of, quoted
 from edgeagent.llm.pattern import PatternError, pattern_expression
@@ -28,7 +28,7 @@ _LARGEST: Final = 100_000
 """Characters or items that a grammar can count."""
 
 
-class SchemaError(EdgeAgentError):
+class SchemaError(ConfigError):
     """A schema that no grammar can say; the text names the keyword and where it is."""
 
 

@@ -26,7 +26,7 @@ from edgeagent.pii import PII, Mode
 from edgeagent.session.audit import AuditSink, AuditTrail
 from edgeagent.session.fallback import FallbackLLM
 from edgeagent.session.history import History
-from edgeagent.session.keywords import compaction_hook, models_of, pii_hook, refuse_both
+from edgeagent.session.keywords import check_keywords, compaction_hook, models_of, pii_hook, refuse_both
 from edgeagent.session.spoken import AnswerHook, spoken
 from edgeagent.views import Writers
 
@@ -90,6 +90,7 @@ class Session:
         self.agent = agent
         self.options = options
         pii = PII.of(pii)
+        check_keywords(path=path, response_schema=response_schema, durability=durability, out=out, status=status)
         self.context = AgentContext(deps=agent.deps, session=self)
         self.context.response_schema = response_schema
         self.context.max_context_tokens = max_context_tokens

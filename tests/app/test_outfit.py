@@ -123,6 +123,8 @@ def test_the_files_session_keywords_count_and_the_settings_before_them(app_file:
         ("session = {'compact': 3}", "session has 'compact', which Session does not take"),
         ("session = {'options': None}", "session has 'options', which Session does not take"),
         ("session = []", "session should be keyword arguments of Session"),
+        ("session = {'pii': 'redat'}", "'redat'"),
+        ("options = {'orchestrator': 4}", "orchestrator=4"),
     ],
 )
 def test_wrong_keywords_of_a_file_are_told(app_file: Any, text: str, told: str) -> None:
@@ -131,6 +133,52 @@ def test_wrong_keywords_of_a_file_are_told(app_file: Any, text: str, told: str) 
         build(Config(app=path))
     assert told in str(raised.value)
     assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("session", "told"),
+    [
+        ("'path': 42", "path=42"),
+        ("'durability': 'full'", "durability='full'"),
+        ("'max_context_tokens': 'many'", "max_context_tokens='many'"),
+        ("'compaction_target': None", "target=None"),
+        ("'response_schema': 'answer.json'", "response_schema='answer.json'"),
+        ("'out': 4", "out=4"),
+    ],
+)
+def test_a_value_that_a_session_cannot_have_is_told_before_a_run(app_file: Any, session: str, told: str) -> None:
+    path = app_file(f"session = {{{session}}}\nagent = Agent('a', llm=ScriptedLLM())")
+    with pytest.raises(ConfigError) as raised:
+        build(Config(app=path))
+    assert told in str(raised.value)
+
+
+@pytest.mark.parametrize("pair", [("session", "log"), ("session", "audit"), ("audit", "log")])
+def test_one_file_for_two_purposes_is_refused_before_it_is_touched(
+    tmp_path: Path, app_file: Any, pair: tuple[str, str]
+) -> None:
+    path = app_file("agent = Agent('a', llm=ScriptedLLM('ok'))")
+    file = tmp_path / "robi.journal"
+    (tmp_path / "sub").mkdir()
+    with pytest.raises(ConfigError, match=f"{pair[0]} and {pair[1]} are one file"):
+        build(Config(app=path, **{pair[0]: file, pair[1]: tmp_path / "sub" / ".." / file.name}))
+    assert not file.exists()
+
+
+def test_log_and_audit_may_both_go_to_a_device(app_file: Any) -> None:
+    null = Path(os.devnull)
+    with build(Config(app=app_file("agent = Agent('a', llm=ScriptedLLM('ok'))"), audit=null, log=null)) as app:
+        assert app.session.step("hello").reply == "ok"
+
+
+@pytest.mark.parametrize("schema", ['{"type": "objct"}', '{"type": "string", "pattern": "("}', '{"$ref": "#/nope"}'])
+def test_a_schema_that_no_reply_can_obey_is_told_with_its_file(
+    tmp_path: Path, models: dict[str, Any], schema: str
+) -> None:
+    path = tmp_path / "answer.json"
+    path.write_text(schema, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"answer\.json: response_schema cannot be used: schema"):
+        build(Config(response_schema=path))
 
 
 def test_the_files_keywords_may_be_words_as_a_sessions_may(app_file: Any, models: dict[str, Any]) -> None:

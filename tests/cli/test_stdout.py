@@ -83,3 +83,10 @@ def test_an_answer_to_a_stdout_that_is_closed_is_an_error(edgeagent: Any, closed
     assert done.returncode == code
     assert "Traceback" not in done.stderr
     assert ("the answer cannot be written" in done.stderr) == (closed == ">&-")
+
+
+def test_a_version_that_cannot_be_written_is_an_error_in_a_line(edgeagent: Any) -> None:
+    argv = ["bash", "-c", 'exec "$@" >/dev/full', "bash", *edgeagent.argv("--version")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "error: the answer cannot be written: No space left on device\n"
