@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from edgeagent.events import Level
 from edgeagent.llm import LLM
+from edgeagent.llm.window import Sizes
 from edgeagent.messages import Message
 from edgeagent.tools import ToolRegistry
 from edgeagent.tools.workers import Workers
@@ -105,6 +106,8 @@ class AgentContext:
     """Puts questions to a person; None: nobody can be asked. Set by the run, for its sub-agents."""
     workers: Workers | None = None
     """The bodies at work and the resources that they hold: one ledger for the agent and all its sub-agents."""
+    sizes: Sizes | None = None
+    """What the run has measured of its requests. Each run sets its own, because sub-agents run side by side."""
     within: tuple[str, ...] = ()
     """Ids of the calls that wait for this agent, the outermost first; an agent that is asked as a tool adds its own."""
     depth: int = 0
@@ -127,6 +130,7 @@ class AgentContext:
             response_schema=None,
             spoken=None,
             history=tuple,
+            sizes=None,
             no_more_tools=False,
             depth=self.depth + 1,
         )

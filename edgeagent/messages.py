@@ -150,8 +150,21 @@ class Message:
         """A copy that shares nothing mutable with this one; itself, if nothing in it is."""
         if not self.tool_calls and self.data is None:
             return self
-        calls = tuple(call.copy() for call in self.tool_calls)
-        return replace(self, tool_calls=calls, data=copy.deepcopy(self.data))
+        return Message(  # written out, because dataclasses.replace takes several times as long
+            self.role,
+            self.text,
+            thinking=self.thinking,
+            tool_calls=tuple([call.copy() for call in self.tool_calls]),
+            stop_reason=self.stop_reason,
+            error=self.error,
+            usage=self.usage,
+            call_id=self.call_id,
+            name=self.name,
+            status=self.status,
+            origin=self.origin,
+            data=None if self.data is None else copy.deepcopy(self.data),
+            id=self.id,
+        )
 
 
 def _own(value: Any) -> Any:
@@ -159,7 +172,7 @@ def _own(value: Any) -> Any:
     if value is None or isinstance(value, _FIXED):
         return value
     if type(value) is dict:
-        return {key: _own(item) for key, item in value.items()}
+        return {key: item if isinstance(item, _FIXED) else _own(item) for key, item in value.items()}
     if type(value) is list:
         return [_own(item) for item in value]
     return copy.deepcopy(value)

@@ -153,3 +153,14 @@ def test_without_a_thread_there_is_no_run_and_the_agent_stays_idle(monkeypatch: 
         assert agent.run("go").reply == "words"
     except BusyError:
         pytest.fail("the agent is busy with a run that never began")
+
+
+def test_a_run_measures_each_message_once_for_all_and_shares_that_with_no_sub_agent():
+    asks = Asks(lambda ctx: (ctx.depth, ctx.sizes))
+    helper = Agent("helper", llm=ScriptedLLM("done"))
+    llm = ScriptedLLM([call("helper", task="x")], "done")
+    context = AgentContext(hooks=[asks])
+    Agent("boss", llm=llm, tools=[helper.as_tool()]).run("go", context=context)
+    (_, first), (depth, helpers), (_, last) = asks.answers
+    assert first is last is not None
+    assert (depth, helpers is first) == (1, False)

@@ -129,6 +129,7 @@ class Run:
             self._take_over(context)
         context.stop_event, context.deadline = self.stop, self.deadline
         context.workers, context.ask, context.notice = self.workers, self.ask, self.notice
+        context.sizes = self.sizes
         part.introduce()
         self.parts.append(part)
 

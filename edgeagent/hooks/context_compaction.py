@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 _OPTIONS: Final = ("max_tokens", "thinking_level")
 """What a request takes from the run's options that a template may show."""
 _CUT: Final = "cut"
-_SIZES: Final = "sizes"
 _QUOTED_CHARS: Final = 500
 """Of each message that the model is asked to sum up."""
 _ASK: Final = (
@@ -92,8 +91,7 @@ class ContextCompactionHook(BaseHook):
         state = ctx.state_of(self)
         cut: _Cut | None = state.get(_CUT)
         messages = cut.applied(payload.messages) if cut else payload.messages
-        sizes: Sizes = state.setdefault(_SIZES, Sizes())
-        if sizes.may_exceed(budget, ctx.system, payload.tools, messages):
+        if (ctx.sizes or Sizes()).may_exceed(budget, ctx.system, payload.tools, messages):
             try:
                 shorter = self._compacted(messages, ctx.llm, plain, budget, ctx.stop_event, above=budget)
             except _StoppedError:

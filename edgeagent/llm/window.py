@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Sequence
+from json.encoder import encode_basestring_ascii
+from operator import is_
 from typing import Any, Final
 
 from edgeagent.errors import ModelError
@@ -15,6 +17,8 @@ _OF_TEMPLATE: Final = 512
 """Tokens that a chat template may add of its own, such as how to call tools."""
 _OF_MESSAGE: Final = 64
 """Tokens that it may add to a message, and to each call of one."""
+_FLAT: Final = 2
+"""Opening brackets of JSON up to which the size of its indented form is estimated, because writing it takes longer."""
 
 
 def check_length(tokens: int, reply_tokens: int, limit: int, of: str) -> None:
@@ -61,6 +65,8 @@ class Sizes:
         """The system prompt and the tools, and their size."""
         self._messages: dict[str, tuple[Message, int]] = {}
         """By the message's id: the message and its size."""
+        self._fitted: tuple[list[Message], int] = ([], 0)
+        """The messages that certainly fitted last, and their size; the next request mostly begins with them."""
         self._arguments: dict[str, list[dict[str, Any]]] = {}
         """By the message's id: those of its calls, the only thing in it that a hook can change in place."""
         self._copied_arguments: dict[str, list[dict[str, Any]]] = {}
@@ -77,20 +83,29 @@ class Sizes:
         if self._arguments != self._copied_arguments:
             for remembered in (self._messages, self._arguments, self._copied_arguments):
                 remembered.clear()
-        for message in reversed(messages):
+            self._fitted = [], 0
+        begun, of_begun = self._fitted
+        if len(begun) > len(messages) or not all(map(is_, begun, messages)):
+            begun, of_begun = [], 0
+        own = size
+        size += of_begun
+        for message in reversed(messages[len(begun) :]):
             if size > limit:
                 return True
             known = self._messages.get(message.id)
             if known is None or known[0] is not message:
                 known = self._measured(message)
             size += known[1]
-        return size > limit
+        if size > limit:
+            return True
+        self._fitted = list(messages), size - own
+        return False
 
     def _measured(self, message: Message) -> tuple[Message, int]:
         if message.tool_calls:
             arguments = [call.arguments for call in message.tool_calls]
             self._arguments[message.id] = arguments
-            self._copied_arguments[message.id] = copy.deepcopy(arguments)
+            self._copied_arguments[message.id] = [call.copy().arguments for call in message.tool_calls]
         known = self._messages[message.id] = message, _size(message)
         return known
 
@@ -98,9 +113,21 @@ class Sizes:
 def _size(message: Message) -> int:
     """Characters that a template writes of a message, at most."""
     texts = [message.text, message.call_id, message.name]
+    size = _OF_MESSAGE * (1 + len(message.tool_calls))
     for call in message.tool_calls:
-        texts += [call.id, call.name, call.raw, _as_json(call.arguments)]
-    return sum(len(json.dumps(text)) for text in texts if text) + _OF_MESSAGE * (1 + len(message.tool_calls))
+        texts += [call.id, call.name, call.raw]
+        size += _of_arguments(call.arguments)
+    return size + sum(len(encode_basestring_ascii(text)) for text in texts if text)
+
+
+def _of_arguments(arguments: dict[str, Any]) -> int:
+    """Characters of arguments that are written indented and quoted, at most."""
+    written = json.dumps(arguments, default=str)
+    depth = written.count("{") + written.count("[")
+    if depth > _FLAT:
+        return len(encode_basestring_ascii(_as_json(arguments)))
+    lines = written.count(",") + 2 * depth
+    return len(encode_basestring_ascii(written)) + lines * (len("\\n") + 4 * depth)
 
 
 def _as_json(value: Any) -> str:

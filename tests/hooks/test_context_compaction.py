@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import replace
 from typing import Any
@@ -382,3 +383,24 @@ def test_what_is_not_counted_has_no_more_tokens_than_it_seemed(nano: LlamaLLM, t
     ]
     request = LLMRequest(system=text, messages=messages, tools=[look] * 3)
     assert Sizes().may_exceed(nano.count_tokens(request) - 1, text, request.tools, messages)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"x": 1}, {"a": "b, [c]", "d": 2}, {"at": [1, 2]}, {"at": [{"x": [1, {"y": 2}]}] * 9}]
+)
+def test_arguments_are_never_taken_for_shorter_than_they_are_written(arguments: dict[str, object]) -> None:
+    def size(message: Message) -> int:
+        return next(limit for limit in range(9999) if not Sizes().may_exceed(limit, None, (), [message]))
+
+    more = size(Message.assistant("", [ToolCall("c", "look", arguments)])) - size(Message.assistant(""))
+    assert more - 64 >= len('"c""look"') + len(json.dumps(json.dumps(arguments, indent=4)))
+
+
+def test_a_call_that_was_changed_after_it_fitted_is_measured_anew() -> None:
+    call = ToolCall("c", "look", {"where": "left"})
+    messages, sizes = [Message.user("go"), Message.assistant("", [call])], Sizes()
+    assert not sizes.may_exceed(2000, None, (), messages)
+    call.arguments["where"] = "left" * 500
+    assert sizes.may_exceed(2000, None, (), messages)
+    assert not sizes.may_exceed(2000, None, (), messages[:1])
+    assert not sizes.may_exceed(2000, None, (), [Message.user("come"), *messages[:1]])
