@@ -5,12 +5,13 @@ The latch decides what may move; a chat has no speech to hold. On the main threa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from edgeagent.app import App
 from edgeagent.app.app import latch_of
 from edgeagent.cli.activity import Line, latch_line
+from edgeagent.config import Config
 from edgeagent.english.stop_phrases import Grade, Release, Situation, StopPhrases
 from edgeagent.robot.latch import LatchState
 from edgeagent.voice.stopped_answer import WAIT, StoppedAnswer
@@ -38,7 +39,7 @@ class ChatStops:
     ) -> None:
         self._app, self._show, self._on_stop = app, show, on_stop
         self._latch = latch_of(app.agent)
-        self._phrases = StopPhrases(names=[app.agent.name])
+        self._phrases = StopPhrases(names=[app.agent.name], trips=_own_words(app.config))
         app.agent.hooks.append(StoppedAnswer(self._latch, STOPPED, on_wait=lambda: show(_WAITS)))
         self._latch.subscribe(self._tell)
 
@@ -69,6 +70,12 @@ class ChatStops:
         self._latch.release(owner=_OWNER)
         self._app.session.abort("safety_stop")
         self._on_stop()
+
+    def interrupt(self) -> bool:
+        """Ends the run and everything that moves, be it detached; the latch stays as it is. False: there was no run."""
+        running = self._app.session.abort("user")
+        self._app.agent.cancel_goals()
+        return running
 
     def go_on(self) -> bool:
         """Allows motion that was stopped or held here. False if it was allowed."""
@@ -117,3 +124,12 @@ class ChatStops:
         """On any thread."""
         if (line := latch_line(state, reason)) is not None:
             self._show(line)
+
+
+def _own_words(config: Config) -> Iterable[str]:
+    """The stop words of the settings, where they have any: they count typed as well as spoken."""
+    if "stop_words" not in config.ears:
+        return ()
+    from edgeagent.app.ears import stop_words  # imports all that hears
+
+    return stop_words(config)

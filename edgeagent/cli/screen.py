@@ -179,7 +179,7 @@ class Screen:
             self._leave(exits.OK)
             return
         exits.staying()
-        if not self._app.session.abort("user"):
+        if not self._stops.interrupt():
             self._prompt.default_buffer.reset()
             self._show(Line("Ctrl-C again leaves; so does Ctrl-D"))
 

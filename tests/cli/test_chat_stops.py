@@ -119,6 +119,18 @@ def test_a_first_grade_while_it_moves_trips_the_latch_and_asks_no_model(chat: Ch
     chat.begin("drive")
 
 
+def test_the_stop_words_of_the_settings_count_typed_too(tmp_path: Path) -> None:
+    path = tmp_path / "rover.py"
+    path.write_text(ROVER, encoding="utf-8")
+    with build(Config(app=path, ears={"stop_words": "stop/1e-28, basta"})) as app:
+        chat = Chat(app)
+        assert not chat.stops.take("basta")
+        chat.begin("drive")
+        assert chat.stops.take("Basta, rover!")
+        assert chat.latch == "tripped"
+        assert "stop" in chat.notes
+
+
 @pytest.mark.parametrize(
     "said", ["stop", "please stop", "halt", "wait", "hold on", "cancel", "no", "continue", "go on"]
 )

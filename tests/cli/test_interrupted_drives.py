@@ -5,6 +5,9 @@ typed waits for it, and an interruption cancels it (contract, section 6).
 """
 
 import json
+import time
+
+from edgeagent.cli import exits
 
 # A builder's skill that says nothing about interruptions and resources. "arrive" ends the drive.
 ROVER = """
@@ -60,6 +63,23 @@ def test_talk_text_answers_a_question_while_a_builders_skill_drives_on(at_termin
     terminal = at_terminal("talk", "--text", "--app", edgeagent.app(ROVER), env={"ALSA_CONFIG_PATH": "/dev/null"})
     terminal.expect(">")
     converses(terminal)
+
+
+def test_ctrl_c_stops_what_moves_in_talk_text_though_a_question_does_not(at_terminal, edgeagent) -> None:  # type: ignore[no-untyped-def]
+    app = edgeagent.app(ROVER.replace("@skill\n", "@skill(stop=lambda: print('<stands>', flush=True))\n"))
+    terminal = at_terminal("talk", "--text", "--app", app, env={"ALSA_CONFIG_PATH": "/dev/null"})
+    terminal.expect(">")
+    for said in ("", QUESTION):  # of the run, and of one before it
+        terminal.enter("drive")
+        terminal.expect("→ drive 2")
+        if said:
+            terminal.enter(said)
+            terminal.expect(f"rover: heard {said}")
+        terminal.type("\x03")
+        terminal.expect("<stands>")
+        time.sleep(exits.AGAIN_S + 0.2)  # the next Ctrl-C is to be a first one
+    terminal.enter("/quit")
+    assert terminal.ends() == 0
 
 
 def test_chat_cancels_it_and_what_is_typed_meanwhile_waits(at_terminal, edgeagent) -> None:  # type: ignore[no-untyped-def]
