@@ -90,7 +90,7 @@ def test_every_field_of_the_context_is_shared_or_belongs_to_one_agent():
     boss.run("go", context=context, options=Options(deadline_s=LIMIT_S))
     ours, theirs = seen["boss"], seen["helper"]
     its_own = {"tool_registry", "llm", "agent_name", "system", "options", "response_schema", "history", "depth"}
-    its_own |= {"stop_event", "notice", "within"}  # of its own run; the stop follows the caller's
+    its_own |= {"stop_event", "notice", "within", "sizes"}  # of its own run; the stop follows the caller's
     for name in set(ours) - its_own:
         assert theirs[name] is ours[name], name
     assert theirs["llm"] is helper.llm
