@@ -204,7 +204,7 @@ def _checked(setting: Setting, value: object, where: str, folder: Path) -> objec
             return tuple(str(_located(setting, one, folder)) for one in value)
         case "texts", str() if value:
             return (str(_located(setting, value, folder)),)
-        case "text" | "path", str() | Path() if str(value):
+        case "text" | "path", str() | Path() if str(value) and "\0" not in str(value):  # no path has a NUL in it
             if setting.choices and value not in setting.choices:
                 raise ConfigError(f"{where}: should be one of {', '.join(setting.choices)}, not {_shown(value)}")
             return _located(setting, str(value), folder)

@@ -258,3 +258,10 @@ def test_a_mistake_in_a_table_is_told_with_its_line(tmp_path: Path, text: str, l
     file.write_text(text)
     with pytest.raises(ConfigError, match=rf":{line}: .*{word}"):
         load_config(file, environ={})
+
+
+def test_a_path_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "edgeagent.toml"
+    path.write_text('speed = 2\nsession = "a\\u0000b"\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"edgeagent\.toml:2: session: should be a path, not"):
+        load_config(path, environ={})
