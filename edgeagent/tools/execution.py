@@ -445,6 +445,8 @@ class Execution:
         try:
             if cancelled:
                 raise GoalCancelled("stopped before it began")
+            if self.goal is not None:
+                self.goal.checkpoint()  # a hold since then: what moves from its first step on waits here
             if tool.traits.question:
                 value = self._gates.ask(self.prepared, self.stop_event)
             else:

@@ -370,6 +370,30 @@ def test_a_goal_whose_pause_or_resume_raises_is_stopped(machines, word):
     assert [text for text in notices(handle) if "fork" in text and word in text]
 
 
+def test_a_body_whose_start_is_being_told_does_not_begin_under_a_hold():
+    latch, begun, states = SafetyLatch(), threading.Event(), []
+
+    @skill(stop=begun.set, pause=lambda: None, resume=lambda: None)
+    def drive(goal: GoalHandle) -> str:
+        """Drives from its first step on."""
+        states.append(str(latch.state))
+        begun.set()
+        return "there"
+
+    def hold(event):
+        if event.kind == "tool_execution_start":
+            latch.hold("wait")
+
+    agent = Agent("a", llm=ScriptedLLM([call("drive")], "x"), tools=[drive], latch=latch)
+    agent.subscribe(hold)
+    handle = agent.start("go")
+    first(handle, "tool_execution_start")
+    begun.wait(0.3)  # time for a body that would not wait
+    latch.release()
+    assert statuses(handle.result(LIMIT_S)) == ["ok"]
+    assert states == ["free"]
+
+
 def test_a_hold_in_two_agents_on_one_latch_is_side_by_side(machines):
     fork, base, latch = machines("fork", hangs="pause", waits=True), machines("base", waits=True), SafetyLatch()
     _, first_run = moving(fork, latch=latch)
