@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-LIMIT_S = 30
+LIMIT_S = 60
 
 # The suite may run where SIGINT is ignored, as in the background of a script; a terminal becomes the controlling one.
 START = """

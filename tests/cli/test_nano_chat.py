@@ -38,6 +38,8 @@ def test_the_example_runs_and_can_be_stopped(checkout: Path, at_terminal) -> Non
     terminal.expect("← battery at 64 percent")
     terminal.expect("rover: ")
     terminal.enter("drive forward 20 meters")
+    terminal.expect(r"Drive 20 meters\? Say yes")
+    terminal.enter("yes")
     terminal.expect("→ drive 20")
     terminal.enter("stop")
     terminal.expect("← interrupted: stopped for safety")

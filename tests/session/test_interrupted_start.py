@@ -63,4 +63,4 @@ def test_ctrl_c_at_any_point_of_a_start_leaves_nothing_at_work() -> None:
         if not interrupted:
             break
         at += 1
-    assert at > 50  # it did stop at many points
+    assert at > 20  # it did stop at many points
