@@ -12,13 +12,15 @@ _ESCAPES: Final = re.compile(
           [^\x07\x18\x1a\x1b\x80-\x9f]*+                                #   titles, links, the clipboard
           (?: \x07 | \x1b\\ | \x9c | [\x18\x1a] )                       #   up to BEL, ST, CAN or SUB
     | \x1b[\]PX^_] [^\x07\x18\x1a\x1b\x80-\x9f\r\n]*+                   # the same without its end: the rest of the line
-    | \x1b (?: [ -/]++ [0-~]? | [0-_a-dl-o|-~] )?                       # two and three letters; an ESC alone
+    | \x1b (?: [!-/]++ [0-9@ABGU]? | O[A-DFHP-S](?![a-z]) | [0-@\\|-~]  # character sets, arrow keys, the cursor kept
+          | [A-Za-z] (?![A-Za-z'\u2019]) )?                             #   a letter, but never a word's; an ESC alone
     | [\x80-\x84\x86-\x9f]                                              # C1, but U+0085, which ends a line
     """,
     re.VERBOSE,
 )
-"""Each sequence with its parameters and terminator, seven bits or eight (C1). Of the letters after ESC only those that
-stand for a function are taken. No two alternatives can begin within one another's run, so the time is linear."""
+"""Each sequence with its parameters and terminator, seven bits or eight (C1). A letter after ESC that begins a word
+stays, because "don't" must not become "on't". No two alternatives can begin within one another's run, so the time is
+linear."""
 
 
 def without_escapes(text: str) -> str:

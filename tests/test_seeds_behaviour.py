@@ -170,10 +170,15 @@ def test_the_states_of_a_handle():
 
 
 def test_the_status_of_a_handle_is_told_without_waiting_and_stays():
-    gate = threading.Event()
-    agent = Agent("a", llm=ScriptedLLM(lambda request: opened(gate), "y", KeyError("lost")))
+    asked, gate = threading.Event(), threading.Event()
+
+    def answer(request):
+        asked.set()
+        return opened(gate)
+
+    agent = Agent("a", llm=ScriptedLLM(answer, "y", KeyError("lost")))
     cancelled = agent.start("x")
-    first(cancelled, "turn_start")
+    assert asked.wait(LIMIT_S)
     assert cancelled.status() == "running"
     cancelled.cancel()
     assert cancelled.status() == "running", "it has not ended yet"
