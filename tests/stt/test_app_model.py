@@ -90,10 +90,10 @@ def test_old_models_go(tmp_path: Path) -> None:
 def test_all_models_have_a_limit_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = build(SENTENCES, cache=tmp_path)
     size = sum(file.stat().st_size for file in first.language.parent.iterdir())
-    monkeypatch.setattr(app_model, "KEPT_BYTES", int(3.5 * size))
     made = [first, *(build([*SENTENCES, word], cache=tmp_path) for word in ("stop", "turn", "left", "right"))]
     for age, model in enumerate(reversed(made)):
         os.utime(model.language.parent, (1000 - age, 1000 - age))
+    monkeypatch.setattr(app_model, "KEPT_BYTES", int(3.5 * size))
     newest = build([*SENTENCES, "back"], cache=tmp_path)
     kept = [model for model in [*made, newest] if model.language.exists()]
     assert kept == [*made[-2:], newest]
