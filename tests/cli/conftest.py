@@ -1,6 +1,7 @@
 """The command in a process of its own, with pipes or at a terminal, and without anything of this machine's user."""
 
 import fcntl
+import logging
 import os
 import pty
 import re
@@ -150,6 +151,16 @@ class Terminal:
     def modes(self) -> list[Any]:
         """How the terminal is set."""
         return termios.tcgetattr(self._master)
+
+
+@pytest.fixture(autouse=True)
+def levels_of_loggers() -> Iterator[None]:
+    """Gives the package's loggers the levels back that a command run in this process has changed."""
+    loggers = [logging.getLogger(name) for name in ("edgeagent", *logging.root.manager.loggerDict)]
+    before = [(logger, logger.level) for logger in loggers if logger.name.partition(".")[0] == "edgeagent"]
+    yield
+    for logger, level in before:
+        logger.setLevel(level)
 
 
 @pytest.fixture
