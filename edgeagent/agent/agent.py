@@ -105,7 +105,7 @@ class Agent:
         self._subscribers: tuple[Callable[[Event], object], ...] = ()
         """Replaced, never changed, so that the loop may go through them without a lock."""
         self._notices: SimpleQueue[tuple[Level, str]] = SimpleQueue()
-        """What the run, or the next one, is to tell."""
+        """Notices that the run, or the next one, is to tell."""
         self._last_messages: tuple[Message, ...] = ()
         self._last_error: str | None = None
         HookChain(hooks_of(self.hooks, (), self.options), AgentContext())

@@ -108,7 +108,7 @@ def _request(run: Run, messages: list[Message], tools: Sequence[Tool], tool_choi
 
 
 def _tool_choice(run: Run, tools: Sequence[Tool], asked: ToolChoice) -> ToolChoice:
-    """What the loop asks for, unless the options say more. Without tools no model can be made to call one."""
+    """Returns the loop's choice, unless the options say more. Without tools no model can be made to call one."""
     wanted = run.part.options.tool_choice
     if "none" in (asked, wanted):
         return "none"

@@ -219,7 +219,7 @@ class EchoCanceller:
 
     @property
     def released(self) -> list[Frame]:
-        """What ``near`` has found out last, for whoever listens: all frames in order, each once.
+        """Frames that ``near`` has found out last, for the ears: all frames in order, each once.
 
         Over the robot's first words since the start, or since the device was late, they come up to 1.5 s late, because
         the echo in them is not known sooner.
@@ -227,7 +227,7 @@ class EchoCanceller:
         return self._released
 
     def flush(self) -> list[Frame]:
-        """What still waited to be in ``released``, and will not be."""
+        """Returns the frames that still waited to be ``released``."""
         if not self._early.holds:
             return []
         if not self._aligned:
