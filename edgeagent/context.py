@@ -1,4 +1,4 @@
-"""What everything that runs for one request shares: the builder's own objects, and whether to stop."""
+"""Context that everything that runs for one request shares: the builder's own objects, and whether to stop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 Ask = Callable[[list[str], Callable[[], bool], float], Any]
 """Puts questions to a person: the questions, whether to give up, and the seconds that there are for an answer."""
 _POLL_S: Final = 0.02
-"""How often a caller's event is looked at; the contract allows 0.05 s."""
+"""Seconds between two looks at a caller's event; the contract allows 0.05 s."""
 
 
 class StopSignal(threading.Event):
@@ -71,12 +71,12 @@ class AgentContext:
     """The app's own way to tell other parts of it something."""
     blackboard: dict[str, Any] = field(default_factory=dict)
     memory: Any = None
-    """What the app remembers across runs."""
+    """Memory of the app across runs."""
     artifacts: dict[str, Any] = field(default_factory=dict)
     state: dict[str, Any] = field(default_factory=dict)
     """The app's own scratch."""
     hook_state: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """What each hook keeps during a run, by ``id(hook)``; see ``state_of``."""
+    """State that each hook keeps during a run, by ``id(hook)``; see ``state_of``."""
     stop_event: threading.Event = field(default_factory=StopSignal)
     """During a run the run's own; one that is given aborts the run when it is set, and is back when the run ends."""
     deadline: float | None = None
@@ -107,7 +107,7 @@ class AgentContext:
     workers: Workers | None = None
     """The bodies at work and the resources that they hold: one ledger for the agent and all its sub-agents."""
     sizes: Sizes | None = None
-    """What the run has measured of its requests. Each run sets its own, because sub-agents run side by side."""
+    """Sizes of requests that the run has measured. Each run sets its own, because sub-agents run side by side."""
     within: tuple[str, ...] = ()
     """Ids of the calls that wait for this agent, the outermost first; an agent that is asked as a tool adds its own."""
     depth: int = 0
@@ -136,9 +136,9 @@ class AgentContext:
         )
 
     def should_stop(self) -> bool:
-        """Whether the run was asked to end."""
+        """True if the run was asked to end."""
         return self.stop_event.is_set()
 
     def state_of(self, hook: object) -> dict[str, Any]:
-        """What this hook keeps during this run."""
+        """Returns the state that this hook keeps during this run."""
         return self.hook_state.setdefault(id(hook), {})

@@ -4,6 +4,7 @@ EdgeAgentError              anything that edgeagent itself raises
 ├── ConfigError             a setting, a flag or an app file is wrong (exit code 2)
 ├── ToolDefinitionError     a function cannot become a tool: no annotation, no schema, a name used twice (exit code 2)
 ├── ModelError              a model file does not load, a template fails, a context does not fit (exit code 3)
+│   └── SourceError         a source of a model's files fails; another one may have them (exit code 3)
 ├── AudioError              a sound device can't be used (exit code 4)
 │   ├── SpeechError         a voice can't speak (exit code 4)
 │   └── RecognitionError    a recogniser failed, or can't be started (exit code 4)
@@ -30,6 +31,10 @@ class ToolDefinitionError(EdgeAgentError):
 
 class ModelError(EdgeAgentError):
     """A model cannot be used: a bad file, a template that fails, or a prompt longer than the window."""
+
+
+class SourceError(ModelError):
+    """A source of a model's files can't be reached, has them no more, or gave wrong ones; another one may have them."""
 
 
 class AudioError(EdgeAgentError):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
 from edgeagent.json_lines import json_text
-from edgeagent.messages import Message, ToolCall, ToolResult, Usage
+from edgeagent.messages import Message, Reading, Step, ToolCall, ToolResult, Usage
 
 Level = Literal["info", "warning", "error"]
 EndReason = Literal["completed", "aborted", "error", "budget", "stopped", "terminated", "denied"]
@@ -19,7 +19,7 @@ EndReason = Literal["completed", "aborted", "error", "budget", "stopped", "termi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What every event has: ``t`` is monotonic seconds, ``turn`` counts from 1 (0 before the first turn)."""
+    """Fields of every event: ``t`` is monotonic seconds, ``turn`` counts from 1 (0 before the first turn)."""
 
     kind: ClassVar[str] = "event"
     seq: int
@@ -81,8 +81,11 @@ class MessageUpdate(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEnd(Event):
+    """``reading`` is how the model's reply was read, for people who ask why; None of what no model wrote."""
+
     kind: ClassVar[str] = "message_end"
     message: Message
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +140,7 @@ RunEvent = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoiceEvent:
-    """What every event of the voice has: ``t`` is monotonic seconds; ``run_id`` is None outside a run."""
+    """Fields of every event of the voice: ``t`` is monotonic seconds; ``run_id`` is None outside a run."""
 
     kind: ClassVar[str] = "voice_event"
     t: float
@@ -171,7 +174,7 @@ class SpeechEnd(VoiceEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partial(VoiceEvent):
-    """What is understood so far of somebody who still speaks."""
+    """Words that are understood so far of somebody who still speaks."""
 
     kind: ClassVar[str] = "partial"
     text: str
@@ -179,7 +182,7 @@ class Partial(VoiceEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript(VoiceEvent):
-    """What somebody has said, void if a ``speech_start`` follows before the hard ``speech_end``.
+    """Words that somebody has said, void if a ``speech_start`` follows before the hard ``speech_end``.
 
     ``words`` have ``text``, ``start_s``, ``end_s`` and ``confidence``; ``latency_s`` is from the end of speech. A text
     that is not ``understood`` is a guess, to ask about and never to act on.
@@ -222,7 +225,7 @@ class Playback(VoiceEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard(VoiceEvent):
-    """What was heard of a message of the assistant's, or, without an id, of what the robot said by itself."""
+    """Words that were heard of a message of the assistant's, or, without an id, of what the robot said by itself."""
 
     kind: ClassVar[str] = "heard"
     message_id: str
@@ -260,8 +263,8 @@ def _field_names(value: Any) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Messages, calls and results as dicts, without the fields that are empty; everything else as it is."""
-    if isinstance(value, (Message, ToolCall, ToolResult, Usage)):
+    """Messages, calls, results and readings as dicts, without the fields that are empty; everything else as it is."""
+    if isinstance(value, (Message, ToolCall, ToolResult, Usage, Reading, Step)):
         pairs = ((name, getattr(value, name)) for name in _field_names(value))
         return {name: _plain(item) for name, item in pairs if item is not None and item not in ("", ())}
     if isinstance(value, (list, tuple)):

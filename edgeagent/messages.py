@@ -56,14 +56,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call came to. A body may return one; ``call_id`` and ``name`` are then filled in by the loop."""
+    """Outcome of a call. A body may return one; ``call_id`` and ``name`` are then filled in by the loop."""
 
     call_id: str
     name: str
     status: Status
     text: str
     value: Any = None
-    """What the body returned, as it was returned."""
+    """Value that the body returned, as it was returned."""
     terminate: bool = False
     """Every result of a batch with this set: the last text becomes the reply, without another model call."""
 
@@ -108,6 +108,37 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """Finding about a reply, by one part of the chain that reads replies."""
+
+    part: str
+    """Name of the part: a tool-call format, or a rule."""
+    verdict: str
+    """The part's finding, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One reply as the model wrote it, and its way to text and calls: for people, never for a model."""
+
+    prompt: str
+    """The request as the model saw it: the rendered template."""
+    raw: str
+    """The whole reply, with reasoning, calls and markers."""
+    steps: tuple[Step, ...] = ()
+    """The parts that read the reply, in their order."""
+    opener_probability: float | None = None
+    """Probability that the model itself gave, at its first token, to all tokens that can begin a call; None where
+    nobody looked."""
+    opener_threshold: float | None = None
+    """Least ``opener_probability`` of a reply that may begin a call."""
+    openers_masked: bool = False
+    """No token that begins a call was allowed, because the probability was below the threshold."""
+    refused: tuple[str, ...] = ()
+    """Tokens that the model wanted and the grammar refused, as text, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of a conversation.
 
@@ -119,6 +150,8 @@ class Message:
     text: str = ""
     thinking: str = field(default="", kw_only=True)
     """The model's reasoning: never spoken, never sent back."""
+    raw: str | None = field(default=None, kw_only=True)
+    """The reply as the model wrote it, where ``text`` and ``tool_calls`` do not tell: never spoken, never sent back."""
     tool_calls: tuple[ToolCall, ...] = field(default=(), kw_only=True)
     stop_reason: StopReason | None = field(default=None, kw_only=True)
     error: str | None = field(default=None, kw_only=True)
@@ -154,6 +187,7 @@ class Message:
             self.role,
             self.text,
             thinking=self.thinking,
+            raw=self.raw,
             tool_calls=tuple([call.copy() for call in self.tool_calls]),
             stop_reason=self.stop_reason,
             error=self.error,

@@ -1,4 +1,4 @@
-"""How this product opens an ONNX model: on the processor, with no thread that spins. Knows no model."""
+"""Opening of ONNX models: on the processor, with no thread that spins. Knows no model."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class PII:
-    """What happens to personal data: nothing, a warning, or a placeholder in its stead.
+    """Treatment of personal data: nothing, a warning, or a placeholder in its stead.
 
     Raises:
         ConfigError: A value is none of "off", "warn" and "redact".
@@ -122,7 +122,8 @@ def redact_values(value: Any) -> Any:
 
 
 def for_log(fields: dict[str, Any], mode: Mode, where: str) -> dict[str, Any]:
-    """What a log or an audit may hold of these fields, as ``PII.log`` says; "warn" logs that ``where`` holds some.
+    """Returns what a log or an audit may hold of these fields, as ``PII.log`` says; "warn" logs that ``where`` holds
+    some.
 
     Redacted fields are plain JSON: an object of a builder's is redacted as the text that would stand for it.
     """
@@ -190,7 +191,8 @@ _GAP: Final = r"[ .\u00a0-]"
 _TOKEN: Final = r"[A-Za-z0-9_-]"  # noqa: S105  the characters of base64url
 _CREDENTIALS: Final = r"(?P<value>[A-Za-z0-9._~+/-]{8,}+=*+)"
 _VALUE: Final = r"""(?P<value>(?<=["'])[^"'\0\n]++|(?<!["'])[^\s"',;&\0]++)"""
-"""What follows a name: up to the closing quote, or up to white space and the ends of a query's or a list's item."""
+"""Pattern of what follows a name: up to the closing quote, or up to white space and the ends of a query's or a list's
+item."""
 _GIVES: Final = (
     r"""(?>\\?["']?(?:[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}|[ ](?:is|was|ist)(?:[ \t]{1,4}|:[ \t]{0,4}))\\?["']?)"""
 )
@@ -202,7 +204,7 @@ _NAMES: Final[dict[Kind, str]] = {
     "PASSWORD": r"passwor[dt]|passwd|passphrase|passcode|kennwort|(?<![A-Za-z0-9\0])(?:pwd|pass(?==|\Z))",
     "PHONE": r"(?:tele)?phone|telefon|tel|mobile|fax|phone[_ -]?(?:number|no|nr)",
 }
-"""How data is announced, in text or as a key, the more specific first."""
+"""Names that announce data, in text or as a key, the more specific first."""
 _SHOWN_DIGITS: Final = 6
 _BEGINNINGS: Final = re.compile(
     rf"@|://|-----BEGIN|eyJ|AKIA|ASIA|[sr]k[_-]|gh[pousr]_|github_pat|glpat-|xox[abeoprs]-|hf_|npm_|pypi-|bearer "
@@ -218,7 +220,7 @@ _NO_SECRETS: Final = frozenset(
     not null ok on optional required set stored strong the too true undefined unknown unset valid weak wrong
     """.split()
 )
-"""What people say of a password without saying it."""
+"""Words that people say of a password without saying it."""
 
 
 def _all_of_it(candidate: str) -> int:

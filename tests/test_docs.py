@@ -18,7 +18,7 @@ from edgeagent.agent.options import _CALLBACKS
 from edgeagent.messages import Status
 from edgeagent.testing import ScriptedLLM, call
 
-WITH_EXAMPLES = tuple("loop hooks tools sessions limits audio ears voice voice-words keywords config".split())
+WITH_EXAMPLES = tuple("loop hooks tools sessions limits audio ears voice voice-words keywords config check".split())
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 ROW = re.compile(
@@ -35,7 +35,8 @@ NO_LIMITS = {
     "edgeagent.tts.piper_text._LOST",  # how like a word is to itself
     "edgeagent.tts.text.hidden.LONGEST",  # of markers
 }
-ROOMS = "agent app audio cli config doctor hooks journal json_lines llm pii robot session tools tts views".split()
+ROOMS = """agent app audio check cli config doctor hooks journal json_lines llm models pii robot session tools tts
+views""".split()
 """Where limits are looked for."""
 SIGNAL = {
     f"edgeagent.audio.{name}"
@@ -65,7 +66,9 @@ def test_the_examples_run_and_print_what_they_say(
         assert printed.getvalue().splitlines() == PRINTED.findall(code)
 
 
-@pytest.mark.parametrize("path", ["README.md", *(f"docs/{name}.md" for name in (*WITH_EXAMPLES, "architecture"))])
+@pytest.mark.parametrize(
+    "path", ["README.md", *(f"docs/{name}.md" for name in (*WITH_EXAMPLES, "architecture", "models"))]
+)
 def test_every_link_leads_somewhere(path: str, checkout: Path) -> None:
     page = checkout / path
     for target, _, place in re.findall(r"\]\(([^)#:]*)(#([^)]+))?\)", page.read_text(encoding="utf-8")):

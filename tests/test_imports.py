@@ -23,6 +23,7 @@ LAYERS = (
     "json_lines",
     "onnx",
     "resources",
+    "models",
     "scratch",
     "messages",
     "pii",
@@ -43,6 +44,7 @@ LAYERS = (
     "testing",
     "config",
     "app",
+    "check",
     "doctor",
     "cli",
     "__main__",
@@ -53,10 +55,11 @@ ONLY = {
     "escapes": set(),
     "json_lines": {"errors"},
     "resources": {"errors"},
+    "models": {"errors", "resources"},
     "messages": {"errors", "escapes"},
     "pii": {"errors", "messages"},
     "journal": {"errors", "messages"},
-    "llm": {"apostrophes", "errors", "resources", "messages", "events"},
+    "llm": {"apostrophes", "errors", "resources", "models", "messages", "events"},
     "robot": {"errors", "messages", "tools"},
     "testing": {"errors", "scratch", "messages", "events", "llm", "agent", "audio"},
     "context": {"messages", "events", "llm", "tools"},
@@ -76,7 +79,7 @@ ONLY = {
     "onnx": set(),
     "scratch": set(),
     "audio": {"errors", "onnx"},
-    "tts": {"english", "errors", "escapes", "onnx", "resources", "audio"},
+    "tts": {"english", "errors", "escapes", "onnx", "models", "resources", "audio"},
     "stt": {"apostrophes", "english", "errors", "onnx", "resources", "scratch", "audio", "tts"},
     "voice": {
         "apostrophes",
@@ -98,7 +101,7 @@ ONLY = {
         "robot",
     },
     "config": {"errors"},
-    "doctor": {"errors", "messages", "llm", "audio", "tts", "stt"},
+    "doctor": {"errors", "models", "messages", "llm", "audio", "tts", "stt"},
 }
 # What takes long to load or needs a device; `import edgeagent` and text without a model do without.
 HEAVY = {"llama_cpp", "numpy", "torch", "gguf", "tokenizers", "sounddevice", "soxr", "pocketsphinx", "webrtcvad"}

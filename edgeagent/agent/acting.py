@@ -73,7 +73,7 @@ def commit(run: Run, results: Sequence[ToolResult]) -> None:
 
 
 def _steered(run: Run) -> bool:
-    """Whether somebody has said something that skips the rest of the batch; it is kept for the next request."""
+    """True if somebody has said something that skips the rest of the batch; it is kept for the next request."""
     run.steered = run.steered or run.drain("steering")
     return bool(run.steered)
 

@@ -36,7 +36,7 @@ AbortMode = Literal["now", "after_turn"]
 
 
 class Callbacks(Protocol):
-    """What ``start(callbacks=...)`` takes; ``edgeagent.views.Callbacks`` is one."""
+    """Callbacks that ``start(callbacks=...)`` takes; ``edgeagent.views.Callbacks`` is one."""
 
     def __call__(self, event: Event, /) -> object: ...
     def ask(self, questions: list[str], stopping: Callable[[], bool], timeout_s: float, /) -> Any: ...
@@ -538,7 +538,7 @@ def _timer(run: Run) -> threading.Timer | None:
 
 
 def _violation(result: RunResult) -> PolicyViolationError | None:
-    """What is raised of a run in which a call was denied."""
+    """Returns what is raised of a run in which a call was denied."""
     if result.reason != "denied":
         return None
     reasons = {

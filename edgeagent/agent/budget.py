@@ -1,4 +1,4 @@
-"""How many model calls a run may make (contract, section 7)."""
+"""Budget of a run's model calls (contract, section 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How one agent's part in a run ended. Values only."""
+"""End of one agent's part in a run. Values only."""
 
 from __future__ import annotations
 

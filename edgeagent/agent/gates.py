@@ -45,7 +45,10 @@ class CallGates:
     # --- the batch, on the loop's thread ----------------------------------------------------------------------------
 
     def check_batch(self, calls: Sequence[ToolCall]) -> list[Prepared | Refused]:
-        """Finds, parses, validates and policy-checks every call. One denial, and none is prepared."""
+        """Finds, parses, validates and policy-checks every call. One denial, or one call of a reply in another form
+        than the model's own that does not fit, and none is prepared."""
+        if any(call.id in self._run.faults for call in calls):
+            return [self._misfit(index, call) for index, call in enumerate(calls)]
         reply = self._run.turn_reply
         asked = frozenset() if reply is None else {call.id for call in reply.tool_calls}
         checked = [self._check(index, call, seen_only=call.id in asked) for index, call in enumerate(calls)]
@@ -85,6 +88,12 @@ class CallGates:
             on_interrupt=traits.on_interrupt or ("detach" if detaches else "cancel"),
             resources=traits.resources or ((_MOTION,) if detaches and traits.motion else ()),
         )
+
+    def _misfit(self, index: int, call: ToolCall) -> Refused:
+        fault = self._run.faults.get(call.id)
+        status: Status = "invalid" if fault else "not_run"
+        why = f"invalid arguments: {fault}" if fault else "another call of the reply does not fit its tool"
+        return Refused(index, call, self._part.tools.get(call.name), _result(call, status, why))
 
     def _denial(self, call: ToolCall) -> ToolResult | None:
         if self._options.policy_check is None:

@@ -40,7 +40,7 @@ class RunHandle:
 
     @property
     def error(self) -> BaseException | None:
-        """What ``result()`` raises, if the run failed."""
+        """Exception that ``result()`` raises, if the run failed."""
         return self._error
 
     def status(self) -> HandleState:

@@ -48,7 +48,7 @@ def hand_over(run: Run, handoff: Handoff, play: Callable[[Run], Ending]) -> Endi
 
 
 def _task(run: Run, handoff: Handoff) -> Message | None:
-    """What the target is told: the handoff's words, or what its router was told last."""
+    """Returns what the target is told: the handoff's words, or what its router was told last."""
     if handoff.task is not None:
         return as_message(handoff.task, origin="handoff")
     asked = [

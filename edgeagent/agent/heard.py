@@ -1,4 +1,5 @@
-"""What a person heard of a reply, when that is less than was said: history has no more, and a marker says so."""
+"""Cutting of a reply to what a person heard, when that is less than was said: history has no more, and a marker says
+so."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def react(run: Run) -> Ending:
         handoff = handoff_in(run)
         if handoff is not None:
             upcoming = after_handoff(run, handoff)
-        elif reply.tool_calls:
+        elif reply.tool_calls or run.in_words:
             upcoming = after_tools(run)
         else:
             said.append(reply.text)
@@ -139,7 +139,7 @@ def after_handoff(run: Run, handoff: Handoff) -> list[Message] | Ending:
 
 
 def after_tools(run: Run) -> list[Message] | Ending:
-    """The model sees the results, and what was said meanwhile."""
+    """The model sees the results, and what was said meanwhile; or it answers in words, after calls that are none."""
     pending = next_steering(run)
     if tools_may_go_on(run, pending):
         return pending
@@ -173,7 +173,8 @@ def first_messages(run: Run) -> list[Message]:
 
 
 def take_up(run: Run, pending: list[Message]) -> None:
-    """Commits messages; those that were queued go back once a stop is seen."""
+    """Commits messages; those that were queued go back once a stop is seen. The model may call for what they ask."""
+    run.in_words = run.in_words and not pending
     for i, message in enumerate(pending):
         if message.origin in ("steering", "follow_up") and run.stopping():
             run.give_back(pending[i:])
@@ -182,13 +183,14 @@ def take_up(run: Run, pending: list[Message]) -> None:
 
 
 def next_steering(run: Run) -> list[Message]:
-    """What was said while the tools ran: what skipped the rest of them first."""
+    """Returns what was said while the tools ran: what skipped the rest of them first."""
     taken, run.steered = run.steered, []
     return taken or run.drain("steering")
 
 
 def next_messages(run: Run) -> list[Message]:
-    """What was queued while the model worked; the run is marked as closing in the moment in which there is nothing."""
+    """Returns what was queued while the model worked; the run is marked as closing in the moment in which there is
+    nothing."""
     while True:
         pending = run.drain("steering", "follow_up")
         if pending or run.queues.close_if_empty():
@@ -252,8 +254,9 @@ def asked_to_stop(run: Run) -> bool:
 
 
 def tools_may_go_on(run: Run, pending: list[Message]) -> bool:
-    """Whether the budget allows the turn that answers these results; it may be extended on the way."""
-    refused = not run.budget.tools_allowed and all(result.status == "not_run" for result in run.turn_results)
+    """True if the budget allows the turn that answers these results; it may be extended on the way."""
+    results = run.turn_results  # none after a reply that stayed hidden: words need no hop
+    refused = bool(results) and not run.budget.tools_allowed and all(result.status == "not_run" for result in results)
     if not refused and not run.budget.spent:
         return True
     if pending and run.budget.grant_one():
@@ -262,7 +265,7 @@ def tools_may_go_on(run: Run, pending: list[Message]) -> bool:
 
 
 def may_continue(run: Run, reply: Message, times: int) -> bool:
-    """Whether a reply that was cut goes on; one that obeys a schema can't: the model could only begin another one."""
+    """True if a reply that was cut goes on; one that obeys a schema can't: the model could only begin another one."""
     part = run.part
     if reply.stop_reason != "length" or part.context.response_schema is not None:
         return False

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class StopEvent(Protocol):
-    """What a body or callback may ask of a stop; ``threading.Event`` is one."""
+    """Questions that a body or callback may ask of a stop; ``threading.Event`` is one."""
 
     def is_set(self) -> bool: ...
     def wait(self, timeout: float | None = None) -> bool: ...
 
 
 class ToolMode(StrEnum):
-    """How the calls of one reply run beside each other."""
+    """Order in which the calls of one reply run."""
 
     SEQUENTIAL = "sequential"
     """Each alone, in source order."""
@@ -38,7 +38,7 @@ class ToolMode(StrEnum):
 
 
 class QueueMode(StrEnum):
-    """How many queued messages one drain takes."""
+    """Number of queued messages that one drain takes."""
 
     ONE_AT_A_TIME = "one_at_a_time"
     ALL = "all"
@@ -70,7 +70,7 @@ class Options:
     """Asked with the number of turns when the budget is spent; true grants as much again."""
     on_budget: Literal["last_content", "final_answer"] = "last_content"
     max_continuations: int = 1
-    """How often a reply that was cut by ``max_tokens`` may go on; 0 is a value."""
+    """Times that a reply that was cut by ``max_tokens`` may go on; 0 is a value."""
     before_tool_call: Callable[[ToolCall, StopEvent], ToolCall | ToolResult | None] | None = None
     after_tool_call: Callable[[ToolCall, ToolResult, StopEvent], ToolResult | None] | None = None
     on_event: Callable[[Event], object] | None = None
@@ -93,7 +93,7 @@ class Options:
     error_intervention: Callable[[str, str], str | None] | None = None
     """A failed tool's name and error to a hint that is added to it, or None."""
     max_tool_errors: int = 3
-    """So often may one tool fail in a row."""
+    """Times that one tool may fail in a row."""
     tool_output_limit: int = OUTPUT_LIMIT
     """Characters of a result that reach the model."""
     max_abandoned_tools: int = MAX_ABANDONED

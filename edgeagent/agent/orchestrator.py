@@ -49,7 +49,7 @@ class RunEnded(EdgeAgentError):
 
 
 class RunControl:
-    """What an orchestrator may do with its run. On the run's thread only.
+    """Control of an orchestrator over its run. On the run's thread only.
 
     Events, history, budget, hooks and gates are the run's own, so that no strategy can get round them.
     """
@@ -81,7 +81,7 @@ class RunControl:
         return self._run.part.llm
 
     def should_stop(self) -> bool:
-        """Whether the run was asked to end."""
+        """True if the run was asked to end."""
         return self._run.stopping() is not None or self._run.stop_after_turn
 
     def complete(self, messages: Sequence[Message] | None = None, tools: Sequence[Tool] | None = None) -> Message:
@@ -111,6 +111,8 @@ class RunControl:
         if run.ended is not None:
             self.settle()
             self._leave(stop(run))
+        if run.in_words:
+            return self.complete(messages, tools)
         return reply.copy()
 
     def execute(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
@@ -167,7 +169,8 @@ class RunControl:
         run.inject(message.copy())
 
     def drain_steering(self) -> list[Message]:
-        """What was steered, as many as the queue's mode takes; append them, or they are lost unless a stop comes."""
+        """Returns what was steered, as many as the queue's mode takes; append them, or they are lost unless a stop
+        comes."""
         return self._drain("steering")
 
     def drain_follow_up(self) -> list[Message]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Part:
-    """What a run keeps for each agent that plays in it. Changed by the loop's thread only.
+    """State that a run keeps for each agent that plays in it. Changed by the loop's thread only.
 
     Args:
         messages: History before it; copied. A call without a result gets one: nobody knows what it came to.

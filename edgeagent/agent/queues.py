@@ -71,7 +71,7 @@ class Queues:
             self._open = False
 
     def take_wake(self) -> Callable[[], object] | None:
-        """What to start now that the agent is idle, if a message that asked for it is still waiting."""
+        """Returns what to start now that the agent is idle, if a message that asked for it is still waiting."""
         with self._lock:
             waiting = [message.id for queue in self._queues.values() for message in queue]
             wake = next((self._wakes[message_id] for message_id in waiting if message_id in self._wakes), None)

@@ -1,4 +1,4 @@
-"""What a run shows while it runs and what it leaves: values only."""
+"""State and result of a run: values only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from edgeagent.tools import Tool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """How a run ended. ``messages`` is the whole history, ``new_messages`` what this run added."""
+    """End of a run. ``messages`` is the whole history, ``new_messages`` what this run added."""
 
     reply: str
     messages: tuple[Message, ...]

@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import compress
+from operator import attrgetter
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +84,12 @@ class Run:
         """The call by which this turn hands over, and to whom, until it is done; there is one at most."""
         self.offered: frozenset[str] | None = None
         """Names of the tools that the last request held, which are all that its reply may call."""
+        self.hidden_replies = 0
+        """Replies of the whole run that were not told, because they have the shape of calls and none may run."""
+        self.in_words = False
+        """The next reply answers in words: the last one named tools that there are not."""
+        self.faults: dict[str, str] = {}
+        """Of the calls of a reply that does not fit its tools: why, by the call's id; empty for one that would fit."""
         self.answered_by: str | None = None
         self.calls: dict[str, tuple[ToolCall, str]] = {}
         """By its id, each call and the agent that made it, in the order asked."""
@@ -118,7 +126,7 @@ class Run:
 
     @property
     def starter(self) -> Callable[[], RunHandle] | None:
-        """How to start the next run for a message that this one did not take up; None: ``Agent.start``."""
+        """Function that starts the next run for a message that this one did not take up; None: ``Agent.start``."""
         context = self.parts[0].context
         return context.session.start if context.session is not None and context.depth == 0 else None
 
@@ -134,7 +142,7 @@ class Run:
         self.parts.append(part)
 
     def _take_over(self, context: AgentContext) -> None:
-        """What the context's owner wants of this run; he has it back when the run ends, for the next one."""
+        """Takes over what the context's owner wants of this run; he has it back when the run ends, for the next one."""
         self._given = context.stop_event, context.deadline
         self.stop.follow(context.stop_event)
         own = None if self.options.deadline_s is None else self._began_s + self.options.deadline_s
@@ -149,7 +157,7 @@ class Run:
             context.stop_event, context.deadline = self._given
 
     def has_part(self, agent: Agent) -> bool:
-        """Whether an agent plays a part already, so that a handoff to it hands back."""
+        """True if an agent plays a part already, so that a handoff to it hands back."""
         return any(part.agent is agent for part in self.parts)
 
     # --- events -----------------------------------------------------------------------------------------------------
@@ -337,14 +345,14 @@ class Run:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def result(self, part: Part, reason: events.EndReason, reply: str) -> RunResult:
-        """What the run came to, as this agent sees it."""
+        """Returns the result of the run, as this agent sees it."""
         self._cut_to_heard()
         abort_reason = None if reason != "aborted" else self.abort_reason or "user"
         messages, new = part.shown(), {message.id for message in part.new}
         return RunResult(
             reply=reply,
             messages=messages,
-            new_messages=tuple(message for message in messages if message.id in new),
+            new_messages=tuple(compress(messages, map(new.__contains__, map(attrgetter("id"), messages)))),
             tool_calls=tuple(
                 replace(call.copy(), result=self.results.get(call.id), agent=agent)
                 for call, agent in self.calls.values()

@@ -12,14 +12,19 @@ from edgeagent.agent.run import Run
 from edgeagent.errors import EdgeAgentError
 from edgeagent.hooks import AfterLLM, BeforeLLM, FirePoint
 from edgeagent.llm import End, Error, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
+from edgeagent.llm.reading import read_reply
 from edgeagent.llm.thinking import thinking_apart
-from edgeagent.llm.types import ToolChoice
+from edgeagent.llm.types import IN_WORDS, Hidden, ToolChoice
 from edgeagent.llm.window import check_length, check_window
-from edgeagent.messages import Message, ToolCall, Usage, as_message, new_id
+from edgeagent.messages import Message, Reading, ToolCall, Usage, as_message, new_id
 from edgeagent.tools import Tool
 
 logger = logging.getLogger(__name__)
 _MODEL_ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
+MAX_HIDDEN_REPLIES: Final = 1
+"""Replies of one run that are hidden and followed by another turn."""
+_COULD_NOT: Final = "I could not do that."
+"""Said instead of a further reply that is hidden."""
 
 
 def think(
@@ -42,7 +47,11 @@ def think(
         BaseException: What a model, ``transform_context`` or ``convert_messages`` raised, unchanged.
     """
     part = run.part
+    in_words, run.in_words = run.in_words, False
     held = _messages(run, part.history if messages is None else messages)
+    if in_words:
+        tool_choice = "none"
+        held.append(Message.user(IN_WORDS, origin="ephemeral"))
     payload = BeforeLLM(held, list(part.tools if tools is None else tools), run.budget.hops)
     fired = part.hooks.fire(FirePoint.BEFORE_LLM, payload)
     run.tell_notices()
@@ -50,14 +59,19 @@ def think(
     if fired.reply is not None:
         run.ended = fired.reply
         return message
-    request = _request(run, fired.payload.messages, fired.payload.tools, tool_choice)
+    # a stopped run makes no request: even that takes time where the history is long
+    request = (
+        LLMRequest() if run.stopping() else _request(run, fired.payload.messages, fired.payload.tools, tool_choice)
+    )
     run.offered = frozenset(tool.name for tool in request.tools)
     _check_length(run, request)
     run.budget.spend_turn()
     run.streaming_message = message
     run.emit(events.MessageStart, message=message)
+    reading: Reading | None = None
     try:
-        message = _after(run, *_stream(run, request, message))
+        message, silent, reading = _stream(run, request, message, may_go_on=tool_choice != "none")
+        message = _after(run, message, silent, reading)
     except BaseException as error:
         message = replace(run.streaming_message, stop_reason="error", error=str(error) or type(error).__name__)
         raise
@@ -69,7 +83,7 @@ def think(
         if message.text or message.stop_reason not in ("error", "aborted"):
             part.add(message)
         run.turn_reply = message
-        run.emit(events.MessageEnd, message=message.copy())
+        run.emit(events.MessageEnd, message=message.copy(), reading=reading)
         run.tell_notices()
     return message
 
@@ -126,19 +140,24 @@ def _check_length(run: Run, request: LLMRequest) -> None:
         check_window(llm, request, sizes=run.sizes)
 
 
-def _stream(run: Run, request: LLMRequest, message: Message) -> tuple[Message, bool]:
+def _stream(
+    run: Run, request: LLMRequest, message: Message, *, may_go_on: bool
+) -> tuple[Message, bool, Reading | None]:
     """Tells what streams back as it comes. Text that is held is in the message only if the reply has come to its end:
     what was not told of one that fails is not kept.
 
+    Args:
+        may_go_on: A reply that stays hidden may have another turn.
+
     Returns:
-        The message, and True if its text was held to the end.
+        The message, True if its text was held to the end, and how the reply was read.
     """
     if run.stopping():  # while the request was made: a long one costs time even to refuse
-        return replace(message, stop_reason="aborted"), False
+        return replace(message, stop_reason="aborted"), False, None
     hold = _holds_text(run)
     text = ""
     calls: tuple[ToolCall, ...] = ()
-    for event in thinking_apart(run.part.llm.stream(request, run.stop)):
+    for event in read_reply(thinking_apart(run.part.llm.stream(request, run.stop)), request):
         match event:
             case TextDelta(delta):
                 text += delta
@@ -156,25 +175,46 @@ def _stream(run: Run, request: LLMRequest, message: Message) -> tuple[Message, b
                 # a model may use an id twice; results are matched by it, so it is ours
                 calls += (replace(call.copy(), id=new_id("call"), result=None, agent=None),)
             case Error(why, usage):
-                return replace(message, stop_reason="error", error=why, usage=usage), hold
-            case End("error" | "aborted" as reason, usage):
-                return replace(message, stop_reason=reason, usage=usage), hold
-            case End(reason, usage):
-                return replace(message, text=text, tool_calls=calls, stop_reason=reason, usage=usage), hold
+                return replace(message, stop_reason="error", error=why, usage=usage), hold, None
+            case End("error" | "aborted" as reason, usage, reading):
+                return replace(message, stop_reason=reason, usage=usage), hold, reading
+            case End(reason, usage, reading, hidden):
+                message = replace(message, text=text, tool_calls=calls, stop_reason=reason, usage=usage)
+                if hidden is not None:
+                    message = _hide(run, message, hidden, may_go_on=may_go_on)
+                    hold = hold or not text  # then nothing was told: what stands in its place is told as a whole
+                return message, hold, reading
             case TextEnd(text):  # the whole text; a late </think> may have made reasoning of what came before it
                 if not hold:
                     message = replace(message, text=text)
             case ThinkingEnd(thinking):
                 message = replace(message, thinking=thinking)
-    return replace(message, stop_reason="error", error="the model's stream ended without saying why"), hold
+    return replace(message, stop_reason="error", error="the model's stream ended without saying why"), hold, None
 
 
-def _after(run: Run, message: Message, held: bool) -> Message:
+def _hide(run: Run, message: Message, hidden: Hidden, *, may_go_on: bool) -> Message:
+    """Keeps a hidden reply in history, and decides how it goes on: a misfit is an invalid call that the model sees,
+    an unknown name is answered in words with the next turn, and a second such reply is the end of it."""
+    message = replace(message, raw=hidden.raw)
+    if hidden.outcome in ("called", "dropped"):
+        return message
+    run.hidden_replies += 1
+    if run.hidden_replies > MAX_HIDDEN_REPLIES or not may_go_on:
+        return replace(message, text=_COULD_NOT, stop_reason="stop")  # also of one that was cut: nothing goes on
+    if hidden.outcome == "unknown":
+        run.in_words = True
+        return message
+    calls = tuple(replace(call.copy(), id=new_id("call")) for call in hidden.calls)
+    run.faults = {call.id: fault for call, fault in zip(calls, hidden.faults, strict=True)}
+    return replace(message, tool_calls=calls, stop_reason="tool_calls" if message.stop_reason == "stop" else "length")
+
+
+def _after(run: Run, message: Message, held: bool, reading: Reading | None) -> Message:
     """AFTER_LLM may replace text and calls; text that was held is told now, unless nobody has vouched for it."""
     if message.stop_reason in ("error", "aborted"):
         return message
     copies = tuple(call.copy() for call in message.tool_calls)
-    fired = run.part.hooks.fire(FirePoint.AFTER_LLM, AfterLLM(message.text, copies, run.budget.hops))
+    fired = run.part.hooks.fire(FirePoint.AFTER_LLM, AfterLLM(message.text, copies, run.budget.hops, reading))
     said: AfterLLM = fired.payload
     if fired.reply is not None:
         run.ended = fired.reply
@@ -183,6 +223,9 @@ def _after(run: Run, message: Message, held: bool) -> Message:
     if reason in ("stop", "tool_calls"):
         reason = "tool_calls" if calls else "stop"
     text = "" if fired.unjudged and held else said.text
+    run.in_words = run.in_words and not (text or calls)  # a hook has said or called something instead
+    if not any(run.faults.get(call.id) and call in message.tool_calls for call in calls):
+        run.faults = {}  # a hook has mended what did not fit, or left it out: the gates check the rest
     if (text, calls, reason) != (message.text, message.tool_calls, message.stop_reason):
         message = replace(message, text=text, tool_calls=calls, stop_reason=reason)
     run.streaming_message = message

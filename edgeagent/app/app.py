@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from edgeagent import events
 from edgeagent.agent import Agent, Options
+from edgeagent.app import unfamiliar
 from edgeagent.app.deadline import Deadline
 from edgeagent.app.file import AppFile
 from edgeagent.app.guards import add_guards
@@ -58,7 +59,7 @@ def latch_of(agent: Agent) -> SafetyLatch:
 
 
 class Person(Protocol):
-    """Who is asked while the robot works; called on threads of runs."""
+    """Person who is asked while the robot works; called on threads of runs."""
 
     def confirm(self, name: str, arguments: dict[str, Any], /) -> bool: ...
     def question(self, questions: list[str], answer: Answer, /) -> object: ...
@@ -135,15 +136,22 @@ class App:
 
     @property
     def pii(self) -> PII:
-        """What happens to personal data."""
+        """Treatment of personal data."""
         return self._outfit.pii
 
     @property
     def notes(self) -> list[str]:
-        """What was repaired in the session's file, and what was set and has no effect."""
+        """Notes on what was repaired in the session's file, on what was set and has no effect, and on tools that the
+        model was not trained for.
+
+        Raises:
+            ConfigError: The list of the tools that it was trained for can't be read.
+        """
         notes = list(self.session.notices)
         if self._file is None:
             return notes
+        if (warning := unfamiliar.warning(self.agent, self._file.path)) is not None:
+            notes.append(warning)
         if "model" in self.config.given and self._own_llm is not None:
             notes.append(f"the model {self.config.model} is not used: the app brings its own, {self._own_llm.name}")
         unused = [name for name in ("name", "instructions") if self.config.has(name)]

@@ -83,7 +83,7 @@ class Conversation:
     ) -> None:
         self._config = config = config or load_config()
         self._owned: list[Callable[[], object]] = []
-        """What is closed at the end, the last one first."""
+        """Functions that close something at the end, the last one first."""
         self._closed = threading.Event()
         self._closing_down = threading.Event()
         self._started = False
@@ -295,7 +295,7 @@ class Conversation:
 
 
 def _settings(config: Config, vocabulary: Vocabulary, name: str, llm: LLM) -> DialogueSettings:
-    """How turns are taken, by the settings."""
+    """Returns the settings of turn taking."""
     table = config.conversation
     numbers = preset(table.get("barge_in", BARGE_IN))
     if "soft_end_ms" in config.ears:

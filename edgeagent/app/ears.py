@@ -22,7 +22,8 @@ from edgeagent.audio.types import Device
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, RecognitionError
 from edgeagent.llm import LLM
-from edgeagent.llm.catalog import user_models_dir
+from edgeagent.models.catalog import recognisers
+from edgeagent.models.store import absent, folder
 from edgeagent.stt.app_model import sounds
 from edgeagent.stt.ears import Ears, EarsSettings
 from edgeagent.stt.hearing import HearingEvent, Trouble
@@ -32,29 +33,25 @@ from edgeagent.stt.types import Transcriber
 from edgeagent.stt.worker import WorkerEvent
 
 ENGINES: Final = ("sphinx", "whisper")
-WHISPER_MODELS: Final = ("tiny.en", "base.en", "small.en", "tiny", "base", "small")
-"""Names; others are folders."""
-WHISPER_FOLDER: Final = "whisper"
-"""Of the models' folder; each has one of its own name in it."""
+WHISPER_MODEL: Final = "tiny.en"
+"""Name of the model of Whisper that is used if the settings name none."""
 
-_WHISPER_FILES: Final = "config.json, model.bin, tokenizer.json and vocabulary.txt"
-_HUB: Final = "https://huggingface.co/Systran/faster-whisper-"
 _END: Final = ("soft_end_ms", "hard_end_ms", "pre_roll_ms", "max_s")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
-    """What people say to an app."""
+    """Words and phrases that people say to an app."""
 
     phrases: tuple[str, ...] = ()
     names: tuple[tuple[str, ...], ...] = ()
     """Groups of names of one kind, such as all rooms."""
     often: tuple[str, ...] = ()
-    """What is said in every conversation, whatever the app is about."""
+    """Phrases that are said in every conversation, whatever the app is about."""
 
     @classmethod
     def of(cls, agent: Agent, phrases: Sequence[str] = ()) -> Vocabulary:
-        """That of an agent, its tools, and those it hands over to.
+        """Returns the vocabulary of an agent, its tools, and those it hands over to.
 
         Args:
             phrases: Of the app, beside them.
@@ -64,7 +61,7 @@ class Vocabulary:
 
 
 def vocabulary(config: Config) -> Vocabulary:
-    """What people say to the app of the settings; without a model, if the app needs none.
+    """Returns what people say to the app of the settings; without a model, if the app needs none.
 
     Raises:
         ConfigError: The app file is missing or wrong.
@@ -218,7 +215,7 @@ def make_transcriber(
 
         language = config.ears.get("language", "en")
         return WhisperTranscriber(
-            whisper_folder(config.ears.get("model", WHISPER_MODELS[0])),
+            whisper_folder(config.ears.get("model", WHISPER_MODEL)),
             language=None if language == "auto" else language,
             beam_size=config.ears.get("beam_size", 1),
             hot_words=hot_words(config, vocabulary),
@@ -235,19 +232,17 @@ def whisper_folder(model: str) -> Path:
         RecognitionError: It is a name, and the model is not on this machine.
     """
     path = Path(model).expanduser()
-    if path.exists() or model not in WHISPER_MODELS:
+    entry = recognisers().get(model)
+    if path.exists() or entry is None:
         return path
-    found = user_models_dir() / WHISPER_FOLDER / model
-    if not found.is_dir():
-        raise RecognitionError(
-            f"the Whisper model {model} is not on this machine: download {_WHISPER_FILES} from {_HUB}{model} and put "
-            f"them into {found}"
-        )
-    return found
+    if not folder(entry).is_dir():
+        raise RecognitionError(absent(entry))
+    return folder(entry)
 
 
 def hot_words(config: Config, vocabulary: Vocabulary) -> list[str]:
-    """What Whisper should expect: the settings' own words, the stop and wake words, and the app's names.
+    """Returns the words that Whisper should expect: the settings' own words, the stop and wake words, and the app's
+    names.
 
     Whole phrases would fill its prompt, and every word of it makes it slower.
     """
@@ -295,7 +290,7 @@ def build_ears(
 
 
 def ears_settings(config: Config, *, in_step: bool = False) -> EarsSettings:
-    """How the ears hear, by the settings.
+    """Returns the settings of the ears.
 
     Raises:
         ConfigError: They contradict each other.

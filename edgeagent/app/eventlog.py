@@ -67,7 +67,7 @@ class EventLog:
 
 def event_fields(event: events.Event | events.VoiceEvent, mode: Mode) -> dict[str, Any]:
     """The fields of an event as a log may hold them; ``agent_end`` without the history, which would be told again
-    with every run.
+    with every run, and the reading of a reply without the prompt, which tells the history again with every reply.
 
     Text that may go on, in ``message_update`` and ``partial``, is left out where its end may be the beginning of
     personal data: no pattern knows half a card number. So are the single words of a transcript that holds some.
@@ -75,6 +75,8 @@ def event_fields(event: events.Event | events.VoiceEvent, mode: Mode) -> dict[st
     fields = events.as_dict(event)
     if isinstance(event, events.AgentEnd):
         del fields["messages"]
+    if isinstance(event, events.MessageEnd) and event.reading is not None:
+        del fields["reading"]["prompt"]
     if mode == "redact":
         match event:
             case events.MessageUpdate(message=message):

@@ -90,7 +90,7 @@ class AppFile:
 
     @property
     def phrases(self) -> tuple[str, ...]:
-        """What people say to the app.
+        """Phrases that people say to the app.
 
         Raises:
             ConfigError: They are no texts.

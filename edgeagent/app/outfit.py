@@ -1,4 +1,4 @@
-"""What the settings give to an agent: a model, options, a session, the hooks that go with them, and a log.
+"""Outfit of an agent by the settings: a model, options, a session, the hooks that go with them, and a log.
 
 A setting that somebody made counts before what the app file says, and that before the agent's own options.
 """
@@ -74,7 +74,7 @@ class Outfit:
         self._chosen = config.model
         self._fallbacks = list(config.fallback_models)
         self.pii = replace(PII.of(self._session.get("pii")), **config.pii)
-        """What happens to personal data."""
+        """Treatment of personal data."""
         _check_distinct(
             session=config.session or self._session.get("path"),
             audit=config.audit,

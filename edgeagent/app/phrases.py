@@ -1,4 +1,4 @@
-"""What people say to an agent: the phrases that its ears are built of. Pure functions, any thread."""
+"""Phrases that people say to an agent: those that its ears are built of. Pure functions, any thread."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def name_groups(agent: Agent) -> list[list[str]]:
 
 
 def ears_phrases(agent: Agent) -> list[str]:
-    """What the ears' language model of an agent is built of: its phrases, and for the house robot more of the same kind
-    and other talk too. A model that has only commands hears a command in everything.
+    """Returns the phrases that the ears' language model of an agent is built of: its phrases, and for the house robot
+    more of the same kind and other talk too. A model that has only commands hears a command in everything.
     """
     phrases = app_phrases(agent)
     return list(dict.fromkeys((*phrases, *house_heard()))) if _is_house(phrases) else phrases
@@ -77,8 +77,8 @@ def house_phrases() -> tuple[str, ...]:
 
 
 def conversation_phrases() -> tuple[str, ...]:
-    """What people say to every robot that talks: controls, a yes or a no, backchannels, and the contrary of "you can
-    move".
+    """Returns what people say to every robot that talks: controls, a yes or a no, backchannels, and the contrary of
+    "you can move".
 
     Raises:
         ConfigError: The file is missing.

@@ -1,4 +1,4 @@
-"""Who has a sound card: what Linux tells of ALSA's open devices."""
+"""Owners of a sound card: what Linux tells of ALSA's open devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How late the loudspeaker's sound is in the microphone: from the robot's own speech, or from a sweep.
+"""Delay of the loudspeaker's sound in the microphone: from the robot's own speech, or from a sweep.
 
 Generalised cross-correlation with phase transform (Knapp and Carter, 1976): only the phases count, so that the sharp
 peak of a delay stands out of speech, whose ordinary correlation is broad. Knows nothing of devices or of the canceller;
@@ -30,7 +30,7 @@ _FAIR: Final = 6.0
 _CHANGED: Final = 9.0
 
 _BAND_HZ: Final = (250, 3_800)
-"""What small loudspeakers play and voices have."""
+"""Band that small loudspeakers play and voices have."""
 _KEEP_HZ: Final = 4_000
 _FLOOR: Final = 1e-6
 """Of the strongest bin's power: what is weaker than -60 dB is noise of the computation and doesn't count as a phase."""
@@ -71,7 +71,7 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """What a sweep found."""
+    """Finding of a sweep."""
 
     delay_s: float
     """From the first sample that was played to its arrival in the recording."""
@@ -139,7 +139,7 @@ class DelayEstimator:
         return (self.before - at) / self._rate_hz, confidence
 
     def _agree(self, count: int, delay_s: float, least: float) -> bool:
-        """Whether each of the last looks has found that, with that confidence."""
+        """True if each of the last looks has found that delay, with that confidence."""
         looks = list(self._looks)[-count:]
         return len(looks) == count and all(_same(found, delay_s) and clear >= least for found, clear, _ in looks)
 
@@ -159,7 +159,7 @@ class _Correlation:
         self._band = (bins >= _BAND_HZ[0]) & (bins <= _BAND_HZ[1])
 
     def of(self, later: Samples, earlier: Samples, lags: int) -> Signal:
-        """How well ``later[i]`` fits ``earlier[i + lag]``, for lags from 0 on, in steps of a few samples."""
+        """Computes how well ``later[i]`` fits ``earlier[i + lag]``, for lags from 0 on, in steps of a few samples."""
         cross = np.conj(self._spectrum(later)) * self._spectrum(earlier)
         size = np.abs(cross)
         cross /= np.maximum(size, size.max(initial=0.0) * _FLOOR + np.finfo(np.float64).tiny)

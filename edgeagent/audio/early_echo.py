@@ -119,7 +119,7 @@ class EarlyEcho:
 
     @property
     def due(self) -> bool:
-        """It is time for a look."""
+        """True if it is time for a look."""
         return self._ends or len(self._held) >= self._least
 
     @property

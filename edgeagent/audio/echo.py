@@ -25,7 +25,7 @@ from edgeagent.audio.types import Samples, Xruns
 from edgeagent.errors import ConfigError
 
 Mode = Literal["webrtc", "hardware", "off"]
-"""Who removes the echo: this program; the microphone itself, as some arrays do; nobody."""
+"""Remover of the echo: this program; the microphone itself, as some arrays do; nobody."""
 
 FRAME_S: Final = 0.010
 """Of AEC3."""
@@ -35,7 +35,7 @@ _LEAST_LEAD_S: Final = 0.010
 _MOST_LEAD_S: Final = 0.150
 """Beyond it AEC3 still removes the echo, but more of a person's speech with it."""
 _SLACK_S: Final = 0.010
-"""How much later still, when the far end comes too late for its lead."""
+"""Seconds of further delay, when the far end comes too late for its lead."""
 _PATIENCE_S: Final = 0.080
 """For so long the microphone waits for a far end that comes late once: to jump costs AEC3 seconds."""
 _SETTLED_S: Final = 0.5
@@ -51,7 +51,7 @@ _SOUGHT_S: Final = 3.0
 _ACTIVE: Final = 1e-3
 """RMS of a frame of the far end, -60 dBFS, from which on it is heard."""
 _TAIL_S: Final = 0.300
-"""How long the room may still sound after the far end."""
+"""Seconds that the room may still sound after the far end."""
 _MEMORY_S: Final = 3.0
 """Of the echo's removal."""
 _MOST_DB: Final = 100.0
@@ -131,7 +131,7 @@ class EchoCanceller:
     # --- the device's output callback -------------------------------------------------------------------------------
 
     def far(self, block: Samples, dac_s: float) -> None:
-        """What really goes out, and when its first sample leaves the loudspeaker."""
+        """Takes a block that really goes out, and the time at which its first sample leaves the loudspeaker."""
         self._far.put(block, dac_s)
 
     # --- the ears' thread -------------------------------------------------------------------------------------------
@@ -177,17 +177,17 @@ class EchoCanceller:
 
     @property
     def aligned(self) -> bool:
-        """Whether the delay has been measured, since the start and since the device was late for the last time."""
+        """True if the delay has been measured, since the start and since the device was late for the last time."""
         return self._aligned
 
     @property
     def far_active(self) -> bool:
-        """Whether the robot's own voice may be in what ``near`` returned last."""
+        """True if the robot's own voice may be in what ``near`` returned last."""
         return self._silent_s < _TAIL_S
 
     @property
     def seeking(self) -> bool:
-        """Whether the robot speaks and its echo, of which nobody knows yet how late it is, is in all that is heard.
+        """True if the robot speaks and its echo, of which nobody knows yet how late it is, is in all that is heard.
 
         Over when it has been found, or is too soft to be.
         """
@@ -195,12 +195,12 @@ class EchoCanceller:
 
     @property
     def person(self) -> bool:
-        """Whether there is something in what ``near`` returned last that the far end does not explain."""
+        """True if there is something in what ``near`` returned last that the far end does not explain."""
         return self._gate.open
 
     @property
     def unsuppressed(self) -> Samples:
-        """What ``near`` returned last, for recognisers: while the robot speaks, with its echo subtracted only.
+        """Frame that ``near`` returned last, for recognisers: while the robot speaks, with its echo subtracted only.
 
         A little of the robot's own voice is left, but all of a person's.
         """
@@ -298,7 +298,7 @@ class EchoCanceller:
         return self._far.index(self._clock.time(self._count / self._rate_hz) - self._shift_s)
 
     def _far_is_there(self, waiting: int) -> bool:
-        """Whether the far end of the next frame is known, or is not to be waited for.
+        """True if the far end of the next frame is known, or is not to be waited for.
 
         Args:
             waiting: Samples of the microphone after the next frame.
@@ -326,7 +326,7 @@ class EchoCanceller:
         return True
 
     def _to_give_up(self, missing_s: float) -> float:
-        """How much of the lead, in seconds: no more than leaves the earliest echo later than its far end."""
+        """Seconds of the lead that are given up: no more than leaves the earliest echo later than its far end."""
         latest_s = self._delay_s - _LEAST_LEAD_S if self._aligned else _LEAST_LEAD_S
         return max(min(missing_s + _SLACK_S, latest_s - self._shift_s), 0.0)
 

@@ -42,9 +42,9 @@ _CUT_SHARE: Final = 0.5
 _CUT_SMOOTHED: Final = 5
 """Frames, 50 ms, that must be quiet together for a cut: a stop consonant is as long."""
 _OWN_FRAMES: Final = 9
-"""What is left of the robot's own voice is compared with it over so many frames"""
+"""Frames over which the rest of the robot's own voice is compared with that voice."""
 _OWN_SHARE: Final = 0.005
-"""and with its mean; by which share a frame changes that: a time constant of 2 s."""
+"""Share by which a frame changes the mean of the robot's own voice: a time constant of 2 s."""
 _SILENT_DB: Final = -90.0
 _PRE_ROLLS: Final = ("pre_roll_ms", "far_pre_roll_ms")
 _PIECE: Final = RATE_HZ
@@ -133,7 +133,7 @@ class SoftEnd:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """It had not: speech goes on, from ``at_s``."""
+    """Speech had not ended at the last ``SoftEnd``, and goes on from ``at_s``."""
 
     at_s: float
 
@@ -201,12 +201,12 @@ class Endpointer:
 
     @property
     def speaking(self) -> bool:
-        """Whether an utterance is open."""
+        """True if an utterance is open."""
         return self._begin is not None
 
     @property
     def frame(self) -> VoiceFrame | None:
-        """What is known of the last 10 ms, for a level meter; None before them."""
+        """Knowledge about the last 10 ms, for a level meter; None before them."""
         return self._frame
 
     @property
@@ -312,7 +312,7 @@ class Endpointer:
         self._last = frame.end
 
     def _spoken(self, least_ms: float) -> bool:
-        """Whether there has been so much speech since the onset."""
+        """True if there has been so much speech since the onset."""
         return self._onset is not None and self._voiced >= _samples(least_ms)
 
     def _spoken_until(self) -> int:
@@ -369,7 +369,7 @@ class Endpointer:
 
 
 class _Least(NamedTuple):
-    """What makes a frame speech, and the last ones a start; infinite where they are the robot's own."""
+    """Thresholds that make a frame speech, and the last ones a start; infinite where they are the robot's own."""
 
     threshold: float
     sure: float
@@ -380,7 +380,7 @@ _DEAF: Final = _Least(math.inf, math.inf, 0.0)
 
 
 class _OwnVoice:
-    """How loud the robot's own voice is at the microphone, beside which what is left of it is quiet."""
+    """Level of the robot's own voice at the microphone, beside which its rest is quiet."""
 
     def __init__(self) -> None:
         self._microphone: deque[float] = deque(maxlen=_OWN_FRAMES)
@@ -389,7 +389,8 @@ class _OwnVoice:
         self._count = 0
 
     def below_db(self, left_db: float, microphone_db: float) -> float:
-        """How much quieter the last frames are than before the canceller, there or in the mean of the last seconds."""
+        """Decibels by which the last frames are quieter than before the canceller, there or in the mean of the last
+        seconds."""
         self._count += 1
         self._microphone.append(10 ** (max(_SILENT_DB, microphone_db) / 10))
         self._left.append(10 ** (left_db / 10))

@@ -1,4 +1,4 @@
-"""What the loudspeaker played in the last seconds, and when: the far end of an echo canceller.
+"""Sound that the loudspeaker played in the last seconds, and when: the far end of an echo canceller.
 
 Blocks are put in by the device's output callback, which waits for nothing; all else runs on one other thread. Knows
 nothing of microphones or echoes.
@@ -36,7 +36,7 @@ def _interpolation() -> Samples:
 
 
 class FarEnd:
-    """What the loudspeaker played in the last seconds, at the canceller's rate, and when."""
+    """Sound that the loudspeaker played in the last seconds, at the canceller's rate, and when."""
 
     def __init__(self, in_hz: int, rate_hz: int) -> None:
         self._queue: deque[tuple[Samples, float]] = deque(maxlen=_QUEUED)

@@ -25,7 +25,7 @@ _OTHER_FORMATS: Final = (".mp3", ".ogg", ".oga", ".opus", ".flac", ".m4a", ".aac
 
 
 def is_file(device: object) -> bool:
-    """Whether what somebody named as a device is a file or a pipe: x.wav, x.WAV, -."""
+    """True if what somebody named as a device is a file or a pipe: x.wav, x.WAV, -."""
     return device is not None and (str(device) == "-" or str(device).lower().endswith(".wav"))
 
 
@@ -182,7 +182,7 @@ def _opened(path: Path | str) -> StoppableFile:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Whether both are one file; "-" is two of them."""
+    """True if both are one file; "-" is two of them."""
     try:
         return str(one) != "-" and one.samefile(other)
     except OSError:  # one of them is not there

@@ -59,7 +59,7 @@ _STARTING: Final = 50
 """Frames before the canceller lets any noise through."""
 
 _SIGNALS: Final = 3
-"""What is left, the microphone, the far end."""
+"""Number of signals: the rest, the microphone, the far end."""
 
 Powers = NDArray[np.float64]
 
@@ -111,7 +111,7 @@ class ResidualGate:
 
     @property
     def only_far(self) -> bool:
-        """Whether the microphone has heard nothing but the far end for a while."""
+        """True if the microphone has heard nothing but the far end for a while."""
         return self._doubt == 0 and self._seen >= _FIRST
 
     @property
@@ -188,7 +188,7 @@ class ResidualGate:
         return self._residual.count >= _PROOF
 
     def _threshold(self) -> Powers:
-        """What the far end explains of a residual, in dB over it."""
+        """Level that the far end explains of a residual, in dB over it."""
         if self._echo_db is None:
             return np.full(len(self._far), np.inf)
         echo_db = self._echo_db + _ECHO_MARGIN_DB

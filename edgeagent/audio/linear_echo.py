@@ -19,7 +19,7 @@ FRAME_S: Final = 0.010
 LENGTH_S: Final = 0.240
 """Of the room's response. With half of it, an echo in a room of RT60 0.6 s is 5 dB louder after it."""
 EARLY_S: Final = 0.010
-"""So much of the response is kept before the first sound of the echo."""
+"""Seconds of the response that are kept before the first sound of the echo."""
 _LATE_S: Final = 0.045
 """If the far end comes earlier before its echo, it is held back; its filter begins anew then."""
 _FORGETTING: Final = 0.9995**2
@@ -84,7 +84,7 @@ class LinearCanceller:
 
     @property
     def sounding(self) -> bool:
-        """Whether there may be an echo."""
+        """True if there may be an echo."""
         return self._sounding > 0
 
     def process(self, near: Samples, far: Samples, lead_s: float) -> Samples:
@@ -140,7 +140,7 @@ class LinearCanceller:
         self._variance = kept * (1 - np.float32(0.5) * step * power) * self._variance + (1 - kept) * size
 
     def _is_wrong(self, near: Samples, left: Samples) -> bool:
-        """Whether the microphone alone is better, as after a jump of the delay."""
+        """True if the microphone alone is better, as after a jump of the delay."""
         self._before += _WATCHED * (float(np.dot(near, near)) - self._before)
         self._after += _WATCHED * (float(np.dot(left, left)) - self._after)
         if self._after > _WORSE * self._before + _SILENT:
@@ -150,7 +150,7 @@ class LinearCanceller:
 
 
 class Remainder:
-    """What the linear canceller leaves while only the robot speaks, beside the echo, and whether there is more."""
+    """Rest that the linear canceller leaves while only the robot speaks, beside the echo, and whether there is more."""
 
     def __init__(self, rate_hz: int) -> None:
         frame = round(rate_hz * FRAME_S)
@@ -170,7 +170,7 @@ class Remainder:
         self._seen = 0
 
     def has_more(self, left: Samples, echo: Samples) -> bool:
-        """Whether a frame of what is left has more in it than the echo explains; learns from it."""
+        """True if a frame of what is left has more in it than the echo explains; learns from it."""
         frame = len(left)
         self._two[:, :frame] = self._two[:, frame:]
         self._two[:, frame:] = left, echo
@@ -189,7 +189,7 @@ class Remainder:
 
 
 class Unsuppressed:
-    """What a recogniser hears: the linear canceller's output while the robot speaks, and AEC3's when it is silent.
+    """Sound for a recogniser: the linear canceller's output while the robot speaks, and AEC3's when it is silent.
 
     Attributes:
         person: Whether the last frame had more in it than the robot's own voice explains.

@@ -123,7 +123,7 @@ class Playback:
 
     @property
     def active(self) -> bool:
-        """Whether something is played or waits to be."""
+        """True if something is played or waits to be."""
         return self.queued_s > 0
 
     @property
@@ -175,7 +175,7 @@ class Playback:
         self._apply_gain(block)
 
     def _next(self) -> tuple[Utterance, Samples] | None:
-        """What is to be played next; what was flushed is skipped."""
+        """Returns what is to be played next; what was flushed is skipped."""
         piece, self._rest = self._rest, None
         while piece is None or piece[0].dropped:
             try:

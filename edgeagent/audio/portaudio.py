@@ -389,7 +389,7 @@ def _ahead_s(later: float, earlier: float, otherwise: float) -> float:
 
 
 def _explained(error: Exception | None, name: str) -> str:
-    """What was wrong with a device, and what to do."""
+    """Tells what was wrong with a device, and what to do."""
     text = str(error)
     if "unavailable" in text or "-9985" in text or "busy" in text:
         holder = holder_of_cards()

@@ -18,7 +18,7 @@ _WANDER: Final = 1e-6
 _JUMP_S: Final = 0.050
 """A time that is off by more is a mistake, or the stream has really stopped in between."""
 _JUMPS: Final = 3
-"""So many in a row are none."""
+"""Number of such times in a row that are no mistake."""
 
 
 class StreamClock:
@@ -74,11 +74,11 @@ class StreamClock:
 
     @property
     def skew(self) -> float | None:
-        """How much longer a second of samples takes than a second; None while it is not known."""
+        """Seconds that a second of samples takes beyond a second; None while it is not known."""
         return self._skew if self._p11 < _KNOWN**2 else None
 
     def skip(self, seconds: float) -> None:
-        """So much silence stands in the stream now where its times jumped."""
+        """Notes that so much silence stands in the stream where its times jumped."""
         if self._at_s is not None:
             self._at_s += seconds
             self._offset_s -= seconds

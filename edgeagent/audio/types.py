@@ -1,5 +1,5 @@
-"""What sound is in this program, and what a device is: the seam under which PortAudio, files and a simulated room are
-exchanged. Values and protocols only.
+"""Sound and devices in this program: the seam under which PortAudio, files and a simulated room are exchanged. Values
+and protocols only.
 
 Sound is mono float32 in [-1, 1], shape (samples,). Times are seconds of the device's own clock.
 """
@@ -31,7 +31,7 @@ Called by the device, on a thread where nothing may wait; the array is its own a
 
 @dataclass(slots=True)
 class Xruns:
-    """How often a device was late."""
+    """Times that a device was late."""
 
     under: int = 0
     """Blocks of the loudspeaker that nobody had filled in time."""

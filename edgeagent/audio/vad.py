@@ -1,4 +1,4 @@
-"""Whether somebody speaks: a probability for every 10 ms of sound.
+"""Voice activity: a probability for every 10 ms of sound.
 
 Three looks, the dear one only when a cheap one asks for it: the level over a floor that follows the room, WebRTC's
 detector, and Silero's network, which decides. Speech as loud as the talk that is always there is background and counts
@@ -102,13 +102,13 @@ class VoiceSettings:
 
 @dataclass(frozen=True, slots=True)
 class VoiceFrame:
-    """What is known of 10 ms of sound when they are over."""
+    """Knowledge about 10 ms of sound when they are over."""
 
     end: int
     """Sample of the stream after its last one."""
     probability: float
-    """That somebody speaks to the robot, from 0 to 1: Silero's for the last 32 ms that it has heard; 0 where it was
-    not asked, and for the background."""
+    """Probability that somebody speaks to the robot, from 0 to 1: Silero's for the last 32 ms that it has heard; 0
+    where it was not asked, and for the background."""
     level_db: float
     """Of the frame, in dB of full scale, without the offset."""
     floor_db: float
@@ -158,7 +158,7 @@ class VoiceActivity:
 
     @property
     def asleep(self) -> bool:
-        """Whether nothing was heard for a while that could be speech, so that Silero was not asked."""
+        """True if nothing was heard for a while that could be speech, so that Silero was not asked."""
         return not self._awake
 
     def process(self, block: Samples) -> list[VoiceFrame]:
@@ -223,7 +223,7 @@ class VoiceActivity:
         self._past.clear()
 
     def _judged(self, over_db: float) -> float:
-        """What was heard, if it is not the background."""
+        """Returns the probability of what was heard, 0 for the background."""
         settings = self.settings
         self._over.append(over_db)
         if over_db < _BACKGROUND_DB:

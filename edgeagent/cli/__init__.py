@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent import __version__
-from edgeagent.cli import ask, chat, doctor, exits, keywords, listen, replay, say, streams, talk
+from edgeagent.cli import ask, chat, check, doctor, exits, keywords, listen, models, replay, say, streams, talk, test
 
 _EPILOG: Final = """\
 [bold]Examples[/]
@@ -20,7 +20,11 @@ _EPILOG: Final = """\
 
 [cyan]edgeagent chat --app examples/my_robot.py[/]  your own robot
 
+[cyan]edgeagent check --app my_robot.py[/]  how well a model understands your robot's tools
+
 [cyan]edgeagent doctor[/]  what this machine has, and how fast the model is on it
+
+[cyan]edgeagent models list[/]  which models there are, and what fits this machine
 
 [cyan]edgeagent say "I am back at the dock"[/]  aloud
 
@@ -40,12 +44,15 @@ commands = typer.Typer(
 )
 commands.command("chat", epilog=chat.EPILOG)(chat.chat)
 commands.command("ask", epilog=ask.EPILOG)(ask.ask)
+commands.command("check", epilog=check.EPILOG)(check.check)
+commands.command("test", epilog=test.EPILOG)(test.assert_cases)
 commands.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
 commands.command("say", epilog=say.EPILOG)(say.say)
 commands.command("talk", epilog=talk.EPILOG)(talk.talk)
 commands.command("listen", epilog=listen.EPILOG)(listen.listen)
 commands.command("replay", epilog=replay.EPILOG)(replay.replay)
 commands.add_typer(keywords.keywords, name="keywords")
+commands.add_typer(models.models, name="models")
 
 
 def main() -> None:

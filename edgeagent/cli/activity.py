@@ -1,4 +1,4 @@
-"""What an agent does, as short lines: ``→ drive 2.0`` when a tool starts, ``← drove forward 2 m`` at its end.
+"""Activity of an agent as short lines: ``→ drive 2.0`` when a tool starts, ``← drove forward 2 m`` at its end.
 
 Turns events into lines; knows nothing of where they are shown.
 """
@@ -38,7 +38,7 @@ class Activity:
         return tuple(self._running.values())
 
     def lines(self, event: events.Event) -> list[Line]:
-        """What to show for an event; most have nothing to show."""
+        """Returns the lines to show for an event; most have nothing to show."""
         match event:
             case events.AgentStart():
                 self._running.clear()
@@ -86,7 +86,7 @@ class Activity:
 
 
 def latch_line(state: LatchState, reason: str) -> Line | None:
-    """What a person is told of the latch; that a stop word holds it for a moment is no news."""
+    """Tells a person of the latch; that a stop word holds it for a moment is no news."""
     match state:
         case LatchState.TRIPPED:
             return Line(f"■ stopped ({one_line(reason)}); it moves again after “continue”", "error")
@@ -104,7 +104,7 @@ def call_text(call: ToolCall) -> str:
 
 
 def result_text(result: ToolResult) -> str:
-    """What came out, with the status where the text alone would mislead."""
+    """Returns the text of a result, with the status where the text alone would mislead."""
     prefix = {"interrupted": "interrupted: ", "not_run": "not run: ", "outcome_unknown": ""}.get(result.status, "")
     return f"{prefix}{result.text}" if result.text else prefix + result.status
 

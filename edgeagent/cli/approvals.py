@@ -1,4 +1,4 @@
-"""What a person at the terminal is asked while the robot works: whether a tool may do what can't be undone, and the
+"""Questions to a person at the terminal while the robot works: whether a tool may do what can't be undone, and the
 questions of question tools. Called on threads of runs.
 """
 
@@ -29,7 +29,7 @@ class Approvals:
         self._always = always
 
     def confirm(self, name: str, arguments: dict[str, Any]) -> bool:
-        """Whether a destructive tool may run; anything but a clear yes is a no."""
+        """Asks whether a destructive tool may run; anything but a clear yes is a no."""
         if self._always:
             return True
         told = shortened(call_text(ToolCall("", name, arguments)), _QUESTION_CHARS)
@@ -48,5 +48,5 @@ class Approvals:
 
 
 def is_yes(line: str | None) -> bool:
-    """Whether that is a clear yes."""
+    """True if a line is a clear yes."""
     return line is not None and line.strip().casefold() in YES

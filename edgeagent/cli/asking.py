@@ -76,7 +76,7 @@ class Asking:
 
 
 def _typed(question: str) -> str | None:
-    """What is typed at a terminal; None at its end. Text from a pipe is what to ask, and no answer."""
+    """Reads what is typed at a terminal; None at its end. Text from a pipe is what to ask, and no answer."""
     if not sys.stdin.isatty():
         return None
     sys.stderr.write(question)

@@ -50,7 +50,7 @@ def chatting(config: Config, *, screen: bool, always: bool = False, conversing: 
 
 
 def _greeting(app: App, *, colour: bool, person: bool) -> list[str]:
-    """Who is there, on which model, and how to get help; to a person also what to say."""
+    """Tells who is there, on which model, and how to get help; to a person also what to say."""
     name = streams.toned(app.agent.name, "name", colour=colour)
     rest = streams.toned(f"on {app.llm.name} · /help for help · Ctrl-D leaves", "dim", colour=colour)
     known = [message for message in app.session.messages() if message.role == "user" and message.origin == "user"]

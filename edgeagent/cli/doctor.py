@@ -13,8 +13,12 @@ from edgeagent.cli.text import printable
 from edgeagent.json_lines import json_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from edgeagent.agent import Agent
     from edgeagent.config import Config
-    from edgeagent.doctor import Section, Status
+    from edgeagent.doctor import Row, Section, Status
     from edgeagent.doctor.report import Examination
     from edgeagent.llm.llama import LlamaLLM
 
@@ -57,14 +61,14 @@ def doctor(
 ) -> None:
     """Look at the machine, the engine, the sound and the ears: what is there, what was chosen, how fast it is."""
     with exits.guarded():
-        from edgeagent.app.ears import WHISPER_FOLDER, make_transcriber, stop_words, vocabulary, wake_words
+        from edgeagent.app.ears import make_transcriber, stop_words, vocabulary, wake_words
         from edgeagent.doctor import Report, examine
         from edgeagent.doctor.audio import audio
         from edgeagent.doctor.ears import ears
         from edgeagent.doctor.engine import engine
         from edgeagent.doctor.machine import machine
         from edgeagent.doctor.sound import sound as heard
-        from edgeagent.llm.catalog import user_models_dir
+        from edgeagent.models.store import WHISPER_FOLDER, user_models_dir
 
         settings = options.settings(config, model=model, app=app)
         sections: list[Section] = []
@@ -81,6 +85,8 @@ def doctor(
                 ),
             ),
         ]
+        if settings.app is not None:
+            rooms.append(("app", lambda: _app(settings)))
         if sound:
             rooms.append(("sound", lambda: heard(settings.audio, settings.speech)))
         for section in examine(rooms):
@@ -102,17 +108,41 @@ def _model(settings: Config) -> LlamaLLM:
         ModelError: The model can't be used.
     """
     from edgeagent.app import configured_llm
-    from edgeagent.app.file import AppFile
     from edgeagent.llm.llama import LlamaLLM
 
-    if settings.app is None:
-        return configured_llm(settings)
-    file = AppFile.load(settings.app)
+    llm = None if settings.app is None else _agent(settings, settings.app).llm
+    return llm if isinstance(llm, LlamaLLM) else configured_llm(settings)
+
+
+def _app(settings: Config) -> Iterator[Row]:
+    """The rows of the tools that the app brings, as its model sees them."""
+    from edgeagent.app import unfamiliar
+    from edgeagent.doctor import Row
+
+    assert settings.app is not None  # noqa: S101 - without an app there is no such section
+    agent = _agent(settings, settings.app)
+    names = agent.tools.names()
+    yield Row("tools", ", ".join(names) or "none", value=names)
+    if tools := unfamiliar.unfamiliar_tools(agent):
+        advice = unfamiliar.advice(settings.app)
+        yield Row("trained for", unfamiliar.found(tools), "note", advice, [tool.name for tool in tools])
+
+
+def _agent(settings: Config, app: Path) -> Agent:
+    """The app's agent; its file is closed again.
+
+    Raises:
+        ConfigError: The app file is missing or wrong.
+        ModelError: The model can't be used.
+    """
+    from edgeagent.app import configured_llm
+    from edgeagent.app.file import AppFile
+
+    file = AppFile.load(app)
     try:
-        llm = file.agent(lambda: configured_llm(settings)).llm
+        return file.agent(lambda: configured_llm(settings))
     finally:
         file.close()
-    return llm if isinstance(llm, LlamaLLM) else configured_llm(settings)
 
 
 def _wrapped(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, signals, and errors as one line instead of a traceback."""
+"""Ends of a command: exit codes, signals, and errors as one line instead of a traceback."""
 
 from __future__ import annotations
 
@@ -172,6 +172,9 @@ def guarded(*, screen: bool = False) -> Iterator[None]:
         if isinstance(error, BrokenPipeError):
             streams.silence_stdout()
             raise typer.Exit(BROKEN_PIPE) from None
+        if isinstance(error, OSError) and error.filename is not None:  # a path that a person named
+            streams.complain(f"{error.filename}: {error.strerror}")
+            raise typer.Exit(USAGE) from None
         raise
     finally:
         _put_back(before, late=_owns_process and bool(received))

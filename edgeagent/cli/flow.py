@@ -56,7 +56,7 @@ class Flow:
 
 
 def _fitting(line: str, room: int) -> int:
-    """How many characters of the line fit into so many columns; at least one."""
+    """Counts the characters of a line that fit into so many columns; at least one."""
     columns = 0
     for index, character in enumerate(line):
         columns += get_cwidth(character)

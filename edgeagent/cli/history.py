@@ -1,4 +1,4 @@
-"""What was typed into earlier chats, in a file that only its owner can read."""
+"""History of what was typed into earlier chats, in a file that only its owner can read."""
 
 from __future__ import annotations
 

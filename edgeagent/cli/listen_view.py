@@ -1,4 +1,4 @@
-"""How what is heard is shown: as JSON, as lines, or at a terminal with a meter. Runs on the main thread."""
+"""Views of what is heard: as JSON, as lines, or at a terminal with a meter. Runs on the main thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_UNDERSTOOD: Final = "(not understood)"
 
 
 class View(Protocol):
-    """What shows it."""
+    """View of what is heard."""
 
     def show(self, event: events.VoiceEvent) -> None: ...
     def level(self, level: Level) -> None: ...
@@ -41,7 +41,7 @@ class JsonView:
 
 
 class LinesView:
-    """What is certain, a line each, for a pipe or a file."""
+    """View of what is certain, a line each, for a pipe or a file."""
 
     def __init__(self, *, verbose: bool) -> None:
         self._verbose = verbose

@@ -17,7 +17,7 @@ _SETTINGS = "Settings"
 
 
 class Level(StrEnum):
-    """How grave a message has to be to be shown on stderr."""
+    """Least gravity of a message that is shown on stderr."""
 
     DEBUG = "debug"
     INFO = "info"

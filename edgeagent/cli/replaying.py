@@ -13,10 +13,11 @@ from edgeagent.cli import streams
 from edgeagent.cli.activity import call_text
 from edgeagent.cli.streams import Tone, toned
 from edgeagent.cli.text import one_line, printable, shortened
+from edgeagent.cli.why import explained_reading
 from edgeagent.errors import ConfigError, EdgeAgentError
 from edgeagent.hooks.audit_reader import CallRecord, RunRecord, TurnRecord, read
 from edgeagent.json_lines import json_text
-from edgeagent.messages import ToolCall
+from edgeagent.messages import Reading, ToolCall
 
 _LEAST_WIDTH: Final = 40
 _BAR: Final = 40
@@ -24,17 +25,25 @@ _BAR: Final = 40
 _PARTS: Final = ("model", "tools", "other")
 _CELLS: Final = ("█", "▒", "░")
 _ASCII_CELLS: Final = ("#", "=", ".")
+_NO_PROMPT: Final = (
+    "no prompt in this log: it was written before logs had them, or by a model that does not tell them; run it again "
+    "with --audit, and with a GGUF as the model"
+)
 
 
 class Replaying:
     """The command once its arguments are known.
 
     Args:
+        prompts: The reading of each reply too: prompt, raw reply, and the steps to text and calls.
+        full: Whole prompts; else tools, and what the prompt before had as well, are folded.
         as_json: Lines of JSON instead of text.
     """
 
-    def __init__(self, file: Path, *, as_json: bool) -> None:
+    def __init__(self, file: Path, *, prompts: bool, full: bool, as_json: bool) -> None:
         self._file = file
+        self._prompts = prompts
+        self._full = full
         self._as_json = as_json
         self._colour = streams.coloured(streams.stdout())
         self._width = max(streams.width(streams.stdout()), _LEAST_WIDTH)
@@ -74,21 +83,34 @@ class Replaying:
         when = datetime.fromtimestamp(run.t, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         self._line(f"{toned(one_line(run.agent), 'name', colour=self._colour)} {self._toned(when, 'dim')}")
         self._wrapped("> ", one_line(run.task) if run.task is not None else "(continues)", "bold")
+        before: Reading | None = None
         for turn in run.turns:
-            self._turn(turn, run)
+            self._turn(turn, run, before)
+            before = turn.reading or before
         self._end(run)
 
-    def _turn(self, turn: TurnRecord, run: RunRecord) -> None:
+    def _turn(self, turn: TurnRecord, run: RunRecord, before: Reading | None) -> None:
         whose = "" if turn.agent == run.agent else f" · {one_line(turn.agent)}"
         took = "not timed" if turn.text or turn.calls else "no answer"
         took = took if turn.model_s is None else f"model {_seconds(turn.model_s)}"
         count = f"{turn.messages} message{'' if turn.messages == 1 else 's'}"
         self._line(self._toned(f"turn {turn.number}{whose} · {took} · {count}", "dim"))
+        if self._prompts:
+            self._reading(turn, before)
         if turn.text:
             self._wrapped("  ", printable(turn.text))
         for call in turn.calls:
             self._line(shortened(f"  → {_call_text(call)}", self._width))
             self._line(self._result(call))
+
+    def _reading(self, turn: TurnRecord, before: Reading | None) -> None:
+        if turn.reading is not None:
+            for line in explained_reading(turn.reading, before, width=self._width, full=self._full):
+                self._line(self._toned(line.text, line.tone))
+        elif turn.model_s is None:
+            self._wrapped("  ", "no prompt: a log has it with the whole reply, which did not come", "warning")
+        else:
+            self._wrapped("  ", _NO_PROMPT, "warning")
 
     def _result(self, call: CallRecord) -> str:
         """``← text (status, 0.12 s)``, of which the text is what is cut."""
@@ -144,7 +166,10 @@ class Replaying:
 
     def _show_json(self, run: RunRecord) -> None:
         for turn in run.turns:
-            self._json({"kind": "turn", "run": run.id, **dataclasses.asdict(turn)})
+            told = dataclasses.asdict(turn)
+            if not self._prompts:
+                del told["reading"]
+            self._json({"kind": "turn", "run": run.id, **told})
         fields = {name: value for name, value in dataclasses.asdict(run).items() if name not in ("id", "turns")}
         parts = {"model_s": run.model_s, "tools_s": run.tools_s, "other_s": run.other_s}
         self._json({"kind": "run", "run": run.id, **fields, "turns": len(run.turns), **parts})
@@ -165,7 +190,7 @@ def _seconds(seconds: float) -> str:
 
 
 def _shares(seconds: tuple[float, ...], cells: int) -> list[int]:
-    """How many of the cells each has: by largest remainders, but one at least for what is not zero."""
+    """Shares the cells out: by largest remainders, but one at least for what is not zero."""
     total = sum(seconds) or 1.0
     exact = [share / total * cells for share in seconds]
     counts = [max(int(share), 1 if share > 0 else 0) for share in exact]

@@ -1,4 +1,4 @@
-"""What the robot says in a run, message by message: its answers, and whether it has said anything at all."""
+"""Replies of the robot in a run, message by message: its answers, and whether it has said anything at all."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from edgeagent.app import App
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import printable, shortened
+from edgeagent.cli.why import LastRequest, explained
 from edgeagent.errors import BusyError
 from edgeagent.hooks.compaction import exchanges
 from edgeagent.messages import Usage
@@ -27,6 +28,7 @@ HELP: Final = {
     "/tools": "what the robot can do",
     "/model": "the model that answers",
     "/stats": "tokens, speed and memory",
+    "/why": "why the last answer: prompt, raw reply, how it was read; /why full folds nothing",
     "/steer": "/steer TEXT: tell it something while it works, for after the running step",
     "/undo": "forget the last request and its answer; what the robot did stays done",
     "/reset": "forget the conversation",
@@ -69,7 +71,9 @@ class Slash:
         self._width = width
         self._runs = 0
         self._turns = 0
+        self._last = LastRequest()
         app.subscribe(self._count)
+        app.subscribe(self._last)
 
     def run(self, line: str) -> bool:
         """Does what a line says. False means: leave."""
@@ -92,6 +96,8 @@ class Slash:
                 self.rows(self._model())
             case "/stats":
                 self.rows(self._stats())
+            case "/why":
+                self._why(line.partition(" ")[2].strip())
             case "/steer":
                 self._steer(line.partition(" ")[2].strip())
             case "/undo":
@@ -147,6 +153,20 @@ class Slash:
                 yield "prefixes", f"{stats.prefix_bytes / 1e6:,.0f} of {chosen.prefix_memory_bytes / 1e6:,.0f} MB"
         yield "memory", f"{_resident_bytes() / 1e6:,.0f} MB"
         yield "turns", f"{self._turns} in {self._runs} run{'' if self._runs == 1 else 's'}"
+
+    def _why(self, how: str) -> None:
+        if how not in ("", "full"):
+            self._complain("/why is alone, or followed by full")
+            return
+        calls = self._last.calls
+        if calls is None:
+            self._complain("nothing was asked yet")
+            return
+        if not calls:
+            self._note("no model was asked")
+            return
+        lines = explained(calls, width=self._width() - 1, full=how == "full")
+        self._say("\n".join(toned(line.text, line.tone, colour=self._colour) for line in lines))
 
     def _steer(self, said: str) -> None:
         if not said:

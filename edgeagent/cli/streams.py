@@ -125,7 +125,7 @@ def warn(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """What was wrong, on stderr."""
+    """Tells what was wrong, on stderr."""
     tell(f"error: {text}", "error")
 
 
@@ -192,7 +192,7 @@ def told_by_events(*loggers: str) -> None:
 
 
 def silence_stdout() -> None:
-    """What is still in the buffer goes nowhere, so that the interpreter does not complain at its end."""
+    """Drops what is still in the buffer, so that the interpreter does not complain at its end."""
     _send_nowhere(_STDOUT if _kept is None else _kept.fileno())
 
 
@@ -203,7 +203,7 @@ def _send_nowhere(descriptor: int) -> None:
 
 
 class _StderrHandler(logging.Handler):
-    """What is logged, on whatever stderr is at that moment: during a chat it is drawn above the prompt."""
+    """Writes what is logged to whatever stderr is at that moment: during a chat it is drawn above the prompt."""
 
     def emit(self, record: logging.LogRecord) -> None:
         where = f"{record.name}: " if record.levelno < logging.WARNING else ""

@@ -214,7 +214,7 @@ class TalkScreen:
         return [*self._being_said(), ("", "\n"), *self._status(), ("", "\n"), ("bold", MARK)]
 
     def _being_said(self) -> StyleAndTextTuples:
-        """What the robot says, or what is understood so far of a person."""
+        """Returns what the robot says, or what is understood so far of a person."""
         room = max(self._columns() - 1, 10)
         heard, rest = (one_line(part) for part in self._saying())
         if heard or rest:

@@ -25,9 +25,10 @@ HELP: Final = {
     "/tools": "what the robot can do",
     "/model": "the model that answers",
     "/stats": "tokens, speed and memory",
+    "/why": "why the last answer: prompt, raw reply, how it was read; /why full folds nothing",
     "/quit": "leave",
 }
-_CHAT: Final = frozenset({"/map", "/tools", "/model", "/stats"})
+_CHAT: Final = frozenset({"/map", "/tools", "/model", "/stats", "/why"})
 _VOLUME: Final = {"/louder": Control.LOUDER, "/quieter": Control.QUIETER}
 _CANCEL: Final = "cancel that"
 _SAID: Final = {"/cancel": _CANCEL, "/repeat": "repeat that"}

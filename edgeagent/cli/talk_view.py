@@ -49,7 +49,7 @@ class TalkLines:
         self._texts: dict[str, str] = {}
 
     def lines(self, event: VoiceOrRun) -> list[Line]:
-        """What to show for an event; most have nothing to show."""
+        """Returns the lines to show for an event; most have nothing to show."""
         match event:
             case events.VoiceEvent():
                 return self._voice(event)
@@ -90,7 +90,7 @@ class TalkLines:
         return []
 
     def _said(self) -> list[Line]:
-        """What a person has said, once it is over and known; speech that goes on makes a transcript void."""
+        """Returns what a person has said, once it is over and known; speech that goes on makes a transcript void."""
         said = self._transcript
         if said is None or not self._over:
             return []
@@ -124,7 +124,7 @@ class JsonView:
 
 
 class LinesView:
-    """What is certain, a line each, for a pipe or a file.
+    """View of what is certain, a line each, for a pipe or a file.
 
     Args:
         name: The robot's.

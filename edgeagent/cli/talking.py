@@ -65,7 +65,7 @@ def talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
 
 
 def _check(config: Config, *, json: bool, text: bool, screen: bool) -> None:
-    """What would only be found out when it is too late."""
+    """Refuses early what would only be found out when it is too late."""
     if text and json:
         raise ConfigError("--json is for a conversation aloud, and --text may become a chat; --log writes for both")
     check(config)

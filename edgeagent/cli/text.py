@@ -24,8 +24,8 @@ def whole(text: str) -> str:
 
 
 def utterance(text: str) -> str:
-    """What a model is told of a line that somebody sent: one line, without escape sequences, control characters or half
-    surrogates.
+    """Returns a line that somebody sent, as a model is told it: one line, without escape sequences, control characters
+    or half surrogates.
 
     Bytes that were not UTF-8 are replacement characters afterwards. Empty means that nothing was said.
     """

@@ -17,7 +17,7 @@ from edgeagent.stt.keywords import Keyword, confirm, missed
 
 @dataclass(slots=True, eq=False)
 class _Utterance:
-    """What is known of one."""
+    """Knowledge about one utterance."""
 
     at_s: float
     ended: bool = False

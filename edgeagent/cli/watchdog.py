@@ -133,7 +133,7 @@ class Watchdog:
 
 
 def _modes() -> Any:
-    """How the terminal on stdin is set; None if there is none."""
+    """Returns the settings of the terminal on stdin; None if there is none."""
     try:
         return termios.tcgetattr(0)
     except (OSError, termios.error):
@@ -156,7 +156,7 @@ def _serve(parent: int, again_s: float) -> None:
     interrupted_s = float("-inf")
     kill_s: float | None = None
     begun = _STAY
-    """What the time runs for: an end, a signal, or nothing."""
+    """Event that the time runs for: an end, a signal, or nothing."""
     while True:
         wait_s = None if kill_s is None else max(0.0, kill_s - time.monotonic())
         if not select.select([0], [], [], wait_s)[0]:

@@ -24,7 +24,7 @@ CONFIG_FILE: Final = "config.toml"
 _MODEL_SUFFIX: Final = ".gguf"
 _MANY_LINES: Final = 5_000
 _ELSEWHERE: Final = frozenset({"EDGEAGENT_MODELS"})
-"""Variables that are no settings: the folder of models (``llm.catalog``)."""
+"""Variables that are no settings: the folder of models (``models.store``)."""
 _WORDS: Final = {"true": True, "false": False, "1": True, "0": False}
 _KINDS: Final = {
     "boolean": "true or false",
@@ -92,16 +92,31 @@ def _users_file() -> Path | None:
     return path if path.exists() else None
 
 
-def _from_file(path: Path) -> dict[str, Any]:
-    text = _read(path)
+def read_toml(path: Path, what: str) -> tuple[str, dict[str, Any]]:
+    """Reads a TOML document.
+
+    Args:
+        what: The document's contents in words, such as "the settings".
+
+    Returns:
+        Its text and its table.
+
+    Raises:
+        ConfigError: The file can't be read, or is not TOML; with its line.
+    """
+    text = _read(path, what)
     try:
-        table = tomllib.loads(text)
+        return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         place = re.search(r" \(at line (\d+), column (\d+)\)$", str(error))
         where, why = (f"{path}:{place[1]}", str(error)[: place.start()]) if place else (str(path), str(error))
         raise ConfigError(f"{where}: this is not TOML: {why}") from None
     except RecursionError:
         raise ConfigError(f"{path}: nested too deeply") from None
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    text, table = read_toml(path, "the settings")
     values: dict[str, Any] = {}
     for key, value in _flat(table):
         setting = SETTINGS.get(key)
@@ -125,13 +140,13 @@ def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, what: str) -> str:
     try:
         return path.expanduser().read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: cannot read the settings: {_reason(error)}") from None
+        raise ConfigError(f"{path}: cannot read {what}: {_reason(error)}") from None
 
 
 def _unknown(key: str) -> str:

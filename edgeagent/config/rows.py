@@ -20,7 +20,7 @@ _ROWS: Final = "rows"
 _WHAT: Final = "what"
 _WHOLE: Final = "whole"
 PREFIX: Final = "EDGEAGENT_"
-"""How the variables of settings begin."""
+"""Beginning of the names of settings' variables."""
 _OPEN_END: Final = 1_000_000
 """Ranges that end above this number are told as "or more"."""
 EXPERT: Final = "expert"
@@ -111,6 +111,22 @@ class Config:
     )
     constrain_tools: bool | None = _row(
         "boolean", None, "true: a tool that no grammar can say is an error", "where a grammar can", of="llm"
+    )
+    call_gate: float | None = _row(
+        "number",
+        None,
+        "least probability, by the model's first token, of a call without its template's tags; 0 lets every reply call",
+        "as fitted for the model",
+        of="llm",
+        low=0,
+        high=1,
+    )
+    force_arguments: bool | None = _row(
+        "boolean",
+        None,
+        "true: calls without the template's tags obey their tools' schemas, but for tools that move something",
+        "false",
+        of="llm",
     )
     small_model_hooks: bool = _row("boolean", True, "default_slm_hooks for a model of less than 4 billion weights")
     app: Path | None = _row("path", None, "your own robot, a Python file", "the house robot", flag="--app")
@@ -238,7 +254,12 @@ class Config:
     speech: Mapping[str, Any] = _table(
         "the voice",
         _in(
-            "voice", "text", "en", "of espeak-ng, or the path of a Piper voice (.onnx)", flag="--voice", names_file=True
+            "voice",
+            "text",
+            "en",
+            "of espeak-ng, a Piper voice that was pulled (joe), or the path of one (.onnx)",
+            flag="--voice",
+            names_file=True,
         ),
         _in("rate_wpm", "integer", "175", "words in a minute", flag="--rate", low=80, high=450),
         _in("pitch", "integer", "50", "of espeak-ng", flag="--pitch", low=0, high=100),
@@ -293,7 +314,7 @@ class Config:
         _in("chimes", "boolean", "true", "a tone when it listens, sleeps, or fails"),
     )
     options: Mapping[str, Any] = field(default_factory=dict)
-    """What was set of ``Options`` in the table [expert]."""
+    """Fields of ``Options`` that were set in the table [expert]."""
     given: frozenset[str] = frozenset()
     """Names of the settings that somebody set."""
 
@@ -303,7 +324,8 @@ class Config:
         return name in self.given or getattr(self, name) != default
 
     def keywords(self, of: Owner) -> dict[str, Any]:
-        """What somebody set of the keywords of ``Options``, of a ``Session`` ("history"), or of ``LlamaLLM``."""
+        """Returns what somebody set of the keywords of ``Options``, of a ``Session`` ("history"), or of
+        ``LlamaLLM``."""
         names = [setting.name for setting in SETTINGS.values() if setting.of == of]
         top = {name: getattr(self, name) for name in names if self.has(name)}
         return {**top, **self.options} if of == "options" else top

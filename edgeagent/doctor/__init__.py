@@ -1,4 +1,4 @@
-"""What this machine has and what of edgeagent works on it, as a report; every room's part is a section of its own."""
+"""Report on what this machine has and what of edgeagent works on it; every room's part is a section of its own."""
 
 from edgeagent.doctor.report import Report, Row, Section, Status, examine
 

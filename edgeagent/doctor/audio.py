@@ -269,7 +269,7 @@ def _first_sample_ms(voice: Any) -> float:
 
 
 def _echo(mode: str) -> Row:
-    """Who removes the echo, and whether that loads."""
+    """Tells who removes the echo, and whether that loads."""
     from edgeagent.audio.echo import EchoCanceller, Mode
 
     if mode not in get_args(Mode):

@@ -50,7 +50,7 @@ def ears(
 
 
 def _voice_activity() -> Row:
-    """Whether both detectors load, and what the dear one costs."""
+    """Tells whether both detectors load, and what the dear one costs."""
     name = "voice activity"
     try:
         VoiceActivity()
@@ -69,7 +69,7 @@ def _voice_activity() -> Row:
 
 
 def _sphinx() -> Row:
-    """It finds key phrases, whatever recognises the rest."""
+    """Checks pocketsphinx, which finds key phrases, whatever recognises the rest."""
     from edgeagent.stt.app_model import known_words
 
     try:
@@ -90,7 +90,7 @@ def _whisper(models: Path) -> Row:
 
 
 def _recogniser(make: Callable[[], Transcriber]) -> Row:
-    """That of the settings, started, and given a sentence."""
+    """Starts the recogniser of the settings, and gives it a sentence."""
     name = "recogniser"
     begun_s = time.perf_counter()
     try:
@@ -135,7 +135,7 @@ def _sentence() -> Samples:
 
 
 def _key_phrases(phrases: Callable[[], Mapping[str, float | None]]) -> Row:
-    """What is listened for all the time, by a process of its own."""
+    """Tells what is listened for all the time, by a process of its own."""
     from edgeagent.stt.keywords import KeywordSpotter
 
     name = "key phrases"

@@ -13,6 +13,7 @@ from edgeagent.doctor.report import Row
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.llm import LLMRequest, native
 from edgeagent.llm.llama import LlamaLLM
+from edgeagent.llm.memory import memory_needed, sizes_of
 from edgeagent.messages import Message
 
 # What llama_print_system_info calls what /proc/cpuinfo calls otherwise.
@@ -55,7 +56,7 @@ def engine(make: Callable[[], LlamaLLM]) -> Iterator[Row]:
 
 
 def _build(info: str) -> Row:
-    """Whether llama.cpp was built for this processor."""
+    """Tells whether llama.cpp was built for this processor."""
     has = features()
     on = {word.split(" = ")[0].strip() for word in re.split(r"[|:]", info) if word.strip().endswith(" = 1")}
     lacks = [name for name in has if name in _BUILT and _BUILT[name] not in on]
@@ -77,6 +78,8 @@ def _header(llm: LlamaLLM) -> Iterator[Row]:
     yield Row("model", words, value={"name": llm.name, "path": str(llm.path), "architecture": header.architecture})
     trained = f"{header.trained_tokens:,}" if header.trained_tokens else "an unknown number of"
     yield Row("window", f"{llm.context_window:,} tokens, trained for {trained}", value=llm.context_window)
+    needed = memory_needed(header.bytes, sizes_of(header), llm.context_window).total
+    yield Row("takes", f"about {needed / 1e6:,.0f} MB of memory with this window", value=needed)
     if llm.tool_format is None:
         advice = "it can talk, but call no tools: choose another model, or name its tool_format"
         yield Row("calls", "in no format that edgeagent reads", "note", advice)

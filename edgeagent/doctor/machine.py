@@ -12,7 +12,7 @@ from typing import Final
 
 from edgeagent.doctor.report import Row
 from edgeagent.llm import native
-from edgeagent.llm.catalog import user_models_dir
+from edgeagent.models.store import user_models_dir
 
 _LITTLE_MEMORY: Final = 600 << 20  # the voice stack and a small model
 _LITTLE_DISK: Final = 2 << 30  # a model of 1.7B in four bits
@@ -38,7 +38,7 @@ def machine() -> Iterator[Row]:
 
 
 def features() -> list[str]:
-    """What the processor can, of what matters to llama.cpp."""
+    """Lists the features of the processor that matter to llama.cpp."""
     for line in _text("/proc/cpuinfo").splitlines():
         name, _, words = line.partition(":")
         if name.strip() in ("flags", "Features"):

@@ -46,7 +46,7 @@ class Report:
 
     @property
     def problems(self) -> list[Row]:
-        """What keeps something from working."""
+        """Rows on what keeps something from working."""
         return [row for section in self.sections for row in section.rows if row.status == "problem"]
 
     def as_dict(self) -> dict[str, Any]:

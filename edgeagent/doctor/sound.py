@@ -126,7 +126,7 @@ class _Measurement:
         return False
 
     def _take_for(self, seconds: float) -> list[Timed]:
-        """What the microphone hears; the canceller gets it on the way."""
+        """Records what the microphone hears; the canceller gets it on the way."""
         end_s = time.monotonic() + seconds
         taken = []
         while (left_s := end_s - time.monotonic()) > 0:

@@ -48,6 +48,10 @@ _CENTS: Final = 10
 """Two digits behind a unit are hundredths: "1 meter 80"."""
 _VERBS_TOO: Final = (["turn"], ["circle"], ["spin"], ["round"], ["lap"])
 _CLAUSES: Final = frozenset("and then but next".split())
+_ONE: Final = frozenset("minute hour".split())
+"""Units of which one is meant where a number follows: "minute and forty seconds"."""
+_NO_AMOUNT: Final = (["count", "of"],)
+"""Words after which a number tells no amount: "on the count of three"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ class Amount:
     tolerance: float = _EXACT
 
     def is_about(self, value: float) -> bool:
-        """Whether a value is this one, whatever its sign."""
+        """True if a value is this amount, whatever its sign."""
         return math.isclose(abs(value), self.value, rel_tol=self.tolerance, abs_tol=1e-6)
 
 
@@ -108,7 +112,7 @@ def amounts_of(words: Sequence[str]) -> list[Amount]:
 
 
 def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
-    """What follows from amounts: sums of hours and minutes, "two plus three", "two meters three times"."""
+    """Derives amounts from others: sums of hours and minutes, "two plus three", "two meters three times"."""
     for first, second in pairwise(said):
         between = [word for word in words[first.end : second.start] if word not in ("and", "a", "by")]
         dimension = second.dimension or first.dimension
@@ -150,6 +154,8 @@ def _in(one: Amount, dimension: Dimension, like: Amount) -> float:
 def _amount(words: Sequence[str], at: int) -> Amount | None:
     """The amount that begins there."""
     start = at
+    if words[max(0, at - 2) : at] in _NO_AMOUNT:
+        return None
     negative = words[at] in _MINUS
     if negative:
         at += 1
@@ -187,6 +193,8 @@ def _number(words: Sequence[str], at: int) -> tuple[float, int, bool] | None:
     word = words[at]
     if figures(word):
         return float(word), at + 1, False
+    if word in _ONE and words[at + 1 : at + 2] == ["and"] and _number(words, at + 2) is not None:
+        return 1.0, at, True
     if word in _PARTS:
         return _PARTS[word], at + 1, True
     if word in _TIMES:

@@ -24,7 +24,7 @@ _NO: Final = frozenset(
 
 
 def yes_or_no(text: str) -> bool | None:
-    """What an utterance answers to "shall I?": True for a clear yes, and for nothing else.
+    """Reads the answer of an utterance to "shall I?": True for a clear yes, and for nothing else.
 
     False if there is any no in it, None for everything else: neither allows anything. "uh-huh", "right" and "mhm" are
     None, since people say them without having listened.

@@ -65,7 +65,7 @@ _OPENERS: Final = tuple(
         "hold on, hang on, i said, i told you, no, nope, wait, stop, listen, look, and, but, so, then, oh"
     ).split(", ")
 )
-"""What stands before a prohibition, too: "no don't go"."""
+"""Words that stand before a prohibition, too: "no don't go"."""
 _NO_COMMANDS: Final = frozenset("be do have need want think know see hear like mean remember".split())
 """Verbs that begin no command behind a comma: "do you", "see you"."""
 _SIGNS: Final = frozenset("minus plus point times".split())
@@ -99,7 +99,7 @@ _ASKS: Final = tuple(
         "would be nice, where are, where is, what is, what time, how late, how full"
     ).split(", ")
 )
-"""What asks in the middle of a sentence, too."""
+"""Words that ask in the middle of a sentence, too."""
 _GOVERN: Final = (
     _NEGATORS | {"i", "you", "we", "they", "he", "she"} | MODALS | BE | DETERMINERS | ADJECTIVES
     | {"everybody", "everyone", "somebody", "anybody", "one"}
@@ -118,7 +118,7 @@ _CLAUSES: Final = re.compile(r"[,;:.!]\s+")
 
 
 def may_ask(text: str, phrases: Phrases) -> bool:
-    """Whether this may ask for something: a command, a question, a wish, or what no rule knows.
+    """True if a text may ask for something: a command, a question, a wish, or what no rule knows.
 
     Args:
         text: As it was understood.
@@ -157,25 +157,25 @@ def may_ask(text: str, phrases: Phrases) -> bool:
 
 
 def _is_number_alone(words: Sequence[str]) -> bool:
-    """Whether there are no words at all, or numbers alone: nobody knows what for."""
+    """True if there are no words at all, or numbers alone, of which nobody knows what they are for."""
     return all(is_number(word) or word in _SIGNS for word in words)
 
 
 def _ends_in_command(text: str) -> bool:
-    """Whether a command follows a report, behind a comma: "I am in the hall, come here"."""
+    """True if a command follows a report, behind a comma: "I am in the hall, come here"."""
     clauses = _CLAUSES.split(text.strip(" .!"))
     last = bare(words_of(clauses[-1])) if len(clauses) > 1 else []
     return len(last) > 1 and last[0] in VERBS - _NO_COMMANDS
 
 
 def _takes_back(words: Sequence[str]) -> bool:
-    """Whether the end forbids what was said: "go to the kitchen never", but not "don't forget it"."""
+    """True if the end forbids what was said: "go to the kitchen never", but not "don't forget it"."""
     endings = ((form, len(words) - len(form)) for form in _TAKEN_BACK)
     return any(tuple(words[at:]) == form and words[at - 1] not in _NEGATORS for form, at in endings if at > 0)
 
 
 def _forbidding(words: Sequence[str]) -> int:
-    """How many words at the beginning forbid what follows."""
+    """Counts the words at the beginning forbid what follows."""
     return max((len(form) for form in _FORBIDS if tuple(words[: len(form)]) == form), default=0)
 
 
@@ -197,7 +197,7 @@ def _after_comfort(words: list[str]) -> list[str]:
 
 
 def _forbids_inside(words: Sequence[str]) -> bool:
-    """Whether a sentence forbids something after a few words that are no command, and asks for nothing after that:
+    """True if a sentence forbids something after a few words that are no command, and asks for nothing after that:
     "whatever you do don't turn left", "could you please not turn left"."""
     clause = words[:1] and words[0] in SUBORDINATES
     for at, word in enumerate(words if clause else words[: _FIRST + 1]):
@@ -212,7 +212,7 @@ def _forbids_inside(words: Sequence[str]) -> bool:
 
 
 def _asks_after(forbidden: Sequence[str]) -> bool:
-    """Whether something is asked for after what is forbidden: "bring tea bring coffee" after "don't"."""
+    """True if something is asked for after what is forbidden: "bring tea bring coffee" after "don't"."""
     verb, rest = forbidden[:1], list(forbidden[1:])
     wishes = any(pair in _WISHED for pair in pairwise(rest))
     again = any(one == verb[0] for one in rest[:-1]) if verb and verb[0] in VERBS else False
@@ -220,13 +220,13 @@ def _asks_after(forbidden: Sequence[str]) -> bool:
 
 
 def _called(said: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether "hey you" or "hi there" stands before the rest."""
+    """True if "hey you" or "hi there" stands before the rest."""
     before = len(said) - len(words) - 1
     return words[0] in ("you", "there") and before >= 0 and bool(_CALLS & set(said[: before + 1]))
 
 
 def _wishes(words: Sequence[str]) -> bool:
-    """Whether a sentence with a subject says what the robot shall do."""
+    """True if a sentence with a subject says what the robot shall do."""
     subject, rest = words[0], words[1:3]
     if _NEGATORS & set(words[:_FIRST]):
         return False
@@ -240,7 +240,7 @@ def _wishes(words: Sequence[str]) -> bool:
 
 
 def _is_wish_for_a_thing(words: Sequence[str]) -> bool:
-    """Whether it names a thing, or says where one belongs: "the red cube", "that towel to the window"."""
+    """True if a sentence names a thing, or says where one belongs: "the red cube", "that towel to the window"."""
     if _OUGHT & set(words[1:_FIRST]):
         return ("belongs", "to") not in pairwise(words)
     there = words[0] in ("this", "that") and words[2:3] == ["to"]
@@ -248,14 +248,14 @@ def _is_wish_for_a_thing(words: Sequence[str]) -> bool:
 
 
 def _is_about(verb: str, after: str) -> bool:
-    """Whether the next word fits a command: "pick the", "turn off", "look up", but not "the cup tell off"."""
+    """True if the next word fits a command: "pick the", "turn off", "look up", but not "the cup tell off"."""
     if after in PARTICLES:
         return (verb, after) in NEEDS_OBJECT or after == "up" or verb in MOVES | {"look", "come"}
     return after in _OBJECTS or is_number(after)
 
 
 def _commands_inside(words: Sequence[str], start: int) -> bool:
-    """Whether a command begins in the middle: a verb that nothing before it governs, with something it is about."""
+    """True if a command begins in the middle: a verb that nothing before it governs, with something it is about."""
     for at in range(start, len(words) - 1):
         verb, before, after = words[at], words[at - 1], words[at + 1]
         if verb in VERBS | _MORE_VERBS and before not in _GOVERN and _is_about(verb, after):

@@ -1,4 +1,5 @@
-"""Whether somebody who pauses after these words is likely done: the app's phrases, and rules on words.
+"""Completeness of sentences, to tell if somebody who pauses after some words is likely done: the app's phrases, and
+rules on words.
 
 English. Knows no sound and no model of language: what no rule knows is neither complete nor unfinished. Pure functions,
 on any thread.
@@ -39,7 +40,7 @@ _WISHES: Final = (["i", "want"], ["i", "need"], ["we", "need"], ["we", "want"])
 
 
 class Phrases:
-    """What the people of an app say to it, as far as it tells whether a sentence is whole.
+    """Phrases that the people of an app say to it, as far as they tell whether a sentence is whole.
 
     Args:
         phrases: Example utterances of the app, its agent and its tools. A number stands for every number.
@@ -74,7 +75,7 @@ class Phrases:
         self._verbs = VERBS | {pattern[0] for pattern in self._patterns if len(pattern) > 1} - WH - AUXILIARIES
 
     def is_unfinished(self, text: str) -> bool:
-        """Whether whoever pauses here probably goes on: "drive to the", "can you", "turn"."""
+        """True if a speaker who pauses here probably goes on: "drive to the", "can you", "turn"."""
         words = bare(words_of(text))
         if trails_off(text):
             return True
@@ -92,7 +93,7 @@ class Phrases:
         return self._begins_phrase(pattern) and not self._is_whole(text, words)
 
     def is_complete(self, text: str) -> bool:
-        """Whether it is a whole command or question, so that nothing more need be waited for.
+        """True if a text is a whole command or question, so that nothing more need be waited for.
 
         A sentence may be neither complete nor unfinished: "the kitchen is nice".
         """
@@ -109,7 +110,7 @@ class Phrases:
         return self._is_whole(text, words)
 
     def _is_whole(self, text: str, words: list[str]) -> bool:
-        """Whether the rules on words, without the app's phrases, find a question or a command whole."""
+        """True if the rules on words, without the app's phrases, find a question or a command whole."""
         if is_asked(text):
             return True
         if words[-1] not in self._endings and not is_number(words[-1]) and len(words) > 1:
@@ -117,7 +118,7 @@ class Phrases:
         return (is_question(words) or self.is_command(words)) and not is_doubtful(words)
 
     def is_command(self, words: list[str]) -> bool:
-        """Whether words begin as a command does: with a verb, a request, a direction, a distance."""
+        """True if words begin as a command does: with a verb, a request, a direction, a distance."""
         words = without_asking(without_leading(words) or words)
         if not words or (words[0] in ("there", "here") and words[1:2] in (["is"], ["are"])):
             return False
@@ -130,12 +131,12 @@ class Phrases:
         return words[0] in ("to", "off") or (is_number(words[0]) and len(words) > 1)
 
     def begins(self, words: Sequence[str]) -> bool:
-        """Whether a phrase of the app is, or begins with, the first two words, or all of them."""
+        """True if a phrase of the app is, or begins with, the first two words, or all of them."""
         pattern = self._pattern(words)
         return pattern in self._patterns or pattern[:2] in self._starts or pattern[:2] in self._patterns
 
     def is_name(self, words: Sequence[str]) -> bool:
-        """Whether they are a name of the app, with an article or without."""
+        """True if words are a name of the app, with an article or without."""
         return tuple(words) in self._names or (words[0] in DETERMINERS and tuple(words[1:]) in self._names)
 
     def _pattern(self, words: Sequence[str]) -> tuple[str, ...]:
@@ -154,11 +155,11 @@ class Phrases:
         return tuple(made)
 
     def _begins_phrase(self, pattern: tuple[str, ...]) -> bool:
-        """Whether phrases begin like this, and go on with more than what may always follow."""
+        """True if phrases begin like this, and go on with more than what may always follow."""
         return bool(self._starts.get(pattern, set()) - CONNECTS)
 
     def _begins_name(self, words: Sequence[str]) -> bool:
-        """Whether the last words are the first ones of a name, and none: "go to the living"."""
+        """True if the last words are the first ones of a name, and none: "go to the living"."""
         return any(
             tuple(words[at:]) in self._name_starts and words[at - 1] in DETERMINERS for at in range(1, len(words))
         )

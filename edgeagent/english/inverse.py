@@ -96,7 +96,7 @@ def _ended(text: str) -> str:
 
 
 def _tokens(chunk: str) -> list[_Token]:
-    """What stands between two spaces: one word mostly, several in "five-minute", "90°", "-2"."""
+    """Splits what stands between two spaces: one word mostly, several in "five-minute", "90°", "-2"."""
     found = _TOKEN.fullmatch(chunk)
     if found is None:
         return [_Token(chunk)]
@@ -135,7 +135,7 @@ def _split(core: str) -> list[tuple[str, bool]]:
 
 
 def _counts(part: str) -> bool:
-    """Whether a part of a hyphenated word belongs to a number."""
+    """True if a part of a hyphenated word belongs to a number."""
     word = part.lower()
     return (
         is_number(word)
@@ -147,7 +147,7 @@ def _counts(part: str) -> bool:
 
 
 def _converted(tokens: Sequence[_Token], at: int, made: Sequence[_Token]) -> tuple[int, list[_Token]]:
-    """What becomes of the tokens from there: how many are taken, and what stands for them."""
+    """Converts the tokens from a position on: how many are taken, and what stands for them."""
     run = _run(tokens, at)
     words = [token.word for token in run]
     before = made[-1].word if made and not made[-1].trail else ""
@@ -241,7 +241,7 @@ def _number(words: Sequence[str], tokens: Sequence[_Token], at: int, before: str
 
 
 def _is_one(words: Sequence[str], tokens: Sequence[_Token], at: int, before: str) -> bool:
-    """Whether "one" counts, and is no pronoun."""
+    """True if "one" counts, and is no pronoun."""
     rest = words[1:]
     if rest[:1] and (rest[0] in UNITS or rest[0] in HALVES or rest[:2] in (["per", "cent"], ["a", "m"], ["p", "m"])):
         return before not in ("this", "that", "no", "which")
@@ -255,7 +255,7 @@ def _is_one(words: Sequence[str], tokens: Sequence[_Token], at: int, before: str
 
 
 def _counted_off(tokens: Sequence[_Token], at: int) -> bool:
-    """Whether it is among three digits and more that are said one by one: one two three."""
+    """True if a token is among three digits and more that are said one by one: one two three."""
     first = at
     while first > 0 and single_digit(tokens[first - 1].word) and tokens[first - 1].trail in ("", ","):
         first -= 1

@@ -44,7 +44,7 @@ _SEVERAL: Final = 2
 
 
 def is_english(text: str, known: Collection[str] = ()) -> bool:
-    """Whether a text may be English. Several words of which none is known are not, nor are those of which most are
+    """True if a text may be English. Several words of which none is known are not, nor are those of which most are
     words, or have letters, of other languages.
 
     A text without words, such as an emoji or a number, is in no other language: True.
@@ -59,7 +59,7 @@ def is_english(text: str, known: Collection[str] = ()) -> bool:
 
 
 def has_english(text: str, known: Collection[str] = ()) -> bool:
-    """Whether any word of a text is a known English one; typing errors and made-up words are not."""
+    """True if any word of a text is a known English one; typing errors and made-up words are not."""
     return any(word in known or _is_known(word) for word in words_of(text))
 
 
@@ -68,7 +68,7 @@ def _is_known(word: str) -> bool:
 
 
 def _is_foreign(word: str, known: Collection[str]) -> bool:
-    """Whether a word is of another language, or has letters that English does not use."""
+    """True if a word is of another language, or has letters that English does not use."""
     if word in known or _is_known(word):
         return False
     return word in _FOREIGN or any(character.isalpha() and not character.isascii() for character in word)

@@ -27,7 +27,7 @@ _LONG: Final = 4
 
 
 def is_named(name: str, words: Collection[str], others: Collection[str] = ()) -> bool:
-    """Whether any word of a name, or any other word for the same, is among words; one letter may be wrong.
+    """True if any word of a name, or any other word for the same, is among words; one letter may be wrong.
 
     Args:
         words: Of what was said.
@@ -44,7 +44,7 @@ def is_named(name: str, words: Collection[str], others: Collection[str] = ()) ->
 
 
 def _alike(word: str, wanted: str) -> bool:
-    """Whether two words are the same but for an ending or one letter that is wrong, missing, too many or misplaced."""
+    """True if two words are the same but for an ending or one letter that is wrong, missing, too many or misplaced."""
     short, long = sorted((word, wanted), key=len)
     if len(short) < _LONG or len(long) - len(short) > 1:
         return len(short) >= _LONG - 1 and long.startswith(short) and long[len(short) :] in ("s", "es", "ed", "ing")

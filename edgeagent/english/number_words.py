@@ -24,7 +24,7 @@ _ARTICLE: Final = "a"
 _DIGITS: Final = {word: str(value) for value, word in enumerate(_ONES[:10])} | {"oh": "0", "o": "0"}
 _PARTS: Final = {"a half": "5", "a quarter": "25", "three quarters": "75", "3 quarters": "75"}
 FRACTION_SIGNS: Final = {"½": "5", "¼": "25", "¾": "75", "1/2": "5", "1/4": "25", "3/4": "75"}
-"""What a fraction adds after the point."""
+"""Digits that a fraction adds after the point."""
 _FIGURES: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _WHOLE: Final = re.compile(r"[0-9]+")
 HALVES: Final = {"am": "am", "pm": "pm", "a.m": "am", "p.m": "pm"}
@@ -43,7 +43,7 @@ _FEW: Final = 12
 """Up to here an ordinal is a word."""
 
 NUMBER_WORDS: Final = frozenset((*_SMALL, *_SCALES, "hundred", "point", "oh"))
-"""What a number may be made of, but for its articles and conjunctions."""
+"""Words that a number may be made of, but for its articles and conjunctions."""
 
 
 class Read(NamedTuple):
@@ -54,7 +54,7 @@ class Read(NamedTuple):
 
 
 def figures(word: str) -> bool:
-    """Whether a word is a plain number in digits: 5, 2.5."""
+    """True if a word is a plain number in digits: 5, 2.5."""
     return _FIGURES.fullmatch(word) is not None
 
 
@@ -64,17 +64,17 @@ def small_word(number: int) -> str:
 
 
 def is_number(word: str) -> bool:
-    """Whether a word can be a number by itself, in letters or digits."""
+    """True if a word can be a number by itself, in letters or digits."""
     return word in _SMALL or figures(word)
 
 
 def single_digit(word: str) -> bool:
-    """Whether it is zero to nine, in letters or as a digit."""
+    """True if a word is zero to nine, in letters or as a digit."""
     return word in _ONES[:10] or (len(word) == 1 and word in "0123456789")
 
 
 def _under_hundred(words: Sequence[str]) -> tuple[int, int]:
-    """How many words, and the value; no words if there is none."""
+    """Reads a number at the beginning: how many words, and the value; no words if there is none."""
     value = _SMALL.get(words[0]) if words else None
     if value is None:
         return 0, 0
@@ -99,7 +99,7 @@ def _under_thousand(words: Sequence[str]) -> tuple[int, int]:
 
 
 def _whole(words: Sequence[str]) -> tuple[int, int]:
-    """How many words, and the value, of the longest whole number at the beginning."""
+    """Reads the longest whole number at the beginning: how many words, and the value."""
     at, total, least = 0, 0, max(_SCALES.values()) * 1000
     while True:
         skip = 1 if at and words[at : at + 1] == ["and"] else 0
@@ -159,7 +159,7 @@ def number(words: Sequence[str]) -> Read | None:
 
 
 def _fraction(words: Sequence[str]) -> Read | None:
-    """What comes after a whole number and adds to it: and a half, ½."""
+    """Reads a fraction after a whole number, which adds to it: and a half, ½."""
     if words[:1] == ["and"] and (decimals := _PARTS.get(" ".join(words[1:3]))):
         return Read(3, decimals)
     return Read(1, FRACTION_SIGNS[words[0]]) if words and words[0] in FRACTION_SIGNS else None
@@ -194,7 +194,7 @@ def pair(words: Sequence[str]) -> tuple[int, int, int] | None:
 
 
 def is_century(number: int) -> bool:
-    """Whether a year may begin with it."""
+    """True if a year may begin with the number."""
     return number in _YEARS
 
 

@@ -66,7 +66,7 @@ _ASKING: Final = tuple(
         "don't, do not, please don't, never, let us, go and, go, i said, i meant, i mean, no, wait, sorry, actually"
     ).split(", ")
 )
-"""What may stand before a command."""
+"""Words that may stand before a command."""
 _DOUBTFUL: Final = (("go",), ("wait",), ("no",), ("sorry",), ("actually",))
 """... if a verb follows."""
 _WANTING: Final = tuple(
@@ -136,7 +136,7 @@ def without_leading(words: list[str]) -> list[str]:
 
 
 def is_question(words: list[str]) -> bool:
-    """Whether words begin as a question does; "can you bring" is a request."""
+    """True if words begin as a question does; "can you bring" is a request."""
     if not words or (words[0] == "why" and words[1:3] == ["don't", "you"]):
         return False
     if words[0] == "when" and words[1:2] != [] and words[1] not in AUXILIARIES:
@@ -152,7 +152,7 @@ def is_question(words: list[str]) -> bool:
 
 
 def dangles(words: list[str]) -> bool:
-    """Whether the last word never ends a sentence like this."""
+    """True if the last word never ends a sentence like this."""
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last in FILLERS - {"well", "so", "like"}:
         return True
@@ -216,7 +216,7 @@ def _asked_inside(words: list[str]) -> int | None:
 
 
 def lacks_something(words: list[str]) -> bool:
-    """Whether a word is missing that the sentence must have."""
+    """True if a word is missing that the sentence must have."""
     if tuple(words) in _WANTING:
         return True
     if words[0] == "not":
@@ -259,7 +259,7 @@ def _noun_lacks(words: list[str]) -> bool:
 
 
 def _has_verb(words: list[str]) -> bool:
-    """Whether a question inside a sentence has its verb: "what time it is", "what blocks you"."""
+    """True if a question inside a sentence has its verb: "what time it is", "what blocks you"."""
     if (AUXILIARIES | WH_VERBS) & set(words):
         return True
     if any(word.endswith("ed") for word in words) or (len(words) == 2 and words[0] in ENDS_OF_SUBJECT - SUBJECTS):
@@ -268,7 +268,7 @@ def _has_verb(words: list[str]) -> bool:
 
 
 def is_correction(words: list[str]) -> bool:
-    """Whether words take back a command and say what instead: "no, the bedroom", "i meant the kitchen"."""
+    """True if words take back a command and say what instead: "no, the bedroom", "i meant the kitchen"."""
     said = bare(words)
     if len(said) < 2:
         return False
@@ -287,7 +287,7 @@ def is_correction(words: list[str]) -> bool:
 
 
 def is_correction_of_not(words: list[str]) -> bool:
-    """Whether "not …" also says what instead: "not left right", "not the kitchen the bedroom"."""
+    """True if "not …" also says what instead: "not left right", "not the kitchen the bedroom"."""
     rest = words[1:]
     if "but" in rest[:-1]:
         return True
@@ -324,7 +324,7 @@ def _question_lacks(words: list[str]) -> bool:
 
 
 def _subject_ends(rest: list[str]) -> bool:
-    """Whether there is a subject and nothing behind it."""
+    """True if there is a subject and nothing behind it."""
     return not rest or (len(rest) == 1 and rest[0] in SUBJECTS) or (len(rest) == 2 and rest[0] in DETERMINERS)
 
 
@@ -348,7 +348,7 @@ def _inversion_lacks(words: list[str]) -> bool:
 
 
 def is_doubtful(words: list[str]) -> bool:
-    """Whether more may well come though nothing is missing: "should i help", "look over", "set it to 50"."""
+    """True if more may well come though nothing is missing: "should i help", "look over", "set it to 50"."""
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     main = without_asking(words)
     if main and len(main) == 1 and len(words) > 1 and main[0] in OPEN_VERBS:
@@ -426,5 +426,5 @@ def _is_asking(word: str) -> bool:
 
 
 def is_number(word: str) -> bool:
-    """Whether it is a number or a time in digits."""
+    """True if a word is a number or a time in digits."""
     return _NUMBER.fullmatch(word) is not None

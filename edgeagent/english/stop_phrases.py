@@ -17,7 +17,7 @@ from edgeagent import apostrophes
 
 
 class Grade(StrEnum):
-    """What a stop phrase does."""
+    """Effect of a stop phrase."""
 
     TRIP = "trip"
     """The safety latch trips: motion is cancelled, and off until somebody allows it again."""
@@ -28,7 +28,7 @@ class Grade(StrEnum):
 
 
 class Release(StrEnum):
-    """What ends a hold."""
+    """End of a hold."""
 
     SPEECH = "go on"
     """Speech goes on; motion still waits."""
@@ -149,7 +149,7 @@ _Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What goes on while somebody says something.
+    """Circumstances in which somebody says something.
 
     Attributes:
         busy: The robot moves, speaks or thinks.
@@ -196,7 +196,7 @@ class StopPhrases:
         return row
 
     def grade(self, text: str, situation: Situation, *, typed: bool = False) -> Grade | None:
-        """What an utterance does now, as a stop phrase; None where it is for the model, or an answer.
+        """Grades an utterance as a stop phrase of now; None where it is for the model, or an answer.
 
         Args:
             text: The whole utterance.
@@ -218,7 +218,8 @@ class StopPhrases:
         return row.grade if counts else None
 
     def release(self, text: str) -> Release | None:
-        """What an utterance ends of a hold, which has no other words but those that may stand around the phrase."""
+        """Returns what an utterance ends of a hold; it has no other words but those that may stand around the
+        phrase."""
         parts = self._parts_of(text)
         found = {self._releases[part] for part in parts if part in self._releases}
         if not found or not self._rows.keys().isdisjoint(parts):

@@ -11,7 +11,7 @@ from edgeagent.english.inverse import inverse_normalised
 _LONGEST: Final = 2_000
 """Characters that are read; nobody says more in a turn."""
 _NOISE: Final = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|♪")
-"""What recognisers write for what is no speech: [music], (coughs), <sil>."""
+"""Marks that recognisers write for what is no speech: [music], (coughs), <sil>."""
 _PERCENT: Final = re.compile(r"(?<=[0-9])\s*%")
 _WORD: Final = re.compile(r"[0-9]+(?:[.:][0-9]+)?(?:st|nd|rd|th)?|[^\W\d_]+(?:'[^\W\d_]+)*")
 _ENDINGS: Final = {"'s": "is", "'re": "are", "'m": "am", "'ll": "will", "'ve": "have", "'d": "would"}
@@ -45,7 +45,7 @@ def words_of(text: str) -> list[str]:
 
 
 def after(text: str, beginning: str) -> str | None:
-    """What comes after a beginning, whatever the punctuation and case; None where the text begins otherwise."""
+    """Returns the text after a beginning, whatever the punctuation and case; None where the text begins otherwise."""
     parts, length = text.split(), len(beginning.split())
     if words_of(" ".join(parts[:length])) != words_of(beginning):
         return None
@@ -53,12 +53,12 @@ def after(text: str, beginning: str) -> str | None:
 
 
 def is_asked(text: str) -> bool:
-    """Whether it ends in a question mark."""
+    """True if a text ends in a question mark."""
     return text.rstrip(" \t\"'”).").endswith("?")
 
 
 def trails_off(text: str) -> bool:
-    """Whether a recogniser that writes punctuation has left the sentence open: "drive to the..."."""
+    """True if a recogniser that writes punctuation has left the sentence open: "drive to the..."."""
     return _TRAILS_OFF.search(text) is not None
 
 

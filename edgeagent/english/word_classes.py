@@ -70,7 +70,7 @@ VERBS: Final = _set(
     "recite measure swap press warn pour empty fill guard catch kill illuminate state ring scoot pop retreat touch "
     "light"
 )
-"""What a command may begin with."""
+"""Words that a command may begin with."""
 OPEN_VERBS: Final = VERBS - _set(
     "wait scan dock charge return reverse spin stop halt freeze hurry report explore help listen repeat sleep relax "
     "cancel continue pause resume proceed recharge wave dance sing smile nod swivel rotate park exit speak talk"
@@ -160,4 +160,4 @@ ENDINGS: Final = (
 )
 """Words that spoken commands and questions often end with. Behind any other nobody can be sure that it is the end."""
 CONNECTS: Final = _set("and then please now or but with for when after before in on")
-"""What a finished command may still be followed by in a phrase."""
+"""Words that a finished command may still be followed by in a phrase."""

@@ -6,6 +6,7 @@ Fuller than the audit trail of a session, which knows tools only. What a line ho
 from __future__ import annotations
 
 import copy
+import dataclasses
 import logging
 import os
 import time
@@ -41,7 +42,7 @@ _REDACTED: Final = PII()
 
 @dataclass(slots=True)
 class _Run:
-    """What is known of a run while it goes on."""
+    """Knowledge about a run while it goes on."""
 
     id: str = field(default_factory=lambda: new_id("run"))
     began_s: float = field(default_factory=time.monotonic)
@@ -61,7 +62,7 @@ class AuditLogHook(BaseHook):
 
     - on_run_start: depth (0 for the agent that was asked), task; None when a run continues
     - before_llm: hop, count (of messages), messages (those that no record of the session had yet), tools (names)
-    - after_llm: hop, text, calls
+    - after_llm: hop, text, calls, reading (prompt, raw reply and how it was read, if the model tells)
     - before_tool: hop, call
     - after_tool: call, result (status and text), duration_s (since BEFORE_TOOL; None if the call never came there)
     - on_run_end: depth, reply, reason, abort_reason, error, usage, duration_s, messages (that no record had yet)
@@ -144,8 +145,9 @@ def _content(point: FirePoint, ctx: AgentContext, payload: Payload, run: _Run, n
         case BeforeLLM(messages=messages, tools=tools, hop=hop):
             new = _new(messages, run)
             return {"hop": hop, "count": len(messages), "messages": new, "tools": [tool.name for tool in tools]}
-        case AfterLLM(text=text, tool_calls=calls, hop=hop):
-            return {"hop": hop, "text": text, "calls": [_call(call) for call in calls]}
+        case AfterLLM(text=text, tool_calls=calls, hop=hop, reading=reading):
+            told = {} if reading is None else {"reading": dataclasses.asdict(reading)}
+            return {"hop": hop, "text": text, "calls": [_call(call) for call in calls], **told}
         case BeforeTool(call=call, hop=hop):
             run.calls[call.id] = now_s
             return {"hop": hop, "call": _call(call)}
@@ -183,6 +185,7 @@ def _message(message: Message) -> dict[str, Any]:
         "origin": None if message.origin == "user" else message.origin,
         "text": message.text,
         "thinking": message.thinking,
+        "raw": message.raw,
         "calls": [_call(call) for call in message.tool_calls],
         "stop_reason": message.stop_reason,
         "error": message.error,

@@ -15,9 +15,10 @@ from typing import Any, Final
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.hooks.types import FirePoint
+from edgeagent.messages import Reading, Step
 
 _TORN: Final = b'{"t": '
-"""How every record begins, so also one that was cut."""
+"""Beginning of every record, so also one that was cut."""
 _LATEST_T: Final = 253_402_300_800
 """Seconds since 1970 at the end of the year 9999."""
 
@@ -46,9 +47,11 @@ class TurnRecord:
     """Since the run began."""
     model_s: float | None
     messages: int
-    """How many the model was shown."""
+    """Number of messages that the model was shown."""
     text: str
     calls: tuple[CallRecord, ...]
+    reading: Reading | None = None
+    """Prompt, raw reply and how it was read; None where the log does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +162,13 @@ class _OpenTurn:
     model_s: float | None = None
     text: str = ""
     calls: dict[str, _OpenCall] = field(default_factory=dict)
+    reading: Reading | None = None
 
     def closed(self) -> TurnRecord:
         calls = tuple(call.closed(call_id) for call_id, call in self.calls.items())
-        return TurnRecord(self.number, self.agent, self.began_s, self.model_s, self.messages, self.text, calls)
+        return TurnRecord(
+            self.number, self.agent, self.began_s, self.model_s, self.messages, self.text, calls, self.reading
+        )
 
 
 class _OpenRun:
@@ -179,7 +185,7 @@ class _OpenRun:
 
     @property
     def ended(self) -> bool:
-        """Whether the agent that was asked has ended."""
+        """True if the agent that was asked has ended."""
         return bool(self._end) and self._end["depth"] == 0
 
     def take(self, record: dict[str, Any]) -> None:
@@ -195,6 +201,7 @@ class _OpenRun:
             case FirePoint.AFTER_LLM if turn is not None:
                 turn.model_s = max(elapsed_s - turn.began_s, 0.0)
                 turn.text = str(record["text"])
+                turn.reading = _reading(record.get("reading"))
                 self._add_calls(turn, record["calls"])
             case FirePoint.BEFORE_TOOL if turn is not None:
                 self._add_calls(turn, [record["call"]])
@@ -218,7 +225,7 @@ class _OpenRun:
                 known.name, known.arguments = call["name"], call["arguments"]
 
     def _read_messages(self, messages: list[dict[str, Any]], turn: _OpenTurn | None) -> None:
-        """What no point told: replies of a run that a hook ended, results of calls that never ran."""
+        """Reads what no point told: replies of a run that a hook ended, results of calls that never ran."""
         for message in messages:
             call = self._calls.get(message.get("call_id", ""))
             if call is not None and call.status is None:
@@ -244,6 +251,16 @@ class _OpenRun:
             output_tokens=int(usage.get("output_tokens", 0)),
             elapsed_s=elapsed_s,
         )
+
+
+def _reading(told: dict[str, Any] | None) -> Reading | None:
+    if told is None:
+        return None
+    steps = tuple(Step(str(step["part"]), str(step["verdict"])) for step in told["steps"])
+    refused = tuple(str(token) for token in told["refused"])
+    return Reading(
+        **{**told, "prompt": str(told["prompt"]), "raw": str(told["raw"]), "steps": steps, "refused": refused}
+    )
 
 
 Span = tuple[float, float]

@@ -41,7 +41,7 @@ _NO_LOCK: Final = nullcontext()
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """What all hooks of one point came to."""
+    """Answers of all hooks of one point together."""
 
     payload: Payload
     reply: str | None = None
@@ -148,7 +148,7 @@ def _checked(hooks: Iterable[Hook]) -> list[Hook]:
 
 
 def _is_usable(payload: Payload) -> bool:
-    """Whether there is in a replaced payload what the loop will take out of it."""
+    """True if there is in a replaced payload what the loop will take out of it."""
     match payload:
         case RunStart(task=task):
             return task is None or isinstance(task, Message | str)

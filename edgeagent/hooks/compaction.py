@@ -42,7 +42,7 @@ MOST_CHARS_PER_TOKEN: Final = 8
 """A guess at the high end: the end of a history that is looked at has so many characters for each token of a limit. If
 the limit holds them all the same, twice as many are looked at."""
 _CHARS_BESIDE: Final = 16
-"""What a message weighs beside its texts, so that also empty ones add up."""
+"""Characters that a message weighs beside its texts, so that also empty ones add up."""
 
 
 def exchanges(messages: Sequence[Message]) -> list[list[Message]]:
@@ -86,7 +86,7 @@ def compact(
     last = len(borders) - 1
 
     def fits(cut: int) -> bool:
-        """Whether what follows the first groups fits, with room for a summary of them."""
+        """True if what follows the first groups fits, with room for a summary of them."""
         lines = _newest_lines(messages, borders[: cut + 1], room, _CHARS_PER_TOKEN * room)
         return count(messages[borders[cut] :]) + min(room, len("\n".join(lines)) // _CHARS_PER_TOKEN) <= target_tokens
 
@@ -115,7 +115,7 @@ def summary_of(lines: Sequence[str]) -> Message:
 
 
 def summary_lines(group: Sequence[Message]) -> list[str]:
-    """What a summary says of a group: the lines of an earlier summary in it, and one line for the rest."""
+    """Summarises a group: the lines of an earlier summary in it, and one line for the rest."""
     lines = [
         line
         for message in group
@@ -190,7 +190,7 @@ def _weight(message: Message) -> int:
 
 
 def _newest_lines(messages: Sequence[Message], borders: Sequence[int], room: int, chars: int) -> list[str]:
-    """What a summary says of the newest exchanges before the last border: so many characters, or a line more."""
+    """Summarises the newest exchanges before the last border, in so many characters, or a line more."""
     line_chars = max(room * _LINE_CHARS_PER_TOKEN, 1)
     newest_first: list[str] = []
     for number in range(len(borders) - 1, 0, -1):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _OPTIONS: Final = ("max_tokens", "thinking_level")
-"""What a request takes from the run's options that a template may show."""
+"""Fields that a request takes from the run's options that a template may show."""
 _CUT: Final = "cut"
 _QUOTED_CHARS: Final = 500
 """Of each message that the model is asked to sum up."""

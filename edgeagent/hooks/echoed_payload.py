@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from edgeagent.context import AgentContext
 
 _NEWEST: Final = 8
-"""How many results of a run are looked at; what is echoed is nearly always the last one."""
+"""Number of results of a run that are looked at; what is echoed is nearly always the last one."""
 _FENCE: Final = re.compile(r"\A```[\w-]*\s(.*?)\s*```\Z", re.DOTALL)
 _TAG: Final = re.compile(r"\A<(tool_response|tool_result|tool_call)>\s*(.*?)\s*</\1>\Z", re.DOTALL)
 _MARKS: Final = frozenset('{["`<')
@@ -73,7 +73,7 @@ def _same(reply: str, result: str) -> bool:
 
 
 def _is_call(reply: str, call: ToolCall) -> bool:
-    """Whether a reply is the call that was made, as JSON: with its name, or its arguments alone."""
+    """True if a reply is the call that was made, as JSON: with its name, or its arguments alone."""
     value = _parsed(_bare(reply))
     if not isinstance(value, dict) or not value:
         return False

@@ -77,14 +77,14 @@ class _Numbers:
             self._clocks |= _clocks(words)
 
     def has_all_of(self, sentence: str, *, count: int) -> bool:
-        """Whether every number of a sentence is among these, or counts the results."""
+        """True if every number of a sentence is among these, or counts the results."""
         words = words_of(sentence)
         told = [one for one in amounts_of(words) if any(map(figures, words[one.start : one.end]))]
         clocks = _clocks(words)
         return clocks <= self._clocks and all(one.bare == count or self._has(one) for one in told)
 
     def _has(self, told: Amount) -> bool:
-        """Whether a number is one of these in the unit in which it is told, rounded as it is told."""
+        """True if a number is one of these in the unit in which it is told, rounded as it is told."""
         for one in self._amounts:
             known = one.bare
             if one.dimension and told.dimension:
@@ -95,7 +95,7 @@ class _Numbers:
 
 
 def _rounds_to(known: float, told: float) -> bool:
-    """Whether a number, with as many decimals as it is told, may be a known one."""
+    """True if a number, with as many decimals as it is told, may be a known one."""
     decimals = next((places for places in range(_DECIMALS) if abs(round(told, places) - told) < _SAME), _DECIMALS)
     return abs(round(known, decimals) - told) < _SAME or abs(known - told) <= abs(known) * _SHARE
 

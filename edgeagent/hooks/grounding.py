@@ -53,7 +53,7 @@ _ANSWER_WORDS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What the arguments of a reply may come from.
+    """Sources of the arguments of a reply.
 
     Attributes:
         words: Of the person, since the robot's last answer.
@@ -74,7 +74,7 @@ class _Said:
     asked: str
     """The robot's last answer, right before."""
     text: str
-    """What the person has said in one message; empty if in several."""
+    """Words of the person in one message; empty if in several."""
 
     @classmethod
     def of(cls, history: Sequence[Message]) -> _Said:
@@ -135,7 +135,7 @@ class _Pending:
 
     question: str
     calls: tuple[ToolCall, ...] | None
-    """What a yes means; None: nothing was proposed."""
+    """Calls that a yes means; None: nothing was proposed."""
     doubt: _Doubt | None
     proposed: tuple[ToolCall, ...]
     """The calls of the reply, in which the doubtful argument can be exchanged."""
@@ -187,7 +187,7 @@ class GroundingHook(BaseHook):
     # --- answers ----------------------------------------------------------------------------------------------------
 
     def _answered(self, said: _Said, ctx: AgentContext) -> tuple[str, tuple[ToolCall, ...]] | None:
-        """What an answer to the open question makes of the reply: its text and its calls."""
+        """Returns the text and the calls of a reply, as an answer to the open question makes them."""
         pending, self._pending = self._pending, None
         if (
             pending is None
@@ -227,7 +227,7 @@ class GroundingHook(BaseHook):
                         yield _Doubt(at, name, value, f"Did you mean {_with_article(value)}? {_SAY_YES}")
 
     def _read_back(self, calls: Sequence[ToolCall], ctx: AgentContext) -> str:
-        """What is asked before a long way; empty where none is."""
+        """Returns the question that is asked before a long way; empty where none is."""
         told, long = [], False
         for call in calls:
             tool = _tool(call, ctx)
@@ -314,7 +314,7 @@ def _doubted_number(
 
 
 def _fits(value: float, signs: set[int], directions: Directions | None, said: _Said) -> bool:
-    """Whether the sign of a value is one that was said, now or in an earlier turn."""
+    """True if the sign of a value is one that was said, now or in an earlier turn."""
     sign = -1 if value < 0 else 1
     if value == 0 or sign in signs:
         return True
@@ -340,13 +340,13 @@ def _orientation(tool: Tool, name: str) -> Directions | None:
 
 
 def _may_be(amount: Amount, name: str) -> bool:
-    """Whether a parameter may be given by an amount, by their units."""
+    """True if a parameter may be given by an amount, by their units."""
     unit = unit_of(name)
     return amount.dimension != "times" and (unit is None or amount.dimension in (unit[0], ""))
 
 
 def _is(amount: Amount, name: str, value: float) -> bool:
-    """Whether a parameter's value is an amount, whatever the sign."""
+    """True if a parameter's value is an amount, whatever the sign."""
     unit = unit_of(name)
     if unit is None:
         return amount.is_about(value) or replace(amount, value=amount.bare).is_about(value)
@@ -356,7 +356,7 @@ def _is(amount: Amount, name: str, value: float) -> bool:
 
 
 def _is_used(amount: Amount, calls: Sequence[ToolCall], said: _Said) -> bool:
-    """Whether any call has an amount, or one that follows from it, as an argument."""
+    """True if any call has an amount, or one that follows from it, as an argument."""
     same = [one for one in said.known if one.start <= amount.start and amount.end <= one.end]
     numbers = [(name, value) for call in calls for name, value in call.arguments.items() if _number(value)]
     return any(_is(one, name, float(value)) for one in same for name, value in numbers)
@@ -392,7 +392,7 @@ def _with_article(value: str) -> str:
 
 
 def _is_a_name(value: str, schema: Mapping[str, Any]) -> bool:
-    """Whether a text names something; a longer one is what a model words itself."""
+    """True if a text names something; a longer one is what a model words itself."""
     return "enum" in schema or 0 < len(value.split()) <= _NAME_WORDS
 
 

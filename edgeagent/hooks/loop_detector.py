@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from edgeagent.context import AgentContext
 
 WARNING: Final = "Warning: "
-"""How a line begins that this guard adds to a result."""
+"""Beginning of a line that this guard adds to a result."""
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, default=repr)
 _FAILED: Final = frozenset({"error", "invalid", "unknown", "timed_out"})
 _WHOLE_BELOW: Final = 2**53
@@ -38,7 +38,7 @@ class _Streak:
     turns: int
     last_turn: int
     outcomes: frozenset[_Outcome]
-    """What the call came to in each of them."""
+    """Outcomes of the call in each of those turns."""
     between: frozenset[tuple[str, _Outcome]] | None
     """Calls that may have changed something between two of these turns, and what they came to: the same each time, or
     it is no cycle. None after one turn."""
@@ -46,7 +46,7 @@ class _Streak:
 
 @dataclass(slots=True)
 class _Counts:
-    """What one run has asked for."""
+    """Requests of one run so far."""
 
     turn: int = 0
     streaks: dict[str, _Streak] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class _Counts:
     asked: dict[str, str] = field(default_factory=dict)
     """The keys of this turn's calls, by their ids."""
     outcomes: dict[str, set[_Outcome]] = field(default_factory=dict)
-    """What this turn's calls came to, by their keys."""
+    """Outcomes of this turn's calls, by their keys."""
     done: set[str] = field(default_factory=set)
     """Keys of this turn's calls that were skills and succeeded."""
     moved: bool = False

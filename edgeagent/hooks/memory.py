@@ -1,4 +1,4 @@
-"""What an agent remembers across runs: facts in an SQLite database, shown to the model at the end of every prompt."""
+"""Memory of an agent across runs: facts in an SQLite database, shown to the model at the end of every prompt."""
 
 from __future__ import annotations
 

@@ -64,6 +64,6 @@ class PlanModeHook(BaseHook):
 
 
 def _is_read_only(ctx: AgentContext, call: ToolCall) -> bool:
-    """What nobody knows may change anything."""
+    """True if the tool of a call is known to read only; an unknown tool may change anything."""
     tool = None if ctx.tool_registry is None else ctx.tool_registry.get(call.name)
     return tool is not None and tool.traits.read_only

@@ -30,12 +30,14 @@ _PEOPLE: Final = ("user", "steering", "follow_up")
 
 
 def moves(tool: Tool) -> bool:
-    """What is kept from talk unless an app says otherwise: motion. A tool that notes or looks up works as ever."""
+    """True for a tool that is kept from talk unless an app says otherwise: motion. A tool that notes or looks up works
+    as ever."""
     return tool.traits.motion
 
 
 def changes(tool: Tool) -> bool:
-    """What the house robot keeps from talk: all that does more than tell, but not stopping ("don't move")."""
+    """True for a tool that the house robot keeps from talk: each that does more than tell, but not stopping ("don't
+    move")."""
     return not tool.traits.read_only and tool.name != "stop"
 
 
@@ -141,7 +143,7 @@ def _called(reply: AfterLLM, ctx: AgentContext) -> list[Tool]:
 
 
 def _asked_something(messages: Sequence[Message]) -> bool:
-    """Whether the last reply has a question in it, which what is said next may answer."""
+    """True if the last reply has a question in it, which what is said next may answer."""
     return next(("?" in one.text for one in reversed(messages) if one.role == "assistant" and one.text.strip()), False)
 
 

@@ -1,4 +1,4 @@
-"""How long runs, model calls and tools take, measured between the points of a run."""
+"""Durations of runs, model calls and tools, measured between the points of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NEVER_RAN: Final = frozenset({"blocked", "invalid", "unknown"})
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """What is known of one name. ``count`` is how many were kept."""
+    """Knowledge about one name. ``count`` is the number of durations that were kept."""
 
     count: int
     total_s: float

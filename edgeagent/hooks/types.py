@@ -1,4 +1,4 @@
-"""What a hook is: the points at which it is called, what it is shown, and what it may answer."""
+"""Hooks: the points at which it is called, what it is shown, and what it may answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
-from edgeagent.messages import Message, ToolCall, ToolResult
+from edgeagent.messages import Message, Reading, ToolCall, ToolResult
 from edgeagent.tools import Tool
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class AfterLLM:
     text: str
     tool_calls: tuple[ToolCall, ...]
     hop: int
+    reading: Reading | None = None
+    """The reply as it was written and read; None of a model that does not tell."""
 
 
 @dataclass(frozen=True, slots=True)

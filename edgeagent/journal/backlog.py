@@ -8,8 +8,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.journal.journal import Journal
@@ -38,10 +39,11 @@ class Backlog:
     def session_id(self) -> str:
         return self._journal.session_id
 
-    def extend(self, messages: Iterable[Message]) -> None:
-        """Appends the messages that were not written yet."""
+    def extend(self, messages: Sequence[Message]) -> None:
+        """Appends the messages at the end of a history that were not written yet."""
         with self._lock:
-            for message in [message for message in messages if message.id not in self._known]:
+            new = list(takewhile(lambda message: message.id not in self._known, reversed(messages)))
+            for message in reversed(new):
                 self._known.add(message.id)
                 self._put(lambda message=message: self._journal.append(message))  # type: ignore[misc]  # bound now
 

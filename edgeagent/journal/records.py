@@ -23,13 +23,13 @@ logger = logging.getLogger(__name__)
 FORMAT: Final = 1
 """Raised when an older program could not read what is written."""
 BEGINNING: Final = b'{"kind": "header", '
-"""How every journal begins, of any format."""
+"""Beginning of every journal, of any format."""
 
 Kind = Literal["header", "message", "history", "heard", "usage"]
 _KINDS: Final = frozenset(get_args(Kind))
 _HISTORY: Final = b'{"kind": "history", '
 _USAGE: Final = b'{"kind": "usage", '
-"""How a line of that kind begins."""
+"""Beginning of a line of that kind."""
 _REPEATED: Final = ("role", "stop_reason", "status", "origin", "name")
 """Fields of a message whose few values are kept once: a third of the memory of a long history."""
 _CHECKSUM: Final = b', "crc32": "%08x"}\n'

@@ -1,4 +1,4 @@
-"""What the records of a journal add up to: the history, made whole where a process died in the middle of something."""
+"""Sum of the records of a journal: the history, made whole where a process died in the middle of something."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNKNOWN_OUTCOME: Final = "the program stopped before {name} came to its end; nob
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What a journal holds. ``notices`` are sentences for people: what was dropped, set aside or filled in."""
+    """Content of a journal. ``notices`` are sentences for people: what was dropped, set aside or filled in."""
 
     messages: tuple[Message, ...] = ()
     usage: Usage = Usage()

@@ -20,11 +20,12 @@ from edgeagent.llm.vocab import Vocabulary
 
 _ROOT: Final = "root ::= "
 _CALL_ENDS: Final = (">", "}", "]")  # of every format
+_MOST_REFUSED: Final = 64  # tokens of a reply that are told
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a reply has to obey.
+    """Form that a reply has to obey.
 
     Attributes:
         rules: The grammar; the expression of its root is what a call, or the reply, looks like.
@@ -41,6 +42,38 @@ class Plan:
     whole: bool = False
     ends: bool = False
     may_think: bool = False
+
+
+def obey(grammar: Grammar, token: int, logits: Logits, vocabulary: Vocabulary, refused: list[str]) -> int:
+    """The token that goes on: this one, or the likeliest that the grammar allows. Notes the text of a refused one."""
+    if grammar.allows(token):
+        return token
+    if len(refused) < _MOST_REFUSED:
+        refused.append(vocabulary.text_of(token))
+    return grammar.end if grammar.may_end else grammar.pick(logits)
+
+
+def begun(vocabulary: Vocabulary, rules: str, pristine: Grammar, prefix: str, tokens: Sequence[int]) -> Grammar | None:
+    """A grammar after these tokens, of which the first has other text in front; None if it has no such way.
+
+    Args:
+        vocabulary: The model's.
+        rules: The grammar's text.
+        pristine: The grammar before its first token.
+        prefix: The other text.
+        tokens: What was committed since the grammar's beginning.
+    """
+    if prefix:
+        root, _, rest = rules.partition("\n")
+        grammar = Grammar(vocabulary.pointer, f"{_ROOT}{quoted(prefix)} ({root.removeprefix(_ROOT)})\n{rest}")
+    else:
+        grammar = pristine.clone()
+    for token in tokens:
+        if not grammar.allows(token):
+            grammar.free()
+            return None
+        grammar.accept(token)
+    return grammar
 
 
 class Constraint:
@@ -65,10 +98,12 @@ class Constraint:
         self._longest = max(map(len, plan.openers), default=0)
         self.complete = False
         """The reply is all that was asked for."""
+        self.refused: list[str] = []
+        """Texts of the tokens that the grammar refused."""
 
     @property
     def active(self) -> bool:
-        """Whether the grammar has a say now."""
+        """True if the grammar has a say now."""
         return self._grammar is not None
 
     def admit(self, token: int, logits: Logits, gate: StreamGate) -> int:
@@ -113,29 +148,14 @@ class Constraint:
         while begins >= len(self._tail[0][1]):
             begins -= len(self._tail.pop(0)[1])
         before = [known for known, _ in self._tail[:-1]]
-        self._grammar = self._begin(self._tail[0][1][:begins], before)
+        prefix = self._tail[0][1][:begins]
+        self._grammar = begun(self._vocabulary, self._plan.rules, self._pristine, prefix, before)
         self._tail = []
         return token if self._grammar is None else self._follow(self._grammar, token, logits)
 
-    def _begin(self, prefix: str, tokens: Sequence[int]) -> Grammar | None:
-        """The grammar after these tokens, of which the first has other text in front; None if it has no such way."""
-        if prefix:
-            root, _, rest = self._plan.rules.partition("\n")
-            body = f"{_ROOT}{quoted(prefix)} ({root.removeprefix(_ROOT)})\n{rest}"
-            grammar = Grammar(self._vocabulary.pointer, body)
-        else:
-            grammar = self._pristine.clone()
-        for token in tokens:
-            if not grammar.allows(token):
-                grammar.free()
-                return None
-            grammar.accept(token)
-        return grammar
-
     def _follow(self, grammar: Grammar, token: int, logits: Logits) -> int:
         """The token that goes on, and what it leads to."""
-        if not grammar.allows(token):
-            token = grammar.end if grammar.may_end else grammar.pick(logits)
+        token = obey(grammar, token, logits, self._vocabulary, self.refused)
         if self._vocabulary.is_end(token):
             self.free()
             return token

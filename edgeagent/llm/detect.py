@@ -1,4 +1,5 @@
-"""How a model writes its calls, as its own template tells: render a call, and see which format reads it back."""
+"""Detection of a model's format of calls: its own template renders a call, and the first format that reads it back is
+the model's."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def detect_format(template: ChatTemplate) -> CallFormat | None:
 
 
 def written_by(template: ChatTemplate, calls: Sequence[ToolCall]) -> str | None:
-    """What an assistant says when it makes these calls; None when the template shows nothing of them, or fails."""
+    """Render these calls as an assistant writes them; None when the template shows nothing of them, or fails."""
     try:
         plain = _render(template, Message.assistant(_REPLY))
         called = _render(template, Message.assistant("", calls))

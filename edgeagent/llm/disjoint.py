@@ -1,6 +1,6 @@
-"""What a JSON Schema's values are at a glance, and whether two schemas have none in common.
+"""Values of a JSON Schema as seen at a glance, and a check that two schemas have none in common.
 
-What can't be seen at a glance counts as an overlap. References are not followed.
+Values that can't be seen at a glance count as an overlap. References are not followed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OF_KIND: Final = {
 
 
 def apart(one: Schema | bool, other: Schema | bool) -> bool:
-    """Whether no value that a grammar writes for one of two schemas is allowed by the other, either way.
+    """True if no value that a grammar writes for one of two schemas is allowed by the other, either way.
 
     A grammar writes no properties but the declared ones, unless more are asked for.
     """
@@ -71,7 +71,7 @@ def kind_of(value: Any) -> str:
 
 
 def same_value(one: Any, other: Any) -> bool:
-    """Whether two values are one: 1 is 1.0, and no bool is a number."""
+    """True if two values are one: 1 is 1.0, and no bool is a number."""
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
@@ -113,7 +113,7 @@ def _kinds_of_choice(schema: Schema) -> set[str]:
 
 
 def _tagged(one: Schema, other: Schema) -> bool:
-    """Whether a property that both have to have has other values in each."""
+    """True if a property that both schemas require has other values in each."""
     for name in set(one.get("required", ())) & set(other.get("required", ())):
         ours, theirs = (schema.get("properties", {}).get(name, True) for schema in (one, other))
         if isinstance(ours, Mapping) and isinstance(theirs, Mapping) and apart(ours, theirs):
@@ -122,7 +122,7 @@ def _tagged(one: Schema, other: Schema) -> bool:
 
 
 def _foreign(one: Schema, other: Schema) -> bool:
-    """Whether no object written for ``one`` is allowed by ``other``."""
+    """True if no object written for ``one`` is allowed by ``other``."""
     names, theirs = set(one.get("properties", {})), set(other.get("properties", {}))
     closed = one.get("additionalProperties", not names) is False
     lacks = closed and any(name not in names | set(one.get("required", ())) for name in other.get("required", ()))

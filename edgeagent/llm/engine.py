@@ -14,14 +14,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 
 from edgeagent.errors import ModelError
 from edgeagent.llm import native
-from edgeagent.llm.gguf import Header
-from edgeagent.llm.settings import KV_TYPES, EngineSettings, check_memory, choose
+from edgeagent.llm.gguf import Header, check_unchanged
+from edgeagent.llm.memory import check_memory
+from edgeagent.llm.settings import KV_TYPES, EngineSettings, choose
+from edgeagent.models import store
 
 _SEQUENCE: Final = 0
 _ABORTED: Final = 2  # llama_decode: the failed micro-batch is rolled back, the earlier ones stay
@@ -45,7 +47,7 @@ class Engine:
         self._llama: Any = native.library()
         self.chosen = choose(settings, context_tokens)
         self.chunk_tokens = self.chosen.chunk_tokens
-        check_memory(header, context_tokens, self.chosen)
+        check_memory(header, context_tokens, kv_type=self.chosen.kv_type, chunk_tokens=self.chunk_tokens)
         self.evaluated: list[int] = []
         self.decodes = 0
         """The ids whose keys and values are in sequence 0."""
@@ -55,8 +57,13 @@ class Engine:
         # A predicate in C, called after every operation: strlen of this text, which is empty until it says stop.
         self._flag = (ctypes.c_ubyte * 2)()
         before_s = time.perf_counter()
+        self._in_use: IO[bytes] | None = None
         try:
+            check_unchanged(header)
+            self._in_use = store.using(header.path)
             self._load(header, context_tokens)
+        except OSError as error:
+            raise ModelError(f"{header.path} can't be read: {error.strerror or error}") from error
         except ModelError:
             self.free()
             raise
@@ -93,7 +100,7 @@ class Engine:
         self.can_roll_back = not (
             llama.llama_model_is_recurrent(self._model) or llama.llama_model_is_hybrid(self._model)
         )
-        """Whether the end of what was evaluated can be forgotten without the rest."""
+        """True if the last ids that were evaluated can be forgotten without the rest."""
         self._vocabulary: int = llama.llama_vocab_n_tokens(self.vocab)
         self._buffer = (llama.llama_token * max(self.chunk_tokens, 1))()
 
@@ -107,11 +114,14 @@ class Engine:
         if self._model:
             llama.llama_model_free(self._model)
             self._model = None
+        if self._in_use is not None:
+            self._in_use.close()
+            self._in_use = None
         self.evaluated = []
 
     @property
     def identity(self) -> dict[str, object]:
-        """What a snapshot depends on beside the model file and the ids."""
+        """Facts on which a snapshot depends, beside the model file and the ids."""
         return {
             "llama_cpp": version("llama-cpp-python"),
             "machine": platform.machine(),
@@ -233,9 +243,16 @@ class Engine:
 
     @property
     def logits(self) -> Logits:
-        """What the model thinks of every token as the next one; a view, good until the next ``decode``."""
+        """Scores that the model gives every token as the next one; a view, good until the next ``decode``."""
         pointer = self._llama.llama_get_logits_ith(self._context, -1)
         return np.ctypeslib.as_array(pointer, (self._vocabulary,))
+
+    def allow_only(self, tokens: np.ndarray[Any, Any]) -> None:
+        """Let nothing but these ids be sampled until the next ``decode``."""
+        logits = self.logits
+        allowed = logits[tokens]
+        logits.fill(-np.inf)
+        logits[tokens] = allowed
 
     def sample(self, *, greedy: bool = False) -> int:
         """The next token, after the last one that was evaluated.
@@ -265,5 +282,5 @@ def _pointer(blob: Blob) -> Any:
 
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
-    """How many items the two begin with in common."""
+    """Count the items that both sequences begin with in common."""
     return next((i for i, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))

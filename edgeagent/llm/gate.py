@@ -17,6 +17,8 @@ from edgeagent.messages import ToolCall
 
 _BLANKS: Final = " \t\r\n"
 _SHORT: Final = 80  # so much of what may be a call is looked at letter by letter, to let prose go soon
+_REST: Final = re.compile(r"""["'}\]\s]*""")
+"""JSON that may be left of a call which the model closed too early."""
 _MAY_END: Final = re.compile(r"[>}\])]")  # with one of these every call ends; a long one is looked at only then
 
 
@@ -49,27 +51,29 @@ class StreamGate:
         self._emitted = 0
         self._start_openers = calls.start_openers if calls else ()
         self._at_start = True  # a call that has no marker may begin here
+        self._behind_call = False  # what is held may be the rest of the call before it
         openers = calls.openers if calls else ()
+        self._closers = tuple(marker for marker in calls.markers if marker not in openers) if calls else ()
         self._markers = Markers((*openers, *OPENS, *CLOSES))
 
     @property
     def at_start(self) -> bool:
-        """Whether nothing was said since the reply, or what comes after reasoning or a call, began."""
+        """True if nothing was said since the reply began, or since the text after reasoning or a call began."""
         return self._at_start and not self._held.strip(_BLANKS)
 
     @property
     def thinking(self) -> bool:
-        """Whether what comes now is reasoning."""
+        """True if the text that comes now is reasoning."""
         return self._thinking
 
     @property
     def calling(self) -> bool:
-        """Whether what comes now belongs to a call."""
+        """True if the text that comes now belongs to a call."""
         return self._calling
 
     @property
     def called(self) -> bool:
-        """Whether the reply has calls; final after ``finish``."""
+        """True if the reply has calls; final after ``finish``."""
         return bool(self._made)
 
     def feed(self, text: str) -> Iterator[LLMEvent]:
@@ -104,6 +108,13 @@ class StreamGate:
                     return
                 self._scanned = 0
                 continue
+            if self._behind_call:
+                rest = self._rest_of_call(final)
+                if rest is None:
+                    return
+                self._take(rest)
+                self._behind_call = rest > 0
+                continue
             if self._start_openers and self._at_start and not self._thinking:
                 begun = self._held.lstrip(_BLANKS)
                 if begun.startswith(self._start_openers):
@@ -124,6 +135,16 @@ class StreamGate:
             else:
                 self._calling = True
 
+    def _rest_of_call(self, final: bool) -> int | None:
+        """Count the held characters that are left of a call that was closed too early; None while more may come."""
+        begun = _REST.match(self._held)
+        at = begun.end() if begun else 0
+        behind = self._held[at:]
+        closer = next((closer for closer in self._closers if behind.startswith(closer)), None)
+        if closer is not None:
+            return at + len(closer)
+        return None if not final and any(closer.startswith(behind) for closer in self._closers) else 0
+
     def _take_call(self, final: bool) -> Iterator[LLMEvent]:
         """Read the call that is held, if it is whole."""
         held, limit = self._held, -1
@@ -139,7 +160,7 @@ class StreamGate:
         if not isinstance(answer, Found):
             yield from self._say(taken)
         elif not self._thinking:
-            self._at_start = True
+            self._at_start = self._behind_call = True
             self._text.broken = True
             if not self._drop_calls:
                 self._made += answer.calls
@@ -189,7 +210,7 @@ class _Channel:
         self._blanks = ""
 
     def add(self, piece: str) -> str:
-        """What of this piece can leave now."""
+        """Add a piece, and return the text that can leave now."""
         piece = self._blanks + piece
         shown = piece.rstrip(_BLANKS)
         self._blanks = piece[len(shown) :]

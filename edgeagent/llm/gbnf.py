@@ -26,7 +26,7 @@ _PAIR: Final = f'[dD] [89abAB] {_HEX}{{2}} "\\\\u" [dD] [c-fC-F] {_HEX}{{2}}'
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How values are written. The defaults are JSON's."""
+    """Notation of values. The defaults are JSON's."""
 
     name: str = "JSON"
     true: str = "true"
@@ -131,7 +131,7 @@ class Rules:
 
     @property
     def comma(self) -> str:
-        """What stands between two items."""
+        """Separator between two items."""
         return self.add("comma", f'{self.blanks} "," {self.blanks}')
 
     def anything(self) -> str:
@@ -157,7 +157,7 @@ class Rules:
 
     @property
     def colon(self) -> str:
-        """What stands between a key and its value."""
+        """Separator between a key and its value."""
         return self.add("colon", f'{self.blanks} ":" {self.blanks}')
 
     def key(self, taken: Iterable[str] = ()) -> str:
@@ -241,7 +241,7 @@ class Rules:
         return self.add("block", f"{rule}{{{_BLOCK}}}")
 
     def _branch(self, ways: list[tuple[str, str]], at: int) -> str:
-        """What may follow the first ``at`` characters, which all texts have in common."""
+        """Write the expression that may follow the first ``at`` characters, which all texts have in common."""
         said = []
         for letter, group in groupby(ways, key=lambda way: way[0][at : at + 1]):
             same = list(group)
@@ -282,7 +282,7 @@ def one_of(expressions: Iterable[str]) -> str:
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters two different texts begin with in common."""
+    """Count the characters that two different texts begin with in common."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 

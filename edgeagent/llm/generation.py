@@ -14,25 +14,36 @@ from typing import Any, Final
 
 from edgeagent.errors import ModelError
 from edgeagent.llm.constraint import Constraint
+from edgeagent.llm.declared import Declared
 from edgeagent.llm.engine import Engine
 from edgeagent.llm.gate import StreamGate
 from edgeagent.llm.marks import Marks
+from edgeagent.llm.opening import Opening
 from edgeagent.llm.prefixes import Prefixes
 from edgeagent.llm.prompt import Prompt, Prompter
 from edgeagent.llm.repetition import repeats
 from edgeagent.llm.types import End, Error, LLMEvent
-from edgeagent.messages import StopReason, Usage
+from edgeagent.messages import Reading, StopReason, Usage
 
 log: Final = logging.getLogger("edgeagent.llm")
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How much is sampled, and how."""
+    """Limit, temperature and seed with which tokens are sampled."""
 
     max_tokens: int
     temperature: float
     seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Rules that a reply has to obey; None where there is none."""
+
+    opening: Opening | None = None
+    constraint: Constraint | None = None
+    declared: Declared | None = None
 
 
 class Generation:
@@ -47,7 +58,8 @@ class Generation:
         stopped: Asked between chunks of the prompt and between tokens.
         prefixes: What else was evaluated.
         marks: Where this prompt can be shared.
-        constraint: What the reply has to obey.
+        bounds: What the reply has to obey.
+        may_decline: The reply may be left at its beginning, because a call is too improbable.
     """
 
     def __init__(
@@ -60,12 +72,20 @@ class Generation:
         stopped: Callable[[], bool],
         prefixes: Prefixes,
         marks: Marks,
-        constraint: Constraint | None = None,
+        bounds: Bounds,
+        *,
+        may_decline: bool = False,
     ) -> None:
+        self._may_decline = may_decline
         self._engine = engine
         self._prefixes = prefixes
         self._marks = marks
-        self._constraint = constraint
+        self._bounds = bounds
+        self._opening = bounds.opening
+        self.declined: Opening | None = None
+        """The reply was left at its beginning, because a call was too improbable; nothing was told of it."""
+        self._constraint = bounds.constraint
+        self._declared = bounds.declared
         self._prompter = prompter
         self._prompt = prompt
         self._gate = gate
@@ -98,27 +118,51 @@ class Generation:
         """The events of this reply; ``Error`` when llama.cpp fails, never an exception."""
         try:
             if not self._prefill():
-                yield End("aborted", self.usage)
+                yield End("aborted", self.usage, self._reading())
                 return
             reason = yield from self._sample()
+            if self.declined is not None:
+                return
             yield from self._gate.finish(aborted=reason == "aborted")
             if reason == "stop" and self._gate.called:
                 reason = "tool_calls"
-            yield End(reason, self.usage)
+            yield End(reason, self.usage, self._reading())
         except ModelError as error:
             yield Error(str(error), self.usage)
         finally:
-            if self._constraint is not None:
-                self._constraint.free()
+            for rules in (self._bounds.constraint, self._bounds.declared):
+                if rules is not None:
+                    rules.free()
             self._prompter.remember(self._prompt, "".join(self._pieces), self._sampled, self._lengths)
 
+    def _reading(self) -> Reading:
+        """The reply so far, for people who ask why."""
+        opening, obeyed = self._bounds.opening, (self._bounds.constraint, self._bounds.declared)
+        return Reading(
+            self._prompter.shown(self._prompt),
+            "".join(self._pieces),
+            opener_probability=opening.probability if opening else None,
+            opener_threshold=opening.threshold if opening else None,
+            openers_masked=opening is not None and opening.masked,
+            refused=tuple(text for rules in obeyed if rules is not None for text in rules.refused),
+        )
+
     def _next(self) -> int:
-        """The next token: greedy in calls, and whatever the constraint makes of it."""
-        engine, constraint = self._engine, self._constraint
-        if constraint is None:
-            return engine.sample(greedy=self._gate.calling)
-        token = engine.sample(greedy=self._gate.calling or constraint.active)
-        return constraint.admit(token, engine.logits, self._gate)
+        """The next token: greedy in calls, and whatever the reply's bounds make of it."""
+        engine, gate, constraint, declared = self._engine, self._gate, self._constraint, self._declared
+        forced = (constraint is not None and constraint.active) or (declared is not None and declared.active)
+        token = engine.sample(greedy=forced or gate.calling)
+        if self._opening is not None:
+            token = self._opening.admit(token, engine, gate)
+            if self._opening.over:
+                self._opening = None
+        if constraint is not None:
+            token = constraint.admit(token, engine.logits, gate)
+        if declared is not None:
+            token = declared.admit(token, engine.logits, gate)
+            if declared.over:
+                self._declared = None
+        return token
 
     def _prefill(self) -> bool:
         """Evaluate the prompt from where it differs from what is there; False when stopped."""
@@ -144,6 +188,10 @@ class Generation:
                 engine.decode(self._sampled[-1:])
             token = self._next()
             self._generation_s += time.perf_counter() - begun_s
+            opening = self._bounds.opening
+            if self._may_decline and opening is not None and opening.declined and not self._sampled:
+                self.declined = opening
+                break
             if vocabulary.is_end(token):
                 reason = "stop"
                 break

@@ -9,6 +9,7 @@ Layout: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ _VERSIONS: Final = (2, 3)
 _DEFAULT_ALIGNMENT: Final = 32
 _MAX_DIMENSIONS: Final = 4  # GGML_MAX_DIMS
 _MAX_ARRAY_DEPTH: Final = 4
+_SHORT_ARRAY: Final = 1024
+"""Numbers of an array that is kept, such as one for each layer; merges and scores are longer and are not."""
 
 _SCALARS: Final[dict[int, struct.Struct]] = {
     0: struct.Struct("<B"),
@@ -81,7 +84,7 @@ _BLOCKS: Final[dict[int, tuple[int, int]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a GGUF file says of itself."""
+    """Facts that a GGUF file tells of itself."""
 
     path: Path
     bytes: int
@@ -92,33 +95,53 @@ class Header:
     template: str
     """The chat template's Jinja text."""
     vocabulary: int
-    """How many tokens the vocabulary has."""
+    """Number of tokens in the vocabulary."""
     weights: int
     """Numbers in all tensors together: what is meant by a model of so many parameters."""
     metadata: dict[str, Any] = field(repr=False)
-    """Every scalar and string of the file; of an array only its length."""
+    """Every scalar and string of the file, short arrays of numbers as tuples; of other arrays the length."""
+    stamp: tuple[int, int, int] = field(repr=False, compare=False)
+    """Inode, size and time of the last change: another file in this place has others."""
 
 
 def read_header(path: Path) -> Header:
     """Read and check a model file's header.
 
     Raises:
-        ModelError: The file is missing, a folder, unreadable, empty, not GGUF, of another version, cut off, or has no
-            architecture, vocabulary or chat template, or cannot write text.
+        ModelError: The file is missing, a folder, unreadable, empty, not GGUF, of another version, cut off, a part of a
+            split model, or has no architecture, vocabulary or chat template, or cannot write text.
     """
-    size = _size(path)
+    _check_file(path)
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            stamp = _stamp(os.fstat(file.fileno()))
             metadata, weights, whole = _Reader(path, data).read()
     except OSError as error:
         raise ModelError(f"{path} can't be read: {error.strerror or error}") from error
-    header = _described(path, size, weights, metadata)
-    if size < whole:
-        raise ModelError(_cut_off(path, f"it has {size:,} bytes and should have at least {whole:,}"))
+    header = _described(path, stamp, weights, metadata)
+    if header.bytes < whole:
+        raise ModelError(_cut_off(path, f"it has {header.bytes:,} bytes and should have at least {whole:,}"))
     return header
 
 
-def _size(path: Path) -> int:
+def check_unchanged(header: Header) -> None:
+    """Refuses a file that another model has taken the place of since its header was read.
+
+    Raises:
+        ModelError: The file is another one, or is gone or not whole.
+    """
+    _check_file(header.path)
+    if _stamp(header.path.stat()) != header.stamp and read_header(header.path) != header:
+        raise ModelError(
+            f"{header.path} was replaced by another model since it was opened: start again with the new one"
+        )
+
+
+def _stamp(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _check_file(path: Path) -> None:
     try:
         if path.is_dir():
             raise ModelError(f"{path} is a folder, not a model: name the .gguf file inside it")
@@ -133,14 +156,13 @@ def _size(path: Path) -> int:
         raise ModelError(f"{path} is not a file: a model must be a .gguf file on a disk")
     if size == 0:
         raise ModelError(f"{path} is empty: the download did not finish, so delete it and download it again")
-    return size
 
 
 def _cut_off(path: Path, how: str) -> str:
     return f"{path} is truncated: {how}; the download did not finish, so delete it and download it again"
 
 
-def _described(path: Path, size: int, weights: int, metadata: dict[str, Any]) -> Header:
+def _described(path: Path, stamp: tuple[int, int, int], weights: int, metadata: dict[str, Any]) -> Header:
     """The header's fields out of the metadata, each checked for being there."""
     architecture = metadata.get("general.architecture")
     if not isinstance(architecture, str) or not architecture:
@@ -162,7 +184,7 @@ def _described(path: Path, size: int, weights: int, metadata: dict[str, Any]) ->
     name = metadata.get("general.name")
     return Header(
         path,
-        size,
+        stamp[1],
         architecture,
         name if isinstance(name, str) else "",
         trained if isinstance(trained, int) and trained > 0 else None,
@@ -170,6 +192,7 @@ def _described(path: Path, size: int, weights: int, metadata: dict[str, Any]) ->
         vocabulary,
         weights,
         metadata,
+        stamp,
     )
 
 
@@ -198,6 +221,7 @@ class _Reader:
                 metadata[key] = self._tokens()
             else:
                 metadata[key] = self._value(self._unpack(_U32), depth=0)
+        self._refuse_part(metadata)
         if tensors == 0:
             raise ModelError(f"{self._path} holds no weights: it is only a vocabulary, so choose another file")
         end = max(self._tensor_end() for _ in range(tensors))
@@ -206,6 +230,14 @@ class _Reader:
             raise self._corrupt(f"its alignment is {alignment!r}")
         start = -(-self._at // alignment) * alignment
         return metadata, self._weights, start + end
+
+    def _refuse_part(self, metadata: dict[str, Any]) -> None:
+        count, number = metadata.get("split.count", 1), metadata.get("split.no", 0)
+        if isinstance(count, int) and isinstance(number, int) and count > 1:
+            raise ModelError(
+                f"{self._path} is part {number + 1} of {count} of a split model: join the parts with "
+                "`llama-gguf-split --merge FIRST-PART.gguf WHOLE.gguf`, or download the model as one file"
+            )
 
     def _unpack(self, scalar: struct.Struct) -> Any:
         at = self._at
@@ -238,7 +270,9 @@ class _Reader:
             return self._unpack(scalar)
         item, length = self._unpack(_U32), self._unpack(_U64)
         if item in _SCALARS:
-            self._skip(length * _SCALARS[item].size)
+            at = self._skip(length * _SCALARS[item].size)
+            if length <= _SHORT_ARRAY:
+                return struct.unpack_from(f"<{length}{_SCALARS[item].format[1:]}", self._data, at)
         elif depth >= _MAX_ARRAY_DEPTH:
             raise self._corrupt("its arrays are nested too deep")
         elif item == _STRING:
@@ -249,7 +283,7 @@ class _Reader:
         return length
 
     def _tokens(self) -> int:
-        """How many tokens the vocabulary has. llama.cpp aborts the whole process if one comes twice."""
+        """Count the tokens of the vocabulary. llama.cpp aborts the whole process if one comes twice."""
         if (self._unpack(_U32), item := self._unpack(_U32)) != (_ARRAY, _STRING):
             raise self._corrupt(f"its vocabulary is no list of texts (type {item})")
         count = self._unpack(_U64)

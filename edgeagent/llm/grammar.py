@@ -53,14 +53,14 @@ class Grammar:
         return other
 
     def allows(self, token: int) -> bool:
-        """Whether the text may go on with this token; an end of turn only where the text may end."""
+        """True if the text may go on with this token; with an end of turn only where the text may end."""
         self._one.id, self._one.logit = token, 0.0
         self._llama.llama_sampler_apply(self._sampler, self._ask)
         return bool(self._one.logit == 0.0)
 
     @property
     def may_end(self) -> bool:
-        """Whether the text is whole as it is."""
+        """True if the text is whole as it is."""
         return self.allows(self.end)
 
     def accept(self, token: int) -> None:

@@ -19,35 +19,39 @@ import platformdirs
 
 from edgeagent.errors import ModelError
 from edgeagent.llm import native, thinking
-from edgeagent.llm.catalog import find_model
 from edgeagent.llm.detect import detect_format
 from edgeagent.llm.engine import Engine
 from edgeagent.llm.gate import StreamGate
-from edgeagent.llm.generation import Generation, Sampling
+from edgeagent.llm.generation import Bounds, Generation, Sampling
 from edgeagent.llm.gguf import Header, read_header
 from edgeagent.llm.lock import InferenceLock
 from edgeagent.llm.marks import Marker
+from edgeagent.llm.opening import Openers, Opening, fitted_gate, for_words, threshold
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
 from edgeagent.llm.parsers.hermes import HERMES
-from edgeagent.llm.plans import Plans
+from edgeagent.llm.plans import Plans, free_to_call
 from edgeagent.llm.prefix_files import PrefixFiles, fingerprint
 from edgeagent.llm.prefixes import Prefixes
 from edgeagent.llm.prompt import Prompter, wants_thinking
 from edgeagent.llm.quirks import Adapter, Quirks, probe, write_granite, write_hermes, write_pythonic
-from edgeagent.llm.settings import Chosen, EngineSettings
+from edgeagent.llm.reading import read_reply
+from edgeagent.llm.settings import MIN_CONTEXT_TOKENS, Chosen, EngineSettings
 from edgeagent.llm.template import ChatTemplate
 from edgeagent.llm.types import End, LLMEvent, LLMRequest, drain
 from edgeagent.llm.vocab import Vocabulary
 from edgeagent.llm.window import check_length
 from edgeagent.messages import Message
+from edgeagent.models.catalog import CallGate
+from edgeagent.models.store import find_model
 
 DEFAULT_CONTEXT_TOKENS: Final = 4096
-MIN_CONTEXT_TOKENS: Final = 512
+_HINT_TOKENS: Final = 32
+"""Room for the hint with which a model is asked for words; ten tokens or so in ChatML."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlamaStats:
-    """What the model uses, and how the last request went. Times in seconds."""
+    """Resources that the model uses, and figures of the last request. Times in seconds."""
 
     model: str
     context_window: int
@@ -93,6 +97,11 @@ class LlamaLLM:
         tool_format: How the model writes calls, where its template does not tell.
         constrain_tools: Whether calls are kept to their tools' names and schemas by a grammar. True refuses schemas
             that no grammar can say; None lets their arguments be any.
+        call_gate: Least probability of a call, by the model's own first token, with which a reply may begin one without
+            the tags of its template; below it the model talks. 0 lets every reply begin one; None takes the thresholds
+            that were fitted for the model, or the default.
+        force_arguments: Calls that a model writes without its template's tags are kept to their tools' schemas too,
+            from the tool's name on; tools that move something are left alone.
         settings: How to use the machine.
 
     Raises:
@@ -111,6 +120,8 @@ class LlamaLLM:
         seed: int | None = 0,
         tool_format: str | None = None,
         constrain_tools: bool | None = None,
+        call_gate: float | None = None,
+        force_arguments: bool = False,
         settings: EngineSettings | None = None,
     ) -> None:
         self.name, self.path = find_model(model)
@@ -127,6 +138,12 @@ class LlamaLLM:
         if self._format is None and not self._quirks.tools:
             self._format = HERMES  # the tools are shown in the system prompt, which says how to call them
         self._constrain_tools = constrain_tools
+        self._force_arguments = force_arguments
+        self._call_gate = (
+            fitted_gate(self.name, self.header.bytes)
+            if call_gate is None
+            else CallGate(first=call_gate, later=call_gate)
+        )
         self._temperature = temperature
         self._seed = seed
         self._settings = settings or EngineSettings()
@@ -147,7 +164,7 @@ class LlamaLLM:
 
     @property
     def stats(self) -> LlamaStats:
-        """What the model uses now and how the last request went."""
+        """Resources that the model uses now, and figures of the last request."""
         return replace(self._stats, resident_bytes=native.resident_bytes())
 
     def load(self) -> None:
@@ -170,7 +187,7 @@ class LlamaLLM:
         try:
             with self._lock.hold(stop_event) as held:
                 if held and not stop_event.is_set():
-                    yield from self._generate(request, stop_event)
+                    yield from read_reply(self._generate(request, stop_event), request)
                 else:
                     yield End("aborted")
         finally:
@@ -186,8 +203,14 @@ class LlamaLLM:
         with self._guard:
             return self._ready().prompter.make(request).ids
 
+    def rendered(self, request: LLMRequest) -> str:
+        """The prompt as text, for people to read. Loads the weights if they are not; never waits for a generation."""
+        with self._guard:
+            prompter = self._ready().prompter
+            return prompter.shown(prompter.make(request))
+
     def count_tokens(self, request: LLMRequest) -> int:
-        """How many tokens the prompt has, template and tools included."""
+        """Count the tokens of the prompt, template and tools included."""
         return len(self.tokenize(request))
 
     def close(self) -> None:
@@ -199,7 +222,7 @@ class LlamaLLM:
 
     @property
     def chunks_done(self) -> int | None:
-        """How many chunks of prompts and replies it has evaluated: a sign of life. None until the weights are there."""
+        """Number of evaluated chunks of prompts and replies: a sign of life. None until the weights are there."""
         loaded = self._loaded
         return None if loaded is None else loaded.engine.decodes
 
@@ -215,10 +238,30 @@ class LlamaLLM:
     def _generate(self, request: LLMRequest, stop_event: threading.Event) -> Iterator[LLMEvent]:
         """Runs under the inference lock, so the weights can't be freed meanwhile."""
         loaded = self._ready()
+        generation = self._generation(loaded, request, stop_event)
+        try:
+            yield from generation.run()
+            if generation.declined is not None:
+                generation = self._generation(loaded, for_words(request), stop_event, after=generation.declined)
+                yield from generation.run()
+        finally:
+            self._stats = replace(self._stats, **generation.figures())
+
+    def _generation(
+        self, loaded: _Loaded, request: LLMRequest, stop_event: threading.Event, *, after: Opening | None = None
+    ) -> Generation:
+        """One reply, not begun yet.
+
+        Args:
+            after: The beginning of a reply to the same request that was left, for this one to be in words.
+        """
         prompt = loaded.prompter.make(request)
         reply_tokens = max(1, request.max_tokens)
         check_length(len(prompt.ids), reply_tokens, self.context_window, f"the context window of {self.context_window}")
-        generation = Generation(
+        opening = self._opening(loaded, request)
+        if after is not None:
+            opening = Opening(loaded.openers, after.threshold, may_call=False, probability=after.probability)
+        return Generation(
             loaded.engine,
             loaded.prompter,
             prompt,
@@ -231,12 +274,21 @@ class LlamaLLM:
             lambda: stop_event.is_set() or self._closed.is_set(),
             loaded.prefixes,
             loaded.marker.find(request, prompt),
-            loaded.plans.constraint(request, may_think=wants_thinking(request)),
+            Bounds(
+                opening,
+                loaded.plans.constraint(request, may_think=wants_thinking(request)),
+                loaded.plans.declared(request),
+            ),
+            may_decline=len(prompt.ids) + reply_tokens + _HINT_TOKENS <= self.context_window,
         )
-        try:
-            yield from generation.run()
-        finally:
-            self._stats = replace(self._stats, **generation.figures())
+
+    def _opening(self, loaded: _Loaded, request: LLMRequest) -> Opening | None:
+        """The gate on the first token; None where the model has no choice, or may do as it likes and nothing is run."""
+        limit = threshold(self._call_gate, request)
+        if free_to_call(request):
+            return Opening(loaded.openers, limit)
+        talks = bool(request.tools) and request.tool_choice == "none" and request.response_schema is None
+        return Opening(loaded.openers, limit, may_call=False) if talks and limit else None
 
     def _prefixes(self, engine: Engine) -> Prefixes:
         settings = self._settings
@@ -271,7 +323,13 @@ class LlamaLLM:
                     prompter,
                     self._prefixes(engine),
                     Marker(prompter, history=not engine.can_roll_back),
-                    Plans(prompter.vocabulary, self._format, constrain=self._constrain_tools),
+                    Plans(
+                        prompter.vocabulary,
+                        self._format,
+                        constrain=self._constrain_tools,
+                        force_arguments=self._force_arguments,
+                    ),
+                    Openers(prompter.vocabulary, self._format),
                 )
                 self._stats = replace(
                     self._stats,
@@ -285,13 +343,14 @@ class LlamaLLM:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What there is only once the weights are loaded."""
+    """Parts that exist only once the weights are loaded."""
 
     engine: Engine
     prompter: Prompter
     prefixes: Prefixes
     marker: Marker
     plans: Plans
+    openers: Openers
 
 
 def _prompter(
@@ -307,7 +366,7 @@ _WRITERS: Final = {"granite": write_granite, "pythonic": write_pythonic}
 
 
 def _window(header: Header, asked: int | None) -> int:
-    """How many tokens the context gets.
+    """Choose the number of tokens that the context gets.
 
     Raises:
         ModelError: The model was trained for less, or it is less than a conversation needs.

@@ -55,7 +55,7 @@ class Marker:
         return Marks(prefix, max(prefix, common_prefix(self._ids(replace(request, messages=later)), prompt.ids)))
 
     def _prefix(self, request: LLMRequest) -> list[int]:
-        """What every prompt with this system prompt and these tools begins with."""
+        """Find the ids with which every prompt with this system prompt and these tools begins."""
         tools = [(tool.name, tool.description, tool.parameters) for tool in request.tools]
         key = json.dumps((request.system, tools, request.thinking_level), sort_keys=True, default=str)
         if key not in self._prefixes:

@@ -16,6 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -34,7 +35,29 @@ _KEPT_ERRORS: Final = 8
 _REFUSALS: Final = ("unknown model architecture", "cannot be used as main model")
 _SAYS_NOTHING: Final = ("failed to load model", "failed to initialize the context")
 
+_ROOT: Final = Path("/")
+
 _loading: Final = threading.RLock()
+
+
+@dataclass(frozen=True, slots=True)
+class _Cgroup:
+    """Names of a version of Linux's control groups (admin-guide/cgroup-v1/memory.rst, cgroup-v2.rst)."""
+
+    mount: str
+    limit: str
+    used: str
+    files: tuple[str, str]
+    """Keys of ``memory.stat`` for the pages of files, those of groups below included."""
+
+
+_CGROUP_V1: Final = _Cgroup(
+    "sys/fs/cgroup/memory",
+    "memory.limit_in_bytes",
+    "memory.usage_in_bytes",
+    ("total_inactive_file", "total_active_file"),
+)
+_CGROUP_V2: Final = _Cgroup("sys/fs/cgroup", "memory.max", "memory.current", ("inactive_file", "active_file"))
 
 
 @cache
@@ -98,10 +121,12 @@ _log: Final = _Log()
 
 @contextmanager
 def complaints(*, expected: bool = False) -> Iterator[deque[str]]:
-    """What llama.cpp logs as errors inside the block; one block at a time in the process, so that they are its own.
+    """Collects what llama.cpp logs as errors inside the block.
+
+    One block at a time runs in the process, so that the errors are its own.
 
     Args:
-        expected: They are an answer, and are not logged.
+        expected: The errors are an answer, and are not logged.
     """
     with _loading:
         _log.errors.clear()
@@ -135,7 +160,7 @@ def last_complaint(errors: Iterable[str]) -> str:
 
 
 def knows_architecture(architecture: str) -> bool:
-    """Whether this build of llama.cpp can run models of that architecture.
+    """True if this build of llama.cpp can run models of that architecture.
 
     Asked of llama.cpp itself, with a file that holds nothing but the name (0.1 ms): a list of ours would be out of date
     with its next release.
@@ -190,18 +215,59 @@ def physical_cores() -> int:
     return min(len(siblings), usable_cores())
 
 
-def available_bytes() -> int:
-    """Memory that a process could still take: what the system has free, and what the limit of its container leaves."""
+def available_bytes(root: Path = _ROOT) -> int:
+    """Memory that a process could still take: what the system has free, and what the limits of its container leave.
+
+    Args:
+        root: Where ``proc`` and ``sys`` are.
+    """
+    free = _meminfo(root, "MemAvailable")
+    for limit, used in _group_limits(root):
+        free = min(free, limit - used)
+    return max(0, free)
+
+
+def total_bytes(root: Path = _ROOT) -> int:
+    """Memory of the machine, or of the container, if its limit is lower."""
+    return min([_meminfo(root, "MemTotal"), *(limit for limit, _ in _group_limits(root))])
+
+
+def _meminfo(root: Path, key: str) -> int:
     try:
-        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
-        free = int(lines["MemAvailable"].split()[0]) << 10
+        lines = (root / "proc/meminfo").read_text(encoding="ascii").splitlines()
+        return int(dict(line.split(":", 1) for line in lines)[key].split()[0]) << 10
     except (OSError, ValueError, KeyError):
-        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # not Linux: all there is
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # not Linux: all there is
+
+
+def _group_limits(root: Path) -> Iterator[tuple[int, int]]:
+    """Limits of the control groups that this process is in, each with the memory in use that can't be dropped.
+
+    Pages of files count as use, and are dropped when memory is short: after a download they fill a container.
+    """
     try:
-        limit, used = (Path(f"/sys/fs/cgroup/memory.{what}").read_text(encoding="ascii") for what in ("max", "current"))
-        return free if limit.strip() == "max" else max(0, min(free, int(limit) - int(used)))
-    except (OSError, ValueError):
-        return free  # no cgroup v2
+        lines = (root / "proc/self/cgroup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return  # not Linux
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers or "memory" in controllers.split(","):
+            version = _CGROUP_V1 if controllers else _CGROUP_V2
+            mount = root / version.mount
+            own = mount / path.lstrip("/")
+            for group in dict.fromkeys((own, *own.parents)):
+                if group.is_relative_to(mount):
+                    yield from _group_limit(group, version)
+
+
+def _group_limit(group: Path, version: _Cgroup) -> Iterator[tuple[int, int]]:
+    try:
+        limit = int((group / version.limit).read_text(encoding="ascii"))
+        used = int((group / version.used).read_text(encoding="ascii"))
+        stat = dict(line.split() for line in (group / "memory.stat").read_text(encoding="ascii").splitlines())
+        yield limit, used - sum(int(stat[name]) for name in version.files)
+    except (OSError, ValueError, KeyError):
+        return  # "max", or the root of all groups, which has no limit
 
 
 def resident_bytes() -> int:

@@ -56,11 +56,11 @@ class _Reader:
 
     @property
     def more(self) -> bool:
-        """Whether something is left."""
+        """True if some of the text is left."""
         return self._at < len(self._text)
 
     def alternatives(self) -> list[str]:
-        """What stands between two brackets."""
+        """Reads the alternatives between two brackets."""
         ways = [self._sequence()]
         while self._next("|"):
             ways.append(self._sequence())
@@ -177,7 +177,7 @@ class _Reader:
 
 
 def _without(ranges: list[Range], taken: list[Range]) -> list[Range]:
-    """What is left of some ranges."""
+    """Leaves the taken ranges out of some ranges."""
     for low, high in taken:
         left = []
         for first, last in ranges:

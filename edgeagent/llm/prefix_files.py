@@ -79,12 +79,12 @@ class PrefixFiles:
         return blob
 
     def has(self, ids: Sequence[int]) -> bool:
-        """Whether there is a file for these ids that was not found to be bad."""
+        """True if there is a file for these ids that was not found to be bad."""
         path = self._path(ids)
         return path.exists() and path not in self._bad
 
     def is_worth(self, took_s: float) -> bool:
-        """Whether a prefix that took this long to evaluate is worth a file."""
+        """True if a prefix that took this long to evaluate is worth a file."""
         return took_s >= self._worth_s
 
     def write(self, ids: Sequence[int], blob: Blob | None) -> None:
@@ -150,7 +150,7 @@ def _digest(blob: Blob) -> bytes:
 
 
 def fingerprint(model: Path) -> dict[str, object]:
-    """What tells one model file from another without reading all of it: size and a digest of its two ends."""
+    """Tell one model file from another without reading all of it, by its size and a digest of its two ends."""
     size = model.stat().st_size
     digest = hashlib.blake2b(digest_size=16)
     with model.open("rb") as file:

@@ -28,7 +28,7 @@ _THINKING_OFF: Final = frozenset({None, "", "off", "none"})
 
 
 def wants_thinking(request: LLMRequest) -> bool:
-    """Whether the model is asked to reason first."""
+    """True if the model is asked to reason first."""
     return request.thinking_level not in _THINKING_OFF
 
 
@@ -65,7 +65,7 @@ class Guard:
         return [self._texts[int(part)] if i % 2 else part for i, part in enumerate(parts)]
 
     def hides(self, rendered: str, at: int) -> bool:
-        """Whether a marker is hidden at that place."""
+        """True if a marker is hidden at that place."""
         return rendered.startswith(self._secret, at)
 
     def _substitute(self, found: re.Match[str]) -> str:
@@ -128,6 +128,10 @@ class Prompter:
         bos = self.vocabulary.bos
         return Prompt(text, ids if bos is None or ids[:1] == [bos] else [bos, *ids])
 
+    def shown(self, prompt: Prompt) -> str:
+        """The prompt's text with every hidden marker in its place again, for people to read."""
+        return "".join(self._guard.split(prompt.text))
+
     def remember(self, prompt: Prompt, reply: str, sampled: Sequence[int], lengths: Sequence[int]) -> None:
         """Keep what was sampled, so that the next prompt repeats it token by token.
 
@@ -166,7 +170,7 @@ class Prompter:
         return best
 
     def _is_border(self, text: str, at: int) -> bool:
-        """Whether a token begins at that place of a rendered text, whatever the tokeniser."""
+        """True if a token begins at that place of a rendered text, whatever the tokeniser."""
         return at == len(text) or bool(self.vocabulary.forgery.match(text, at)) or self._guard.hides(text, at)
 
     def _tokenize(self, rendered: str) -> list[int]:
@@ -180,7 +184,7 @@ class Prompter:
 
 
 def _common_length(a: str, b: str) -> int:
-    """How many characters the two texts begin with in common."""
+    """Count the characters that the two texts begin with in common."""
     low, high = 0, min(len(a), len(b))
     while low < high:
         middle = (low + high + 1) // 2

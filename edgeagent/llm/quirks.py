@@ -1,8 +1,8 @@
-"""What a chat template can't show, found by asking it, and how a conversation is put so that it can.
+"""Parts of a conversation that a chat template can't show, found by asking it, and other ways to put them.
 
-Small samples are rendered once when a model is made: no list of models to keep. What a template has no place for goes
-where it has one: a system prompt into the first user message, tools into the system prompt, calls and results into
-plain messages. Text that is added here is ours, so its markers are real ones.
+Small samples are rendered once when a model is made: no list of models to keep. A part that a template has no place for
+goes where there is one: a system prompt into the first user message, tools into the system prompt, calls and results
+into plain messages. Text that is added here is ours, so its markers are real ones.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ Writer = Callable[[Sequence[tuple[str, Any]]], str]
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """What a template shows. All true: everything, as it is."""
+    """Parts of a conversation that a template shows. All true: everything, as it is."""
 
     system: bool = True
     """A system message, whatever the conversation ends with."""
     tools: bool = True
-    """What the model may call."""
+    """The tools that the model may call."""
     calls: bool = True
     """The calls of an assistant's message."""
     several_calls: bool = True
     """More than one call in one message."""
     results: bool = True
-    """What tools answered."""
+    """The results of tools."""
     long_ids: bool = True
     """Ids of calls that are not nine letters and digits."""
     user_after_results: bool = True
@@ -145,7 +145,7 @@ def _shows(template: ChatTemplate, chat: Chat, text: str, tools: Chat | None = N
 
 
 def _count(template: ChatTemplate, chat: Chat, text: str, tools: Chat | None = None) -> int:
-    """How often a text is in a sample's rendering; 0 also when the template refuses the sample."""
+    """Count a text in a sample's rendering; 0 also when the template refuses the sample."""
 
     def messages(as_text: bool) -> Chat:
         if not as_text:

@@ -91,13 +91,13 @@ class _Digits:
 
     @property
     def may_end(self) -> bool:
-        """Whether no digit at all is between them."""
+        """True if no digit at all is between the two rows."""
         if self.least.strip("0") or not self.least_inclusive:
             return False
         return self.most is None or bool(self.most.strip("0")) or self.most_inclusive
 
     def alternatives(self) -> list[str]:
-        """What at least one digit may be."""
+        """Lists the expressions of at least one digit."""
         if not self.least and not self.most:
             return self._past_the_bounds()
         bounded = self.most is not None

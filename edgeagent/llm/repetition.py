@@ -18,7 +18,7 @@ _LOOK_EVERY: Final = 16
 
 
 def repeats(ids: Sequence[int]) -> bool:
-    """Whether the end of a reply is one sequence of at most 48 ids, at least 8 times and 64 ids long.
+    """True if the end of a reply is one sequence of at most 48 ids, at least 8 times and 64 ids long.
 
     It looks only at every 16th id, so that it costs nothing.
     """

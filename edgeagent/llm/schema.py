@@ -52,7 +52,7 @@ def expression(rules: Rules, schema: Schema | bool, root: Schema | None = None, 
 
 
 def target(root: Schema, reference: str, path: str) -> Any:
-    """What a reference points to.
+    """Follows a reference to its target.
 
     Raises:
         SchemaError: It points outside, or to nothing.
@@ -264,7 +264,7 @@ _SIMPLE: Final = (
     "minLength",
     "maxLength",
 )
-"""What can be looked up in a fixed value."""
+"""Keywords that can be checked by a look at a fixed value."""
 
 _SHAPES: Final[dict[str, Callable[[Any], bool]]] = {
     "type": _is_type,

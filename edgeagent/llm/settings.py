@@ -1,4 +1,4 @@
-"""How the engine uses the machine: what a person may set, and what is chosen where nobody did."""
+"""Settings for the engine's use of the machine: values that a person may set, and values chosen where nobody did."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import resource
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from edgeagent.errors import ConfigError, ModelError
+from edgeagent.errors import ConfigError
 from edgeagent.llm import native
-from edgeagent.llm.gguf import Header
 
 KvType = Literal["f16", "q8_0"]
 FlashAttention = Literal["auto", "on", "off"]
@@ -16,18 +15,19 @@ FlashAttention = Literal["auto", "on", "off"]
 CHUNK_TOKENS: Final = 64
 """Prompt tokens between two looks at the stop event (docs/engine.md has the measurement)."""
 
+MIN_CONTEXT_TOKENS: Final = 512
+"""Tokens of the smallest window that a model gets."""
+
 KV_TYPES: Final[dict[str, int]] = {"f16": 1, "q8_0": 8}
 """ggml's numbers of the types of keys and values."""
 
-_KV_BITS: Final = {"f16": 16.0, "q8_0": 8.5}
 _PREFIX_SHARE: Final = 0.1
 _MOST_PREFIX_MB: Final = 512
-_OVERHEAD_BYTES: Final = 32 << 20  # of a process and of small buffers
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """How the engine uses the machine. None leaves the choice to what the machine is.
+    """Settings for the engine's use of the machine. None leaves the choice to the properties of the machine.
 
     Raises:
         ConfigError: A value is wrong; the text says which and what is right.
@@ -85,7 +85,7 @@ class Chosen:
     """By the name of a setting, why it has its value."""
 
     def identity(self) -> dict[str, Any]:
-        """What a saved state depends on."""
+        """Returns the settings on which a saved state depends."""
         return {"kv_type": self.kv_type, "flash_attention": self.flash_attention, "gpu_layers": self.gpu_layers}
 
 
@@ -125,38 +125,3 @@ def choose(settings: EngineSettings, context_tokens: int) -> Chosen:
 def default_threads() -> int:
     """A thread for each physical core, with one core left to audio and the app: a full machine stalls every token."""
     return max(1, min(native.physical_cores(), native.usable_cores() - 1))
-
-
-def memory_needed(header: Header, context_tokens: int, chosen: Chosen) -> int:
-    """About how many bytes a model takes: weights, keys and values of a full window, and buffers."""
-    return header.bytes + kv_bytes(header, context_tokens, chosen.kv_type) + _OVERHEAD_BYTES
-
-
-def kv_bytes(header: Header, context_tokens: int, kv_type: KvType) -> int:
-    """Bytes of keys and values of a full window, from the sizes in the header; 0 where it does not tell them."""
-
-    def size(key: str) -> Any:
-        value = header.metadata.get(f"{header.architecture}.{key}")
-        return max(value) if isinstance(value, list) and value else value
-
-    layers, heads, width = size("block_count"), size("attention.head_count"), size("embedding_length")
-    if not layers or not heads or not width:
-        return 0
-    kv_heads = size("attention.head_count_kv") or heads
-    head = width // heads
-    keys, values = size("attention.key_length") or head, size("attention.value_length") or head
-    return int(context_tokens * layers * kv_heads * (keys + values) * _KV_BITS[kv_type] / 8)
-
-
-def check_memory(header: Header, context_tokens: int, chosen: Chosen) -> None:
-    """Refuse a model that would not fit, before anything is loaded.
-
-    Raises:
-        ModelError: With what it needs and what there is.
-    """
-    needed, free = memory_needed(header, context_tokens, chosen), native.available_bytes()
-    if needed > free:
-        raise ModelError(
-            f"{header.path} needs about {needed / 1e6:,.0f} MB with a window of {context_tokens} tokens, and "
-            f"{free / 1e6:,.0f} MB are free: close something, choose a smaller model or window, or kv_type q8_0"
-        )

@@ -73,7 +73,7 @@ class ChatTemplate:
 
     @property
     def role_markers(self) -> frozenset[str]:
-        """What looks like a marker in the template's own text, be it a token of the vocabulary or not."""
+        """Texts that look like markers in the template's own text, be they tokens of the vocabulary or not."""
         return frozenset(_MARKER.findall(self.source))
 
     def render(self, messages: Callable[[bool], Chat], tools: Chat, *, thinking: str | None, bos: str, eos: str) -> str:
@@ -110,7 +110,7 @@ class ChatTemplate:
             raise ModelError(f"the chat template of {self._whose} fails: {as_dicts}") from as_dicts.__cause__
 
     def _nothing(self) -> Chat | None:
-        """What a template wants to see where there are no tools: most want None, some go through a list unasked."""
+        """Finds the value that a template wants in place of tools: most want None, some go through a list unasked."""
         sample: Chat = [{"role": "user", "content": "a"}]
         ways: tuple[Chat | None, ...] = (None, [])
         for nothing in ways:

@@ -17,7 +17,7 @@ MARKERS: Final = (*OPENS, *CLOSES, "<|channel>")
 
 
 def is_open(prompt: str) -> bool:
-    """Whether the prompt ends inside reasoning, because the template itself opens it for the model."""
+    """True if the prompt ends inside reasoning, because the template itself opens it for the model."""
     return prompt.rstrip().endswith(OPENS)
 
 
@@ -40,7 +40,7 @@ class Markers:
         self._longest = max(map(len, markers)) - 1
 
     def begun(self, text: str) -> int:
-        """How many characters at the end of a text may be the beginning of a marker."""
+        """Counts the characters at the end of a text that may be the beginning of a marker."""
         lengths = range(min(self._longest, len(text)), 0, -1)
         return next((n for n in lengths if text[-n:] in self._beginnings), 0)
 
@@ -74,7 +74,7 @@ def thinking_apart(events: Iterable[LLMEvent]) -> Iterator[LLMEvent]:
 
 
 class _Reply:
-    """What was said and thought in one reply so far."""
+    """Speech and reasoning of one reply so far."""
 
     _markers: Final = Markers((*OPENS, *CLOSES))
 

@@ -1,4 +1,4 @@
-"""What an LLM is asked, what it streams back, and the protocol between: the seam under which engines are exchanged.
+"""Requests to an LLM, its streamed events, and the protocol between: the seam under which engines are exchanged.
 
 Knows nothing of agents, tools' bodies or sessions.
 """
@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
-from edgeagent.messages import Message, StopReason, ToolCall, Usage
+from edgeagent.messages import Message, Reading, StopReason, ToolCall, Usage
+
+IN_WORDS: Final = "Answer in words."
+"""Told to a model that is to talk, with one request only. After a tool's result both Qwen2.5-Coder report it with this
+hint, and without the hint write the call once more, or nothing (docs/engine.md)."""
 
 ToolChoice = Literal["auto", "none", "required"]
 
 
 class ToolSpec(Protocol):
-    """What a model is told of a tool. ``parameters`` is a JSON Schema of type object."""
+    """Facts that a model is told of a tool. ``parameters`` is a JSON Schema of type object."""
 
     @property
     def name(self) -> str: ...
@@ -79,12 +83,39 @@ class Error:
     usage: Usage = Usage()
 
 
+Outcome = Literal["called", "misfit", "unknown", "dropped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Text of a reply that is never told, because it has the shape of calls.
+
+    ``outcome`` says what became of it: "called": each call fits, and came as ``ToolCallEnd``; "misfit": each names a
+    tool that was offered, and some do not fit it, so none counts; "unknown": there is no such tool, or somebody else's
+    words were repeated; "dropped": the reply says or calls something beside it.
+    """
+
+    raw: str
+    """The reply as the model wrote it."""
+    outcome: Outcome
+    why: str
+    """The reason, for people."""
+    calls: tuple[ToolCall, ...] = ()
+    """The calls of a misfit."""
+    faults: tuple[str, ...] = ()
+    """For each of them why it does not fit, for the model; empty if it does."""
+
+
 @dataclass(frozen=True, slots=True)
 class End:
     """The stream is complete; nothing follows."""
 
     stop_reason: StopReason
     usage: Usage = Usage()
+    reading: Reading | None = None
+    """The reply as it was written and read, for people who ask why; None of a model that does not tell."""
+    hidden: Hidden | None = None
+    """Text that was not told."""
 
 
 LLMEvent = TextDelta | TextEnd | ThinkingDelta | ThinkingEnd | ToolCallEnd | Error | End
@@ -117,6 +148,7 @@ def drain(stream: Iterable[LLMEvent]) -> Message:
     stop_reason: StopReason = "error"
     error: str | None = "the stream ended without End or Error"
     usage = Usage()
+    raw: str | None = None
     for event in stream:
         match event:
             case TextDelta(piece):
@@ -127,8 +159,9 @@ def drain(stream: Iterable[LLMEvent]) -> Message:
                 calls.append(call)
             case Error(message, spent):
                 stop_reason, error, usage = "error", message, spent
-            case End(reason, spent):
+            case End(reason, spent, hidden=hidden):
                 stop_reason, error, usage = reason, None, spent
+                raw = hidden.raw if hidden else None
             case TextEnd(whole):  # what left as text may turn out to have been reasoning
                 text = [whole]
             case ThinkingEnd(whole):
@@ -137,6 +170,7 @@ def drain(stream: Iterable[LLMEvent]) -> Message:
         "assistant",
         "".join(text),
         thinking="".join(thinking),
+        raw=raw,
         tool_calls=tuple(calls),
         stop_reason=stop_reason,
         error=error,

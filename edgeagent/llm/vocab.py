@@ -79,7 +79,7 @@ class Vocabulary:
         return [token for token in ids if token not in self._marked]
 
     def is_end(self, token: int) -> bool:
-        """Whether this token ends a generation."""
+        """True if this token ends a generation."""
         end = self._ends.get(token)
         if end is None:
             end = self._ends[token] = bool(self._llama.llama_vocab_is_eog(self.pointer, token))

@@ -18,7 +18,7 @@ STEP_S: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the base is able to do."""
+    """Abilities of the base."""
 
     radius_m: float = 0.2
     track_m: float = 0.3
@@ -33,7 +33,7 @@ class Limits:
     """Way of a wheel between two ticks of its encoder: 2,048 ticks a turn, 5 cm of radius."""
 
     def braking_distance_m(self, speed_mps: float) -> float:
-        """How far the base still rolls at that speed; one step of it is the delay of the digital control."""
+        """Metres that the base still rolls at that speed, one step for the delay of the digital control included."""
         return speed_mps**2 / (2 * self.braking_mps2) + abs(speed_mps) * STEP_S
 
 

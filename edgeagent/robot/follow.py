@@ -33,7 +33,7 @@ _TURN_GAIN: Final = 2.0
 
 @dataclass(slots=True)
 class _Sight:
-    """What the robot knows of the person."""
+    """Knowledge of the robot about the person."""
 
     at: Point
     heading: float = 0.0

@@ -84,7 +84,7 @@ class Rect:
         return self._entry(a, b.x - a.x, b.y - a.y) is not None
 
     def reached_by_disc(self, start: Point, heading: float, radius_m: float) -> float:
-        """How far a disc can move in a straight line before it touches the rectangle.
+        """Metres that a disc can move in a straight line before it touches the rectangle.
 
         Returns:
             Metres; infinite if it never touches, or only moves away from what it already touches; 0 if it pushes.

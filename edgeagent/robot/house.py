@@ -346,7 +346,8 @@ class HouseRobot:
         self.world.halt()
 
     def _watch(self, stops: int, goal: Goal | None, name: str) -> Callable[[], bool]:
-        """Whether to stop: since ``stops`` somebody stopped the robot, or cancelled the goal.
+        """Makes a function that tells whether to stop: since ``stops`` somebody stopped the robot, or cancelled the
+        goal.
 
         Tells the goal the way driven, of a turn its degrees, once in a simulated second.
         """

@@ -24,7 +24,7 @@ class LatchState(StrEnum):
 
 
 class Follower(Protocol):
-    """What moves and obeys the latch: the bodies of an agent."""
+    """Part of a robot that moves and obeys the latch: the bodies of an agent."""
 
     def obey(self) -> Callable[[], object]:
         """Obeys the latch as it is now, without waiting for an actuator. Returns what waits for it."""

@@ -42,7 +42,7 @@ _GRIP_STEPS: Final = round(2.0 / STEP_S)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a program ended; ``obstacle`` names what blocked it."""
+    """End of a program; ``obstacle`` names what blocked it."""
 
     end: End
     obstacle: str = ""
@@ -191,7 +191,7 @@ def _rest(steps: int) -> Generator[tuple[float, float], None, None]:
 
 
 def _way_to_person(scene: Scene, heading: float, keep_m: float) -> float:
-    """How far the robot may move in that direction before it comes too near to the person."""
+    """Metres that the robot may move in that direction before it comes too near to the person."""
     base, person = scene.base, scene.person
     dx, dy = person.x - base.x, person.y - base.y
     if dx * dx + dy * dy > _NEAR_M * _NEAR_M:

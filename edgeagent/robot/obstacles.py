@@ -1,4 +1,4 @@
-"""What stands in the way: fast collision tests, sweeps and lines of sight against everything that does not move.
+"""Obstacles in the way: fast collision tests, sweeps and lines of sight against everything that does not move.
 
 Built once per flat and immutable after that, apart from a cache that only grows; safe to share between threads.
 """
@@ -68,7 +68,7 @@ class Obstacles:
         return Nearest(obstacle.name, obstacle.outline.distance(x, y), obstacle.outline.nearest(x, y))
 
     def free_way(self, start: Point, heading: float, radius_m: float) -> tuple[float, Obstacle]:
-        """How far a disc can move in a straight line, and what it then touches."""
+        """Metres that a disc can move in a straight line, and what it then touches."""
         ways = ((one.outline.reached_by_disc(start, heading, radius_m), one) for one in self.all)
         return min(ways, key=lambda way: way[0])
 

@@ -96,7 +96,7 @@ class Person:
         self._detours = False
 
     def quiet_steps(self) -> int:
-        """So many steps will change nothing but the counters."""
+        """Number of steps that will change nothing but the counters."""
         return 0 if self._way else max(0, self.standing_steps - 1)
 
     def skip(self, steps: int) -> None:

@@ -16,7 +16,7 @@ from edgeagent.robot.scene import Snapshot
 
 MARGIN_M: Final = 0.3
 FRAME: Final = Rect(-MARGIN_M, -MARGIN_M, WIDTH_M + MARGIN_M, HEIGHT_M + MARGIN_M)
-"""What the picture shows."""
+"""Part of the world that the picture shows."""
 
 PAPER: Final = "#fbfaf7"
 _INK: Final = "#3b3a39"

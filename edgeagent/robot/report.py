@@ -1,4 +1,4 @@
-"""What the robot says came of a command: ``Report`` and the texts that several commands share."""
+"""Reports of the robot on a command: ``Report`` and the texts that several commands share."""
 
 from __future__ import annotations
 

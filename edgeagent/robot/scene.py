@@ -129,7 +129,7 @@ class Scene:
         self.battery.step(moving=False, charging=self.docked, steps=steps)
 
     def quiet_steps(self) -> int:
-        """So many steps without a command change nothing but the time, the battery and the person's patience."""
+        """Number of steps without a command that change nothing but the time, the battery and the person's patience."""
         if not self.base.still:
             return 0
         quiet = self.person.quiet_steps()
@@ -200,7 +200,7 @@ class Scene:
         return self.flat.locate(spot.x, spot.y) == self.room and self.obstacles.hit(spot.x, spot.y, 0.05) is None
 
     def _bumped(self, x: float, y: float) -> str:
-        """What the base would touch there; touching while moving away is allowed."""
+        """Names what the base would touch there; touching while moving away is allowed."""
         base, person = self.base, self.person
         radius = base.limits.radius_m
         dx, dy = x - person.x, y - person.y

@@ -1,4 +1,4 @@
-"""What the house robot says of its skills: when one starts, and when one has ended after the run that began it.
+"""Sentences of the house robot about its skills: when one starts, and when one has ended after the run that began it.
 
 The wording of results is that of ``house`` and ``report``; the sentences are those that the nano model makes of them.
 """
@@ -39,7 +39,7 @@ def announcement(call: ToolCall) -> str:
 
 
 def report(name: str, text: str) -> str:
-    """What is said of a skill's result, good or bad."""
+    """Tells a skill's result, good or bad."""
     if _ARRIVED.match(text):
         return f"{_ARRIVED.sub('I am ', text)}."
     if text == "docked and charging":

@@ -53,7 +53,7 @@ class FallbackLLM:
 
     instead_of: LLM | None = None
     checks_window = True
-    """It looks at the window of each model, and gives up the one that a request does not fit."""
+    """True, because this class looks at the window of each model, and gives up a model that a request does not fit."""
 
     def __init__(
         self,

@@ -1,10 +1,11 @@
-"""What was said in a session: in memory, and in a journal if there is one. Any thread."""
+"""History of a session: in memory, and in a journal if there is one. Any thread."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Sequence
+from operator import attrgetter
 
 from edgeagent.agent.heard import cut, marker
 from edgeagent.journal import Backlog, Durability, Journal
@@ -68,7 +69,7 @@ class History:
         heard."""
         with self._lock:
             before = self._cut(copied(messages))
-            amended = self._amended or [m.id for m in before] != [m.id for m in messages]
+            amended = self._amended or list(map(attrgetter("id"), before)) != list(map(attrgetter("id"), messages))
             if interrupted and before and before[-1].stop_reason == "aborted":
                 before.append(marker())
             if amended:

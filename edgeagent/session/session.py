@@ -114,7 +114,7 @@ class Session:
         self._history = History(path, durability=durability)
         backlog = self._history.backlog
         self.notices = self._history.notices
-        """What was repaired in the journal when it was opened."""
+        """Sentences about what was repaired in the journal when it was opened."""
         try:
             self._persist = None if backlog is None else PersistSessionHook(backlog)
             hooks = [self._persist, self._compaction, pii_hook(agent, pii), AnswerHook() if response_schema else None]
@@ -431,7 +431,7 @@ class Session:
             self.agent.llm = self._fallback.instead_of
 
     def _is_too_late(self, message: str | Message) -> bool:
-        """Whether nobody will take a message up any more; timers and finished goals may still have one."""
+        """True if nobody will take a message up any more; timers and finished goals may still have one."""
         closed = self._closed.is_set()
         if closed:
             logger.warning("the session is closed, so nobody is told: %s", message)

@@ -1,8 +1,9 @@
-"""What is said of a reply that is JSON: its ``answer``."""
+"""Speech for a reply that is JSON: its ``answer``, or a sentence, because nobody listens to JSON."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +13,12 @@ from edgeagent.hooks import BaseHook, FirePoint, HookResult
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
 
+DATA: Final = "My answer is data that I can't read aloud."
+"""Said in the place of JSON that no ``response_schema`` has asked for."""
 _NO_JSON: Final = object()
+_FENCE: Final = re.compile(r"```\w*\s(.*?)(?:```)?", re.DOTALL)
+_SEPARATORS: Final = " \t\r\n,;"
+_DECODER: Final = json.JSONDecoder()
 
 
 def spoken(text: str) -> str:
@@ -22,6 +28,29 @@ def spoken(text: str) -> str:
         return text
     answer = value["answer"]
     return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+
+
+def aloud(piece: str) -> str:
+    """A piece of a reply as it is said: JSON that stands in it by itself is replaced by a sentence."""
+    return f"{DATA} " if _is_data(piece) else piece
+
+
+def _is_data(text: str) -> bool:
+    """True for objects and lists, alone or in a code fence. A number in brackets is a footnote."""
+    fence = _FENCE.fullmatch(text.strip())
+    rest = (fence[1] if fence else text).strip(_SEPARATORS)
+    if not rest.startswith(("{", "[")):
+        return False
+    found = False
+    while rest:
+        try:
+            value, end = _DECODER.raw_decode(rest)
+        except (ValueError, RecursionError):
+            return False
+        items = value if isinstance(value, list) else [value]
+        found = found or any(not isinstance(item, int | float) and item != {} for item in items)
+        rest = rest[end:].strip(_SEPARATORS)
+    return found
 
 
 def _parsed(text: str) -> Any:

@@ -43,7 +43,7 @@ _INSTALL: Final = "pip install pocketsphinx"
 
 @dataclass(frozen=True, slots=True)
 class GeneralModel:
-    """What PocketSphinx's wheel carries for American English."""
+    """Files for American English in PocketSphinx's wheel."""
 
     acoustic: Path
     language: Path

@@ -1,4 +1,4 @@
-"""What PocketSphinx's acoustic model expects of sound."""
+"""Cepstra as PocketSphinx's acoustic model expects them."""
 
 from typing import Final
 

@@ -28,7 +28,7 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 class Service(Protocol):
-    """What a process does. A request that raises is answered with the error; the process goes on."""
+    """Work of a process. A request that raises is answered with the error; the process goes on."""
 
     def handle(self, op: str, message: Message, payload: bytes) -> Message | None:
         """Answers a request; the answer to a message that asks for none is dropped."""

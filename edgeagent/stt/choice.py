@@ -82,7 +82,7 @@ _ENDS: Final = ("<s>", "</s>")
 _SHORT: Final = 3
 """Words of what is short: a "yes", "carry on"."""
 _ALLOWED: Final = re.compile(r"you (?:can|may)\b")
-"""What allows motion again, and sounds like its contrary."""
+"""Sentences that allow motion again, and sound like their contrary."""
 _ALLOWED_AMONG: Final = 2
 """No such one is understood where one of so many best paths of a model has a negation. Of 96 that allow motion, by slt,
 rms, awb and kal, alone and in a room, 61 are understood so, and none of 200 that forbid it; without this 74 and 2."""
@@ -92,7 +92,7 @@ _TOLD: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """What one model made of an utterance."""
+    """Words that one model heard in an utterance."""
 
     words: tuple[HeardWord, ...]
     score: float | None
@@ -175,7 +175,7 @@ class Choice:
         return self.probability(app, general) >= _least(least, LEAST_APP_NOISY, clear_db)
 
     def probability(self, app: Hypothesis, general: Hypothesis) -> float:
-        """That the app's hypothesis is right; see ``OF_WORDS``."""
+        """Probability that the app's hypothesis is right; see ``OF_WORDS``."""
         lead = _MOST_LEAD if app.score is None or general.score is None else app.score - general.score
         runs = np.array([hash(run) for run in _runs(app.text, 3)], np.int64)
         at = np.searchsorted(self._known, runs)
@@ -192,12 +192,12 @@ class Choice:
         return 1 / (1 + math.exp(-logit))
 
     def _is_hardly_allowed(self, best: Hypothesis, app: Hypothesis, general: Hypothesis) -> bool:
-        """Whether "you can move" is about as likely to be "you can't move"."""
+        """True if "you can move" is about as likely to be "you can't move"."""
         others = (*app.others[:_ALLOWED_AMONG], *general.others[:_ALLOWED_AMONG])
         return bool(_ALLOWED.match(best.text)) and any(NEGATIONS.search(other) for other in others)
 
     def _perhaps_forbidden(self, best: Hypothesis, app: Hypothesis, general: Hypothesis) -> bool:
-        """Whether a model hears a negation that the best hypothesis lacks, or the app's almost does: "don't grab" comes
+        """True if a model hears a negation that the best hypothesis lacks, or the app's almost does: "don't grab" comes
         out as "go and grab".
 
         Of what it almost hears only what somebody says counts: "don't right" is another hearing of "turn right". A

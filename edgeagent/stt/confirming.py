@@ -1,4 +1,4 @@
-"""Whether a key phrase was meant: what the transcript says of what the spotter heard, or missed.
+"""Confirmation of key phrases: what the transcript says of what the spotter heard, or missed.
 
 English. Rules on words, no model. Pure functions, on any thread.
 """
@@ -46,7 +46,7 @@ _ADDRESS: Final = frozenset(
     "must uh um ah hm well come that's it's good fine there everything everyone look careful watch out god god's sake "
     "for damn thanks thank goodness".split()
 )
-"""What may stand before a command that begins a sentence."""
+"""Words that may stand before a command that begins a sentence."""
 _BREAKS: Final = frozenset("no wait now please and then but okay ok robot stop halt so hey oh alright".split())
 """Words after which a command may begin in the middle of a sentence: "go to the kitchen no stop"."""
 _QUESTIONS: Final = frozenset("when where why how who what which does did do is are was were has have if".split())
@@ -66,7 +66,7 @@ _MOST: Final = 500
 
 
 def confirm(transcript: Transcript | str, phrase: str) -> Verdict:
-    """Whether the key phrase in a transcript is a command.
+    """Judges whether the key phrase in a transcript is a command.
 
     "stop", "robot stop" and "please stop now" are; "don't stop", "the bus stop is far" and "stop sign" are denied. A
     short or uncertain transcript without the phrase is unclear, since the recogniser may have misheard what the spotter
@@ -106,7 +106,7 @@ def missed(transcript: Transcript | str, phrases: Iterable[str]) -> str | None:
 
 
 def occurrences(transcript: Transcript | str, phrases: Iterable[str]) -> int:
-    """How often a transcript has any of the phrases, whatever was meant."""
+    """Counts how often a transcript has any of the phrases, whatever was meant."""
     return len(_places(_words(_read(transcript)[0]), phrases))
 
 
@@ -117,7 +117,7 @@ def starts(words: Iterable[HeardWord], phrases: Iterable[str]) -> list[float]:
 
 
 def forbids(transcript: Transcript | str, phrases: Iterable[str], *, after: int = 0) -> bool:
-    """Whether a transcript has the phrases more than ``after`` times, and a negator governs each of the rest."""
+    """True if a transcript has the phrases more than ``after`` times, and a negator governs each of the rest."""
     words = _words(_read(transcript)[0])
     found = _places(words, phrases)[after:]
     return bool(found) and all(_forbidden(words[:at]) for at in found)
@@ -131,7 +131,7 @@ def _read(transcript: Transcript | str) -> tuple[str, bool]:
 
 
 def _nothing_like(transcript: Transcript | str, wanted: list[str]) -> bool:
-    """Whether all that a recogniser can think of is longer than a command to stop, and sounds like none."""
+    """True if all that a recogniser can think of is longer than a command to stop, and sounds like none."""
     if isinstance(transcript, str) or not transcript.final or not transcript.others:
         return False
     heard = [_words(text) for text in (transcript.text, *transcript.others)]
@@ -157,7 +157,7 @@ def _found(words: list[str], wanted: list[str]) -> list[int]:
 
 
 def _alike(word: str, wanted: str) -> bool:
-    """Whether a word may be another one that was misheard, by the letters: top, step, and stock are like stop."""
+    """True if a word may be another one that was misheard, by the letters: top, step, and stock are like stop."""
     return _distance(word, wanted) <= len(wanted) // _ALIKE
 
 
@@ -188,7 +188,7 @@ def _spoken_or_kept(word: str) -> list[str]:
 
 
 def _verdict(words: list[str], start: int, end: int) -> Verdict:
-    """What the words around one occurrence make of it."""
+    """Judges one occurrence by the words around it."""
     before, after = words[:start], words[end:]
     if _forbidden(before) or (after and after[0] in _NOUN_AFTER) or (before and before[-1] in _NOUN_BEFORE):
         return "denied"
@@ -209,7 +209,7 @@ def _verdict(words: list[str], start: int, end: int) -> Verdict:
 
 
 def _asks(before: list[str]) -> bool:
-    """Whether a sentence that begins like this is a question about the phrase."""
+    """True if a sentence that begins like this is a question about the phrase."""
     first = next((place for place, word in enumerate(before) if word not in _OPENERS), None)
     if first is None:
         return False
@@ -218,7 +218,7 @@ def _asks(before: list[str]) -> bool:
 
 
 def _inflected(words: list[str], wanted: list[str]) -> bool:
-    """Whether the phrase's only word is there in another form: stopped, stopping, unstoppable."""
+    """True if the phrase's only word is there in another form: stopped, stopping, unstoppable."""
     if len(wanted) != 1:
         return False
     stem = wanted[0].rstrip("e")
@@ -227,7 +227,7 @@ def _inflected(words: list[str], wanted: list[str]) -> bool:
 
 
 def _forbidden(before: list[str]) -> bool:
-    """Whether a negator governs what follows: next to it, or with nothing but small words between."""
+    """True if a negator governs what follows: next to it, or with nothing but small words between."""
     for place in range(len(before) - 1, -1, -1):
         word = before[place]
         if word in _NEGATORS:

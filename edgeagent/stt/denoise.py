@@ -33,7 +33,7 @@ altogether, it mishears."""
 _RATE_HZ: Final = 48_000
 _FRAME: Final = 480
 _LATE: Final = 2
-"""So many frames RNNoise is late, as measured."""
+"""Frames that RNNoise is late, as measured."""
 _FULL_SCALE: Final = 32_767
 _INSTALL: Final = "pip install --no-deps pyrnnoise"
 
@@ -53,7 +53,7 @@ class Denoiser:
         """The frames whose cleaned sound is still to come."""
 
     def process(self, samples: Samples) -> Samples:
-        """What is clean by now."""
+        """Returns the sound that is clean by now."""
         if self._library is None:
             return samples
         sound = np.nan_to_num(samples, nan=0.0, posinf=1.0, neginf=-1.0)

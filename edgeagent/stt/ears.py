@@ -55,7 +55,7 @@ _IN_STEP_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarsSettings:
-    """How the ears hear."""
+    """Settings of the ears."""
 
     endpoint: EndpointSettings = field(default_factory=EndpointSettings)
     """Where an utterance begins and ends."""
@@ -241,7 +241,7 @@ class Ears:
             log.exception("what listens to the ears raised")
 
     def _spotted(self, keyword: Keyword) -> bool:
-        """Whether it counts."""
+        """True if a spotted word counts."""
         if not self._on:
             return False
         if self._own.explains(keyword.end_s):
@@ -410,7 +410,7 @@ class Ears:
             self._forget()
 
     def _forget(self) -> None:
-        """What was heard before has nothing to do with what follows."""
+        """Forgets all that was heard before; what follows has nothing to do with it."""
         self._endpointer.reset()
         self._base = self._heard
         if self._spotter is not None:

@@ -83,7 +83,7 @@ class SpeechEnhancer:
 
 
 def features(heard: Powers, denoised: Energies) -> NDArray[np.float32]:
-    """What the network is given. Shape (frames, 183)."""
+    """Returns the input of the network. Shape (frames, 183)."""
     fine = np.add.reduceat(heard, EDGES, axis=1)[:, :-1] / np.diff(EDGES)
     each = (fine, in_mel_bands(heard), denoised)
     return np.log(np.concatenate(each, axis=1) + _SILENT).astype(np.float32)

@@ -1,4 +1,4 @@
-"""How far a transcript is from what was said: word error rate, on text without punctuation and with numbers in words.
+"""Distance of a transcript from what was said: word error rate, on text without punctuation and with numbers in words.
 
 Pure functions, any thread.
 """

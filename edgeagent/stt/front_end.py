@@ -21,7 +21,7 @@ from edgeagent.stt.reverberation import LateReverberation, reverberant
 Cepstra = NDArray[np.float32]
 
 KNOWN: Final = 50
-"""So many frames of speech are known before decoding begins."""
+"""Frames of speech that are known before decoding begins."""
 MOST: Final = 200
 """Frames after which it begins anyway."""
 
@@ -39,7 +39,7 @@ a quiet room it costs slt 4 of 18 commands that are understood."""
 _MARGIN: Final = 15
 """Frames before and after the speech that belong to its mean, as in what the acoustic model learnt from."""
 _PIECE: Final = 5 * STEP
-"""So much at a time until it is decided, however the sound comes."""
+"""Samples that are taken at a time until the front end has decided, however the sound comes."""
 _HUSH: Final = white(-85.0)
 """Less than any room and microphone have. The acoustic model has never heard the nothing that a noise gate makes, and
 its cepstra would spoil the mean: with it 28 of 57 commands of flite's people in the simulated room were right, 23
@@ -69,7 +69,7 @@ class FrontEnd:
         self._passed = 0
 
     def feed(self, samples: Samples) -> Cepstra:
-        """What can be decoded now; at first nothing."""
+        """Returns the cepstra that can be decoded now; at first none."""
         while not self._decided and len(samples):
             piece, samples = samples[:_PIECE], samples[_PIECE:]
             self._sound.append(piece)
@@ -96,7 +96,7 @@ class FrontEnd:
         """Whose cepstra are still to be made."""
 
     def _decide(self) -> None:
-        """Whether noise and reverberation are taken out; then from the beginning on."""
+        """Decides whether noise and reverberation are taken out, and begins again with all of the utterance."""
         self._decided = True
         sound, self._sound = self._sound, []
         if self._contrast_db() < _QUIET_ROOM_DB:
@@ -125,7 +125,7 @@ class FrontEnd:
         self._energies = np.concatenate((self._energies, energies))
 
     def _enough(self) -> bool:
-        """Whether a mean can be told."""
+        """True if there is enough sound for a mean."""
         if len(self._levels) < KNOWN:
             return False
         spoken = self._contrast_db() >= _CONTRAST_DB and np.count_nonzero(self._speech()) >= KNOWN

@@ -1,4 +1,4 @@
-"""What the ears tell whoever listens to them. Values only.
+"""Events of the ears, for those who listen to them. Values only.
 
 Times are seconds of the device's clock, unless they say otherwise. Utterances are numbered from 1.
 """
@@ -35,7 +35,7 @@ class SoftEnded:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """It had not: what was transcribed meanwhile is void."""
+    """Speech had not ended at the last ``SoftEnded``. Words that were transcribed meanwhile are void."""
 
     utterance: int
     at_s: float
@@ -52,7 +52,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """What is known of an utterance that goes on; anything about it may change."""
+    """Knowledge about an utterance that goes on; anything about it may change."""
 
     utterance: int
     transcript: Transcript
@@ -60,7 +60,7 @@ class Partial:
 
 @dataclass(frozen=True, slots=True)
 class Transcribed:
-    """What was said in all of the utterance until the soft end at ``at_s``.
+    """Transcript of all of the utterance until the soft end at ``at_s``.
 
     Comes before or after ``Ended``, and is void if ``Resumed`` follows. Exactly one is left for every utterance that
     ended, unless the ears were closed: where the recogniser failed its text is empty, and not understood.

@@ -47,8 +47,8 @@ log: Final = logging.getLogger("edgeagent.stt")
 HANG_S: Final = 0.7
 """With the start of another process, a hang is over within a second."""
 BEHIND_S: Final = 2.0
-"""So much sound may wait for the process; more of it is dropped, and said so. Over the robot's first words 1.5 s of it
-come at once."""
+"""Seconds of sound that may wait for the process; more is dropped, and a warning says so. Over the robot's first words
+1.5 s of it come at once."""
 DELAY_FRAMES: Final = 3
 """Of 10 ms, that a detection waits for a better score: with 10, PocketSphinx's own, it comes after 205 ms."""
 
@@ -56,14 +56,14 @@ TUNED: Final = {"stop": 1e-28, "freeze": 1e-24, "halt": 1e-5}
 """Thresholds chosen on flite's kal and six voices of espeak-ng, at times stricter than ``tune`` finds;
 ``docs/keywords.md`` has their figures."""
 STOP_WORDS: Final = ("stop",)
-"""What stops the robot unless the builder says otherwise; no wake word is needed unless he asks for one."""
+"""Words that stop the robot unless the builder says otherwise; no wake word is needed unless he asks for one."""
 
 _DEFAULT_SHORT: Final = 1e-24
 _LONG: Final = (6, 20.0, 2.5, 30.0)
 """Phones of a phrase that is not short, its threshold as a power of a tenth, and by how many powers each phone more
 makes it looser, up to the last: the longer a phrase, the rarer in talk, and the more of it may be said otherwise."""
 _REPLAY_S: Final = 1.5
-"""So much of the past is heard again by a process that was started again."""
+"""Seconds of the past that are heard again by a process that was started again."""
 _SILENT: Final = 1e-3
 """Peak of a block in which nobody speaks, -60 dBFS: a whisper 20 dB under a voice has -35."""
 _REST_AFTER_S: Final = 1.0
@@ -75,7 +75,7 @@ _AGAIN_S: Final = 0.5
 _BACK_S: Final = 0.5
 """A block that is so much earlier than the one before it is of another clock."""
 _OWN_ECHO_S: Final = 0.2
-"""So long after the robot spoke its voice is still in the room."""
+"""Seconds after its speech in which the robot's voice is still in the room."""
 _WORK: Final = 0.3
 """Seconds of work for a second of sound on the slowest machine that keeps up."""
 _SPOTTER: Final = "edgeagent.stt.spotting:Spotter"
@@ -96,7 +96,7 @@ class Keyword:
 
 @dataclass(frozen=True, slots=True)
 class SpotterOptions:
-    """How ``KeywordSpotter`` works.
+    """Options of ``KeywordSpotter``.
 
     Attributes:
         said: Pronunciations that the builder knows better, such as {"robi": "R OW B IY"}.
@@ -230,7 +230,8 @@ class KeywordSpotter:
         self._send(at_s, samples)
 
     def flush(self) -> None:
-        """What was fed before has nothing to do with what follows, and what is still found in it is not told."""
+        """Forgets all that was fed before: what follows has nothing to do with it, and what is still found in it is not
+        told."""
         self._epoch += 1
         self._recent.clear()
         self._levelling.reset()
@@ -276,7 +277,7 @@ class KeywordSpotter:
         self._worker.send("feed", block, work_s=_WORK * len(samples) / RATE_HZ, at_s=at_s, epoch=self._epoch)
 
     def _send_recent(self, seconds: float) -> None:
-        """What came before the newest block."""
+        """Sends what came before the newest block."""
         for earlier_s, earlier in list(self._recent)[:-1]:
             if earlier_s >= self._recent[-1][0] - seconds:
                 self._send(earlier_s, earlier)
@@ -316,7 +317,7 @@ class _Span:
         self._until_s = end_s
 
     def has(self, at_s: float) -> bool:
-        """Whether it was then, or shortly before."""
+        """True if it was the case at that time, or shortly before."""
         return self._from_s <= at_s <= self._until_s + _OWN_ECHO_S
 
 

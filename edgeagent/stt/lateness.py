@@ -1,4 +1,4 @@
-"""Whether the ears keep up with their device, and what is dropped when they don't. One thread, the ears'."""
+"""Lateness of the ears behind their device, and what is dropped when they are behind. One thread, the ears'."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Final
 
 BEHIND_S: Final = 2.0
-"""So late, by the wall's clock, the ears are behind,"""
+"""Seconds by the wall's clock; ears that are so late are behind."""
 LOST_S: Final = 10.0
-"""and so late they drop sound until they are not."""
+"""Seconds by the wall's clock; ears that are so late drop sound until they are not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """What to do with a block."""
+    """Verdict on a block of a stream that may be late."""
 
     drop: bool
     begins: bool = False
-    """It is the first one that is dropped."""
+    """True if the block is the first one that is dropped."""
     said: str = ""
     """For a person, if there is news."""
     over: bool = False

@@ -1,4 +1,4 @@
-"""How loud it is: sound is gathered until there is enough of it for a level. Any one thread."""
+"""Loudness: sound is gathered until there is enough of it for a level. Any one thread."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LevelMeter:
         self.reset()
 
     def reset(self) -> None:
-        """What was heard does not count."""
+        """Forgets what was heard."""
         self._pieces: list[Samples] = []
         self.missing = _WHOLE
         """Samples until the next level."""

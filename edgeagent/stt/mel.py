@@ -1,4 +1,4 @@
-"""What PocketSphinx's acoustic model expects of sound: mel cepstra as its own front end makes them.
+"""Input of PocketSphinx's acoustic model: mel cepstra as its own front end makes them.
 
 Knows no noise, no mean and no words. One thread for each stream; the rest are pure functions.
 """

@@ -49,7 +49,7 @@ class OpenUtterance:
         """Samples that the transcriber has heard of it."""
         self._soft = False
         self._waits = False
-        """It has ended softly, but the transcriber has not been told: the end is not certain."""
+        """True if the utterance has ended softly, but the transcriber has not been told: the end is not certain."""
         self._slow = False
         self._work: list[Callable[[], object]] = []
 
@@ -59,7 +59,7 @@ class OpenUtterance:
         return self._endpointer.speaking and not self._soft
 
     def take(self, event: endpoint.VoiceEvent, at_s: float) -> None:
-        """What the endpointer has found, at that time of the device's clock."""
+        """Takes an event of the endpointer, at that time of the device's clock."""
         match event:
             case endpoint.SpeechStart(onset_s, pre_roll, begin_s):
                 self.number += 1
@@ -121,7 +121,7 @@ class OpenUtterance:
         self._soft = self._waits = False
 
     def _speculates(self) -> bool:
-        """Whether to decode before the end is certain; where that changes it is said."""
+        """True if decoding begins before the end is certain; a change of that is logged."""
         if not self._speculate_under_s:
             return False
         cost_s = self._transcription.cost_s

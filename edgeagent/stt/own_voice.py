@@ -1,4 +1,4 @@
-"""Whether a key phrase was the robot's own: what is left of its voice may sound like one, and it may say one.
+"""Key phrases that are the robot's own: leftovers of its voice may sound like one, and the robot may say one.
 
 By the echo canceller's word on each frame: whether there is something in it that the loudspeaker does not explain. The
 ears' thread tells, any thread asks. Knows nothing of words.
@@ -16,7 +16,7 @@ _KEPT: Final = 300
 _WORD_S: Final = 0.7
 """Before the end of the phrase: that of a spotter begins too early, with the pause before it."""
 _BEFORE_S: Final = 0.25
-"""What was said earlier before the robot began to speak is no part of a word that ends in its speech."""
+"""Seconds before the robot began to speak; what was said earlier is no part of a word that ends in its speech."""
 _LEAST: Final = 11
 """Frames with a person in them. In the simulated room the words of a person had at least 20, up to an echo 6 dB louder
 than his voice, and what was taken for a word in the robot's own voice at most 9; of 72 stop words at -6 dB 64 pass."""
@@ -43,7 +43,7 @@ class OwnVoice:
                 self._frames.append((end_s + number * frame_s, found, person is not None))
 
     def explains(self, end_s: float) -> bool:
-        """Whether a phrase that ends then is nothing but the robot's own voice."""
+        """True if a phrase that ends then is nothing but the robot's own voice."""
         with self._lock:
             heard = [frame for frame in self._frames if end_s - _WORD_S < frame[0] <= end_s]
         began_s = next((at_s for at_s, _, spoken in heard if spoken), None)

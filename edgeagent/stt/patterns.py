@@ -60,7 +60,7 @@ class Pattern:
     stricter: int = 0
     """Than the phrase's own threshold, in powers of ten."""
     when: When = "always"
-    """What must be the case at its end, or it does not count."""
+    """Condition that must hold at the end of the phrase, or it does not count."""
 
     def threshold(self, of_phrase: float) -> float:
         """PocketSphinx's threshold, from 1e-60 (hears it everywhere) to 1."""
@@ -92,7 +92,7 @@ def patterns(words: Sequence[str], known: Mapping[str, Sequence[str]]) -> list[P
 
 
 def is_short(phones: str) -> bool:
-    """Whether a phrase of these phones turns up in all kinds of talk."""
+    """True if a phrase of these phones turns up in all kinds of talk."""
     return len(phones.split()) <= SHORT
 
 

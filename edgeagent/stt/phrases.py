@@ -1,4 +1,4 @@
-"""What an app's people say to it, as sentences of spoken words for the ears' language model.
+"""Phrases that an app's people say, as sentences of spoken words for the ears' language model.
 
 Knows no recogniser and no dictionary. Pure functions, on any thread.
 """

@@ -1,4 +1,4 @@
-"""How words sound that PocketSphinx's dictionary lacks: espeak-ng's phonemes, as PocketSphinx's 39 phones.
+"""Pronunciation of words that PocketSphinx's dictionary lacks: espeak-ng's phonemes, as PocketSphinx's 39 phones.
 
 Knows no decoder. Any thread; espeak-ng serves one at a time.
 """
@@ -53,7 +53,7 @@ def phones_of_ipa(ipa: str) -> list[str]:
 
 
 def pronunciations(words: Iterable[str]) -> dict[str, list[str]]:
-    """How espeak-ng says these words: for each one or more pronunciations, phones with spaces between them.
+    """Returns how espeak-ng says these words: for each one or more pronunciations, phones with spaces between them.
 
     A word in -i gets two: espeak-ng says robi like "row by", people say it like "row bee".
 

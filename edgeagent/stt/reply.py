@@ -14,7 +14,7 @@ STOP_POLL_S: Final = 0.02  # a stop event has no way to wake a waiter on another
 
 
 class Reply:
-    """What was asked, and what has come of it.
+    """Request to a process, and its answer.
 
     Args:
         worker: Who is asked.
@@ -26,7 +26,7 @@ class Reply:
         self.asked_s = time.monotonic()
         self.allowed_s = allowed_s
         self.cpu_s: float | None = None
-        """What it had computed when somebody first looked after this was asked."""
+        """Seconds that the process had computed when somebody first looked after this was asked."""
         self.work_s = work_s
         self._worker = worker
         self._done = threading.Event()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from edgeagent.stt.mel import FILTERS, Energies
 
 RT60_S: Final = 0.3
-"""That the sound of a living room takes to fall by 60 dB."""
+"""Seconds that the sound of a living room takes to fall by 60 dB."""
 BEGINS: Final = 5
 """Frames of 10 ms; what comes back before helps."""
 SHARE: Final = 0.37
@@ -60,7 +60,7 @@ class LateReverberation:
 
 
 def reverberant(energies: Energies) -> bool:
-    """Whether an utterance is from a room that sounds, or has noise in its pauses; shape (frames, 25).
+    """True if an utterance is from a room that sounds, or has noise in its pauses; shape (frames, 25).
 
     Nothing can be told of less than ten frames, or where nothing loud has ended yet: no.
     """

@@ -1,4 +1,4 @@
-"""How far a voice stands over the noise in an utterance. Pure functions, any thread."""
+"""Ratio of voice to noise in an utterance. Pure functions, any thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _FRAME: Final = RATE_HZ // 50
 _PRE_EMPHASIS: Final = 0.97
 """Rumble under the voice disturbs nobody."""
 _SHARE: Final = 0.2
-"""So many of the frames are certainly speech, the loudest; so many are not: there is sound from before and after it."""
+"""Share of the frames that are certainly speech, the loudest; and of those that certainly are not: there is sound from
+before and after it."""
 _LEAST: Final = 1e-12
 
 

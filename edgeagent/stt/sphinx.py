@@ -46,9 +46,9 @@ from edgeagent.stt.worker import HANG_S, Worker, WorkerEvent
 log: Final = logging.getLogger("edgeagent.stt")
 
 LANGUAGE_WEIGHTS: Final = {"fwdflatlw": 10.5, "bestpathlw": 11.5}
-"""How much the words count beside the sound, in the second and third pass; PocketSphinx's own are 8.5 and 9.5. On
-flite's kal these make the general model better (37.0 to 30.8 % of the words wrong) and the choice between the models
-too: of other talk in near-commands 28 % are wrong after the choice, with the old ones 31 %."""
+"""Weight of the words beside the sound, in the second and third pass; PocketSphinx's own are 8.5 and 9.5. On flite's
+kal these make the general model better (37.0 to 30.8 % of the words wrong) and the choice between the models too: of
+other talk in near-commands 28 % are wrong after the choice, with the old ones 31 %."""
 
 OFTEN: Final = 0.05
 """Share of the sentences that people say all the time, where there are thousands. Of 360 of such in a room with
@@ -57,9 +57,9 @@ each once and 218 with this share, with four times as many 238."""
 _SCALE: Final = 10_000
 FRAMES_PER_S: Final = 100
 _RESTART_S: Final = 5.0
-"""So long after the first loss an utterance waits for processes that are started again."""
+"""Seconds after the first loss that an utterance waits for processes that are started again."""
 _MOST_AGAIN: Final = 5
-"""So often it is decoded again."""
+"""Times that an utterance is decoded again."""
 _FRAME_BYTES: Final = 4 * COUNT
 _WORK: Final = 1.0
 """Seconds of work for a second of sound on the slowest machine that keeps up."""
@@ -72,7 +72,7 @@ _RECOGNISER: Final = "edgeagent.stt.decoding:Recogniser"
 
 @dataclass(frozen=True, slots=True)
 class SphinxOptions:
-    """How ``SphinxTranscriber`` works.
+    """Options of ``SphinxTranscriber``.
 
     Attributes:
         names: Groups of names of one kind, see ``phrases.sentences``.

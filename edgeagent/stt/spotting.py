@@ -16,12 +16,12 @@ FRAMES_PER_S: Final = 100
 BYTES_PER_S: Final = 32_000
 
 _STREAM_BYTES: Final = 60 * BYTES_PER_S
-"""So long an utterance: a decoder keeps something of each frame."""
+"""Bytes of the longest utterance: a decoder keeps something of each frame."""
 _CARRIED_BYTES: Final = BYTES_PER_S * 3 // 4
 """The end of an utterance that became so long is the beginning of the next one: a word may lie across."""
 _PIN_BYTES: Final = BYTES_PER_S
-"""How often the running mean is set back. Left to itself it follows the silence between people's words: after 12 s of
-it 8 of 18 stop words were heard, 15 of 18 with the mean held."""
+"""Bytes after which the running mean is set back. Left to itself it follows the silence between people's words: after
+12 s of it 8 of 18 stop words were heard, 15 of 18 with the mean held."""
 _GAP_S: Final = 0.02
 """Sound that is so far from where the last ended follows something that was dropped, or is of another clock: the times
 of what is found in both together would be wrong."""

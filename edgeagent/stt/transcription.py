@@ -94,7 +94,7 @@ class Transcription:
 
     @property
     def cost_s(self) -> float | None:
-        """What a decode costs; None where that is not known, or does not matter."""
+        """Seconds that a decode costs; None where that is not known, or does not matter."""
         return self._transcriber.cost_s if isinstance(self._transcriber, Costly) else None
 
     def begin(self, utterance: int, samples: Samples) -> None:
@@ -102,7 +102,7 @@ class Transcription:
         self._queue.put(partial(self._begin, utterance, samples))
 
     def feed(self, samples: Samples) -> None:
-        """What follows of it."""
+        """Continues the utterance."""
         if len(samples):
             self._queue.put(partial(self._feed, samples))
 
@@ -116,7 +116,7 @@ class Transcription:
         self._queue.put(partial(self._judge, utterance, samples, judge))
 
     def void(self) -> None:
-        """It had not ended: the result, if there is none yet, is never told."""
+        """Makes a decode void, because the utterance had not ended: the result, if there is none yet, is never told."""
         with self._telling:
             if self._asked is not None:
                 self._asked.void = True
@@ -202,7 +202,7 @@ class Transcription:
         return Transcript("", understood=False, engine=self._transcriber.name)
 
     def _decoded(self, decode: _Decode) -> Transcript:
-        """What was said; where it can't be known, nothing."""
+        """Decodes an utterance; where the words can't be known, the transcript is empty."""
         name = self._transcriber.name
         try:
             transcript = self._transcriber.finish(decode.stop)

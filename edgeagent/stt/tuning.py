@@ -47,7 +47,7 @@ _TALK: Final = (
     "remember to bring an umbrella when you come", "they are going to paint the hallway next week",
 )  # fmt: skip
 ALARMS_PER_HOUR: Final = 30.0
-"""So many false alarms of a short phrase are borne: five in ten minutes of talk, before the transcript confirms or
+"""False alarms in an hour that a short phrase may have: five in ten minutes of talk, before the transcript confirms or
 denies them."""
 _LONG_ALARMS_PER_HOUR: Final = 6.0
 """The same of a longer phrase: a looser threshold hears a synthesiser that says it badly, and other talk."""
@@ -67,7 +67,7 @@ Progress = Callable[[float, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What tuning found for a phrase."""
+    """Result of tuning a phrase."""
 
     phrase: str
     threshold: float
@@ -157,7 +157,7 @@ def tune(
 
 
 def flite_is_there() -> bool:
-    """Whether flite's voice kal can say examples too."""
+    """True if flite's voice kal can say examples too."""
     return shutil.which("flite") is not None
 
 
@@ -210,7 +210,7 @@ def _decoder(words: list[str], said: Mapping[str, str] | None, folder: Path) -> 
 
 
 def _found(decoder: Any, clip: Samples) -> dict[int, int]:
-    """How often each threshold hears the phrase in a clip, if it does."""
+    """Counts how often each threshold hears the phrase in a clip, if it does."""
     pause = np.zeros(round(_PAUSE_S * RATE_HZ))
     sound = np.concatenate([pause, clip * (_PEAK / max(float(np.abs(clip).max(initial=0.0)), 1e-6)), pause])
     sound += np.random.default_rng(len(clip)).normal(0.0, _NOISE, len(sound))

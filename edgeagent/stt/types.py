@@ -1,4 +1,4 @@
-"""What a recogniser is: sound in, words out, with their times and how sure it is. Values and protocols only.
+"""Recognisers: sound in, words out, with their times and how sure it is. Values and protocols only.
 
 Sound is mono float32 at 16 kHz. Times are seconds from the beginning of the utterance.
 """
@@ -26,7 +26,7 @@ class HeardWord:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What was said, as far as it is known.
+    """Words of an utterance, as far as they are known.
 
     Attributes:
         text: In one form for all engines: numbers and units as a person would type them.

@@ -1,4 +1,4 @@
-"""Whether a process that owes something works, or hangs: told from outside, by what the kernel says of it.
+"""Signs that a process that owes something works, or hangs: told from outside, by what the kernel says of it.
 
 A process that computes is alive however long it takes, also one that waits for a processor on a busy machine. One that
 was stopped, or waits for something though there is something to do, is not: that is known within a fraction of a
@@ -38,9 +38,9 @@ class VitalSigns:
     state: str
     """As in /proc, such as R."""
     cpu_s: float
-    """What it has computed since it began, to a hundredth of a second."""
+    """Seconds that the process has computed since it began, to a hundredth."""
     switches: int
-    """How often it was given a processor, or gave it up."""
+    """Times that the process was given a processor, or gave it up."""
 
     @classmethod
     def of(cls, pid: int) -> VitalSigns | None:
@@ -60,12 +60,12 @@ class VitalSigns:
         return self.state in _STOPPED
 
     def still_since(self, before: VitalSigns) -> bool:
-        """Whether it has not run since then, and does not wait for a processor or a disk."""
+        """True if the process has not run since then, and does not wait for a processor or a disk."""
         return self.state not in _RUNS and (self.cpu_s, self.switches) == (before.cpu_s, before.switches)
 
 
 class Stillness:
-    """How long a process has been still while it had something to do: one look after the other."""
+    """Time that a process has been still while it had something to do, one look after the other."""
 
     def __init__(self) -> None:
         self.signs: VitalSigns | None = None
@@ -91,7 +91,7 @@ class Stillness:
 
 
 def unread_bytes(descriptor: int) -> int:
-    """What lies in a pipe, seen from either end; 0 where that is not told."""
+    """Counts the bytes in a pipe, seen from either end; 0 where that is not told."""
     count = array.array("i", [0])
     try:
         fcntl.ioctl(descriptor, termios.FIONREAD, count)

@@ -38,7 +38,7 @@ _NEWEST: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class WhisperDecoding:
-    """How Whisper decodes. The thresholds are OpenAI's.
+    """Options of Whisper's decoding. The thresholds are OpenAI's.
 
     Attributes:
         no_speech: With ``log_prob`` the gate against made-up text: a segment is dropped only if the probability that
@@ -136,7 +136,7 @@ class WhisperTranscriber:
 
     @property
     def cost_s(self) -> float | None:
-        """What a decode costs on this machine, from those that ran to their end; None before the first."""
+        """Seconds that a decode costs on this machine, from those that ran to their end; None before the first."""
         return self._cost_s
 
     def begin(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from edgeagent.errors import RecognitionError
 
 WINDOW_S: Final = 30.0
-"""What Whisper was trained on; shorter speech is filled up to it."""
+"""Seconds of sound that Whisper was trained on; shorter speech is filled up to it."""
 _INSTALL: Final = "pip install faster-whisper"
 _FILES: Final = ("config.json", "model.bin", "tokenizer.json")
 _VOCABULARIES: Final = ("vocabulary.json", "vocabulary.txt")
@@ -56,7 +56,8 @@ def load(folder: Path, *, threads: int, compute_type: str) -> Any:
 
 
 def window_frames(window_s: float | None, speech_s: float, spare_s: float) -> int:
-    """How many frames of 10 ms the encoder sees: all of them, or the window, or what the speech and some more need."""
+    """Counts the frames of 10 ms that the encoder sees: all of them, or the window, or what the speech and some more
+    need."""
     if window_s is None:
         return round(WINDOW_S * _FRAMES_PER_S)
     frames = round(min(WINDOW_S, max(window_s, speech_s + spare_s)) * _FRAMES_PER_S)

@@ -37,13 +37,14 @@ log: Final = logging.getLogger("edgeagent.stt")
 START_TIMEOUT_S: Final = 20.0
 """A process that has not said by then that it is ready is killed."""
 HANG_S: Final = 0.5
-"""So long may a process that was asked wait for something else, or compute beyond the work that it was given."""
+"""Seconds that a process that was asked may wait for something else, or compute beyond the work that it was given."""
 STARVED_S: Final = 10.0
-"""So much longer may it take by the wall's clock, on a machine that is busy with other things."""
+"""Seconds by the wall's clock that a process may take beyond ``HANG_S``, on a machine that is busy with other
+things."""
 UNSEEN_S: Final = 0.5
 """The same where the kernel does not tell what a process does."""
 QUEUE_BYTES: Final = 1 << 22
-"""What may wait to be written: two minutes of sound."""
+"""Bytes that may wait to be written: two minutes of sound."""
 MOST_FAILURES: Final = 5
 """After so many starts in a row that failed, none follows; one that has served before is tried again now and then."""
 
@@ -61,7 +62,7 @@ _RUN: Final = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); from 
 
 @dataclass(frozen=True, slots=True)
 class WorkerEvent:
-    """What became of a worker's process."""
+    """Change of a worker's process."""
 
     worker: str
     kind: Literal["started", "died", "hung", "failed"]
@@ -110,7 +111,8 @@ class Worker:
         self._closed = False
         self._lost_because: tuple[Literal["died", "hung"], str] | None = None
         self._reading = self._writing = False
-        """Whether the supervising thread waits for the process, and the writing one is about to hand it something."""
+        """True while the supervising thread waits for the process, and the writing one is about to hand it
+        something."""
         self._outgoing: deque[tuple[Message, bytes]] = deque()
         self._outgoing_bytes = 0
         self._pending: dict[int, Reply] = {}
@@ -119,7 +121,7 @@ class Worker:
         self._sent_s = self._done_s = 0.0
         """Work in seconds, of this process: all that was sent, and how much of it is known to be done."""
         self.generation = 0
-        """How many processes there were; what was sent to an earlier one is lost."""
+        """Number of processes so far; what was sent to an earlier one is lost."""
         self._threads = [
             threading.Thread(target=target, name=f"{name}-{part}", daemon=True)
             for part, target in (("supervise", self._supervise), ("write", self._write), ("watch", self._watch))

@@ -35,7 +35,7 @@ class Convolver:
 
     @property
     def changing(self) -> bool:
-        """Whether a cross-fade is under way."""
+        """True if a cross-fade is under way."""
         return self._next is not None
 
     def change(self, response: Signal, over: int) -> None:

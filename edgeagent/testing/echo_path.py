@@ -87,7 +87,7 @@ class EchoPath:
         return made * (wanted / speech_level(convolved(self._reference, made), settings.rate_hz))
 
     def _played(self, samples: Signal) -> Signal:
-        """What the loudspeaker makes of a whole signal."""
+        """Returns a whole signal as the loudspeaker plays it."""
         return self._clipped(convolved(np.clip(samples, -1.0, 1.0), self._band))
 
     def _clipped(self, samples: Signal) -> Signal:

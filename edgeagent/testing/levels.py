@@ -1,4 +1,4 @@
-"""How loud: levels of speech, noise and echo, as the figures of this project mean them. Any thread."""
+"""Levels of speech, noise and echo, as the figures of this project mean them. Any thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What disturbs a microphone: steady noise, babble, the robot's own motors.
+"""Noise at a microphone: steady noise, babble, the robot's own motors.
 
 Each gives block after block, on one thread. Levels are linear RMS at the microphone.
 """

@@ -13,7 +13,7 @@ from edgeagent.errors import AudioError
 logger = logging.getLogger(__name__)
 
 _LATE_S: Final = 0.1
-"""So far may the steps fall behind before that time is given up as lost."""
+"""Seconds that the steps may fall behind before that time is given up as lost."""
 _JOIN_S: Final = 10.0
 
 

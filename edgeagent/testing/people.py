@@ -1,4 +1,4 @@
-"""Who speaks to the robot, placed to the sample."""
+"""People who speak to the robot, placed to the sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was heard in a room, each part by itself. Written by the room's thread, read by any."""
+"""Sounds that were heard in a room, each part by itself. Written by the room's thread, read by any."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Recorded:
 
     @property
     def loudspeaker(self) -> Samples:
-        """What ``fill`` wrote, clipped to [-1, 1]."""
+        """Sound that ``fill`` wrote, clipped to [-1, 1]."""
         return self.tracks["loudspeaker"].samples
 
     @property
     def microphone(self) -> Samples:
-        """What ``take`` was given."""
+        """Sound that ``take`` was given."""
         return self.tracks["microphone"].samples
 
     @property

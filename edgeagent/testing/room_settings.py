@@ -1,4 +1,4 @@
-"""What kind of room is simulated."""
+"""Kinds of simulated rooms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LIMITS: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class RoomSettings:
-    """What is fixed about a room; levels of speech are RMS on the frames with speech.
+    """Fixed properties of a room; levels of speech are RMS on the frames with speech.
 
     Raises:
         ConfigError: A field is wrong; the text names it.
@@ -48,9 +48,9 @@ class RoomSettings:
     """From the time that ``fill`` is told to the arrival of that sample at the microphone, in milliseconds, to the
     nearest sample: what the device does not know of."""
     drift_ppm: float = 0
-    """How much faster the loudspeaker's clock is than the microphone's, in millionths."""
+    """Millionths by which the loudspeaker's clock is faster than the microphone's."""
     latency_ms: float = 0
-    """How long before its time a block is asked of ``fill``, in milliseconds: what the device knows of."""
+    """Milliseconds before its time at which a block is asked of ``fill``: the latency that the device knows of."""
     echo_gain_db: float = 0
     """Echo over the person's speech, both at the microphone, while the robot speaks at ``loudspeaker_level_db``."""
     loudspeaker_level_db: float = -20
@@ -64,7 +64,7 @@ class RoomSettings:
     noise_snr_db: float | None = None
     """Speech over steady noise, at the person's level; None: there is none."""
     noise_kind: NoiseKind = "pink"
-    """What ``noise_snr_db`` is about."""
+    """Noise that ``noise_snr_db`` is about."""
     babble_snr_db: float | None = None
     """Speech over babble of six, at the person's level; None: there is none."""
     seed: int = 0
@@ -97,5 +97,5 @@ class RoomSettings:
         return round(self.rate_hz * self.block_ms / 1000)
 
     def samples(self, milliseconds: float) -> int:
-        """So many milliseconds, to the nearest sample."""
+        """Converts milliseconds to samples, to the nearest one."""
         return round(self.rate_hz * milliseconds / 1000)

@@ -44,7 +44,7 @@ _RING_S: Final = 0.025
 
 @lru_cache(maxsize=1024)
 def synthesised(text: str, voice: str, rate_hz: int) -> Samples:
-    """That text, spoken, without the silence around it.
+    """Speaks a text, and returns the sound without the silence around it.
 
     Args:
         voice: awb, kal, rms or slt of flite; any other is one of espeak-ng, such as en-gb or en-us+f3.

@@ -90,7 +90,7 @@ class Call:
 
 
 class Actuator:
-    """What one goal moves.
+    """Functions that stop, pause and resume what one goal moves.
 
     Args:
         stop, pause, resume: The builder's functions.

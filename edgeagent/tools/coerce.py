@@ -1,4 +1,4 @@
-"""What a model wrote, made into what a JSON Schema asks for, where the meaning is certain.
+"""Coercion of what a model wrote into what a JSON Schema asks for, where the meaning is certain.
 
 "0.3" is a number and 2.0 an integer; 2.5 is no integer, and a bool is never a number. Knows only JSON.
 """

@@ -35,7 +35,7 @@ from edgeagent.tools.workers import MAX_ABANDONED, Busy, Workers
 
 logger = logging.getLogger(__name__)
 _POLL_S: Final = 0.02
-"""How often a stop is looked for while tools run; the contract allows 0.05."""
+"""Seconds between two looks for a stop while tools run; the contract allows 0.05."""
 
 DispatchMode = Literal["sequential", "parallel", "batch"]
 
@@ -100,7 +100,7 @@ class Dispatch:
         self._results: dict[int, ToolResult] = {}
         self._groups: deque[list[Prepared]] = deque()
         self._waiting: list[Prepared] = []
-        """What is left of the present group."""
+        """Rest of the present group."""
         self._running: dict[str, Execution] = {}
         self._patching: dict[int, tuple[Prepared, ToolResult, float]] = {}
         """By a call's index: the result that hooks look at on a worker, and until when that is waited for."""
@@ -381,7 +381,7 @@ class Dispatch:
 
 
 def _groups(prepared: Sequence[Prepared], mode: DispatchMode) -> list[list[Prepared]]:
-    """What runs together: each call alone, all parallel tools at once, or each contiguous group of them."""
+    """Groups what runs together: each call alone, all parallel tools at once, or each contiguous group of them."""
     if mode == "sequential":
         return [[item] for item in prepared]
     if mode == "parallel":

@@ -51,9 +51,9 @@ class Prepared:
     timeout_s: float | None
     """Seconds for the body; None: no limit."""
     on_interrupt: OnInterrupt
-    """What an abort does to the body."""
+    """Effect of an abort on the body."""
     resources: tuple[str, ...]
-    """What the body needs to itself."""
+    """Resources that the body needs to itself."""
     rewritten: bool = False
     """A hook made it from a call of another tool; the hooks before the tool are not called again."""
 
@@ -84,7 +84,7 @@ class Gates(Protocol):
         ...
 
     def admit(self, prepared: Prepared, stop_event: threading.Event) -> ToolResult | None:
-        """Whether the call may start now, once it may; a result if it may not."""
+        """Waits until a call may start, and returns None; or a result if it may not."""
         ...
 
     def stopping(self) -> bool:
@@ -133,7 +133,7 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """What hooks made of a result that no worker brought."""
+    """Result as hooks have changed it, which no worker brought."""
 
     item: Prepared
     result: ToolResult
@@ -164,10 +164,10 @@ class Execution:
         self.interrupted_s: float | None = None
         """Monotonic time at which it was asked to stop; a body that has not begun by then never begins."""
         self.returned: ToolResult | None = None
-        """What the body came to, once it is over; hooks may still look at it."""
+        """Result of the body, once it is over; hooks may still look at it."""
         self.returned_s = 0.0
         self.result: ToolResult | None = None
-        """What the call came to, once its worker has left it; the mailbox has it too."""
+        """Result of the call, once its worker has left it; the mailbox has it too."""
         self._announced = False
         self._told_start: SimpleQueue[None] = SimpleQueue()
         """Holds something once every subscriber has returned that was told of the start."""
@@ -377,7 +377,7 @@ class Execution:
             late(self, result)
 
     def _call(self) -> ToolResult | Prepared:
-        """What the call comes to; or the call of another tool that a hook made of it."""
+        """Runs the call, and returns its result; or the call of another tool that a hook made of it."""
         prepared: Prepared | Refused | ToolResult = self.prepared
         if not self.prepared.rewritten:
             prepared = self._gates.before(self.prepared)
@@ -502,7 +502,7 @@ class Execution:
 
 
 def patched(gates: Gates, call: ToolCall, result: ToolResult) -> ToolResult:
-    """What the hooks after the tool make of a result that its worker does not bring. Any thread that may block."""
+    """Patches a result that no worker brings, by the hooks after the tool. Any thread that may block."""
     gates.enter_worker()
     try:
         return gates.after(call, result)

@@ -1,4 +1,4 @@
-"""What a tool returns to let another agent go on."""
+"""Handoff: the value that a tool returns to let another agent go on."""
 
 from __future__ import annotations
 

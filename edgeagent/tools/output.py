@@ -1,4 +1,4 @@
-"""What a body returned, as a result that fits into a prompt."""
+"""Output of a body, as a result that fits into a prompt."""
 
 from __future__ import annotations
 

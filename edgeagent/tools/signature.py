@@ -76,7 +76,10 @@ class Signature:
                 continue
             default = ... if parameter.default is inspect.Parameter.empty else parameter.default
             # An alias keeps names that pydantic reserves, such as model_config, usable as parameters.
-            fields[f"p_{name}"] = (hints[name], Field(default, alias=name, description=texts.get(name)))
+            field = Field(default, alias=name)
+            if name in texts:  # else the description of an Annotated Field stands
+                field = Field(default, alias=name, description=texts[name])
+            fields[f"p_{name}"] = (hints[name], field)
         config = ConfigDict(extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=False)
         try:
             self._model: type[BaseModel] = create_model("Arguments", __config__=config, **fields)

@@ -9,6 +9,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from edgeagent.errors import ToolDefinitionError
+from edgeagent.tools.coerce import ArgumentError
 from edgeagent.tools.goal import GoalHandle
 from edgeagent.tools.signature import Signature, innermost, is_async, written
 
@@ -22,7 +23,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """What a body is given of its call: a parameter annotated ``ToolContext`` gets one."""
+    """Context of a call, for its body: a parameter annotated ``ToolContext`` gets one."""
 
     call_id: str
     name: str
@@ -40,13 +41,13 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTraits:
-    """What a builder declares of a tool beside its signature."""
+    """Traits that a builder declares of a tool beside its signature."""
 
     read_only: bool = False
     destructive: bool = False
     """Ask ``Options.confirm`` first."""
     motion: bool = False
-    """It moves something: not run after a skill of the same reply that failed."""
+    """True if the tool moves something. Such a tool is not run after a skill of the same reply that failed."""
     timeout_s: float | None = None
     """Seconds for the body; None takes ``Options.tool_timeout_s``, for a skill: no limit."""
     mode: Mode = "parallel"
@@ -58,7 +59,7 @@ class ToolTraits:
     question: bool = False
     """Its arguments are put to a person, and the answer is its result; the body is not called."""
     phrases: tuple[str, ...] = ()
-    """What people say when they want it: for the ears, for training and for the docs."""
+    """Phrases of people who want the tool: for the ears, for training and for the docs."""
     is_skill: bool = False
 
 
@@ -119,6 +120,14 @@ class Tool:
             pause=self.pause,
             resume=self.resume,
         )
+
+    def fault(self, arguments: dict[str, Any]) -> str:
+        """Why a model's arguments do not fit, with the path of each that is wrong; empty if they do."""
+        try:
+            self.signature.validate(arguments)
+        except ArgumentError as error:
+            return str(error)
+        return ""
 
     def __repr__(self) -> str:
         return f"<Tool {self.name}>"

@@ -1,4 +1,5 @@
-"""Who uses what: the bodies that are at work, the resources that they hold, and those that nobody waits for any more.
+"""Users of resources: the bodies that are at work, the resources that they hold, and those that nobody waits for any
+more.
 
 Shared by everything that runs for one agent, handoffs and sub-agents included, because a body that was abandoned or
 detached outlives its run. Any thread.
@@ -60,7 +61,7 @@ class Body(Protocol):
 
 
 class Follower(Protocol):
-    """What moves and obeys a latch."""
+    """Part of a robot that moves and obeys a latch."""
 
     def obey(self) -> Callable[[], object]:
         """Brings what moves in line with the latch, without waiting. Returns what waits for it."""
@@ -72,7 +73,7 @@ class Follower(Protocol):
 
 
 class Latch(Protocol):
-    """What is asked of a safety latch; ``edgeagent.robot.SafetyLatch`` is one, and takes a ``Follower`` too."""
+    """Safety latch as the workers use it; ``edgeagent.robot.SafetyLatch`` is one, and takes a ``Follower`` too."""
 
     @property
     def state(self) -> str: ...
@@ -90,9 +91,10 @@ class Busy:
     body: Body
     state: State
     in_circle: bool = False
-    """That body waits, itself or through the agents that it asks, for the agent that wants the resource."""
+    """True if the body that holds the resource waits, itself or through the agents that it asks, for the agent that
+    wants the resource."""
     silent: str = ""
-    """What of its actuator has not come back in time, if anything has not."""
+    """Function of its actuator that has not come back in time, if any."""
 
 
 @dataclass(slots=True)
@@ -141,7 +143,7 @@ class Workers:
         return None
 
     def _waits_for(self, call_id: str, others: tuple[str, ...]) -> bool:
-        """Whether a call can't end before one of the others: it is one, or a call made within it waits for one."""
+        """True if a call can't end before one of the others: it is one, or a call made within it waits for one."""
         found, unseen = {call_id}, [call_id]
         while unseen:
             outer = unseen.pop()
@@ -242,7 +244,7 @@ class Workers:
     # --- safety -----------------------------------------------------------------------------------------------------
 
     def watch(self, latch: Latch) -> None:
-        """What moves obeys this latch from now on."""
+        """Makes all that moves obey this latch from now on."""
         with self._lock:
             if latch in self._latches:
                 return
@@ -254,7 +256,7 @@ class Workers:
             latch.subscribe(lambda *_: self.obey()())
 
     def motion(self) -> tuple[Literal["free", "held", "tripped"], str]:
-        """Whether motion is allowed, and why not: the strictest of the latches."""
+        """Tells if motion is allowed, and why not: the strictest of the latches."""
         states = {str(latch.state): latch.reason for latch in self._latches}
         if "tripped" in states:
             return "tripped", states["tripped"]
@@ -312,7 +314,7 @@ atexit.register(_halt_at_exit)
 
 
 def _told(actuators: Iterable[Actuator | None]) -> list[Actuator]:
-    """What is left to stop once all bodies were told."""
+    """Returns the actuators that are left to stop once all bodies were told."""
     return [one for one in actuators if one is not None]
 
 

@@ -46,7 +46,7 @@ class VoiceInfo:
 
 @dataclass(frozen=True, slots=True)
 class EspeakSettings:
-    """How an utterance sounds."""
+    """Sound of an utterance."""
 
     voice: str
     rate_wpm: int

@@ -82,7 +82,7 @@ class Speech:
 
     @property
     def is_said(self) -> bool:
-        """Whether nothing more of it will be synthesised."""
+        """True if nothing more of the utterance will be synthesised."""
         return self.utterance.complete or self.stopped.is_set()
 
     @property
@@ -107,7 +107,8 @@ class Speech:
         return self.heard_until(self._mouth.playback.heard_s(self.utterance, now_s))
 
     def is_over(self, now_s: float) -> bool:
-        """Whether nothing more of it will be heard: all has left the loudspeaker, or it was stopped or flushed.
+        """True if nothing more of the utterance will be heard: all has left the loudspeaker, or it was stopped or
+        flushed.
 
         Args:
             now_s: The clock of the device that plays it.

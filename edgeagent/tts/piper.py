@@ -86,7 +86,7 @@ class PiperSpeaker:
 
     @property
     def exact_times(self) -> bool:
-        """Whether the voice tells how long each phoneme takes (see `add_alignments`); loads it."""
+        """True if the voice tells how long each phoneme takes (see `add_alignments`); loads it."""
         return len(self.load().session.get_outputs()) > 1
 
     def load(self) -> Any:

@@ -24,12 +24,12 @@ _LOST: Final = 2  # phonemes at the begin of a word that may differ from those o
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """What is synthesised at once."""
+    """Phonemes that are synthesised at once."""
 
     ids: list[int]
     """Phoneme ids, with padding, begin and end."""
     ids_before: list[int]
-    """How many ids stand before each phoneme."""
+    """Number of ids before each phoneme."""
     words: list[tuple[int, int]]
     """Words whose begin is known: (place in the text, phoneme of the clause)."""
     end: int
@@ -72,7 +72,7 @@ def _clause(voice: Any, phonemes: list[str], words: list[tuple[int, int]], end: 
 
 
 def _cut(phonemes: list[str]) -> int:
-    """How many phonemes of a sentence are its first clause."""
+    """Counts the phonemes of a sentence's first clause."""
     space = 0
     for index, phoneme in enumerate(phonemes[:_CLAUSE_MAX], 1):
         if phoneme == " ":

@@ -24,7 +24,7 @@ _PROBE: Final = "one"
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """How a voice speaks if nobody says otherwise; the defaults are piper's."""
+    """Settings of a voice if nobody says otherwise; the defaults are piper's."""
 
     noise_scale: float = 0.667
     length_scale: float = 1.0

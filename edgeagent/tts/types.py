@@ -1,4 +1,4 @@
-"""What a voice is: text in, sound out, with the time of each word. Values and protocols only."""
+"""Voices: text in, sound out, with the time of each word. Values and protocols only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The voice that somebody named: one of espeak-ng, or a Piper voice by its file."""
+"""The voice that somebody named: one of espeak-ng, or a Piper voice by its file or by its name in the catalogue."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from edgeagent.errors import SpeechError
+from edgeagent.models.catalog import voices
+from edgeagent.models.store import absent, is_here, paths
 from edgeagent.tts.types import Speaker
 
 DEFAULT_VOICE = "en"
@@ -15,12 +17,17 @@ def speaker(voice: str = DEFAULT_VOICE, **settings: Any) -> Speaker:
     """The voice of a name.
 
     Args:
-        voice: A name of espeak-ng's, such as en-us; or the path of a Piper voice, which ends in .onnx.
+        voice: A name of espeak-ng's, such as en-us; the path of a Piper voice, which ends in .onnx; or the name of a
+            Piper voice in the catalogue, such as joe.
         settings: ``rate_wpm``, ``pitch`` and ``volume`` of espeak-ng; Piper has only ``rate_wpm`` of them.
 
     Raises:
         SpeechError: There is no such voice, or it has no such setting.
     """
+    if (entry := voices().get(voice)) is not None:
+        if not is_here(entry):
+            raise SpeechError(absent(entry))
+        voice = str(paths(entry)[0])
     if voice.lower().endswith(".onnx"):
         from edgeagent.tts.piper import PiperSpeaker
 

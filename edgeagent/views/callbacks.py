@@ -101,7 +101,8 @@ class Callbacks:
 
 
 def _not_yet_said(text: str, streamed: str | None) -> str:
-    """What is left to say of a text: all of one that was not streamed, and the end that a hook has added to one."""
+    """Returns what is left to say of a text: all of one that was not streamed, and the end that a hook has added to
+    one."""
     if streamed is None:
         return text
     return text.removeprefix(streamed) if streamed and text.startswith(streamed) else ""

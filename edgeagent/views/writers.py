@@ -95,6 +95,6 @@ def call_text(call: ToolCall) -> str:
 
 
 def result_text(result: ToolResult) -> str:
-    """What came of it, with the status where the text alone would mislead."""
+    """Returns the text of a result, with the status where the text alone would mislead."""
     prefix = {"interrupted": "interrupted: ", "not_run": "not run: "}.get(result.status, "")
     return prefix + result.text if result.text else result.status

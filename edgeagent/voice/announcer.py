@@ -54,9 +54,9 @@ class _Watched:
     began_s: float
     """Its silence counts from then, or from the last answer of a person."""
     spoke: bool = False
-    """It has said something since it began;"""
+    """True if the run has said something since it began."""
     spoke_in_turn: bool = False
-    """... with the calls of this turn."""
+    """True if the run has said something with the calls of this turn."""
     filled: bool = False
     announced_s: float | None = None
 
@@ -134,7 +134,7 @@ class Announcer:
         _take_back(said)
 
     def forget(self) -> None:
-        """What the run's end, or a stop, has overtaken is not said any more; a detached skill ends with its run, and
+        """Drops the announcements that the run's end, or a stop, has overtaken; a detached skill ends with its run, and
         goes on. Any thread."""
         with self._lock:
             waiting = [*self._said.values(), *([] if self._filler is None else [self._filler])]
@@ -170,7 +170,7 @@ class Announcer:
         return now_s - item.at_s >= self._settings.grace_s
 
     def _needs_filler(self, run: _Watched, now_s: float) -> bool:
-        """It is silent for long: nothing of it was heard, and nothing else is."""
+        """True if the run is silent for long: nothing of it was heard, and nothing else is."""
         if run.filled or run.spoke or run.announced_s is not None or not self._settings.filler:
             return False
         if self._is_asking():

@@ -22,7 +22,7 @@ _OCTAVE_SHARE: Final = 0.25
 
 
 class Chime(StrEnum):
-    """What a sound says. Rising is good, falling is bad, one tone is news of nothing."""
+    """Message of a sound. Rising is good, falling is bad, one tone is news of nothing."""
 
     WAKE = "wake"
     """The wake word was heard: speak."""

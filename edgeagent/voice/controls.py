@@ -1,4 +1,4 @@
-"""What works without the model: louder, repeat that, cancel that, continue and the like.
+"""Controls that work without the model: louder, repeat that, cancel that, continue and the like.
 
 A control is a whole utterance, politeness aside, never a part of a longer sentence that means something else: "continue
 to the kitchen" and "don't cancel that" are none. English. Pure functions, on any thread.
@@ -16,7 +16,7 @@ from edgeagent.english.tokens import words_of
 
 
 class Control(StrEnum):
-    """What a person wants of the conversation itself."""
+    """Wish of a person that is about the conversation itself."""
 
     LOUDER = "louder"
     QUIETER = "quieter"

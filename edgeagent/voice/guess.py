@@ -1,4 +1,4 @@
-"""What was probably said where it was not understood: "did you say: back up?", and the yes that makes it count.
+"""Guesses at words that were not understood: "did you say: back up?", and the yes that makes the guess count.
 
 Runs on the conversation's thread. Times are seconds of the device's clock.
 """
@@ -21,14 +21,14 @@ from edgeagent.voice.utterance import Kind, kind_of
 
 _LEAST_WORDS: Final = 2
 _MOST_WORDS: Final = 10
-"""Who hears a longer question has forgotten how it began."""
+"""Words of the longest question: a person who hears a longer one has forgotten how it began."""
 _LEAST: Final = 0.2
 """Least confidence. In the simulated room the commands of flite's people that were heard right and not understood had
 0.24 to 0.81, what was heard wrong 0.10 to 0.67."""
 _LEAST_STATEMENT: Final = 0.4
 """The same for what is neither a command nor a question by any rule: "sound an alarm"."""
 _ANSWER_S: Final = 12.0
-"""So long after it was asked a yes belongs to it: it is said in three or four seconds."""
+"""Seconds after the question in which a yes belongs to it: the question is said in three or four."""
 _ONLY_NO: Final = frozenset("no nope nah negative not that thanks thank you".split())
 
 
@@ -47,7 +47,7 @@ class Guess:
     question: SpeechHandle
 
     def is_open(self, last: SpeechHandle | None, now_s: float) -> bool:
-        """Whether a yes would belong to it: nothing else was said since, and not too long ago.
+        """True if a yes would belong to the question: nothing else was said since, and not too long ago.
 
         Args:
             last: What the robot has said last.
@@ -70,7 +70,8 @@ class Guess:
 def guessed(
     transcript: Transcript, phrases: Phrases, stop_words: Sequence[str], *, stopped: bool = False
 ) -> str | None:
-    """What of it is worth to be asked about, if it was not understood: what may ask for something.
+    """Returns the part of an utterance that was not understood and is worth a question, because it may ask for
+    something.
 
     None for a prohibition, for what has a stop word in it, and for controls.
 

@@ -17,15 +17,15 @@ from edgeagent.voice.turn import Turn
 from edgeagent.voice.utterance import Kind, kind_of
 
 _MORE: Final = 1
-"""So many words more than ``words`` a statement or an unfinished phrase needs over the robot's voice: "thank you" is
-heard as "and you", and "mm hmm" as "can and"."""
+"""Words more than ``words`` that a statement or an unfinished phrase needs over the robot's voice: "thank you" is heard
+as "and you", and "mm hmm" as "can and"."""
 APART: Final = frozenset({"and", "then"})
-"""What begins another command in the same sentence."""
+"""Words that begin another command in the same sentence."""
 _MEANT: Final = frozenset({Kind.COMMAND, Kind.QUESTION, Kind.CORRECTION, Kind.UNFINISHED, Kind.CONTROL, Kind.ANSWER})
 
 
 def hard_end_ms(turn: Turn, preset: Preset) -> float:
-    """How long the rest of the sentence is waited for: by the words, and a turn-end model where there is one.
+    """Chooses the silence after which an utterance is over: by the words, and a turn-end model where there is one.
 
     Returns:
         Milliseconds of silence.
@@ -48,7 +48,7 @@ def hard_end_ms(turn: Turn, preset: Preset) -> float:
 
 
 def is_over(turn: Turn, preset: Preset, now_s: float) -> bool:
-    """Whether nothing more is waited for: its words are known, and it has been silent for long enough."""
+    """True if nothing more of a turn is waited for: its words are known, and it has been silent for long enough."""
     if turn.transcript is None or turn.soft_end_s is None:
         return False
     return (now_s - turn.soft_end_s) * 1000 >= hard_end_ms(turn, preset)
@@ -62,7 +62,7 @@ def final_after_ms(preset: Preset) -> float:
 
 
 def has_said_enough(turn: Turn, preset: Preset, kind: Kind) -> bool:
-    """Whether the words over the robot's voice are so many that they interrupt it.
+    """True if the words over the robot's voice are so many that they interrupt it.
 
     A word counts once two partial transcripts in a row have it, since "right" is heard as "but I" first; and the words
     are to be how something begins that a robot is told or asked, since a long "mm hmm" is heard as "and a".
@@ -76,7 +76,7 @@ def has_said_enough(turn: Turn, preset: Preset, kind: Kind) -> bool:
 
 
 def says_something(transcript: Transcript, preset: Preset, phrases: Phrases) -> bool:
-    """Whether a statement over the robot's voice, which is neither told nor asked, interrupts it.
+    """True if a statement over the robot's voice, which is neither told nor asked, interrupts it.
 
     Not where all but its first word is a backchannel: what is left of the robot's voice is heard as a short word,
     "but I see".
@@ -91,7 +91,7 @@ def says_something(transcript: Transcript, preset: Preset, phrases: Phrases) -> 
 
 
 def is_another(rest: str, phrases: Phrases) -> bool:
-    """Whether what followed a turn that was answered already is an utterance of its own: "what time is it" after "go to
+    """True if what followed a turn that was answered already is an utterance of its own: "what time is it" after "go to
     the kitchen", said by whomever. "Ninety degrees" and "and turn around" belong to what was said before.
     """
     kind = kind_of(rest, phrases=phrases)

@@ -1,4 +1,4 @@
-"""Whether the robot can still be told to stop: what the ears' troubles amount to, and for how long they have lasted.
+"""Loss of the means to tell the robot to stop: what the ears' troubles amount to, and for how long they have lasted.
 
 The conversation's thread. Knows no latch. Times are seconds of the device's clock.
 """
@@ -18,7 +18,7 @@ _RECOGNISERS: Final = frozenset({"keywords", "transcriber"})
 
 
 class HearingLoss:
-    """What is lost, and since when."""
+    """Parts of the hearing that are lost, and since when."""
 
     def __init__(self) -> None:
         self._since_s: dict[tuple[str, str], float] = {}
@@ -40,7 +40,7 @@ class HearingLoss:
                 self._works("transcriber")
 
     def deaf(self, now_s: float) -> bool:
-        """Whether no stop word would be heard in time."""
+        """True if no stop word would be heard in time."""
         return self._lost(_EARS, now_s - EARS_S) or self._lost(_RECOGNISERS, now_s - RECOGNISERS_S)
 
     def _works(self, part: str) -> None:

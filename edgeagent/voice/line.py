@@ -108,21 +108,21 @@ class Line:
             return self._text[: self._start] + said if said else self._text[: self._start].rstrip()
 
     def is_over(self, now_s: float) -> bool:
-        """Whether nothing more of it will be heard."""
+        """True if nothing more of the line will be heard."""
         with self._lock:
             if self._dropped or (self.error is not None and self._is_silent(now_s)):
                 return True
             return self._ended and not self._suspended and self._is_silent(now_s)
 
     def is_whole(self, now_s: float) -> bool:
-        """Whether all of it was heard."""
+        """True if all of the line was heard."""
         with self._lock:
             if self._dropped or self.error is not None or not self.is_over(now_s):
                 return False
             return self._speech is None or self._speech.heard(now_s) == self._speech.text
 
     def is_sounding(self, now_s: float) -> bool:
-        """Whether it is in the middle of being heard, be it held."""
+        """True if the line is in the middle of being heard, be it held."""
         with self._lock:
             if self._dropped or self._suspended or self._speech is None or self._speech.utterance.handed == 0:
                 return False

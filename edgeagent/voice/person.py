@@ -23,9 +23,10 @@ from edgeagent.voice.telling import command
 
 logger = logging.getLogger(__name__)
 ANSWER_S: Final = 15.0
-"""So long an answer is waited for after the question was said; the run itself may wait less."""
+"""Seconds that an answer is waited for after the question was said; the run itself may wait less."""
 _HEARD_S: Final = 0.5
-"""Who begins to speak sooner after the beginning of a question has not heard what it is, and answers something else."""
+"""Seconds after the beginning of a question: a person who begins to speak sooner has not heard the question, and
+answers something else."""
 
 
 class _Question:
@@ -63,7 +64,7 @@ class VoicePerson:
     # --- threads of runs --------------------------------------------------------------------------------------------
 
     def confirm(self, name: str, arguments: dict[str, Any], /) -> bool:
-        """Whether a tool may do what can't be undone: only a clear yes is one."""
+        """Asks whether a tool may do what can't be undone: only a clear yes is one."""
         wanted = command(ToolCall("", name, arguments))
         answer = self._ask(f"Shall I {wanted}? Yes or no?", understands=lambda text: yes_or_no(text) is not None)
         return answer is not None and yes_or_no(answer) is True
@@ -80,7 +81,7 @@ class VoicePerson:
         answer.put("\n".join(given))
 
     def _ask(self, question: str, *, understands: Callable[[str], bool]) -> str | None:
-        """What the person says to a question; None if that is no answer, or none came."""
+        """Asks a question, and returns the words of the person; None if they are no answer, or none came."""
         round_of_asking = self._given_up
         with self._asking:
             try:

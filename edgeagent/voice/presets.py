@@ -1,4 +1,4 @@
-"""How easily the robot is interrupted, and how long it waits for the rest of a sentence: four presets, settable."""
+"""Ease with which the robot is interrupted, and its patience for the rest of a sentence: four presets, settable."""
 
 from __future__ import annotations
 

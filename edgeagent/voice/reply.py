@@ -1,4 +1,4 @@
-"""What one run says: its messages are spoken as they stream, and it is known what was heard of each.
+"""Speech of one run: its messages are spoken as they stream, and it is known what was heard of each.
 
 A subscriber on the run's thread, where it waits for nothing; the conversation's thread asks and cuts. Announcements and
 what the robot says by itself are no part of it.
@@ -16,6 +16,7 @@ from edgeagent import events
 from edgeagent.errors import EdgeAgentError
 from edgeagent.messages import Message
 from edgeagent.session import Session
+from edgeagent.session.spoken import aloud
 from edgeagent.tts.mouth import Mouth
 from edgeagent.voice.line import Line
 
@@ -24,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HeardMessage:
-    """What was heard of one message of the assistant's, to the word."""
+    """Words of one message of the assistant's that were heard."""
 
     message_id: str
     text: str
@@ -82,7 +83,7 @@ class Reply:
             case events.MessageStart(message=message) if message.role == "assistant":
                 self._open(message)
             case events.MessageUpdate(channel="text", delta=delta, message=message) if self._to_speak is None:
-                self._feed(message, delta)
+                self._feed(message, aloud(delta))
             case events.MessageEnd(message=message) if message.role == "assistant":
                 self._close(message)
             case events.AgentEnd():
@@ -107,7 +108,7 @@ class Reply:
     def _close(self, message: Message) -> None:
         with self._lock:
             spoken = self._open(message)
-            text = message.text if self._to_speak is None else self._to_speak(message.text)
+            text = (self._to_speak or aloud)(message.text)
             if not spoken.line.text:  # nothing was streamed: a hook's words, a tool's, or an answer out of JSON
                 spoken.line.feed(text)
             spoken.line.end()
@@ -180,7 +181,7 @@ class Reply:
         self._tell(told)
 
     def heard(self, now_s: float) -> list[HeardMessage]:
-        """What was heard of each message so far.
+        """Returns the words that were heard of each message so far.
 
         Args:
             now_s: The device's clock; infinity counts what is on its way out.
@@ -211,7 +212,7 @@ class Reply:
             return max((line.position_s(now_s) for line in sounding), default=0.0)
 
     def is_sounding(self, now_s: float) -> bool:
-        """Whether a message is in the middle of being heard, be it held."""
+        """True if a message is in the middle of being heard, be it held."""
         with self._lock:
             return any(spoken.line.is_sounding(now_s) for spoken in self._messages)
 
@@ -225,12 +226,12 @@ class Reply:
         return "", ""
 
     def is_silent(self, now_s: float) -> bool:
-        """Whether all that the run has said so far was heard, or dropped."""
+        """True if all that the run has said so far was heard, or dropped."""
         with self._lock:
             return all(spoken.line.is_over(now_s) or not spoken.line.text for spoken in self._messages)
 
     def is_over(self, now_s: float) -> bool:
-        """Whether the run has ended and nothing more of it will be heard or told."""
+        """True if the run has ended and nothing more of it will be heard or told."""
         with self._lock:
             told = all(spoken.told or not spoken.line.text for spoken in self._messages)
             return (self._run_ended or self._cut) and told and self.is_silent(now_s)

@@ -1,4 +1,4 @@
-"""What the ears tell, as events of the voice, for subscribers and the log.
+"""Reports of the ears, as events of the voice, for subscribers and the log.
 
 The conversation's thread. Decides nothing.
 """

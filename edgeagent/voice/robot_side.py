@@ -37,7 +37,7 @@ _STEP: Final = 1.5
 """Factor of the volume for "louder" and "quieter": 3.5 dB, which everybody hears."""
 _QUIETEST: Final = 0.05
 _DISCARD_S: Final = 1.0
-"""So long the end of a run that is discarded is waited for; the model stops within a token."""
+"""Seconds to wait for the end of a run that is discarded; the model stops within a token."""
 _CANCELLED: Final = "Okay, cancelled."
 _NOTHING_SAID: Final = "I have said nothing yet."
 
@@ -45,7 +45,7 @@ Emit = Callable[..., None]
 
 
 class RobotSide:
-    """What the robot does in a conversation.
+    """Speech, runs and motion of the robot in a conversation.
 
     Args:
         session: Its agent answers.
@@ -141,7 +141,7 @@ class RobotSide:
 
     @property
     def busy(self) -> bool:
-        """It moves, speaks or thinks. Any thread."""
+        """True if the robot moves, speaks or thinks. Any thread."""
         return self.runs.active or self.runs.acting or self.sounding
 
     def tick(self, now_s: float, state: State) -> None:
@@ -170,7 +170,7 @@ class RobotSide:
         self.queue.hold(everything=everything)
 
     def resume(self) -> None:
-        """What was held goes on."""
+        """Resumes the speech that was held."""
         self.queue.resume()
 
     def say(self, text: str, *, priority: Priority = "normal", interruptible: bool = True) -> SpeechHandle:
@@ -260,7 +260,7 @@ class RobotSide:
         return text
 
     def applies(self, controlled: Controlled | None) -> bool:
-        """Whether words that may be a control are one now: without a trip, "continue" is for the model."""
+        """True if words that may be a control are one now: without a trip, "continue" is for the model."""
         if controlled is None:
             return False
         if controlled.control is Control.CONTINUE:
@@ -335,7 +335,7 @@ class RobotSide:
         self._emit(events.Heard, message_id=heard.message_id, text=heard.text)
 
     def _tell_said(self) -> None:
-        """What it has said by itself is no message, and in no history."""
+        """Tells the words that the robot has said by itself; they are no message, and in no history."""
         while self.queue.finished:
             if text := self.queue.finished.popleft().heard:
                 self._emit(events.Heard, message_id="", text=text)

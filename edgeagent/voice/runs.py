@@ -44,7 +44,7 @@ class _Going:
 
 
 class Runs:
-    """What a session does.
+    """Runs of a session, one after the other.
 
     Args:
         session: Whose runs.
@@ -181,7 +181,8 @@ class Runs:
 
     @property
     def unnoticed(self) -> str:
-        """What the run that goes on was asked, if nothing of it was heard and nothing was done; else empty."""
+        """Returns the request of the run that goes on, if nothing of the run was heard and nothing was done; else an
+        empty text."""
         going = self._going
         if going is None or going.woken or going.acted or going.reply.begun:
             return ""
@@ -199,7 +200,7 @@ class Runs:
             raise
 
     def forget(self) -> None:
-        """What was asked and has not begun was taken back."""
+        """Forgets a request that was taken back before its run began."""
         self._starting = False
 
     def add(self, text: str) -> None:

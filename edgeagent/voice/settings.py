@@ -1,4 +1,4 @@
-"""How a conversation behaves, whatever its devices and engines are."""
+"""Behaviour of a conversation, whatever its devices and engines are."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class DialogueSettings:
 
     preset: Preset = PRESETS["balanced"]
     phrases: Phrases = field(default_factory=Phrases)
-    """What the people of the app say, for telling a whole sentence from one that goes on."""
+    """Phrases of the app's people, for telling a whole sentence from one that goes on."""
     stop_words: tuple[str, ...] = ("stop",)
-    """What the spotter listens for; whole utterances stop the robot by ``phrases.stops``, too."""
+    """Words that the spotter listens for; whole utterances stop the robot by ``phrases.stops``, too."""
     wake_words: tuple[str, ...] = ()
     """Without one the robot never sleeps."""
     follow_up_s: float = 8.0
@@ -35,7 +35,7 @@ class DialogueSettings:
     """Speech that goes on so soon after the hard end belongs to the turn, if nothing was heard or done yet."""
     announcer: AnnouncerSettings = field(default_factory=AnnouncerSettings)
     telling: Telling = field(default_factory=Telling)
-    """What is said of skills."""
+    """Sentences about skills."""
     chimes: bool = True
     push_to_talk: bool = False
     keeps_from_talk: Callable[[Tool], bool] = moves

@@ -1,4 +1,4 @@
-"""What the robot says, in which order and when: the replies of runs, and what it says by itself.
+"""Order and times of what the robot says: the replies of runs, and what it says by itself.
 
 Any thread may ``say``; everything else is decided in ``tick``, ``hold``, ``resume`` and ``cut`` on the conversation's
 thread, from the times and the state that they are given: no thread and no clock of its own. Times are seconds of the
@@ -71,11 +71,11 @@ class SpeechHandle:
 
     @property
     def line(self) -> Line | None:
-        """What says it, once it has begun."""
+        """Line that says the text, once speech has begun."""
         return self._line
 
     def finish(self, *, drop: bool = False) -> None:
-        """It is done. Safe to call again."""
+        """Marks the speech as done. Safe to call again."""
         if self._over.is_set():
             return
         if self._line is not None:
@@ -122,7 +122,7 @@ class SpeechQueue:
         self._asides: deque[SpeechHandle] = deque()
         self._urgent: deque[SpeechHandle] = deque()
         self._said: SpeechHandle | None = None
-        """What is said by itself now, or is suspended while something urgent is said;"""
+        """Speech by itself that is said now, or is suspended while something urgent is said."""
         self._said_urgently: SpeechHandle | None = None
         self._held = self._suspended = self._closed = False
 
@@ -278,7 +278,7 @@ class SpeechQueue:
         self.cut(everything=True)
 
     def is_sounding(self, now_s: float) -> bool:
-        """Whether the robot is in the middle of saying something, be it held: from its first sample that was given to
+        """True if the robot is in the middle of saying something, be it held: from its first sample that was given to
         the device until the last has left it."""
         with self._lock:
             said = (self._said, self._said_urgently)
@@ -288,7 +288,8 @@ class SpeechQueue:
             )
 
     def saying(self, now_s: float) -> tuple[str, str]:
-        """What is being said, be it held: as far as it was heard, and the rest of it that is known. Any thread."""
+        """Returns the text that is being said, be it held: as far as it was heard, and the rest of it that is known.
+        Any thread."""
         with self._lock:
             for handle in (self._said_urgently, self._said):
                 line = None if handle is None or handle.done else handle.line
@@ -311,7 +312,7 @@ class SpeechQueue:
             return max((reply.position_s(now_s) for reply in self._replies), default=0.0)
 
     def has_more(self, now_s: float) -> bool:
-        """Whether something is said, suspended, or about to be said, apart from what waits for a pause."""
+        """True if something is said, suspended, or about to be said, apart from what waits for a pause."""
         with self._lock:
             return not self._is_silent(now_s)
 
@@ -319,7 +320,7 @@ class SpeechQueue:
 
     @property
     def _firm(self) -> bool:
-        """What is said now must not be held."""
+        """True if the speech of now must not be held."""
         said = self._said_urgently or self._said
         return said is not None and not said.done and not said.interruptible
 
@@ -357,7 +358,7 @@ class SpeechQueue:
             reply.suspend()
 
     def _go_on(self) -> None:
-        """What was suspended goes on, once nothing urgent or firm is said and nobody has the floor."""
+        """Resumes suspended speech, once nothing urgent or firm is said and nobody has the floor."""
         if self._said_urgently is not None or not (self._suspended or self._held):
             return
         if self._held:

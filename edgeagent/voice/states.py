@@ -14,7 +14,7 @@ from edgeagent.voice.table import TABLE, Action, Event, State
 from edgeagent.voice.turn import Turn
 
 _PLAYBACK: Final = {State.SPEAKING: "playing", State.HELD: "held"}
-"""What the loudspeaker does; in other states it is stopped."""
+"""State of the loudspeaker; in other states it is stopped."""
 
 
 def going_on(turn: Turn | None, robot: RobotSide, *, awake: bool, waits: bool = False) -> State:
@@ -86,7 +86,7 @@ class States:
         self._become(self.now, why)
 
     def look(self) -> None:
-        """What the loudspeaker has become, and a goal that has ended after its run."""
+        """Takes up changes of the loudspeaker, and a goal that has ended after its run."""
         if self.now is State.SPEAKING:
             if not self._robot.sounding:
                 self.fire(Event.PLAYBACK_FINISHED)
@@ -98,7 +98,7 @@ class States:
             self.fire(Event.RUN_FINISHED)
 
     def change(self, event: events.Event) -> None:
-        """What a run has become."""
+        """Takes up the changes of a run."""
         if isinstance(event, events.AgentEnd):
             self._robot.ended(event)
         if isinstance(event, events.ToolExecutionStart):

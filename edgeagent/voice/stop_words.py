@@ -31,7 +31,7 @@ _NUMBERS: Final = count(1)
 
 
 class StopWords:
-    """What a stop word does, until it is known what was meant.
+    """Effects of a stop word, until it is known what was meant.
 
     Args:
         phrases: The stop words that the spotter listens for.
@@ -67,7 +67,7 @@ class StopWords:
         self._deaf: set[str] = set()
         self._counting = threading.Lock()
         self._trips = self._obeyed = 0
-        """So often the latch was tripped, and so many of those have stopped speech and thought."""
+        """Times that the latch was tripped, and how many of those have stopped speech and thought."""
         self._tripped_s = self._rearmed_s = -math.inf
         self._waits_s: float | None = None
         """From when on speech waits; None: it does not."""
@@ -82,7 +82,7 @@ class StopWords:
     # --- a word -----------------------------------------------------------------------------------------------------
 
     def halt(self) -> None:
-        """What moves and speaks is held. Also on the thread that has spotted the word."""
+        """Holds motion and speech. Also on the thread that has spotted the word."""
         self._latch.hold(_WORD, owner=self._word)
         self._robot.hold(everything=True)
 
@@ -103,7 +103,7 @@ class StopWords:
         self._decided(self.watch.spotted(keyword, alone=alone, speech_end_s=end_s, now_s=now_s), turn)
 
     def decide(self, turn: Turn, transcript: Transcript, *, now_s: float, ended_s: float = math.inf) -> None:
-        """What a transcript makes of a stop word, spotted or missed. One that has counted does not count again.
+        """Decides by a transcript about a stop word, spotted or missed. A word that has counted does not count again.
 
         Args:
             turn: Whose words these are, be it dismissed or over.
@@ -119,7 +119,7 @@ class StopWords:
         self._decided(told, turn, stops=occurrences(rest, self._phrases))
 
     def deny(self) -> None:
-        """It was a backchannel: where nothing moves, none of the words that wait was meant."""
+        """Denies the words that wait, after a backchannel: where nothing moves, none of them was meant."""
         if self.watch.waiting and not self._robot.runs.moves:
             self._emit(events.Keyword, phrase=self.watch.phrase, confirmed=False)
             self.forget()
@@ -174,11 +174,11 @@ class StopWords:
         self._obeyed = max(self._obeyed, trip)
 
     def may_rearm(self, turn: Turn) -> bool:
-        """Whether "continue" was said after the last stop, rather than before it or across it."""
+        """True if "continue" was said after the last stop, rather than before it or across it."""
         return not self.trip_waits and turn.began_s >= self._tripped_s
 
     def unstopped_since(self, at_s: float) -> bool:
-        """Whether nobody has said stop since that time."""
+        """True if nobody has said stop since that time."""
         return at_s >= self._tripped_s
 
     @property
@@ -228,7 +228,7 @@ class StopWords:
         return waited
 
     def has_waited(self, now_s: float, spoken_s: float) -> bool:
-        """Whether speech has waited for ``WAIT_S`` of silence.
+        """True if speech has waited for ``WAIT_S`` of silence.
 
         Args:
             spoken_s: Until when somebody has spoken.
@@ -242,7 +242,7 @@ class StopWords:
         return bool(self._deaf)
 
     def deafen(self, part: str) -> bool:
-        """Who hears nothing can't be stopped by a word: what moves waits. True if it heard until now.
+        """Makes motion wait, because a robot that hears nothing can't be stopped by a word. True if it heard until now.
 
         Args:
             part: What is lost; all of it must be back before anything moves.
@@ -253,7 +253,7 @@ class StopWords:
         return heard
 
     def undeafen(self, part: str) -> None:
-        """It is back."""
+        """Notes that a lost part is back. Motion no longer waits for the ears once all parts are back."""
         self._deaf.discard(part)
         if not self._deaf:
             self._latch.release(owner=self._deafness)

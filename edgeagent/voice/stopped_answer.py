@@ -1,4 +1,4 @@
-"""What is said when motion was asked for while the safety latch is tripped or held: in words of ours, not the model's.
+"""Answers to a request for motion while the safety latch is tripped or held: in words of ours, not the model's.
 
 A small model makes anything of "stopped for safety"; nano asked for the time (measured). A hook on the tool's thread.
 """

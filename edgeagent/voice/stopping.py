@@ -18,13 +18,13 @@ from edgeagent.stt.keywords import Keyword
 from edgeagent.stt.types import Transcript
 
 AFTER_SPEECH_S: Final = 1.0
-"""So long after the end of the speech an unclear stop word counts (contract, section 4);"""
+"""Seconds after the end of the speech at which an unclear stop word counts (contract, section 4)."""
 AFTER_WORD_S: Final = 3.0
-"""so long after the word at most."""
+"""Seconds after the word at which it counts at the latest (contract, section 4)."""
 ALONE_S: Final = 0.8
-"""So long after a word in the robot's own voice it is certain that nobody has spoken: voice activity takes up to half a
-second over the robot's voice. Of 58 stop words that people said over it and that were spotted, one was not noticed as
-speech, at an echo of +6 dB; so this holds only where nothing moves."""
+"""Seconds after a word in the robot's own voice at which it is certain that nobody has spoken: voice activity takes up
+to half a second over the robot's voice. Of 58 stop words that people said over it and that were spotted, one was not
+noticed as speech, at an echo of +6 dB; so this holds only where nothing moves."""
 _APART_S: Final = 0.5
 """The utterance of a word may begin so much after the word ends: voice activity is slower than the spotter."""
 _BEYOND_S: Final = 0.3
@@ -32,7 +32,7 @@ _BEYOND_S: Final = 0.3
 _FIRST_S: Final = 0.3
 """A word that begins later after the onset of the speech has others before it."""
 _WORD_S: Final = 0.2
-"""What was known so long before a word ended is not that word."""
+"""Seconds before the end of a word; knowledge that is older is about another word."""
 _SAME_S: Final = 0.2
 """A word of a transcript that begins within so much of one that was spotted is that one. The spotter tells up to half a
 second too late when a word ended, "stop there" being one to it, and lets it begin with the pause before it; but never
@@ -51,12 +51,12 @@ class _Waiting:
     """The robot speaks, and nobody else was heard."""
     speech_end_s: float | None
     apart: bool = False
-    """What is said now is other speech."""
+    """True if the speech of now is not the one of the word."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What was known of some speech, and when."""
+    """Knowledge about some speech, and its time."""
 
     transcript: Transcript
     began_s: float | None
@@ -135,7 +135,8 @@ class StopWatch:
         sound_s: float | None = None,
         now_s: float = math.inf,
     ) -> Outcome | None:
-        """What a transcript of some speech, partial or final, makes of it. Also what the spotter has missed.
+        """Judges the words so far by a transcript of some speech, partial or final. Also words that the spotter has
+        missed.
 
         Args:
             began_s: The speech. A partial transcript is a guess that often lacks the "don't" before the word: it
@@ -177,7 +178,7 @@ class StopWatch:
                 word.speech_end_s = word.keyword.end_s
 
     def due(self, now_s: float, *, moves: bool = False) -> Outcome | None:
-        """What a word was, if nobody has said in time what was meant: it counts, unless nobody has spoken.
+        """Decides about a word, if nobody has said in time what was meant: it counts, unless nobody has spoken.
 
         Args:
             moves: Something moves now, or is about to: then it counts though nobody was heard.
@@ -199,7 +200,7 @@ class StopWatch:
         return outcome
 
     def forget(self, *, before_s: float = math.inf) -> None:
-        """It was decided otherwise: words that ended before that time."""
+        """Forgets the words that ended before that time, because they were decided otherwise."""
         self._waiting = [word for word in self._waiting if word.keyword.end_s >= before_s]
 
     def _decided(self, word: _Waiting, meant: Outcome) -> Outcome | None:
@@ -212,7 +213,7 @@ class StopWatch:
         return None if self._waiting else "release"
 
     def _meant(self, word: _Waiting, said: _Said) -> Outcome | None:
-        """What is known of some speech says of a word; None: nothing, or nothing clear."""
+        """Judges a word by what is known of some speech; None: nothing, or nothing clear."""
         keyword, began_s = word.keyword, said.began_s
         if keyword.end_s > said.ended_s + _BEYOND_S:
             return None
@@ -227,7 +228,7 @@ class StopWatch:
         return "release" if denied else None
 
     def _stops_before(self, keyword: Keyword, said: _Said) -> int:
-        """How many stop words were said before one in the same speech, as far as is known."""
+        """Number of stop words that were said before one in the same speech, as far as is known."""
         began_s = said.began_s
         if began_s is None:
             return 0

@@ -11,10 +11,10 @@ from typing import Final, Literal
 
 
 class State(StrEnum):
-    """What the robot is doing, as a person would say it."""
+    """State of the robot, as a person would name it."""
 
     ASLEEP = "asleep"
-    """It waits for its wake word, and hears stop words."""
+    """The robot waits for its wake word, and hears stop words."""
     LISTENING = "listening"
     """Nobody speaks, and nothing goes on."""
     HEARING = "hearing"
@@ -30,7 +30,7 @@ class State(StrEnum):
 
 
 class Event(StrEnum):
-    """What happens to the robot."""
+    """Event that happens to the robot."""
 
     SPEECH_START = "speech start"
     """Somebody has begun to speak; over the robot's voice: has spoken for ``hold_after_ms``."""
@@ -51,7 +51,7 @@ class Event(StrEnum):
     QUESTION = "question"
     CORRECTION = "correction"
     NOT_UNDERSTOOD = "not understood"
-    """It was speech, and no model of the ears explains it."""
+    """Speech that no model of the ears explains."""
     DEVICE_LOST = "device lost"
     GOAL_DONE = "goal done"
     """A detached goal has ended, and the model is told."""
@@ -62,7 +62,7 @@ class Event(StrEnum):
     HARD_END = "hard end"
     """The utterance is over, and its words are known. So are those of a text that was typed where nobody speaks."""
     FALSE_ALARM = "false alarm"
-    """What began as speech was none, or too little to interrupt for."""
+    """Sound that began as speech was none, or too little to interrupt for."""
     SOUND = "first sound"
     """The first sample of what the robot says is played."""
     TOOL = "tool started"
@@ -76,7 +76,7 @@ class Event(StrEnum):
 
 
 class Action(StrEnum):
-    """What the conversation does. Each is a method of it."""
+    """Action of the conversation. Each is a method of it."""
 
     NOTHING = "-"
     OPEN = "open the turn"
@@ -102,7 +102,7 @@ class Action(StrEnum):
     CLOSE = "close the turn"
     """Nothing was said; what waited goes on."""
     DEFER = "let it wait"
-    """It is told when the person has finished."""
+    """The news is told when the person has finished."""
     TELL = "tell"
     WAKE = "wake up"
     SLEEP = "go to sleep"

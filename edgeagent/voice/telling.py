@@ -26,14 +26,14 @@ def command(call: ToolCall) -> str:
 
 
 def announcement(call: ToolCall) -> str:
-    """What is said when a call starts: "Going to the kitchen."."""
+    """Sentence that is said when a call starts: "Going to the kitchen."."""
     verb, *rest = _verb(call.name)
     words = [_gerund(verb), *rest, *_objects(call.arguments)]
     return _sentence(" ".join(words))
 
 
 def report(name: str, text: str) -> str:
-    """What is said when a call of a tool has ended after its run: the result's text as a sentence."""
+    """Sentence that is said when a call of a tool has ended after its run: the result's text as a sentence."""
     return _sentence(text or f"{' '.join(_verb(name))} has ended")
 
 
@@ -78,9 +78,10 @@ def _sentence(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Telling:
-    """How a robot speaks of its skills."""
+    """Sentences in which a robot speaks of its skills."""
 
     announcement: Callable[[ToolCall], str] = announcement
-    """What is said when a call starts; empty: nothing."""
+    """Sentence that is said when a call starts; empty: none."""
     report: Callable[[str, str], str] = report
-    """What is said of the result, by the tool's name and the result's text, when a call has ended after its run."""
+    """Sentence that is said of the result, by the tool's name and the result's text, when a call has ended after its
+    run."""

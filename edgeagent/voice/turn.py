@@ -1,4 +1,4 @@
-"""What a person is saying, from the onset to the end of the utterance: what is known of it so far.
+"""Utterance of a person, from its onset to its end: what is known of it so far.
 
 Values for one thread, the conversation's. Times are seconds of the device's clock.
 """
@@ -15,7 +15,7 @@ from edgeagent.stt.types import Transcript
 from edgeagent.voice.utterance import Kind
 
 _WHOLE: Final = frozenset({Kind.COMMAND, Kind.QUESTION, Kind.CORRECTION, Kind.CONTROL, Kind.ANSWER})
-"""What was said by itself, whatever follows."""
+"""Kinds of utterances that were said by themselves, whatever follows."""
 
 
 @dataclass(slots=True)
@@ -30,36 +30,36 @@ class Turn:
     sound_s: float | None = None
     """When the sound of the utterance begins, from which the times of its words count; None: not known."""
     asleep: bool = False
-    """It began while the robot slept: only a wake word in it makes it count."""
+    """True if the utterance began while the robot slept. Only a wake word in the utterance makes it count."""
     before: Turn | None = None
     """The turn that was answered already when the same utterance went on."""
     asked: str = ""
-    """What the model was asked because of it."""
+    """Request to the model that the turn led to."""
     settled: str = ""
     """The words before that: parts of the utterance that were answered by themselves, and are not asked again."""
     partial: str = ""
     certain_words: int = 0
-    """So many of the first words are the same in the last two partial transcripts."""
+    """Number of first words that are the same in the last two partial transcripts."""
     transcript: Transcript | None = None
     """Of all until the soft end; None while it is not known, or void because speech went on."""
     kind: Kind | None = None
     """Of the words until the soft end."""
     grade: Grade | None = None
-    """What those words do as a stop phrase."""
+    """Effect of those words as a stop phrase."""
     done: bool | None = None
-    """What a turn-end model makes of the sound until the soft end; None without one."""
+    """Judgement of a turn-end model on the sound until the soft end; None without one."""
     soft_end_s: float | None = None
     ended: bool = False
     final: bool = False
-    """It has interrupted the robot, or there was nothing to interrupt: it will be answered."""
+    """True if the turn has interrupted the robot, or there was nothing to interrupt. Such a turn will be answered."""
     dismissed: bool = False
-    """It is a stop word, a backchannel or a false alarm: it will not be answered."""
+    """True if the turn is a stop word, a backchannel or a false alarm. Such a turn will not be answered."""
     waits: bool = False
-    """It has asked the robot to wait."""
+    """True if the turn has asked the robot to wait."""
     stops: int = 0
-    """So many stop words of it have counted."""
+    """Number of stop words in the turn that have counted."""
     cut: bool = False
-    """It was too long: what follows belongs to it."""
+    """True if the utterance was too long. Speech that follows belongs to this utterance."""
     lead: str = ""
     """The words of the turn that was cut before this one."""
     woken_s: float | None = None
@@ -73,7 +73,7 @@ class Turn:
         return self.partial if self.transcript is None else self.transcript.text
 
     def rest(self, transcript: Transcript) -> Transcript:
-        """What was said after the part that was answered already; all of it if nothing was.
+        """Returns the words that were said after the part that was answered already; all of it if nothing was.
 
         Also all of it where that part is heard otherwise now, or was no whole command or question, or has a "don't": it
         may belong to the rest.
@@ -124,5 +124,5 @@ class Turn:
 
     @property
     def complete(self) -> bool:
-        """It is over, and its words are known."""
+        """True if the turn is over, and its words are known."""
         return self.ended and self.transcript is not None

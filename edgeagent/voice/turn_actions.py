@@ -1,4 +1,4 @@
-"""What the table's actions do with the turns of people.
+"""Actions of the table that concern the turns of people.
 
 Everything here runs on the conversation's thread. Knows ears only to tell them how long to wait.
 """
@@ -181,7 +181,7 @@ class TurnActions:
         self._stop_words.move_on()
 
     def _allow_again(self, turn: Turn, text: str) -> None:
-        """What it has asked about, and was told yes to, allows motion again."""
+        """Allows motion again, after a yes to the question about it."""
         controlled = control_of(text)
         if controlled is not None and self._robot.applies(controlled) and self._stop_words.may_rearm(turn):
             self._robot.obey(controlled)
@@ -221,7 +221,7 @@ class TurnActions:
         self._robot.chime(Chime.ERROR)
 
     def _lose(self) -> None:
-        """Who hears nothing can't be stopped by a word: what moves waits."""
+        """Makes motion wait, because a robot that hears nothing can't be stopped by a word."""
         if self._turns.now is not None:  # its words may still say stop
             self._turns.late[self._turns.now.utterance] = self._turns.now
         self._turns.now = self._turns.answered = self._guess = None

@@ -1,4 +1,4 @@
-"""Whether a speaker is done, by the sound alone: a protocol, and the models of the Smart Turn family.
+"""End of a speaker's turn, by the sound alone: a protocol, and the models of the Smart Turn family.
 
 Intonation tells "drive to the kitchen" from "drive to the kitchen and …". Knows nothing of words. A model is loaded and
 asked on one thread; it takes some milliseconds, at the soft end of an utterance.
@@ -50,7 +50,7 @@ class TurnEnd(Protocol):
     @property
     def name(self) -> str: ...
     def probability(self, samples: Samples) -> float:
-        """How likely the speaker is done, from 0 to 1.
+        """Probability that the speaker is done, from 0 to 1.
 
         Args:
             samples: The utterance until now, mono float32 at 16 kHz, of which the last eight seconds count.
@@ -146,7 +146,7 @@ def _mel_filters() -> NDArray[np.float32]:
 
 
 def _fits(shape: list[Any]) -> bool:
-    """Whether a shape is (1, 80, 800), where an axis of any size has a name or None."""
+    """True if a shape is (1, 80, 800), where an axis of any size has a name or None."""
     return len(shape) == len(_SHAPE) and all(
         not isinstance(have, int) or have == want for have, want in zip(shape, _SHAPE, strict=True)
     )

@@ -42,7 +42,7 @@ _EVENT_OF: Final = {
     Kind.UNFINISHED: Event.UNFINISHED,
     Kind.BACKCHANNEL: Event.BACKCHANNEL,
 }
-"""What is known at the soft end; other kinds change nothing until the hard end."""
+"""Kinds that are known at the soft end; other kinds change nothing until the hard end."""
 _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
 """Controls that are obeyed while the robot goes on speaking."""
 _SILENT_S: Final = 0.3
@@ -232,7 +232,7 @@ class TurnTaking:
             self._actions.wait_for_rest()
 
     def _weigh(self, turn: Turn, transcript: Transcript) -> None:
-        """What was said until the soft end: it decides when the turn ends, and whether it interrupts."""
+        """Weighs the words until the soft end: they decide when the turn ends, and whether it interrupts."""
         if transcript.understood and self._heed(turn, transcript):
             return
         over, preset = self.state in (State.SPEAKING, State.HELD), self._settings.preset
@@ -280,7 +280,7 @@ class TurnTaking:
         self._take_typed()
 
     def _take_typed(self) -> None:
-        """What was typed while somebody spoke."""
+        """Takes up a line that was typed while somebody spoke."""
         while self._turns.typed and self._turns.now is None and not self._turns.interposed:
             self.type_text(self._turns.typed.popleft())
 
@@ -373,7 +373,7 @@ class TurnTaking:
     # --- stop words -----------------------------------------------------------------------------
 
     def grade(self, text: str, *, typed: bool = False, cut: bool = False) -> Grade | None:
-        """What a whole utterance does as a stop phrase, with what goes on now. Any thread.
+        """Grades a whole utterance as a stop phrase, with what goes on now. Any thread.
 
         Args:
             typed: A person has typed the text.
@@ -409,7 +409,7 @@ class TurnTaking:
         self.fire(Event.GO_ON)
 
     def _released(self, text: str) -> Release | None:
-        """What an utterance releases of what waits for a person's word; None where nothing waits."""
+        """Returns what an utterance releases of all that waits for a person's word; None where nothing waits."""
         waits = self.stop_words.speech_waits or self.stop_words.motion_waits
         if not waits or self._latch.state is LatchState.TRIPPED:
             return None
@@ -420,7 +420,7 @@ class TurnTaking:
         return Release.MOTION if control is not None and control.control is Control.CONTINUE else None
 
     def _is_about_waiting(self, text: str) -> bool:
-        """Whether words that are still being said ask the robot to wait, or to go on after that."""
+        """True if words that are still being said ask the robot to wait, or to go on after that."""
         row = self._settings.phrases.stops.read(" ".join(words_of(text)))
         return (row is not None and row.grade is Grade.HOLD) or self._released(text) is not None
 
@@ -442,7 +442,7 @@ class TurnTaking:
         self.stop_words.spotted(keyword, turn, alone=alone, now_s=self.states.now_s)
 
     def _go_on_after_all(self) -> None:
-        """It was no stop word, or the robot's own: what was held goes on."""
+        """Goes on with everything that was held, because a word was no stop word, or the robot's own."""
         if self.state is State.HELD and self._turns.now is None:
             self.fire(Event.FALSE_ALARM)
         else:

@@ -1,4 +1,4 @@
-"""What kind of thing somebody has said, so far as turn taking needs to know. English. Pure functions, on any thread."""
+"""Kinds of utterances, as far as turn taking needs to tell them apart. English. Pure functions, on any thread."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from edgeagent.voice.controls import control_of
 
 
 class Kind(StrEnum):
-    """What an utterance is."""
+    """Kind of an utterance."""
 
     STOP = "stop"
     """A stop phrase that trips the latch; in longer sentences ``edgeagent.stt.confirming`` judges stop words."""
     CONTROL = "control"
-    """What works without the model; ``controls.control_of`` says which."""
+    """Control that works without the model; ``controls.control_of`` says which."""
     BACKCHANNEL = "backchannel"
     """ "uh-huh" while the robot speaks: go on."""
     ANSWER = "answer"
@@ -51,7 +51,7 @@ _WORDS_OF_ANSWER: Final = 4
 def kind_of(
     transcript: Transcript | str, *, phrases: Phrases, speaking: bool = False, question_open: bool = False
 ) -> Kind:
-    """What kind of utterance this is.
+    """Returns the kind of an utterance.
 
     Args:
         transcript: Partial or final.

@@ -15,7 +15,7 @@ _CALL_S: Final = 0.4
 
 
 def without_wake_word(text: str, phrases: Iterable[str]) -> str:
-    """What was said after the wake word, be it said twice, or all of it where it does not begin with one."""
+    """Returns the words after the wake word, be it said twice, or all of it where it does not begin with one."""
     phrases = [phrase for phrase in phrases if words_of(phrase)]
     while rests := [rest for phrase in phrases if (rest := after(text, phrase)) is not None]:
         text = min(rests, key=len)
@@ -23,13 +23,13 @@ def without_wake_word(text: str, phrases: Iterable[str]) -> str:
 
 
 def is_called(transcript: Transcript, phrases: Sequence[str]) -> bool:
-    """Whether what was said begins with a wake word, or has one as a call: the spotter has missed it."""
+    """True if an utterance begins with a wake word, or has one as a call: the spotter has missed it."""
     begins = any(after(transcript.text, phrase) is not None for phrase in phrases if words_of(phrase))
     return (transcript.understood and begins) or missed(transcript, phrases) is not None
 
 
 def only_called(turn: Turn) -> bool:
-    """Whether it was the wake word and no more, though the recogniser did not know it."""
+    """True if the turn was the wake word and no more, though the recogniser did not know it."""
     understood = turn.transcript is not None and turn.transcript.understood
     if understood or turn.woken_s is None or turn.soft_end_s is None:
         return False

@@ -18,7 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, cast
 
+import typer
+
 from edgeagent import Agent, LlamaLLM, Message, Options, Session
+from edgeagent.cli import exits
 from edgeagent.journal import Journal
 from edgeagent.llm import LLM
 from edgeagent.testing import ScriptedLLM
@@ -144,17 +147,20 @@ def go_on(path: Path, model: str) -> None:
     """Goes on from a journal, and tells what that took."""
     llm: LLM = ScriptedLLM("yes") if model == "scripted" else LlamaLLM(model)
     agent = Agent("robi", "You are a robot.", llm=llm, options=Options(max_tokens=_REPLY_TOKENS))
+    exits.own_process()  # so that Ctrl-C ends it as it ends a command
     try:
-        begun, begun_cpu_s = time.monotonic(), time.process_time()
-        print("reading", flush=True)
-        with Session.open(path, agent) as session:
-            opened = time.monotonic()
-            print("stepping", flush=True)
-            session.step("hello")
-            stepped = time.monotonic()
-        closed = time.monotonic()
-    except KeyboardInterrupt:
-        sys.exit(130)
+        with exits.guarded(screen=True):
+            begun, begun_cpu_s = time.monotonic(), time.process_time()
+            print("reading", flush=True)
+            with Session.open(path, agent) as session:
+                opened = time.monotonic()
+                print("stepping", flush=True)
+                session.step("hello")
+                stepped = time.monotonic()
+            closed = time.monotonic()
+    except typer.Exit as ended:
+        exits.leave_process(ended.exit_code)
+        raise
     peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     seconds = {"open_s": opened - begun, "step_s": stepped - opened, "close_s": closed - stepped}
     seconds["cpu_s"] = time.process_time() - begun_cpu_s

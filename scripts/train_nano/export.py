@@ -17,6 +17,7 @@ import gguf
 import numpy as np
 import torch
 from template import END_OF_TEXT, IM_END, SPECIALS, TEMPLATE
+from tools import HOUSE_TOOLS, listed
 
 _BLOCK_NAMES: Final = {
     "attn_norm.weight": gguf.MODEL_TENSOR.ATTN_NORM,
@@ -62,7 +63,7 @@ def write_vocabulary(writer: gguf.GGUFWriter, tokenizer: dict[str, Any]) -> None
 
 
 def export(checkpoint: Path, tokenizer: Path, out: Path) -> None:
-    """Writes the file whole or not at all."""
+    """Writes the file whole or not at all, and beside it the list of the tools that the model was trained for."""
     state = torch.load(checkpoint, weights_only=True, map_location="cpu")
     shape = state["shape"]
     partial = out.with_suffix(".partial")
@@ -94,6 +95,7 @@ def export(checkpoint: Path, tokenizer: Path, out: Path) -> None:
     writer.write_tensors_to_file()
     writer.close()
     partial.replace(out)
+    out.with_suffix(".toml").write_text(listed(HOUSE_TOOLS), encoding="utf-8")
 
 
 def main() -> None:

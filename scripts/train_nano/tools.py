@@ -5,7 +5,9 @@ Knows the house robot's fifteen tools and how to declare one; knows nothing of p
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 ToolSpec = dict[str, Any]
@@ -75,3 +77,10 @@ def parameters_of(tool: ToolSpec) -> dict[str, Any]:
 
 HOUSE_TOOLS: Final[tuple[ToolSpec, ...]] = tuple(declare(s, d) for s, d in _HOUSE)
 """The house robot's tools in the product's order."""
+
+
+def listed(tools: Iterable[ToolSpec]) -> str:
+    """Lists tools in TOML for the file beside the weights, by which the product knows what a model was trained for."""
+    lines = [f"{name_of(tool)} = {json.dumps(list(parameters_of(tool)))}\n" for tool in tools]
+    head = "# Tools that nano was trained for: name and parameters. Written by scripts/train_nano/export.py."
+    return f"{head}\n\n[tools]\n{''.join(lines)}"

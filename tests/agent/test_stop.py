@@ -51,6 +51,17 @@ def test_abort_after_the_fifth_token_lets_at_most_one_more_out():
     assert handle.state == "cancelled"
 
 
+def test_a_run_that_is_stopped_before_its_request_makes_none():
+    handed_over = []
+    options = Options(
+        transform_context=lambda messages: (agent.abort(), messages)[1],
+        convert_messages=lambda messages: handed_over.append(len(messages)) or messages,
+    )
+    agent = Agent("a", llm=ScriptedLLM("hi"), options=options)
+    assert agent.run("x").reason == "aborted"
+    assert handed_over == [], "with a long history even that takes its time"
+
+
 def test_an_abort_is_not_remembered_for_a_later_run():
     agent = Agent("a", llm=ScriptedLLM("hi"))
     assert agent.abort() is False

@@ -91,7 +91,7 @@ def test_settings_reach_the_ears() -> None:
     [
         ({"engine": "vosk"}, ConfigError, "sphinx, whisper"),
         ({"language": "de"}, ConfigError, "English only"),
-        ({"engine": "whisper", "model": "tiny.en"}, RecognitionError, "download"),
+        ({"engine": "whisper", "model": "tiny.en"}, RecognitionError, "edgeagent models pull tiny.en"),
         ({"engine": "whisper", "model": "no/such/folder"}, RecognitionError, "no/such/folder"),
         ({"engine": "whisper", "model": str(FIXTURE), "language": "xx"}, RecognitionError, "'xx'"),
     ],

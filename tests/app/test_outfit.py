@@ -198,7 +198,8 @@ def test_settings_reach_the_options_the_model_and_the_house_robot(tmp_path: Path
     config = from_file(
         tmp_path,
         'name = "marvin"\ninstructions = "Sigh first."\nthinking_level = "low"\ntool_choice = "none"\nmax_turns = 3\n'
-        'constrain_tools = true\ntool_format = "hermes"\ntool_timeout_s = 5\n[expert]\nmax_continuations = 0\n',
+        'constrain_tools = true\ntool_format = "hermes"\ncall_gate = 0.5\nforce_arguments = true\n'
+        "tool_timeout_s = 5\n[expert]\nmax_continuations = 0\n",
     )
     with build(config) as app:
         app.session.step("hello")
@@ -208,9 +209,12 @@ def test_settings_reach_the_options_the_model_and_the_house_robot(tmp_path: Path
     assert (request.thinking_level, request.tool_choice) == ("low", "none")
     assert (options.max_turns, options.tool_timeout_s, options.max_continuations) == (3, 5, 0)
     assert options.max_tool_hops == 6, "the house robot's own"
-    assert {name: models["nano"][name] for name in ("constrain_tools", "tool_format")} == {
+    named = ("constrain_tools", "tool_format", "call_gate", "force_arguments")
+    assert {name: models["nano"][name] for name in named} == {
         "constrain_tools": True,
         "tool_format": "hermes",
+        "call_gate": 0.5,
+        "force_arguments": True,
     }
 
 

@@ -23,7 +23,7 @@ agent = Agent("toy", llm=ScriptedLLM([call("wave")], "I waved."), tools=[wave])
 
 
 def test_a_shell_completes_commands_and_options(edgeagent: Any) -> None:
-    typed = {"_EDGEAGENT_COMPLETE": "complete_bash", "COMP_WORDS": "edgeagent ch", "COMP_CWORD": "1"}
+    typed = {"_EDGEAGENT_COMPLETE": "complete_bash", "COMP_WORDS": "edgeagent cha", "COMP_CWORD": "1"}
     assert edgeagent(env=typed).stdout.split() == ["chat"]
     typed |= {"COMP_WORDS": "edgeagent chat --se", "COMP_CWORD": "2"}
     assert set(edgeagent(env=typed).stdout.split()) == {"--session", "--seed"}

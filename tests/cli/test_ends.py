@@ -115,6 +115,7 @@ def native() -> str:
 agent = Agent("robi", llm=ScriptedLLM([call("native")], "x"), tools=[native])
 """,
 }
+HANGING = [case for case in CASES if case != "both"]
 
 
 class Running:
@@ -152,7 +153,7 @@ def running(edgeagent: Command):
     started = []
 
     def start(command: str, case: str, *arguments: object) -> Running:
-        app = edgeagent.app(APP + CASES[case])
+        app = edgeagent.app(APP + CASES[case], f"{case}.py")
         words = ["go"] if command == "ask" else []
         process = edgeagent.start(command, *words, "--app", app, *arguments)
         started.append(process)
@@ -194,48 +195,27 @@ def ready(case: str) -> str:
     return "lifts" if case == "stop" else "hangs"
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case not in ("both", "lock")])
-@pytest.mark.parametrize(("command", "number"), [("chat", signal.SIGTERM), ("ask", signal.SIGINT)])
-def test_a_signal_ends_it_whatever_hangs_with_the_exit_code_of_the_signal(running, command, number, case) -> None:
-    command_ = running(command, case)
-    command_.expect(ready(case))
-    left = children(command_.process)
-    assert left, "something watches it"
-    for _ in range(2 if number == signal.SIGINT else 1):
-        command_.process.send_signal(number)
-        time.sleep(0.1)  # two signals at once may be one
-    code, took_s = command_.ends()
-    assert code == 128 + number, command_.told.decode()
-    assert took_s < GONE_S + SLACK_S
-    gone(left)
-
-
 @pytest.mark.parametrize(("command", "numbers"), [("chat", [signal.SIGTERM]), ("ask", [signal.SIGINT] * 2)])
-def test_it_ends_while_native_code_keeps_the_interpreters_lock(running, command, numbers) -> None:
-    command_ = running(command, "lock")
-    command_.expect("hangs")
-    left = children(command_.process)
+def test_a_signal_ends_it_whatever_hangs_with_the_exit_code_of_the_signal(running, command, numbers) -> None:
+    commands = {case: running(command, case) for case in HANGING}  # side by side: each has its two seconds
+    left = {}
+    for case, one in commands.items():
+        one.expect(ready(case))
+        left[case] = children(one.process)
+        assert left[case], f"something watches {case}"
     for number in numbers:
-        command_.process.send_signal(number)
-        time.sleep(0.1)
-    code, took_s = command_.ends()
-    assert code == -signal.SIGKILL, "no Python runs that could choose a code"
-    assert took_s < GONE_S + SLACK_S
-    gone(left)
+        for one in commands.values():
+            one.process.send_signal(number)
+        time.sleep(0.1)  # two signals at once may be one
+    for case, one in commands.items():
+        code, took_s = one.ends()
+        # with the interpreter's lock kept no Python runs that could choose a code
+        assert code == (-signal.SIGKILL if case == "lock" else 128 + numbers[0]), f"{case}: {one.told.decode()}"
+        assert took_s < GONE_S + SLACK_S
+        gone(left[case])
 
 
-def at_prompt(at_terminal, edgeagent, case):
-    """A chat at a terminal in which that hangs already."""
-    terminal = at_terminal("chat", "--app", edgeagent.app(APP + CASES[case]))
-    if case != "load":
-        terminal.expect("leaves")
-        terminal.enter("go")
-    terminal.expect(f"<{ready(case)}>")
-    return terminal
-
-
-@pytest.mark.parametrize("case", ["stop", "subscriber", "close", "lock"])
-def test_two_ctrl_c_leave_a_terminal_as_it_was_whatever_hangs(at_terminal, edgeagent, case) -> None:
+def test_two_ctrl_c_leave_a_terminal_as_it_was_whatever_hangs(at_terminal, edgeagent) -> None:
     before = []
     start = edgeagent.start
 
@@ -244,16 +224,25 @@ def test_two_ctrl_c_leave_a_terminal_as_it_was_whatever_hangs(at_terminal, edgea
         return start(*arguments, **options)
 
     edgeagent.start = noting
-    terminal = at_prompt(at_terminal, edgeagent, case)
-    left = children(terminal.process)
-    assert left
-    terminal.type("\x03")
+    cases = ("stop", "subscriber", "close", "lock")
+    terminals = {case: at_terminal("chat", "--app", edgeagent.app(APP + CASES[case], f"{case}.py")) for case in cases}
+    left = {}
+    for case, terminal in terminals.items():
+        terminal.expect("leaves")
+        terminal.enter("go")
+        terminal.expect(f"<{ready(case)}>")
+        left[case] = children(terminal.process)
+        assert left[case]
+    for terminal in terminals.values():
+        terminal.type("\x03")
     time.sleep(0.3)
-    terminal.type("\x03")
-    code = terminal.ends()
-    assert code == (-signal.SIGKILL if case == "lock" else 0), terminal.seen
-    gone(left)
-    assert terminal.modes() == before[0]
+    for terminal in terminals.values():
+        terminal.type("\x03")
+    for (case, terminal), modes in zip(terminals.items(), before, strict=True):
+        code = terminal.ends()
+        assert code == (-signal.SIGKILL if case == "lock" else 0), f"{case}: {terminal.seen}"
+        gone(left[case])
+        assert terminal.modes() == modes
 
 
 @pytest.mark.parametrize("screen", [False, True])
@@ -305,10 +294,11 @@ def test_a_ctrl_c_and_another_one_later_do_not_end_a_chat(at_terminal, edgeagent
     terminal = at_terminal("chat", "--app", edgeagent.app(APP + CASES["stop"].replace("stop=hang", "stop=None")))
     terminal.expect("leaves")
     terminal.expect(">")
-    for _ in range(2):
-        terminal.type("\x03")
-        terminal.expect("Ctrl-C again leaves")
-        time.sleep(2.2)
+    terminal.type("\x03")
+    terminal.expect("Ctrl-C again leaves")
+    time.sleep(2.2)
+    terminal.type("\x03")
+    terminal.expect("Ctrl-C again leaves")
     terminal.enter("/quit")
     assert terminal.ends() == 0
 

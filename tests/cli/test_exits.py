@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 import typer
@@ -32,6 +33,14 @@ def _left_inside_a_condition(number: signal.Signals) -> None:
 def test_what_was_no_signal_is_not_hidden() -> None:
     with pytest.raises(RuntimeError, match="a bug"), exits.guarded():
         raise RuntimeError("a bug")
+
+
+def test_a_path_that_cannot_be_used_is_wrong_usage_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "long" * 100
+    with pytest.raises(typer.Exit) as left, exits.guarded():
+        Path(name).exists()
+    assert left.value.exit_code == exits.USAGE
+    assert capsys.readouterr().err == f"error: {name}: File name too long\n"
 
 
 def test_the_handlers_of_before_are_back() -> None:

@@ -71,10 +71,14 @@ def test_settings_are_heard(edgeagent) -> None:
         (["--voices", "en", "hi"], 2, "leave TEXT out"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_line(edgeagent, arguments: list[str], code: int, told: str) -> None:
+def test_what_is_wrong_is_told_in_a_line(
+    in_process, edgeagent, monkeypatch, arguments: list[str], code: int, told: str
+) -> None:
     (edgeagent.cwd / "full.wav").symlink_to("/dev/full")
     (edgeagent.cwd / "text.md").write_text("hello")
-    done = edgeagent("say", *arguments)
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        done = in_process("say", *arguments)
     assert (done.returncode, done.stdout) == (code, "")
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1

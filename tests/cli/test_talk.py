@@ -73,7 +73,7 @@ def left(pids: set[int]) -> list[int]:
 
 def test_without_the_model_of_the_ears_no_file_is_left(command) -> None:
     done = command("talk", *room(command.cwd, "hello"), "--engine", "whisper", house=True)
-    assert (done.returncode, "the Whisper model tiny.en is not on this machine" in done.stderr) == (4, True)
+    assert (done.returncode, "edgeagent models pull tiny.en" in done.stderr) == (4, True)
     assert not (command.cwd / "robot.wav").exists()
 
 
@@ -191,6 +191,8 @@ def test_a_line_that_is_typed_is_heard_and_the_answer_is_shown(talks) -> None:
     terminal.enter("get_time")
     terminal.expect("→ get_time")
     terminal.expect("robi: it is 14:00.\n")
+    terminal.enter("/why")
+    terminal.expect("model call 2 of 2 · robi")
     terminal.enter("/louder")
     terminal.enter("/nonsense")
     terminal.expect("there is no /nonsense")

@@ -33,6 +33,9 @@ from edgeagent.english.tokens import words_of
         ("do that three times", [(3, "times")]),
         ("50 percent", [(50, "percent")]),
         ("a nice day, one of them", []),
+        ("on the count of three turn around", []),
+        ("exactly minute and forty three seconds", [(60, "time"), (43, "time")]),
+        ("turn and drive two meters", [(2, "length")]),
         ("take another book", []),
         ("", []),
     ],
@@ -53,6 +56,7 @@ def test_what_is_said(text: str, values: list[tuple[float, str]]) -> None:
         ("one meter eighty", 1.8),
         ("three minutes, no, make that eight", 480),
         ("fourty five degrees", 45),
+        ("wake me up in minute and forty three seconds", 103),
     ],
 )
 def test_what_is_said_or_follows_from_it(text: str, value: float) -> None:

@@ -82,6 +82,17 @@ def test_a_call_comes_out_with_its_closing_marker() -> None:
     assert isinstance(event, ToolCallEnd)
 
 
+@pytest.mark.parametrize("rest", ['"}}</tool_call>', "}</tool_call>", "\n</tool_call>", '"}}</tool_call>}</tool_call>'])
+def test_the_rest_of_a_call_that_ended_early_is_no_text(rest: str) -> None:
+    assert hear(*f"{CALL}{rest}").text == ""
+    assert hear(f"{CALL}{rest}", "Done.").text == "Done."
+    assert hear(f"{CALL}{rest}{STOP}").calls == [("drive", {"distance_m": 2}), ("stop", {})]
+
+
+def test_a_quotation_after_a_call_is_text() -> None:
+    assert hear(*f'{CALL}"Done", as they say.').text == '"Done", as they say.'
+
+
 def test_reasoning_is_kept_apart() -> None:
     heard = hear("<think>\nHm.\n</think>\n\nHello.")
     assert (heard.text, heard.thinking, heard.text_end, heard.thinking_end) == ("Hello.", "Hm.", "Hello.", "Hm.")

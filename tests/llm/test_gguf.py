@@ -6,10 +6,12 @@ import contextlib
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pytest
 
-from edgeagent import LlamaLLM, ModelError
+from edgeagent import LlamaLLM, Message, ModelError
+from edgeagent.llm import LLMRequest
 from edgeagent.llm.gguf import read_header
 
 
@@ -89,6 +91,23 @@ def test_no_chat_template(write: Callable[..., Path]) -> None:
     assert "no chat template" in refusal(write(template=None))
 
 
+@pytest.mark.parametrize("number", [0, 2])
+def test_a_part_of_a_split_model_says_how_to_join_the_parts(write: Callable[..., Path], number: int) -> None:
+    text = refusal(write(metadata={"split.count": 3, "split.no": number}))
+    assert f"part {number + 1} of 3" in text
+    assert "llama-gguf-split --merge" in text
+
+
+def test_a_model_that_was_joined_from_one_part_is_whole(write: Callable[..., Path]) -> None:
+    assert read_header(write(metadata={"split.count": 1})).architecture == "llama"
+
+
+def test_a_number_for_each_layer_is_kept(write: Callable[..., Path]) -> None:
+    metadata = read_header(write(metadata={"llama.attention.of_layers": [1, 0, 2]})).metadata
+    assert metadata["llama.attention.of_layers"] == (1, 0, 2)
+    assert isinstance(metadata["tokenizer.ggml.merges"], int)
+
+
 def test_no_tokenizer(tmp_path: Path, babble_file: Path) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(babble_file.read_bytes().replace(b"tokenizer.ggml.tokens", b"tokenizer.ggml.tokenz"))
@@ -120,6 +139,34 @@ def test_weights_that_llama_cpp_refuses_surface_its_own_words(tmp_path: Path, ba
         llm.load()
     with pytest.raises(ModelError, match=r"blk\.0\.attn_norm\.weight"):
         llm.load()
+
+
+def test_a_file_that_another_model_takes_the_place_of_before_it_is_loaded(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "model.gguf"
+    write().replace(path)
+    llm = LlamaLLM(path)
+    write(layers=1).replace(path)
+    with pytest.raises(ModelError, match="was replaced by another model since it was opened"):
+        llm.load()
+    path.unlink()
+    with pytest.raises(ModelError, match="there is no model file"):
+        llm.load()
+    write().replace(path)
+    llm.load()
+    llm.close()
+
+
+def test_a_file_that_is_replaced_while_it_is_in_use_goes_on(write: Callable[..., Path], tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    write().replace(path)
+    llm = LlamaLLM(path)
+    llm.load()
+    write(layers=1).replace(path)
+    reply = llm.complete(LLMRequest(messages=[Message.user("go on")], max_tokens=4), Event())
+    assert (reply.error, reply.stop_reason) == (None, "length")
+    llm.close()
 
 
 def test_a_context_that_is_too_small_or_too_large_says_both_numbers(write: Callable[..., Path]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from edgeagent import Agent, LlamaLLM, Message, Options, ToolResult
 from edgeagent.app import INSTRUCTIONS
 from edgeagent.llm import LLMRequest
-from edgeagent.llm.catalog import entries
+from edgeagent.models.catalog import language_models
 from edgeagent.robot.house import HouseRobot
 from edgeagent.tools import Tool
 
@@ -40,7 +40,7 @@ def test_it_is_small_and_has_the_whole_window(nano: LlamaLLM) -> None:
     assert nano.header.bytes <= 20_000_000
     assert nano.header.weights == 6_147_840, "as llama.cpp counts them"
     assert nano.context_window == 4096
-    assert nano.tool_format == entries()["nano"].tool_format == "hermes"
+    assert nano.tool_format == language_models()["nano"].tool_format == "hermes"
 
 
 @pytest.mark.parametrize(

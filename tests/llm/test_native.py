@@ -87,3 +87,60 @@ def test_one_core_is_left_to_the_rest_of_the_app(monkeypatch: pytest.MonkeyPatch
 def test_the_machine_tells_its_cores_and_memory() -> None:
     assert 1 <= native.physical_cores() <= native.usable_cores()
     assert native.resident_bytes() > 1_000_000
+
+
+MB = 1 << 20
+
+
+def machine(root: Path, cgroup: str, files: dict[str, str]) -> Path:
+    """A root folder of a machine with 4,000 MB, of which 3,000 are free."""
+    meminfo = f"MemTotal:       {4000 << 10} kB\nMemFree: 5 kB\nMemAvailable:   {3000 << 10} kB\n"
+    for name, text in {"proc/meminfo": meminfo, "proc/self/cgroup": cgroup, **files}.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def group(folder: str, limit: object, used: int, dropped: int) -> dict[str, str]:
+    """Files of a group of version 2."""
+    stat = f"anon 1\ninactive_file {dropped // 2}\nactive_file {dropped // 2}\n"
+    files = {"memory.max": f"{limit}\n", "memory.current": f"{used}\n", "memory.stat": stat}
+    return {f"sys/fs/cgroup/{folder}{name}": text for name, text in files.items()}
+
+
+def test_memory_without_a_limit_is_that_of_the_machine(tmp_path: Path) -> None:
+    root = machine(tmp_path, "0::/\n", group("", "max", 7 * MB, 0))
+    assert (native.total_bytes(root), native.available_bytes(root)) == (4000 * MB, 3000 * MB)
+
+
+def test_a_container_leaves_its_limit_less_what_it_uses(tmp_path: Path) -> None:
+    root = machine(tmp_path, "0::/\n", group("", 1000 * MB, 300 * MB, 0))
+    assert (native.total_bytes(root), native.available_bytes(root)) == (1000 * MB, 700 * MB)
+
+
+def test_the_pages_of_a_file_that_was_just_downloaded_count_as_free(tmp_path: Path) -> None:
+    root = machine(tmp_path, "0::/\n", group("", 1000 * MB, 990 * MB, 900 * MB))
+    assert native.available_bytes(root) == 910 * MB
+
+
+def test_the_limit_of_a_service_or_of_a_group_above_counts(tmp_path: Path) -> None:
+    files = group("robot.slice/", 800 * MB, 100 * MB, 0) | group("robot.slice/voice.service/", "max", 50 * MB, 0)
+    root = machine(tmp_path, "0::/robot.slice/voice.service\n", files)
+    assert native.available_bytes(root) == 700 * MB
+
+
+@pytest.mark.parametrize("controllers", ["memory", "cpu,memory"])
+def test_control_groups_of_version_1(tmp_path: Path, controllers: str) -> None:
+    files = {
+        "memory.limit_in_bytes": f"{500 * MB}",
+        "memory.usage_in_bytes": f"{300 * MB}",
+        "memory.stat": f"cache 1\ntotal_inactive_file {60 * MB}\ntotal_active_file {40 * MB}\n",
+    }
+    cgroup = f"9:name=systemd:/\n4:{controllers}:/docker/1f\n0::/\n"
+    root = machine(tmp_path, cgroup, {f"sys/fs/cgroup/memory/docker/1f/{name}": text for name, text in files.items()})
+    assert (native.total_bytes(root), native.available_bytes(root)) == (500 * MB, 300 * MB)
+
+
+def test_a_group_that_is_over_its_limit_leaves_nothing(tmp_path: Path) -> None:
+    assert native.available_bytes(machine(tmp_path, "0::/\n", group("", 10 * MB, 11 * MB, 0))) == 0

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
 import pytest
 
-from edgeagent import ConfigError, LlamaLLM, Message, ModelError
+from edgeagent import ConfigError, LlamaLLM, Message
 from edgeagent.llm import LLMRequest, native
-from edgeagent.llm.catalog import find_model
-from edgeagent.llm.gguf import read_header
-from edgeagent.llm.settings import EngineSettings, choose, kv_bytes, memory_needed
+from edgeagent.llm.settings import EngineSettings, choose
 
 
 @pytest.mark.parametrize(("cores", "physical", "threads"), [(1, 1, 1), (2, 2, 1), (4, 4, 3), (4, 2, 2), (8, 8, 7)])
@@ -47,27 +44,6 @@ def test_memory_for_prefixes_is_a_share_of_what_is_free(monkeypatch: pytest.Monk
     monkeypatch.setattr(native, "available_bytes", lambda: 1 << 40)
     assert choose(EngineSettings(), 4096).prefix_memory_bytes == 512 << 20
     assert choose(EngineSettings(prefix_memory_mb=7), 4096).prefix_memory_bytes == 7 << 20
-
-
-def test_the_keys_and_values_are_counted_as_llama_cpp_does(caplog: pytest.LogCaptureFixture) -> None:
-    header = read_header(find_model("nano")[1])
-    with caplog.at_level("DEBUG", "edgeagent.llama"):
-        llm = LlamaLLM("nano")
-        llm.load()
-        llm.close()
-    [told] = re.findall(r"size\s*=\s*([\d.]+) MiB \(\s*4096 cells", caplog.text)
-    assert kv_bytes(header, 4096, "f16") / (1 << 20) == pytest.approx(float(told), rel=0.01)
-
-
-def test_a_model_that_would_not_fit_is_refused_before_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    llm = LlamaLLM("nano")
-    needed = memory_needed(llm.header, llm.context_window, choose(EngineSettings(), llm.context_window))
-    monkeypatch.setattr(native, "available_bytes", lambda: needed - 1)
-    with pytest.raises(ModelError, match=r"needs about .* MB .* are free"):
-        llm.load()
-    monkeypatch.setattr(native, "available_bytes", lambda: needed)
-    llm.load()
-    llm.close()
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 import dataclasses
 import enum
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from edgeagent import GoalHandle, ToolContext, tool
 from edgeagent.errors import ToolDefinitionError
@@ -125,6 +125,22 @@ def test_the_schema_has_descriptions_defaults_and_no_injected_parameters():
         "additionalProperties": False,
     }
     json.dumps(drive.parameters)
+
+
+def test_a_description_stands_in_an_annotation_or_in_the_docstring():
+    def water(liters: Annotated[float, Field(description="How much.")], bed: str) -> str:
+        """Waters.
+
+        Args:
+            bed: Which one.
+        """
+        return ""
+
+    properties = tool(water).parameters["properties"]
+    assert {name: schema["description"] for name, schema in properties.items()} == {
+        "liters": "How much.",
+        "bed": "Which one.",
+    }
 
 
 def test_a_parameter_called_title_or_like_a_pydantic_name_stays():

@@ -10,6 +10,7 @@ from edgeagent import Message
 from edgeagent.llm import LLMRequest
 from edgeagent.llm.chat import as_chat, as_tools
 from edgeagent.llm.template import ChatTemplate
+from edgeagent.resources import models_dir
 from edgeagent.robot import HouseRobot
 
 
@@ -103,3 +104,9 @@ def test_training_and_product_show_the_model_the_same_prompt(nano):
 def test_the_model_answers_within_its_window(nano):
     request = LLMRequest(messages=[Message.user("hello")], max_tokens=64)
     assert nano.complete(request, threading.Event()).stop_reason == "stop"
+
+
+def test_the_list_beside_the_weights_is_the_generator_s():
+    from tools import HOUSE_TOOLS, listed
+
+    assert (models_dir() / "nano.toml").read_text(encoding="utf-8") == listed(HOUSE_TOOLS)

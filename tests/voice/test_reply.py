@@ -13,7 +13,7 @@ import pytest
 
 from edgeagent import Agent, Session, events, tool
 from edgeagent.hooks import BaseHook, FirePoint, HookResult
-from edgeagent.session.spoken import spoken
+from edgeagent.session.spoken import DATA, spoken
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tts.types import SpeechChunk, WordTime
 from edgeagent.voice.reply import HeardMessage, Reply, keep_heard
@@ -89,6 +89,48 @@ def test_it_is_spoken_while_it_streams_and_told_when_it_was_heard(stage: Stage) 
     assert talk.told == [HeardMessage(message.id, message.text, complete=True)]
     assert talk.reply.is_over(stage.now_s)
     assert not stage.queue.is_sounding(stage.now_s)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '{"temperature": 21, "unit": "C"}',
+        '```json\n{"rooms": ["hall"]}\n```',
+        '["hall", "kitchen"]',
+        '{"a": 1}\n{"a": 2}',
+    ],
+)
+def test_json_is_kept_as_it_is_and_replaced_aloud_by_a_sentence(stage: Stage, data: str) -> None:
+    talk = Talk(stage, robi(data))
+    talk.ask("how warm is it?")
+    stage.run(6)
+    assert stage.voice.spoken == [DATA]
+    assert talk.history[-1] == ("assistant", data)
+    assert [heard.complete for heard in talk.told] == [True]
+
+
+def test_an_agent_without_tools_reads_no_json_aloud_either(stage: Stage) -> None:
+    data = 'Here it is:\n{"temperature": 21,\n"name": "hall", "arguments": {}}'
+    talk = Talk(stage, Agent("robi", llm=ScriptedLLM(data)))
+    talk.ask("how warm is it?")
+    stage.run(6)
+    assert " ".join(stage.voice.spoken) == f"Here it is: {DATA}"
+    assert talk.history[-1] == ("assistant", data)
+
+
+def test_a_footnote_is_no_json(stage: Stage) -> None:
+    talk = Talk(stage, robi("[1] The hall is warm."))
+    talk.ask("how warm is it?")
+    stage.run(6)
+    assert "data" not in " ".join(stage.voice.spoken)
+
+
+def test_a_call_that_can_not_be_run_is_never_spoken(stage: Stage) -> None:
+    fly = '{"name": "fly", "arguments": {}}'
+    talk = Talk(stage, robi(fly, fly))
+    talk.ask("fly")
+    stage.run(4)
+    assert stage.voice.spoken == ["I could not do that."]
 
 
 def test_messages_of_one_run_follow_one_another_without_a_gap(stage: Stage) -> None:

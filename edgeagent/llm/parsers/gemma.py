@@ -95,7 +95,7 @@ class _Reader:
         self._quote = quote
 
     def object(self, depth: int) -> dict[str, Any]:
-        """What stands between braces, the first of which is next."""
+        """Reads the object between braces, the first of which is next."""
         self._take("{")
         found: dict[str, Any] = {}
         while not self._next("}"):

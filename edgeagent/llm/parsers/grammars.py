@@ -1,4 +1,4 @@
-"""What a call may look like, for each format: the names and arguments of the tools on offer, in GBNF.
+"""Grammars of calls, for each format: the names and arguments of the tools on offer, in GBNF.
 
 A grammar begins with the format's opener and ends where its call, or list of calls, ends.
 """
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from edgeagent.llm.gbnf import JSON, PYTHON, Rules, marked, quoted
+from edgeagent.llm.gbnf import JSON, PYTHON, Rules, marked, one_of, quoted
 from edgeagent.llm.parsers import gemma, granite, json_object, mistral, pythonic, xml
 from edgeagent.llm.parsers.xml_values import xml_expression
 from edgeagent.llm.schema import SchemaError, expression
@@ -38,6 +38,17 @@ def call_grammar(name: str, tools: Sequence[ToolSpec], *, strict: bool) -> tuple
     """
     rules = Rules(_DIALECTS.get(name, JSON))
     return rules, _WRITERS[name](rules, _Tools(rules, tools, strict=strict))
+
+
+def bare_call_grammar(tools: Sequence[ToolSpec], prefix: str = "") -> tuple[Rules, str]:
+    """The rules, and the expression of a call that is a JSON object without any tag.
+
+    Args:
+        tools: What may be called; arguments whose schema no grammar can say may be any object.
+        prefix: See ``Rules``.
+    """
+    rules = Rules(prefix=prefix)
+    return rules, _json_call(rules, _Tools(rules, tools, strict=False), "arguments", "parameters")
 
 
 class _Tools:
@@ -102,11 +113,11 @@ class _Tools:
             return write(self._rules, otherwise, tool.parameters, path)
 
 
-def _json_call(rules: Rules, tools: _Tools, arguments: str = "arguments") -> str:
+def _json_call(rules: Rules, tools: _Tools, *keys: str) -> str:
     ws, colon = rules.blanks, rules.colon
+    key = one_of(quoted(JSON.literal(key)) for key in keys or ("arguments",))
     named = tools.alternatives(
-        JSON.literal,
-        lambda tool: f'{rules.comma} {quoted(JSON.literal(arguments))} {colon} {tools.arguments(tool)} {ws} "}}"',
+        JSON.literal, lambda tool: f'{rules.comma} {key} {colon} {tools.arguments(tool)} {ws} "}}"'
     )
     return rules.add("named", f'"{{" {ws} {quoted(JSON.literal("name"))} {colon} {named}')
 

@@ -57,7 +57,7 @@ class Hermes:
 
 
 def _inside_string(text: str) -> bool:
-    """Whether JSON of which this is the beginning is inside a string."""
+    """True if this beginning of JSON ends inside a string."""
     inside = escaped = False
     for letter in text:
         if escaped:

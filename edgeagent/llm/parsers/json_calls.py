@@ -22,7 +22,7 @@ def read_calls(text: str) -> tuple[ToolCall, ...] | None:
     items = value if isinstance(value, list) else [value]
     if not items or not all(isinstance(item, dict) for item in items):
         return None
-    return tuple(_call(item) for item in items)
+    return tuple(call_of(item) for item in items)
 
 
 def read_arguments(name: str, text: str) -> ToolCall:
@@ -50,7 +50,7 @@ def guess_name(text: str) -> str:
 
 
 def begins_call(text: str) -> bool:
-    """Whether a text may be the beginning of a call's object: its first key is one that a call has."""
+    """True if a text may be the beginning of a call's object: its first key is one that a call has."""
     found = _FIRST_KEY.match(text)
     if found is None:
         return False
@@ -59,11 +59,12 @@ def begins_call(text: str) -> bool:
 
 
 def looks_like_json(text: str) -> bool:
-    """Whether the text begins as a JSON object or list does."""
+    """True if the text begins as a JSON object or list does."""
     return text.lstrip().startswith(("{", "["))
 
 
-def _call(item: dict[str, Any]) -> ToolCall:
+def call_of(item: dict[str, Any]) -> ToolCall:
+    """The call that a JSON object is; with ``raw`` if its arguments are none, without a name if that is none."""
     inner = item.get("function")
     if "name" not in item and isinstance(inner, dict):  # the form of the OpenAI API
         item = inner

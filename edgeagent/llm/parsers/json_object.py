@@ -27,7 +27,7 @@ class BareJson:
     start_openers: tuple[str, ...]
     openers: tuple[str, ...] = ()
     sign: str = ""
-    """What a template of this family has in its source."""
+    """Text that a template of this family has in its source."""
 
     @property
     def markers(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class BareJson:
         return NotACall(max(len(tag), 1))
 
     def _may_be_call(self, text: str) -> bool:
-        """Whether the beginning of a bracketed text may still become a call."""
+        """True if the beginning of a bracketed text may still become a call."""
         if text[0] == "{":
             return begins_call(text)
         inside = text[1:].lstrip()

@@ -1,4 +1,4 @@
-"""What a tool-call format is: the seam between the stream gate and the files beside this one."""
+"""Protocol of a tool-call format: the seam between the stream gate and the files beside this one."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class NotACall:
 
 
 class CallFormat(Protocol):
-    """How one family of models writes its calls. Stateless, so any thread may use it."""
+    """Form in which one family of models writes its calls. Stateless, so any thread may use it."""
 
     @property
     def name(self) -> str:
-        """What ``LlamaLLM(tool_format=...)`` and the catalogue call it."""
+        """Name that ``LlamaLLM(tool_format=...)`` and the catalogue give the format."""
         ...
 
     @property
@@ -47,7 +47,7 @@ class CallFormat(Protocol):
         ...
 
     def matches(self, template: str) -> bool:
-        """Whether a template's source has what a model of this format needs; ``detect.detect_format`` makes sure."""
+        """True if a template's source has the texts that this format needs; ``detect.detect_format`` makes sure."""
         ...
 
     def scan(self, text: str, *, final: bool) -> Found | NotACall | None:

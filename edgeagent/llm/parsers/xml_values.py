@@ -1,4 +1,4 @@
-"""How the XML format writes values: strings as they are, everything else as JSON.
+"""Values as the XML format writes them: strings as they are, everything else as JSON.
 
 The parser takes one line break off each end of a value, and reads as JSON what begins like an object or a list.
 """

@@ -161,7 +161,7 @@ _LAST_WORD: Final = re.compile(r"(?:^|[\s(\[\"'“‘*_])((?:[^\W\d_]+\.)*[^\W\d
 
 
 def ends_sentence(text: str, following: str) -> bool:
-    """Whether the point at the end of a text ends a sentence, seen from the word with it and what follows it."""
+    """True if the point at the end of a text ends a sentence, seen from the word with it and what follows it."""
     found = _LAST_WORD.search(text[-24:])
     if not found:
         return True

@@ -1,4 +1,4 @@
-"""What each character is to a voice: a letter, a digit, a symbol with a name, or nothing. One character for one."""
+"""Characters as a voice takes them: a letter, a digit, a symbol with a name, or nothing. One character for one."""
 
 # ruff: noqa: RUF001 - text has dashes and the like that look alike
 
@@ -47,7 +47,7 @@ WORD: Final = rf"{LETTER}(?:{LETTER}|[{_marks()}]|['-](?={LETTER}))*+"
 
 
 class _Table(dict[int, str]):
-    """What `str.translate` puts for each character; filled as characters are met."""
+    """Table of what `str.translate` puts for each character; filled as characters are met."""
 
     def __missing__(self, point: int) -> str:
         said = self[point] = _said(chr(point))

@@ -1,4 +1,4 @@
-"""What of a reply is seen: Markdown, thinking, fenced code and emoji taken out, pauses put in.
+"""Visible part of a reply: Markdown, thinking, fenced code and emoji taken out, pauses put in.
 
 Every step replaces text by text of the same length, so an offset stays an offset in the source. Knows nothing of words.
 Emphasis, links and the like are recognised piece by piece, not paired: a piece of a reply may hold half of one.
@@ -107,7 +107,8 @@ _STEPS: Final[tuple[tuple[re.Pattern[str], Callable[[Match], str]], ...]] = tupl
 
 
 def mask(source: str) -> str:
-    """What is seen of a source, of the same length, with DROP for what is not, and CLAUSE and STOP for pauses."""
+    """Masks a source: what is seen of it, of the same length, with DROP for what is not, and CLAUSE and STOP for
+    pauses."""
     text = source
     cuts = [(start, end, fence) for start, end, fence in holes(source) if end > start]
     if cuts:

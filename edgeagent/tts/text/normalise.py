@@ -95,7 +95,7 @@ def _closes(char: str) -> bool:
 
 
 def speakable(source: str, language: str = "en") -> Speakable:
-    """What is read aloud of a reply, or of a piece of one. Takes any text and time in proportion to its length.
+    """Returns what is read aloud of a reply, or of a piece of one. Takes any text and time in proportion to its length.
 
     English only has the full rules. In other languages Markdown, code, thinking and emoji are taken out, integers are
     put in words where `unicode_rbnf` knows the language, and all else is left to the voice.

@@ -90,7 +90,7 @@ def number(text: str) -> str:
 
 
 def is_year(digits: str) -> bool:
-    """Whether four digits may be a year of our time."""
+    """True if four digits may be a year of our time."""
     return len(digits) == 4 and digits[:2] in ("19", "20")
 
 

@@ -142,7 +142,7 @@ class SentenceStream:
         self._hole = hole
 
     def _place(self, at: int, char: str) -> tuple[bool, int]:
-        """Whether the text is cut at the second number; else it is judged up to there."""
+        """True if the text is cut at the second number; else the text is judged up to there."""
         if char in ".!?…":
             return self._sentence(at)
         if char in "。！？｡":
@@ -226,7 +226,7 @@ class SentenceStream:
         return False, after
 
     def _block_line(self, at: int) -> bool:
-        """Whether the line that ends here is a heading, a list item or a row of a table."""
+        """True if the line that ends here is a heading, a list item or a row of a table."""
         start = self._text.rfind("\n", max(0, at - _HARD_LIMIT), at) + 1
         return bool(_MARKER.match(self._text[start:at].lstrip() + "\n"))
 
@@ -246,7 +246,7 @@ class SentenceStream:
         return _AND.match(self._text, after) is not None and self._worth(at)
 
     def _worth(self, end: int) -> bool:
-        """Whether what is before a clause's end is long enough to be spoken on its own."""
+        """True if what is before a clause's end is long enough to be spoken on its own."""
         if end < (self._first_clause_chars or 0) or self._in_target(end):
             return False
         return sum(any(map(str.isalnum, word)) for word in self._text[:end].split()) >= FIRST_CLAUSE_WORDS
@@ -271,7 +271,7 @@ class SentenceStream:
         return False, end
 
     def _in_target(self, end: int) -> bool:
-        """Whether the place is inside a link's address, whose title may have spaces."""
+        """True if the place is inside a link's address, whose title may have spaces."""
         opened = self._text.rfind("](", max(0, end - LIMIT), end)
         return opened >= 0 and self._text.find(")", opened, end) < 0
 

@@ -18,7 +18,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Speakable:
-    """What is spoken for a source. The spans are in order, apart from one another, and hold every word of the text."""
+    """Text that is spoken for a source. The spans are in order, apart from one another, and hold every word of the
+    text."""
 
     text: str
     spans: tuple[Span, ...]

@@ -64,7 +64,7 @@ _LONG: Final = {
     ">=": "is at least",
 }
 _EVERY: Final = frozenset("min minute s sec second h hr hour day night week month year person".split())
-"""What things are counted by: 60 beats/min."""
+"""Units that things are counted by: 60 beats/min."""
 _OPERANDS: Final = ")]²³°%"
 
 ARROW: Final = re.compile(r"--?>|=>|==|!=|<=|>=|&&")
@@ -126,7 +126,7 @@ def _slash(text: str, at: int) -> str | None:
 
 
 def _clock(text: str, at: int) -> bool:
-    """Whether a dash stands between times of day, or digits and what is no number."""
+    """True if a dash stands between times of day, or digits and what is no number."""
     left, right = text[max(0, at - 6) : at].rstrip(), text[at + 1 : at + 7].lstrip()
     return bool(re.search(r":[0-9]{2}$|[0-9] ?[AaPp][Mm]$", left) and re.match("[0-9]", right))
 

@@ -16,7 +16,7 @@ from edgeagent.tts.text.rule import Rule, before
 _SPACED: Final = frozenset("K A F B x".split())
 """Not units right after an integer: 4K, 3A; "x" only there."""
 _LENGTHS: Final = frozenset("nm µm μm um mm cm dm m km".split())
-"""What is over these is over an area or a volume."""
+"""Units of length; a unit that stands over one of these is over an area or a volume."""
 _HOURS: Final = frozenset("h hr hrs".split())
 _EVERY: Final = frozenset("day week month year night hour minute second person piece item head serving".split())
 """A word that is counted off: 5 $/month."""
@@ -134,7 +134,7 @@ def _amount(found: re.Match[str]) -> str | None:
 
 
 def _fits(found: re.Match[str], suffix: str) -> bool:
-    """Whether letters behind a number are a unit: 3 A and 2.3A, not 3A; 2x, not 2 x or the 2x of a term."""
+    """True if letters behind a number are a unit: 3 A and 2.3A, not 3A; 2x, not 2 x or the 2x of a term."""
     if suffix == "x":
         return not found["gap"] and not re.match(r" ?[-−+*/^=] ?[^\W_]", found.string[found.end() : found.end() + 4])
     return suffix not in _SPACED or bool(found["gap"]) or "." in (found["number"] or "")

@@ -1,0 +1,20 @@
+"""Measures how well a model understands the tools of a builder's app, without running one of them."""
+
+from edgeagent.check.cases import Case, Expected, read_cases, starter
+from edgeagent.check.doubts import RULES, Doubt, Rule, doubts
+from edgeagent.check.trial import Outcome, Report, ToolCost, Trial
+
+__all__ = [
+    "RULES",
+    "Case",
+    "Doubt",
+    "Expected",
+    "Outcome",
+    "Report",
+    "Rule",
+    "ToolCost",
+    "Trial",
+    "doubts",
+    "read_cases",
+    "starter",
+]

@@ -1,0 +1,374 @@
+"""Checks and tests an app's tools, and shows what came of it. Runs on the main thread; progress goes to stderr."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import textwrap
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Final
+
+from edgeagent.check import Case, Expected, Outcome, Report, Trial, doubts, read_cases, starter
+from edgeagent.check.doubts import LARGE_SHARE, Doubt
+from edgeagent.check.junit import calls_text, difference, write_junit
+from edgeagent.cli import exits, streams
+from edgeagent.cli.streams import Tone, toned
+from edgeagent.cli.text import one_line, printable
+from edgeagent.cli.why import explained_reading
+from edgeagent.config import Config
+from edgeagent.errors import ConfigError
+from edgeagent.json_lines import json_text
+from edgeagent.messages import Reading
+
+_TELL_EVERY_S: Final = 30.0
+"""Seconds between two lines of progress where nobody sits at a terminal."""
+_INDENT: Final = "    "
+_PIPE_WIDTH: Final = 1_000_000
+"""Columns of a pipe: no line is wrapped there, for grep."""
+_HARMLESS: Final = (
+    'No body of a tool was run: each call ended where its body would begin, and the model was told "done".'
+)
+_HOW: Final = """\
+No cases were given. Write what people say and which calls are right into a file, and pass it with --cases:
+
+  [[case]]
+  say = "..."
+  calls = [{{ name = "{name}" }}]
+
+  [[case]]
+  say = "thank you"
+  calls = []
+
+A file to begin with: edgeagent check --app {app} --write-cases cases.toml"""
+
+
+class Checking:
+    """The command ``check`` once its arguments are known.
+
+    Args:
+        cases: The file of the cases, if there is one.
+        models: Names of models; none asks the app's own, or the configured one.
+        verbose: Show the whole prompt of every miss.
+    """
+
+    def __init__(
+        self, config: Config, cases: Path | None, models: Sequence[str], *, as_json: bool, verbose: bool
+    ) -> None:
+        self._config = config
+        self._cases = cases
+        self._models = list(dict.fromkeys(models))
+        self._as_json = as_json
+        self._verbose = verbose
+        self._colour = streams.coloured(streams.stdout())
+        self._width = streams.width(streams.stdout()) if streams.stdout().isatty() else _PIPE_WIDTH
+
+    def run(self) -> None:
+        """Tries every model.
+
+        Raises:
+            ConfigError: The app file, the cases or a setting is wrong.
+            ModelError: A model can't be used.
+        """
+        reports: list[Report] = []
+        found: list[Doubt] = []
+        for model in self._models or [self._config.model]:
+            config = replace(self._config, model=model)
+            with Trial(config, override=bool(self._models)) as trial, exits.ending():
+                cases = [] if self._cases is None else read_cases(self._cases, trial.tools)
+                report = _tried(trial, cases)
+                if not reports:
+                    found = doubts(trial.tools)
+            if not self._as_json:
+                self._show(report, found if not reports else [])
+            reports.append(report)
+        if self._as_json:
+            self._answer_json(reports, found)
+        else:
+            if len(reports) > 1:
+                self._compare(reports)
+            self._line(
+                _HARMLESS
+                if self._cases
+                else _HOW.format(name=_a_tool(reports[0]), app=shlex.quote(str(self._config.app)))
+            )
+
+    # --- for a person -----------------------------------------------------------------------------------------------
+
+    def _show(self, report: Report, found: Sequence[Doubt]) -> None:
+        self._line(f"{report.agent} on {report.model}, window {report.window:,} tokens", "bold")
+        for note in report.notes:
+            self._line(f"note: {note}", "warning")
+        for cost in report.costs:
+            whose = "" if len(report.costs) == 1 else f" of {cost.agent}"
+            count = f"{len(cost.each)} tool{'' if len(cost.each) == 1 else 's'}"
+            self._line("")
+            self._line(
+                f"{count}{whose}, {cost.tokens:,} tokens of every request ({_percent(cost.tokens, report.window)})"
+            )
+            for name, tokens in cost.each.items():
+                self._line(f"  {tokens:>6,}  {name}")
+            self._line("as the model sees them:")
+            self._quote(cost.text)
+        if report.share > LARGE_SHARE:
+            self._line(f"note: that is more than {LARGE_SHARE:.0%} of the window; the history has the rest", "warning")
+        self._line("")
+        self._show_doubts(found)
+        if report.outcomes:
+            self._show_score(report)
+
+    def _show_doubts(self, found: Sequence[Doubt]) -> None:
+        told: set[str] = set()
+        for doubt in found:
+            self._line(f"doubtful: {doubt.where} {doubt.what}", "warning")
+            if doubt.rule not in told:
+                told.add(doubt.rule)
+                self._line(f"  → {doubt.advice}")
+        if found:
+            self._line("")
+
+    def _show_score(self, report: Report) -> None:
+        for outcome in report.missed:
+            self._show_miss(outcome, report)
+        self._line(_score(report), "bold")
+        self._line("")
+
+    def _show_miss(self, outcome: Outcome, report: Report) -> None:
+        where = "" if outcome.case.line is None else f" ({self._cases}:{outcome.case.line})"
+        self._line(f'missed: "{one_line(outcome.case.say)}"{where}', "error")
+        self._line(f"  {one_line(difference(outcome))}")
+        for refused in outcome.refused:
+            call = calls_text([Expected(refused.call.name, refused.call.arguments)])
+            self._line(f"  {refused.result.status}: {one_line(call)}: {one_line(refused.result.text)}")
+        if outcome.reply:
+            self._line(f"  reply: {one_line(outcome.reply)}")
+        before: Reading | None = None
+        for turn in outcome.turns:
+            for line in explained_reading(turn, before, width=self._width, full=self._verbose):
+                self._line(line.text, line.tone)
+            before = turn
+        self._line("")
+
+    def _compare(self, reports: Sequence[Report]) -> None:
+        rows = [("model", "exact", "right tools", "quiet in talk", "wrong actions", "tokens of tools", "s a case")]
+        for report in reports:
+            tokens = max(cost.tokens for cost in report.costs)
+            rows.append(
+                (
+                    report.model,
+                    _of([one for one in report.commands if one.right], report.commands),
+                    _of([one for one in report.commands if one.names_right], report.commands),
+                    _of([one for one in report.talk if one.right], report.talk),
+                    str(len(report.wrong_actions)),
+                    f"{tokens:,} ({_percent(tokens, report.window)})",
+                    f"{_mean_s(report):.1f}" if report.outcomes else "-",
+                )
+            )
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for number, row in enumerate(rows):
+            text = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            self._line(text.rstrip(), "bold" if number == 0 else "plain")
+        self._line("")
+
+    def _quote(self, text: str) -> None:
+        """The text of a prompt, at a terminal in lines that fit, in a pipe as it is."""
+        for line in printable(text).split("\n"):
+            for piece in textwrap.wrap(line, self._width - len(_INDENT), replace_whitespace=False) or [""]:
+                self._line(f"{_INDENT}{piece}")
+
+    def _line(self, text: str, tone: Tone = "plain") -> None:
+        streams.answer(toned(text, tone, colour=self._colour))
+
+    # --- for a program ----------------------------------------------------------------------------------------------
+
+    def _answer_json(self, reports: Sequence[Report], found: Sequence[Doubt]) -> None:
+        fields = {
+            "app": str(self._config.app),
+            "doubts": [asdict(doubt) for doubt in found],
+            "models": [_as_json(report) for report in reports],
+        }
+        streams.answer(json_text(fields, ascii_only=not streams.is_utf8(streams.stdout()), indent=2))
+
+
+def write_starter(config: Config, path: Path) -> None:
+    """Writes cases to begin with.
+
+    Raises:
+        ConfigError: The file is there already, or can't be written; the app file is wrong.
+        ModelError: The model that the app needs can't be used.
+    """
+    with Trial(config) as trial:
+        text = starter(trial.tools)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ConfigError(f"{path} is there already; name another file, or move it away") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: the cases can't be written: {error.strerror}") from None
+    app, cases = shlex.quote(str(config.app)), shlex.quote(str(path))
+    streams.answer(f"wrote {path}: correct it, then: edgeagent check --app {app} --cases {cases}")
+
+
+def asserted(config: Config, path: Path, *, junit: Path | None, min_exact: float, override: bool) -> int:
+    """Asks all cases of a file.
+
+    Args:
+        junit: Where to write a report for CI.
+        min_exact: Least share of cases that must be right, from 0 to 1.
+        override: The configured model answers, also where the app brings its own.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        ConfigError: The app file, the cases or a setting is wrong, or the report can't be written.
+        ModelError: The model can't be used.
+    """
+    with Trial(config, override=override) as trial, exits.ending():
+        report = _tried(trial, read_cases(path, trial.tools))
+    for outcome in report.missed:
+        where = str(path) if outcome.case.line is None else f"{path}:{outcome.case.line}"
+        streams.answer(f'missed: {where}: "{one_line(outcome.case.say)}": {one_line(difference(outcome))}')
+    passed = report.exact >= min_exact
+    asked = f"at least {min_exact:.0%} of all cases asked for"
+    streams.answer(f"{'passed' if passed else 'failed'}: {_score(report)}; {asked}")
+    if junit is not None:  # last, because what was asked for minutes is not to be lost by a path
+        write_junit(junit, path, report)
+    return exits.OK if passed else exits.FAILED
+
+
+def _tried(trial: Trial, cases: Sequence[Case]) -> Report:
+    """The report of a model, with the weights loaded and progress told."""
+    with streams.patience(f"loading {trial.llm.name} …"):
+        trial.load()
+    if not cases:
+        return trial.report()
+    with closing(_Progress(trial.llm.name, len(cases))) as progress:
+        return trial.run(cases, progress)
+
+
+class _Progress:
+    """A line about the cases that were asked: drawn again at a terminal, written now and then elsewhere."""
+
+    def __init__(self, model: str, count: int) -> None:
+        self._model = model
+        self._count = count
+        self._done = self._missed = 0
+        self._animated = streams.animated(sys.stderr)
+        self._told_s = time.monotonic()
+        self._draw()
+
+    def __call__(self, outcome: Outcome) -> None:
+        self._done += 1
+        self._missed += not outcome.right
+        if self._animated:
+            self._draw()
+        elif time.monotonic() - self._told_s >= _TELL_EVERY_S:
+            self._told_s = time.monotonic()
+            streams.tell(self._text, "dim")
+
+    @property
+    def _text(self) -> str:
+        return f"{self._model}: {self._done} of {self._count} cases asked, {self._missed} missed"
+
+    def _draw(self) -> None:
+        if self._animated:
+            sys.stderr.write(f"\r\x1b[K{self._text}")
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        """Clears the line."""
+        if self._animated:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _score(report: Report) -> str:
+    """The figures of a report in a line."""
+    commands, talk = report.commands, report.talk
+    parts = [f"{report.model}: {_of([one for one in report.outcomes if one.right], report.outcomes)} cases right"]
+    if commands:
+        exact, named = [one for one in commands if one.right], [one for one in commands if one.names_right]
+        parts.append(f"commands {_of(exact, commands)} exact, {_of(named, commands)} with the right tools")
+    if talk:
+        parts.append(f"talk {_of([one for one in talk if one.right], talk)} without a call")
+    wrong = len(report.wrong_actions)
+    parts.append(f"wrong action{'' if wrong == 1 else 's'} in {wrong}")
+    return ", ".join([*parts, f"{_mean_s(report):.1f} s a case"])
+
+
+def _of(some: Sequence[Outcome], all_: Sequence[Outcome]) -> str:
+    return f"{len(some)} of {len(all_)}"
+
+
+def _percent(tokens: int, window: int) -> str:
+    return f"{tokens / window:.0%} of the window"
+
+
+def _mean_s(report: Report) -> float:
+    return sum(outcome.seconds for outcome in report.outcomes) / len(report.outcomes)
+
+
+def _a_tool(report: Report) -> str:
+    return next((name for cost in report.costs for name in cost.each), "...")
+
+
+def _as_json(report: Report) -> dict[str, Any]:
+    """A report as JSON values."""
+    fields: dict[str, Any] = {
+        "model": report.model,
+        "agent": report.agent,
+        "window": report.window,
+        "notes": list(report.notes),
+        "tools": [
+            {
+                "agent": cost.agent,
+                "tokens": cost.tokens,
+                "share": round(cost.tokens / report.window, 4),
+                "each": cost.each,
+                "prompt": cost.text,
+            }
+            for cost in report.costs
+        ],
+    }
+    if report.outcomes:
+        commands, talk = report.commands, report.talk
+        fields["score"] = {
+            "exact": round(report.exact, 4),
+            "cases": len(report.outcomes),
+            "commands": len(commands),
+            "commands_exact": sum(one.right for one in commands),
+            "commands_right_tools": sum(one.names_right for one in commands),
+            "talk": len(talk),
+            "talk_quiet": sum(one.right for one in talk),
+            "wrong_actions": len(report.wrong_actions),
+            "seconds_a_case": round(_mean_s(report), 3),
+        }
+        fields["missed"] = [_missed_as_json(outcome) for outcome in report.missed]
+    return fields
+
+
+def _missed_as_json(outcome: Outcome) -> dict[str, Any]:
+    case = outcome.case
+    return {
+        "say": case.say,
+        "line": case.line,
+        "wanted": [[asdict(call) for call in calls] for calls in (case.calls, *case.also_right)],
+        "got": [asdict(call) for call in outcome.made],
+        "refused": [
+            {
+                "name": refused.call.name,
+                "arguments": refused.call.arguments,
+                "status": refused.result.status,
+                "result": refused.result.text,
+            }
+            for refused in outcome.refused
+        ],
+        "reply": outcome.reply,
+        "error": outcome.error,
+        "turns": [asdict(turn) for turn in outcome.turns],
+    }

@@ -1,0 +1,164 @@
+"""The gate on a reply's first token: asks the model how probable a call is, and below a threshold lets it only talk.
+
+Small models that leave the tags of their template begin JSON also where nobody asked for anything. The probability that
+they give to all tokens that can begin a call tells such replies from calls; docs/engine.md has the measurements.
+Nothing is asked twice: one softmax for a reply, none for the tokens after its beginning. Runs in the thread that
+generates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from edgeagent.llm.engine import Engine, Logits
+from edgeagent.llm.gate import StreamGate
+from edgeagent.llm.parsers import FORMATS, CallFormat
+from edgeagent.llm.thinking import MARKERS
+from edgeagent.llm.types import IN_WORDS, LLMRequest
+from edgeagent.llm.vocab import Vocabulary
+from edgeagent.messages import Message
+from edgeagent.models.catalog import CallGate, language_models
+
+DEFAULT_GATE: Final = CallGate(first=0.95, later=1.0)
+"""For models that nobody fitted: what fits both models that were measured. See docs/engine.md."""
+
+_ASIDES: Final = ("ephemeral", "warning", "marker")
+_LIKELY: Final = 1024  # tokens that are looked at; those beyond them have no probability to speak of
+_BARE: Final = ("{", "[", "```", "<tools>")  # calls without tags: an object, a list, a fence, Qwen's block
+_OPENERS: Final = tuple({opener for known in FORMATS for opener in known.openers} | {*_BARE})
+
+
+def _likely(logits: Logits) -> list[int]:
+    """The ids of the likeliest tokens."""
+    chosen = np.argpartition(logits, -_LIKELY)[-_LIKELY:] if logits.size > _LIKELY else np.arange(logits.size)
+    return [int(token) for token in chosen.tolist()]
+
+
+class Openers:
+    """The tokens of one vocabulary that can begin a call, in any format that is read.
+
+    Args:
+        vocabulary: The model's.
+        calls: The format of its template.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, calls: CallFormat | None) -> None:
+        self._vocabulary = vocabulary
+        self._own = (*calls.openers, *calls.start_openers) if calls else ()
+        self._split = {opener for opener in self._own if opener not in vocabulary.markers}  # into several tokens
+        self._known: dict[int, bool] = {}
+
+    def among(self, logits: Logits) -> np.ndarray[Any, Any]:
+        """The ids of those openers that are likely enough to be sampled."""
+        return np.array([token for token in _likely(logits) if self.opens(token)], dtype=np.intp)
+
+    def mask(self, engine: Engine) -> None:
+        """Leave the next token no choice but to begin a word: signs in front of JSON would show it as speech."""
+        for tokens in (_likely(engine.logits), range(engine.logits.size)):
+            words = [token for token in tokens if self._begins_word(token)]
+            if words:
+                engine.allow_only(np.array(words, dtype=np.intp))
+                return
+
+    def probability(self, logits: Logits) -> float:
+        """Probability that the next token is an opener."""
+        weights = np.exp(logits - logits.max())
+        return float(weights[self.among(logits)].sum() / weights.sum())
+
+    def says_nothing(self, token: int) -> bool:
+        """True if nothing is seen after this token yet: it is blank, or a marker of reasoning."""
+        text = self._vocabulary.text_of(token).strip()
+        return not self.ends(token) and (not text or text.startswith(MARKERS))
+
+    def ends(self, token: int) -> bool:
+        """True if a reply ends with this token."""
+        return self._vocabulary.is_end(token)
+
+    def are_own(self, token: int) -> bool:
+        """True if a token begins a call as the model's template writes one."""
+        text = self._vocabulary.text_of(token).lstrip()
+        return bool(text) and any(
+            text.startswith(own) or (own in self._split and own.startswith(text)) for own in self._own
+        )
+
+    def _begins_word(self, token: int) -> bool:
+        return self._vocabulary.text_of(token).lstrip()[:1].isalnum() and not self._vocabulary.is_end(token)
+
+    def opens(self, token: int) -> bool:
+        """True if a call can begin with this token, in any form that is read."""
+        opens = self._known.get(token)
+        if opens is None:
+            text = self._vocabulary.text_of(token).lstrip()
+            opens = bool(text) and any(text.startswith(o) or o.startswith(text) for o in _OPENERS)
+            self._known[token] = opens
+        return opens
+
+
+class Opening:
+    """The beginning of one reply.
+
+    The question is asked at the first token that is to be seen: blanks and reasoning come before it. A model that
+    begins a call with the tags of its template was trained to, and may always.
+
+    Args:
+        openers: The model's.
+        threshold: Least probability of a call with which a reply may begin one.
+        may_call: False where no call would be run: then it may begin none in any form, the template's own included.
+        probability: Of a call, where this reply is the second try after a call that was too improbable.
+    """
+
+    def __init__(
+        self, openers: Openers, threshold: float, *, may_call: bool = True, probability: float | None = None
+    ) -> None:
+        self._openers = openers
+        self._may_call = may_call
+        self.threshold = threshold
+        self.probability = probability
+        """Of all tokens that can begin a call, at the first that is seen; None before it."""
+        self.masked = probability is not None
+        """This reply may not begin a call."""
+        self.declined = False
+        """The model was about to begin a call that is too improbable, or to say nothing at all instead of it."""
+        self.over = False
+        """The reply has begun: nothing is asked any more."""
+
+    def admit(self, token: int, engine: Engine, gate: StreamGate) -> int:
+        """The token to commit: the one that was sampled, or another where that would begin an improbable call, or end
+        a reply that was to be words."""
+        openers = self._openers
+        if gate.thinking or openers.says_nothing(token):
+            return token
+        if self.probability is None:
+            self.probability = openers.probability(engine.logits)
+            improbable = self.probability < self.threshold and not openers.are_own(token)
+            self.declined = improbable and self._may_call and (openers.opens(token) or openers.ends(token))
+            self.masked = improbable or not self._may_call
+        if self.masked and (openers.opens(token) or openers.ends(token)):
+            openers.mask(engine)
+            token = engine.sample()
+        self.over = not openers.says_nothing(token)
+        return token
+
+
+def for_words(request: LLMRequest) -> LLMRequest:
+    """The request that asks once more, for words instead of calls. The hint stands at the tail, so that the prompt
+    before it is not evaluated again."""
+    hint = Message.user(IN_WORDS, origin="ephemeral")
+    return replace(request, messages=[*request.messages, hint], tool_choice="none")
+
+
+def fitted_gate(name: str, file_bytes: int) -> CallGate:
+    """The gate of a model that the catalogue knows by its name, or by the size of its file; else the default."""
+    for entry in language_models().values():
+        if entry.call_gate is not None and (entry.name == name or entry.bytes == file_bytes):
+            return entry.call_gate
+    return DEFAULT_GATE
+
+
+def threshold(gate: CallGate, request: LLMRequest) -> float:
+    """The one of a gate for the reply to a request; 0 where there is no gate."""
+    roles = [message.role for message in request.messages if message.origin not in _ASIDES]
+    return gate.later if roles[-1:] == ["tool"] else gate.first

@@ -1,0 +1,260 @@
+"""Calls in a form that is not their model's own: JSON that stands alone in its lines, or another family's tags.
+
+Small models leave the format of their template: they write the bare object, several of them or a list, put them into a
+code fence or ``<tools>``, behind a python tag, or double the braces as their template's source does. A block is such a
+piece of a reply; text inside a sentence is none. Nothing here knows the tools: ``reading`` judges what is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from edgeagent.llm.parsers.brackets import end_of, skip_blanks
+from edgeagent.llm.parsers.gemma import FUNCTION_GEMMA, GEMMA4
+from edgeagent.llm.parsers.granite import GRANITE
+from edgeagent.llm.parsers.hermes import HERMES
+from edgeagent.llm.parsers.json_calls import call_of, guess_name, unreadable
+from edgeagent.llm.parsers.json_object import PYTHON_TAG
+from edgeagent.llm.parsers.mistral import MISTRAL
+from edgeagent.llm.parsers.pythonic import PYTHONIC
+from edgeagent.llm.parsers.repair import loads
+from edgeagent.llm.parsers.types import CallFormat, Found
+from edgeagent.llm.parsers.xml import XML
+from edgeagent.messages import ToolCall
+
+_TAGGED: Final[tuple[CallFormat, ...]] = (HERMES, XML, PYTHONIC, MISTRAL, GEMMA4, FUNCTION_GEMMA, GRANITE)
+_TOOLS: Final = "<tools>"
+_FENCE: Final = "```"
+_INFO: Final = ("json", "plaintext", "text", "txt")
+"""Info strings of a fence that may hold calls, beside none. Code in a language is code."""
+_FENCE_OPENS: Final = re.compile(rf"{_FENCE}[ \t]*(?:{'|'.join(_INFO)})?[ \t]*(?=\s|[{{\[])", re.IGNORECASE)
+_FENCE_BEGUN: Final = re.compile(rf"{_FENCE}[ \t]*([a-z]*)[ \t]*", re.IGNORECASE)
+_CLOSERS: Final = {PYTHON_TAG: "", _TOOLS: "</tools>", _FENCE: _FENCE}
+_JSON_BEGINS: Final = re.compile(r"""[\[{][\[{\s]*+(?:["'}\]\d,:-]|\w*+["']?\s*+(?::|$))""")
+_SEPARATORS: Final = " \t\r\n,;"
+_STRAY_FENCE: Final = re.compile(rf"\s*{_FENCE}\s*")
+_STRAY_FENCE_BEGUN: Final = re.compile(r"\s*`{1,3}\s*")
+"""The end of a fence that was never opened."""
+_BETWEEN: Final = re.compile(rf"[{_SEPARATORS}]*")
+_TAIL: Final = re.compile(r"""[\s,;]*[}\]:]|[ \t,;]*["']|[\s,;]*(["'])[^"'\n]*\1\s*:""")
+"""Goes on as JSON after a bracket that was closed too early."""
+_TAIL_BEGUN: Final = re.compile(r"""[\s,;]*(["'])[^"'\n]*(?:\1\s*)?""")
+_HAS_ARGUMENTS: Final = re.compile(r"""["'](?:arguments|parameters)["']\s*:""")
+_MAY_HAVE_ARGUMENTS: Final = re.compile(r"\b(?:arguments|parameters)\b")
+_ARGUMENTS: Final = ("arguments", "parameters")
+_LIKE_ARGUMENTS: Final = ("args", "params", "kwargs")
+_NAMING: Final = ("name", "function", "tool", "action")
+"""Keys under which models write the name of a tool."""
+_BESIDE: Final = frozenset({"name", "type", "id"})
+"""Keys that a call may have beside its arguments."""
+_STRING_OR_BRACES: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|\{\{|\}\}', re.DOTALL)
+
+Open = Literal["open"]
+"""More text decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One call as a block has it. ``fault`` says why it can't be one, as far as its form goes; empty if it can."""
+
+    call: ToolCall
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The first ``end`` characters of a text: JSON, or calls with tags."""
+
+    end: int
+    form: str
+    """Notation in which the block is written, for people."""
+    calls: tuple[Written, ...]
+    """Empty for JSON that has not the shape of a call."""
+
+
+def read_block(text: str, names: Collection[str], *, final: bool) -> Block | Open | None:
+    """Reads the block at the start of a text, which begins a line; None if it begins otherwise.
+
+    Args:
+        text: What came so far.
+        names: The tools that are offered: an object that names one has the shape of a call, too.
+        final: Nothing follows.
+    """
+    start = skip_blanks(text, 0)
+    if start == len(text):
+        return None if final else "open"
+    return _tagged(text, start, final=final) or _json(text, start, names, final=final)
+
+
+def _tagged(text: str, start: int, *, final: bool) -> Block | Open | None:
+    """Calls with the tags of a family."""
+    begun = text[start:]
+    undecided = False
+    for known in _TAGGED:
+        if begun.startswith(known.openers):
+            answer = known.scan(begun, final=final)
+            if isinstance(answer, Found):
+                return Block(start + answer.end, known.name, tuple(Written(call) for call in answer.calls))
+            undecided = undecided or answer is None
+        elif not final and any(opener.startswith(begun) for opener in known.openers):
+            undecided = True
+    return "open" if undecided else None
+
+
+def _json(text: str, start: int, names: Collection[str], *, final: bool) -> Block | Open | None:
+    """JSON, with or without something around it."""
+    # 1. what stands around it
+    at, wrappers = start, list[str]()
+    while text[at : at + 1] not in ("{", "["):
+        opened = _wrapper(text, at, final=final)
+        if opened is None or opened == "open":
+            return opened
+        at = skip_blanks(text, opened[0])
+        wrappers.append(opened[1])
+    if not _JSON_BEGINS.match(text, at):
+        return None
+    # 2. the JSON, and where all of it ends
+    pieces, json_ends = _pieces(text, at)
+    ends, closed = json_ends, True
+    for closer in filter(None, (_CLOSERS[wrapper] for wrapper in reversed(wrappers))):
+        found = text.find(closer, ends)
+        ends, closed = (found + len(closer), True) if found >= 0 else (len(text), False)
+    is_bare = not any(_CLOSERS[wrapper] for wrapper in wrappers)
+    broken = text.startswith(("{", "["), json_ends)
+    if is_bare and broken:
+        ends, closed = len(text), False
+    elif is_bare:  # a brace too many is no text of its own, and another object may follow
+        ends += text.startswith("}", ends)
+        closed = bool(text[ends:].strip(_SEPARATORS)) and not (_TAIL_BEGUN.fullmatch(text, ends) and not final)
+        if not final and _STRAY_FENCE_BEGUN.fullmatch(text, ends):
+            closed = False
+        if "{" in text[at:json_ends] and _TAIL.match(text, ends):
+            stop = text.find("\n\n", ends)
+            ends, closed = (stop, True) if stop >= 0 else (len(text), False)
+    if not (closed or final):
+        return "open"
+    # 3. what is left besides: broken JSON, or what is none
+    inside = text[json_ends:ends]
+    for wrapper in wrappers:
+        inside = inside.removesuffix(_CLOSERS[wrapper]).rstrip(_SEPARATORS)
+    form = " in ".join(("JSON", *(_NAMES[wrapper] for wrapper in reversed(wrappers))))
+    left = inside.strip(_SEPARATORS).removeprefix("}")
+    if is_bare and _STRAY_FENCE.fullmatch(text, ends):
+        ends = len(text)
+    return Block(ends, form, tuple(_written(pieces, inside if broken else "", "" if broken else left, names)))
+
+
+_NAMES: Final = {PYTHON_TAG: "a python tag", _TOOLS: "<tools>", _FENCE: "a fence"}
+
+
+def _wrapper(text: str, at: int, *, final: bool) -> tuple[int, str] | Open | None:
+    """Finds the wrapper that is opened around JSON at a place: where its opener ends, and its name."""
+    begun = text[at:]
+    for opener in (PYTHON_TAG, _TOOLS):
+        if begun.startswith(opener):
+            return at + len(opener), opener
+        if opener.startswith(begun):
+            return None if final else "open"
+    fence = _FENCE_OPENS.match(text, at)
+    if fence is not None:
+        return fence.end(), _FENCE
+    word = _FENCE_BEGUN.fullmatch(begun)
+    may_open = _FENCE.startswith(begun) or (word and any(info.startswith(word[1].lower()) for info in _INFO))
+    return "open" if may_open and not final else None
+
+
+def _pieces(text: str, at: int) -> tuple[list[str], int]:
+    """The bracketed texts from a place on, and where the last of them ends; a bracket there is never closed."""
+    pieces, end = list[str](), at
+    while text[at : at + 1] in ("{", "["):
+        stop = end_of(text, at)
+        if stop is None:
+            return pieces, at
+        pieces.append(text[at:stop])
+        end = stop
+        between = _BETWEEN.match(text, stop)
+        at = between.end() if between else stop
+    return pieces, end
+
+
+# --- from JSON to calls -----------------------------------------------------------------------------------------------
+
+
+def _written(pieces: list[str], broken: str, rest: str, names: Collection[str]) -> Iterator[Written]:
+    """The calls of a block; none if nothing in it has the shape of one."""
+    items = [item for piece in pieces for item in _items(piece)]
+    shaped = [*(_has_shape(item, names) for item in items), bool(_HAS_ARGUMENTS.search(rest))]
+    if broken:
+        shaped.append(bool(_MAY_HAVE_ARGUMENTS.search(broken)) or guess_name(broken) in names)
+    if not any(shaped):
+        return
+    beside = "" if not rest and all(isinstance(item, dict) for item in items) else "something else stands beside it"
+    for item in items:
+        if isinstance(item, dict | str):
+            written = _as_written(item)
+            yield replace(written, fault=written.fault or beside)
+    if broken:
+        yield Written(unreadable(broken), "its JSON has no end")
+
+
+def _items(piece: str) -> list[Any]:
+    """The values of a bracketed text: of a list what is in it, of broken JSON the text."""
+    for spelling in (piece, piece[1:-1] if piece.startswith("{{") else "", _STRING_OR_BRACES.sub(_single, piece)):
+        try:
+            value = loads(spelling)
+        except ValueError:
+            continue
+        return value if isinstance(value, list) else [value]
+    return [piece]
+
+
+def _single(found: re.Match[str]) -> str:
+    return found[0][0] if found[0] in ("{{", "}}") else found[0]
+
+
+def _has_shape(item: Any, names: Collection[str]) -> bool:
+    """True for what nobody writes but to call: an object with arguments, or one that names a tool."""
+    if isinstance(item, str):
+        return bool(_MAY_HAVE_ARGUMENTS.search(item))
+    if not isinstance(item, dict):
+        return False
+    if any(key in item for key in (*_ARGUMENTS, *_LIKE_ARGUMENTS)):
+        return True
+    if isinstance(item.get("function"), dict):
+        return _has_shape(item["function"], names)
+    named = any(isinstance(item.get(key), str) and item[key] in names for key in _NAMING)
+    return named or (len(item) == 1 and any(key in names and isinstance(item[key], dict) for key in item))
+
+
+def _as_written(item: dict[str, Any] | str) -> Written:
+    if not isinstance(item, dict):
+        return Written(unreadable(item), "its JSON can't be read")
+    inner = item.get("function")
+    if isinstance(inner, dict) and "name" not in item:  # the form of the OpenAI API
+        written = _as_written(inner)
+        extra = sorted(map(str, item.keys() - {"function"} - _BESIDE))
+        return Written(written.call, f"{extra[0]} is none of its keys") if extra else written
+    given = [key for key in _ARGUMENTS if key in item]
+    extra = sorted(map(str, item.keys() - _BESIDE - {*given}))
+    fault = ""
+    if not given:
+        fault = "it has no arguments"
+    elif len(given) > 1:
+        fault = "it has its arguments twice"
+    elif extra:
+        fault = f"{extra[0]} is none of its keys"
+    return Written(call_of(item), fault)
+
+
+def calls_in(text: str, name: str) -> Iterator[ToolCall]:
+    """The calls of a tool that stand anywhere in a text as JSON, in a sentence or within other JSON, too."""
+    at = text.find("{") if name in text else -1
+    while at >= 0:
+        end = end_of(text, at)
+        for item in _items(text[at:end]) if end else ():
+            if isinstance(item, dict) and _has_shape(item, (name,)):
+                yield _as_written(item).call
+        at = text.find("{", at + 1)

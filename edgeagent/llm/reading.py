@@ -1,0 +1,202 @@
+"""Reading of a reply: one part is speech, another a call, and a part that is neither stays hidden.
+
+First the model's own format is looked for (``gate``). What that leaves is read here, whichever model wrote it: calls in
+another form count if nothing else is said and each of them names a tool that was offered and fits it. Otherwise what
+has the shape of a call is hidden, and the loop decides what becomes of it. Prose streams on at once. One reader serves
+one reply, in the thread that generates it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, Protocol, runtime_checkable
+
+from edgeagent.llm.parsers.alone import Block, calls_in, read_block
+from edgeagent.llm.parsers.json_calls import guess_name
+from edgeagent.llm.types import End, Hidden, LLMEvent, LLMRequest, TextDelta, TextEnd, ToolCallEnd, ToolSpec
+from edgeagent.messages import Message, Reading, Step, ToolCall
+
+_LINE: Final = re.compile(r"\n[ \t\r\n]*(?=[{\[<`]|$)")
+"""The end of a line after which a block may begin."""
+_SHORT: Final = 80
+"""Characters up to which a block that is held is looked at letter by letter, to let prose go soon."""
+_MAY_END: Final = re.compile(r"[>}\])`]")
+"""With one of these every block ends; a long one is looked at only then, and with what follows."""
+_BLANKS: Final = " \t\r\n,;"
+_OWN: Final = "the model's own format"
+_OTHER: Final = "another form"
+"""Parts of the chain, for people who ask why."""
+_PEOPLE: Final = ("user", "steering", "follow_up")
+"""Origins of what people say."""
+
+
+@runtime_checkable
+class _Checking(Protocol):
+    """A tool that knows if arguments fit it, as those of an agent do."""
+
+    def fault(self, arguments: dict[str, Any]) -> str: ...
+
+
+def read_reply(events: Iterable[LLMEvent], request: LLMRequest) -> Iterator[LLMEvent]:
+    """The events of a reply, with calls that stand alone told as calls, and what else has their shape hidden.
+
+    Of a reply to a request without tools nothing is hidden; one that obeys a ``response_schema`` is left alone. What
+    was read once is not changed by reading it again.
+    """
+    if request.response_schema is not None:
+        yield from events
+        return
+    reply = _Reply(request)
+    for event in events:
+        match event:
+            case TextDelta(text):
+                yield from reply.feed(text)
+            case TextEnd(text):
+                yield from reply.settle(text)
+            case ToolCallEnd(call):
+                reply.own.append(call.name)
+                yield event
+            case End(stop_reason="error" | "aborted"):  # what is still held is nobody's
+                yield event
+            case End():
+                yield from reply.finish(event)
+            case _:
+                yield event
+
+
+class _Reply:
+    """Text of one reply that was told, and text that is held."""
+
+    def __init__(self, request: LLMRequest) -> None:
+        self.own: list[str] = []
+        """Names that were called in the model's own format."""
+        self._request = request
+        self._names = frozenset(tool.name for tool in request.tools)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._fed = self._held = self._told = ""
+        self._in_line = False
+        """A block can't begin before the next line."""
+        self._scanned = 0
+        """Place in what is held from which a block may end that was open before."""
+        self._blocks: list[Block] = []
+
+    def feed(self, text: str) -> Iterator[LLMEvent]:
+        """The events that are certain once this piece has come."""
+        self._fed += text
+        long = len(self._held) > _SHORT and not self._in_line
+        open_since = self._scanned
+        self._held += text
+        if long and not _MAY_END.search(self._held, open_since):
+            return
+        yield from self._advance(final=False)
+        self._scanned = max(0, len(self._held.rstrip(_BLANKS)) - 1)
+
+    def settle(self, text: str) -> Iterator[LLMEvent]:
+        """The events of the whole text, which counts instead of its deltas."""
+        if text != self._fed:
+            self._begin()
+            self._fed = self._held = text
+            for _ in self._advance(final=True):
+                pass
+        else:
+            yield from self._advance(final=True)
+        if not self._blocks:
+            yield TextEnd(self._told)
+
+    def finish(self, end: End) -> Iterator[LLMEvent]:
+        """The events of the reply's end."""
+        yield from self._advance(final=True)
+        if not self._blocks:
+            yield self._told_by(end, "no call stands alone in it")
+            return
+        yield TextEnd(self._told.rstrip())
+        form = ", ".join(dict.fromkeys(block.form for block in self._blocks))
+        raw = end.reading.raw if end.reading is not None else self._fed
+        end = replace(end, reading=end.reading or Reading("", raw))
+        hidden = self._judge(raw)
+        if hidden.outcome == "called":
+            yield from map(ToolCallEnd, hidden.calls)
+            hidden = replace(hidden, calls=(), faults=())
+            end = replace(end, stop_reason="tool_calls" if end.stop_reason == "stop" else end.stop_reason)
+        yield replace(self._told_by(end, f"{form}: {hidden.why}"), hidden=hidden)
+
+    def _told_by(self, end: End, verdict: str) -> End:
+        """The end with what each part made of the reply, unless it was read before."""
+        reading = end.reading
+        if reading is None or not self._names or any(step.part == _OWN for step in reading.steps):
+            return end
+        own = Step(_OWN, f"calls {', '.join(self.own)}" if self.own else "no call")
+        return replace(end, reading=replace(reading, steps=(*reading.steps, own, Step(_OTHER, verdict))))
+
+    def _judge(self, raw: str) -> Hidden:
+        """Decides what the blocks come to. If one call fails, none counts."""
+        if self.own or self._told.strip():
+            return Hidden(raw, "dropped", "hidden, because the reply says or calls something beside it")
+        written = [one for block in self._blocks for one in block.calls]
+        offered = {} if self._request.tool_choice == "none" else {tool.name: tool for tool in self._request.tools}
+        unknown = next((one.call for one in written if one.call.name not in offered), None)
+        if unknown is not None:
+            name = unknown.name or guess_name(unknown.raw or "")
+            return Hidden(raw, "unknown", f"no tool that may be called has the name {name!r}")
+        calls = tuple(one.call for one in written)
+        faults = tuple(one.fault or _fault(offered[one.call.name], one.call) for one in written)
+        if any(faults):
+            why = next(f"{call.name}: {fault}" for call, fault in zip(calls, faults, strict=True) if fault)
+            return Hidden(raw, "misfit", why, calls, faults)
+        repeated = next((call.name for call in calls if _is_repeated(call, self._request.messages)), None)
+        if repeated is not None:
+            return Hidden(
+                raw, "unknown", f"the call of {repeated} was made already, or stands in what a person or a tool said"
+            )
+        return Hidden(raw, "called", f"calls {', '.join(call.name for call in calls)}", calls, faults)
+
+    def _advance(self, *, final: bool) -> Iterator[LLMEvent]:
+        while self._held:
+            if self._in_line:
+                line = _LINE.search(self._held)
+                self._in_line = line is None
+                yield from self._tell(line.end() if line else len(self._held))
+                continue
+            block = read_block(self._held, self._names, final=final)
+            if block == "open":
+                return
+            if block is None:
+                self._in_line = True
+            elif block.calls and self._names:
+                self._blocks.append(block)
+                self._held = self._held[block.end :]
+            else:
+                yield from self._tell(block.end)
+
+    def _tell(self, length: int) -> Iterator[LLMEvent]:
+        piece, self._held = self._held[:length], self._held[length:]
+        if self._blocks and not self._told:
+            piece = piece.lstrip()
+        self._told += piece
+        if piece:
+            yield TextDelta(piece)
+
+
+def _fault(tool: ToolSpec, call: ToolCall) -> str:
+    """Why the arguments of a call do not fit its tool; empty if they do. A bare description checks nothing."""
+    if call.raw is not None:
+        return "its arguments are no JSON object"
+    return tool.fault(call.arguments) if isinstance(tool, _Checking) else ""
+
+
+def _is_repeated(call: ToolCall, messages: Sequence[Message]) -> bool:
+    """True if the call stands as JSON in what people said, or in a tool's result since they last said something; or if
+    the model made it right before: small models write a call once more instead of its result."""
+    newest = max((i for i, m in enumerate(messages) if m.role == "user" and m.origin in _PEOPLE), default=0)
+    made = next((m.tool_calls for m in reversed(messages[newest:]) if m.tool_calls), ())
+    told = (
+        known
+        for i, message in enumerate(messages)
+        if (message.role == "user" and message.origin in _PEOPLE) or (message.role == "tool" and i > newest)
+        for known in calls_in(message.text, call.name)
+    )
+    return any((known.name, known.arguments) == (call.name, call.arguments) for known in (*made, *told))

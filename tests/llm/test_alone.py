@@ -1,0 +1,430 @@
+"""Calls in a form that is not their model's own: what stands alone is called or hidden, and all other text is text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from edgeagent import Message, ToolResult, tool
+from edgeagent.llm import End, LLMEvent, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ToolCallEnd
+from edgeagent.llm.reading import read_reply
+from edgeagent.llm.types import ToolChoice
+from edgeagent.messages import Reading
+from edgeagent.testing import call
+
+
+@tool
+def drive(distance_m: float) -> str:
+    """Drive straight."""
+    return "drove"
+
+
+@tool
+def stop() -> str:
+    """Stop."""
+    return "stopped"
+
+
+DRIVE = '{"name": "drive", "arguments": {"distance_m": 2}}'
+STOP = '{"name": "stop", "parameters": {}}'
+UNKNOWN = '{"name": "fly", "arguments": {"height_m": 2}}'
+MISFIT = '{"name": "drive", "arguments": {"distance_m": "far"}}'
+DROVE: tuple[str, dict[str, Any]] = ("drive", {"distance_m": 2})
+STOPPED: tuple[str, dict[str, Any]] = ("stop", {})
+
+
+@dataclass(frozen=True)
+class Read:
+    """What became of a reply."""
+
+    shown: str
+    calls: list[tuple[str, dict[str, Any]]]
+    outcome: str | None
+    faults: tuple[str, ...] = ()
+    end: End | None = None
+
+
+def pieces_of(text: str, cuts: Sequence[int]) -> list[str]:
+    places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
+    return [text[a:b] for a, b in pairwise(places)]
+
+
+def read(
+    text: str,
+    *cuts: int,
+    messages: Sequence[Message] = (),
+    tool_choice: ToolChoice = "auto",
+    reason: str = "stop",
+    before: Sequence[LLMEvent] = (),
+) -> Read:
+    """The reply as it is told, whose deltas end at these places."""
+    request = LLMRequest(messages=messages, tools=[drive, stop], tool_choice=tool_choice)
+
+    def stream() -> Iterator[LLMEvent]:
+        yield from before
+        for piece in pieces_of(text, cuts):
+            yield TextDelta(piece)
+        yield TextEnd(text)
+        yield End(reason)  # type: ignore[arg-type]
+
+    events = list(read_reply(stream(), request))
+    shown = "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert [event.text.rstrip() for event in events if isinstance(event, TextEnd)][-1] == shown.rstrip()
+    end = events[-1]
+    assert isinstance(end, End)
+    calls = [(event.call.name, event.call.arguments) for event in events if isinstance(event, ToolCallEnd)]
+    outcome = None if end.hidden is None else end.hidden.outcome
+    return Read(shown, calls, outcome, () if end.hidden is None else end.hidden.faults, end)
+
+
+# --- what is called ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        DRIVE,
+        f"\n{DRIVE}\n",
+        json.dumps(json.loads(DRIVE), indent=2),
+        DRIVE.replace('"', "'"),
+        f"```json\n{DRIVE}\n```",
+        f"```\n{DRIVE}\n```",
+        f"```JSON {DRIVE}```",
+        f"```json\n{DRIVE}",
+        f"[{DRIVE}]",
+        f"<|python_tag|>{DRIVE}",
+        f"<tools>\n{DRIVE}\n</tools>",
+        f"<tools>\n```json\n{DRIVE}\n```\n</tools>",
+        f"{{{DRIVE}}}",
+        f"{DRIVE}\n```",  # a fence that was never opened: Qwen2.5-Coder 1.5B
+        f"{{{DRIVE}}}\n```\n",
+        f"{{{DRIVE}}}}}",
+        '{{"name": "drive", "arguments": {{"distance_m": 2}}}}',
+        '{"name": "drive", "parameters": {"distance_m": 2}}',
+        '{"type": "function", "id": "1", "name": "drive", "arguments": {"distance_m": 2}}',
+        f'{{"type": "function", "function": {DRIVE}}}',
+        '{"name": "drive", "arguments": "{\\"distance_m\\": 2}"}',
+        f"<tool_call>{DRIVE}</tool_call>",
+        f"[TOOL_CALLS][{DRIVE}]",
+        f"<|tool_call|>[{DRIVE}]",
+        "<|tool_call_start|>[drive(distance_m=2)]<|tool_call_end|>",
+        "<start_function_call>call:drive{distance_m:2}<end_function_call>",
+    ],
+)
+def test_a_call_that_stands_alone_is_called_in_any_form(text: str) -> None:
+    told = read(text, 3, 11, 40)
+    assert (told.calls, told.shown, told.outcome) == ([DROVE], "", "called")
+    assert told.end is not None
+    assert told.end.stop_reason == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{DRIVE}\n{STOP}",
+        f"{DRIVE}, {STOP}",
+        f"{DRIVE};{STOP}",
+        f"[{DRIVE}, {STOP}]",
+        f"```json\n{DRIVE}\n{STOP}\n```",
+        f"```json\n[\n{DRIVE},\n{STOP}\n]\n```",
+        f"<tools>{DRIVE}\n{STOP}</tools>",
+        f"{{{DRIVE}}}\n{{{STOP}}}",
+        f"<tool_call>{DRIVE}</tool_call>\n<tool_call>{STOP}</tool_call>",
+    ],
+)
+def test_several_calls_are_called_in_their_order(text: str) -> None:
+    assert read(text).calls == [DROVE, STOPPED]
+
+
+def test_a_call_of_another_family_in_xml_is_coerced_by_its_tool() -> None:
+    assert read("<function=drive><parameter=distance_m>2</parameter></function>").calls == [
+        ("drive", {"distance_m": "2"})
+    ]
+
+
+# --- what is not ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        (UNKNOWN, "unknown"),
+        (f"{DRIVE}\n{UNKNOWN}", "unknown"),
+        (DRIVE.replace("drive", "Drive"), "unknown"),
+        ('{"name": "", "arguments": {}}', "unknown"),
+        ('{"function": "drive", "arguments": {"distance_m": 2}}', "unknown"),
+        ('{"tool": "drive", "distance_m": 2}', "unknown"),
+        ('{"drive": {"distance_m": 2}}', "unknown"),
+        ('{"arguments": {"distance_m": 2}}', "unknown"),
+        (f"<tool_call>{UNKNOWN}</tool_call>", "unknown"),
+        (MISFIT, "misfit"),
+        (f"{STOP}\n{MISFIT}", "misfit"),
+        ('{"name": "stop"}', "misfit"),
+        ('{"name": "drive", "arguments": [2]}', "misfit"),
+        ('{"name": "drive", "arguments": {"distance_m": 2}, "description": "Drive"}', "misfit"),
+        ('{"name": "drive", "arguments": {"distance_m": 2}, "parameters": {"distance_m": 2}}', "misfit"),
+        ('{"name": "drive", "description": "Drive.", "parameters": {"type": "object", "properties": {}}}', "misfit"),
+        (DRIVE[:-1], "misfit"),
+        (DRIVE[:-9], "misfit"),
+        (f"```json\n{DRIVE[:-1]}\n```", "misfit"),
+        (f"```json\n{DRIVE} // two metres\n```", "misfit"),
+        (f"[{DRIVE}, 5]", "misfit"),
+        (f'{DRIVE}, "required": ["distance_m"], "type": "object"}}}}', "misfit"),
+        (f'{DRIVE},\n"required": ["distance_m"],\n"type": "object"\n}}', "misfit"),
+        (f"{DRIVE}}}}}", "misfit"),
+        (f'{DRIVE}, "requ', "misfit"),
+    ],
+)
+def test_one_that_fails_hides_them_all(text: str, outcome: str) -> None:
+    told = read(text, 2, 9, 30)
+    assert (told.calls, told.shown, told.outcome) == ([], "", outcome)
+    assert told.end is not None
+    assert told.end.hidden is not None
+    assert told.end.hidden.raw == text
+    assert told.end.stop_reason == "stop"
+
+
+def test_a_misfit_says_of_each_call_why() -> None:
+    told = read(f"{STOP}\n{MISFIT}")
+    assert told.faults == ("", 'distance_m: should be a number, not "far"')
+
+
+def test_an_unknown_name_is_told_also_where_no_tool_could_have_it() -> None:
+    told = read('{"name": "good night", "arguments": {}}')
+    assert told.end is not None
+    assert told.end.hidden is not None
+    assert told.end.hidden.why == "no tool that may be called has the name 'good night'"
+
+
+def test_where_no_tool_may_be_called_every_name_is_unknown() -> None:
+    assert read(DRIVE, tool_choice="none").outcome == "unknown"
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [Message.user(f"Say exactly {DRIVE}")],
+        [Message.user(f"{DRIVE}"), Message.assistant("no"), Message.user("do what I wrote")],
+        [Message.user("what says the sign?"), Message.tool(ToolResult("c", "look", "ok", f"a sign: {DRIVE}"))],
+        [Message.user("read it"), Message.tool(ToolResult("c", "look", "ok", f'{{"sign": {{"text": [{DRIVE}]}}}}'))],
+        [Message.user('run {"arguments": {"distance_m": 2}, "name": "drive", "id": 7}')],
+    ],
+)
+def test_what_a_person_or_a_tool_has_said_is_not_called_because_a_model_repeats_it(messages: list[Message]) -> None:
+    told = read(DRIVE, messages=messages)
+    assert (told.calls, told.shown, told.outcome) == ([], "", "unknown")
+
+
+def test_other_calls_than_those_that_were_said_count() -> None:
+    said = [Message.user(f"not {DRIVE.replace('2', '3')} but 2")]
+    before = [Message.user("look"), Message.tool(ToolResult("c", "look", "ok", DRIVE)), Message.assistant("a sign")]
+    assert read(DRIVE, messages=said).calls == [DROVE]
+    assert read(DRIVE, messages=[*before, Message.user("drive 2 m")]).calls == [DROVE]
+
+
+def test_after_a_call_in_the_models_own_format_nothing_else_counts() -> None:
+    told = read(STOP, before=[ToolCallEnd(call("drive", distance_m=2))])
+    assert (told.calls, told.shown, told.outcome) == ([DROVE], "", "dropped")
+
+
+@pytest.mark.parametrize("text", [DRIVE, UNKNOWN, MISFIT, f"Sure.\n{DRIVE}", "Good night!", '{"temperature": 21}'])
+def test_what_was_read_once_is_not_changed_by_reading_it_again(text: str) -> None:
+    request = LLMRequest(tools=[drive, stop])
+    stream: list[LLMEvent] = [TextDelta(text), TextEnd(text), End("stop", reading=Reading("prompt", text))]
+    once = list(read_reply(stream, request))
+    assert list(read_reply(once, request)) == once
+
+
+def test_every_part_says_what_it_made_of_the_reply() -> None:
+    request = LLMRequest(tools=[drive, stop])
+    said: list[list[str]] = []
+    for text in ("Good night!", f"```json\n{MISFIT}\n```"):
+        *_, end = read_reply([TextDelta(text), End("stop", reading=Reading("prompt", text))], request)
+        assert isinstance(end, End)
+        assert end.reading is not None
+        said.append([f"{step.part}: {step.verdict}" for step in end.reading.steps])
+    assert said == [
+        ["the model's own format: no call", "another form: no call stands alone in it"],
+        [
+            "the model's own format: no call",
+            'another form: JSON in a fence: drive: distance_m: should be a number, not "far"',
+        ],
+    ]
+
+
+def test_a_reply_of_a_schema_is_left_alone() -> None:
+    request = LLMRequest(tools=[drive], response_schema={"type": "object"})
+    events: list[LLMEvent] = [TextDelta(DRIVE), TextEnd(DRIVE), End("stop")]
+    assert list(read_reply(events, request)) == events
+
+
+def test_an_aborted_reply_loses_what_was_held() -> None:
+    events: list[LLMEvent] = [TextDelta(DRIVE[:20]), End("aborted")]
+    assert list(read_reply(events, LLMRequest(tools=[drive]))) == [End("aborted")]
+
+
+def test_thinking_passes_while_text_is_held() -> None:
+    told = list(read_reply([TextDelta('{"na'), ThinkingDelta("hm"), End("stop")], LLMRequest(tools=[drive])))
+    assert told[:2] == [ThinkingDelta("hm"), TextDelta('{"na')]
+
+
+# --- what is text ---------------------------------------------------------------------------------------------------
+
+CALLS = st.sampled_from([DRIVE, STOP, UNKNOWN, MISFIT, f"[{DRIVE}, {STOP}]", json.dumps(json.loads(DRIVE), indent=2)])
+CUTS = st.lists(st.integers(0, 400), max_size=12)
+WORDS = st.text(st.characters(codec="utf-8", categories=["L", "N", "Po", "Zs"]), min_size=1).filter(
+    lambda text: text.strip() and not any(mark in text for mark in "{[`<\n") and text.strip()[0].isalpha()
+)
+EXAMPLES = st.one_of(
+    st.builds("{} {} {}".format, WORDS, CALLS, WORDS),  # inside a sentence
+    st.builds("{} `{}`".format, WORDS, CALLS),
+    st.builds('I will not call "{}".'.format, CALLS),
+    st.builds("- {}\n- {}".format, CALLS, WORDS),
+    st.builds("1. {}".format, CALLS),
+    st.builds("> {}".format, CALLS),
+    st.builds("| {} |".format, CALLS),
+    st.builds("```python\ncall = {}\n```".format, CALLS),
+    st.builds("```python\n{}\n```".format, CALLS),
+    st.builds("```json5\n{}\n```".format, CALLS),
+    st.builds('"{}"'.format, CALLS),
+    st.builds("({})".format, CALLS),
+    st.builds("drive(distance_m=2) # {}".format, WORDS),
+    st.builds("[drive(distance_m=2)]".format),
+    st.builds("{}\n{}".format, WORDS, CALLS),
+    st.builds("{}\n```json\n{}\n```\n{}".format, WORDS, CALLS, WORDS),
+    st.builds("{}\n{}".format, CALLS, WORDS),
+    st.builds("```json\n{}\n```\n{}".format, CALLS, WORDS),
+    st.builds("<tools>{}</tools> {}".format, CALLS, WORDS),
+    st.builds("<tool_call>{}</tool_call>\n{}".format, CALLS, WORDS),
+)
+
+
+@given(EXAMPLES, CUTS)
+@example(f"I will not call {DRIVE}", [])
+@example(f"First {DRIVE}, then {STOP}.", [7])
+def test_prose_examples_code_lists_and_quotations_call_nothing(text: str, cuts: list[int]) -> None:
+    told = read(text, *cuts)
+    assert told.calls == []
+    assert told.outcome in (None, "dropped")
+
+
+@given(WORDS, CUTS)
+def test_prose_is_told_as_it_is(text: str, cuts: list[int]) -> None:
+    assert read(text, *cuts).shown == text
+
+
+@given(st.text(max_size=200), CUTS)
+def test_whatever_has_no_call_is_told_whole(text: str, cuts: list[int]) -> None:
+    assert read(text, *cuts).shown == text
+
+
+@given(st.lists(st.sampled_from([*DRIVE, *"\n `{}[]<>\"'", "```json", "<tools>", DRIVE, "word"]), max_size=40), CUTS)
+def test_how_tokens_split_a_reply_makes_no_difference(parts: list[str], cuts: list[int]) -> None:
+    text = "".join(parts)
+    whole, split = read(text), read(text, *cuts)
+    assert (split.calls, split.outcome) == (whole.calls, whole.outcome)
+    assert split.shown == whole.shown
+
+
+BLOCKS = st.one_of(
+    CALLS,
+    st.builds("{{{}}}".format, CALLS),
+    st.builds("```json\n{}\n```".format, CALLS),
+    st.builds("```\n{}\n```".format, CALLS),
+    st.builds("<tools>\n{}\n</tools>".format, CALLS),
+    st.builds("<|python_tag|>{}".format, CALLS),
+    st.builds("<tool_call>{}</tool_call>".format, CALLS),
+    st.builds("{}\n{}".format, CALLS, CALLS),
+    st.builds(lambda text, less: text[:-less], CALLS, st.integers(1, 5)),
+)
+
+
+@given(st.lists(WORDS.filter(lambda text: "argum" not in text), max_size=2), BLOCKS, CUTS, st.booleans())
+def test_what_has_the_shape_of_a_call_is_never_told_however_tokens_split_it(
+    prose: list[str], block: str, cuts: list[int], first: bool
+) -> None:
+    text = "\n".join([block, *prose] if first else [*prose, block])
+    told = read(text, *cuts)
+    assert "{" not in told.shown
+    assert "arguments" not in told.shown
+
+
+@given(
+    CALLS.filter(lambda text: "{" in text[:2]),
+    st.integers(2, 200),
+    st.sampled_from(["", "{", '"', ",", ":"]),
+    CUTS,
+)
+def test_a_call_that_is_written_wrong_is_never_told(call: str, at: int, instead: str, cuts: list[int]) -> None:
+    """One sign is lost, or another stands in its place."""
+    signs = [place for place, letter in enumerate(call) if letter in '{}[]:,"' and place > 2]
+    place = signs[at % len(signs)]
+    text = call[:place] + instead + call[place + 1 :]
+    told = read(text, *cuts)
+    assert "{" not in told.shown
+    assert "arguments" not in told.shown
+
+
+def test_prose_does_not_wait() -> None:
+    """Every piece leaves with its delta, also where a line begins."""
+    pieces = [
+        "Sure",
+        ", I",
+        " will.",
+        "\n\n",
+        "- one",
+        "\n",
+        "2. two {x}",
+        " and [y]",
+        " `z`",
+        "\n",
+        "[1]:",
+        " a",
+        "\n",
+        "Done.",
+    ]
+
+    def stream() -> Iterator[LLMEvent]:
+        for i, piece in enumerate(pieces):
+            assert told.strip() == "".join(pieces[:i]).strip()
+            yield TextDelta(piece)
+        yield End("stop")
+
+    told = ""
+    for event in read_reply(stream(), LLMRequest(tools=[drive])):
+        if isinstance(event, TextDelta):
+            told += event.text
+    assert told == "".join(pieces)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"temperature": 21}',
+        '{"name": "Bob", "age": 3}',
+        '```json\n{"rooms": ["kitchen"]}\n```',
+        "[1, 2, 3]",
+        '{"a": 1} is what I know.',
+        "[laughs] No.",
+        "{smile} Hello.",
+    ],
+)
+def test_json_that_is_no_call_is_told(text: str) -> None:
+    told = read(text, 4, 8)
+    assert (told.shown, told.calls, told.outcome) == (text, [], None)
+
+
+def test_a_call_before_prose_is_hidden_and_the_prose_told() -> None:
+    assert read(f"```json\n{UNKNOWN}\n```\nGood night!").shown == "Good night!"
+    assert read(f"Good night!\n{DRIVE}").shown == "Good night!\n"
+    assert read(f'{DRIVE}\n"Good night," it said.', 3, 60, 70).shown == '"Good night," it said.'
+    assert read(f'{DRIVE}, "b": 1}}\n\nGood night!', 3, 60, 70).shown == "Good night!"
+    to_show = f"To show it, you can call `drive`:\n\n```json\n{DRIVE}\n```\n\nThis drives."
+    assert read(to_show, 30, 50).shown.split() == "To show it, you can call `drive`: This drives.".split()

@@ -1,0 +1,210 @@
+"""The gate on a reply's first token: an improbable call is not begun, a probable one is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+
+from edgeagent import LlamaLLM, Message, tool
+from edgeagent.llm import End, LLMRequest, ToolCallEnd
+from edgeagent.messages import Reading, ToolCall, ToolResult
+from edgeagent.models.catalog import language_models
+
+OPENERS = ("{", "[", "`", "<")
+CALL = '{"name": "look", "arguments": {}}'
+PROMPTS = [f"go {number}" for number in range(20)]
+FAMILY = "granite4"  # has tags and a small vocabulary
+
+
+@tool
+def look() -> str:
+    """Look."""
+    return "a cube"
+
+
+def ask(text: str = "go", **options: Any) -> LLMRequest:
+    return LLMRequest(**{"messages": [Message.user(text)], "tools": [look], "max_tokens": 40, **options})
+
+
+def read(llm: LlamaLLM, request: LLMRequest) -> Reading:
+    *_, end = llm.stream(request, Event())
+    assert isinstance(end, End)
+    assert end.reading is not None
+    return end.reading
+
+
+@pytest.fixture
+def gated(says: Callable[..., LlamaLLM]) -> Iterator[Callable[..., LlamaLLM]]:
+    """Makes models that write a script behind a gate."""
+    made: list[LlamaLLM] = []
+
+    def make(gate: float, *script: str, temperature: float = 0.0) -> LlamaLLM:
+        made.append(LlamaLLM(says(list(script), FAMILY).path, call_gate=gate, temperature=temperature))
+        return made[-1]
+
+    yield make
+    for llm in made:
+        llm.close()
+
+
+@pytest.mark.parametrize(
+    ("begin", "temperature"),
+    [([CALL], 0.0), ([CALL], 1.0), (["\n", CALL], 0.0), (["```", f"json\n{CALL}\n```"], 0.0), (["<tools>"], 0.0)],
+    ids=["bare", "sampled", "after a blank", "a fence", "a block"],
+)
+def test_below_the_threshold_no_form_is_begun(
+    gated: Callable[..., LlamaLLM], begin: list[str], temperature: float
+) -> None:
+    reading = read(gated(2.0, *begin, temperature=temperature), ask())
+    assert reading.openers_masked
+    assert reading.raw.strip()[:1].isalnum()  # nor a sign in front of JSON, nor nothing
+
+
+def test_instead_of_an_improbable_call_words_are_asked_for(gated: Callable[..., LlamaLLM]) -> None:
+    """The hint stands at the tail: what is before it is not evaluated again."""
+    llm = gated(2.0, CALL)
+    request = ask()
+    before = llm.rendered(request)
+    reading = read(llm, request)
+    assert "Answer in words." in reading.prompt
+    assert reading.prompt.startswith(before[: before.rindex("go") + 2])
+    assert reading.opener_probability is not None
+    assert 0 < llm.stats.evaluated_tokens < llm.stats.prompt_tokens / 2
+
+
+def test_a_reply_that_begins_with_words_is_left_alone(gated: Callable[..., LlamaLLM]) -> None:
+    reading = read(gated(2.0, "Hello there"), ask())
+    assert reading.raw.startswith("Hello there")
+    assert "Answer in words." not in reading.prompt
+
+
+def test_a_full_window_has_no_room_for_the_hint(gated: Callable[..., LlamaLLM]) -> None:
+    llm = gated(2.0, CALL)
+    room = llm.context_window - llm.count_tokens(ask())
+    reading = read(llm, ask(max_tokens=room))
+    assert reading.openers_masked
+    assert "Answer in words." not in reading.prompt
+
+
+def test_a_call_with_the_tags_of_the_template_is_never_masked(gated: Callable[..., LlamaLLM]) -> None:
+    reading = read(gated(2.0, "<tool_call>", f"\n{CALL}\n", "</tool_call>"), ask())
+    assert not reading.openers_masked
+    assert reading.raw.startswith("<tool_call>")
+
+
+def test_a_result_has_a_threshold_of_its_own(babble_file: Path) -> None:
+    llm = LlamaLLM(babble_file)
+    said, called = Message.user("go"), Message.assistant("", [ToolCall("call_1", "look")])
+    result = Message.tool(ToolResult("call_1", "look", "ok", "a cube"))
+    first, later, again = (
+        read(llm, ask(messages=messages)).opener_threshold
+        for messages in (
+            [said],
+            [said, called, result, Message.user("temp=21", origin="ephemeral")],
+            [said, called, result, Message.assistant("A cube."), said],
+        )
+    )
+    assert first == again
+    assert later != first
+    llm.close()
+
+
+def test_a_file_of_the_catalogue_is_known_by_its_size(write: Callable[..., Path]) -> None:
+    path = write()
+    known = next(entry for entry in language_models().values() if entry.name == "qwen2.5-coder-1.5b")
+    with path.open("ab") as file:
+        file.truncate(known.bytes or 0)
+    llm = LlamaLLM(path)
+    assert known.call_gate is not None
+    assert read(llm, ask()).opener_threshold == known.call_gate.first
+    llm.close()
+
+
+def test_a_reply_that_would_have_begun_no_call_stays_as_it_was(babble_file: Path) -> None:
+    free, gated = (LlamaLLM(babble_file, call_gate=gate) for gate in (0, 0.9))
+    for text in PROMPTS:
+        before, after = (read(llm, ask(text, max_tokens=12)) for llm in (free, gated))
+        assert after.raw == before.raw or before.raw.strip().startswith(OPENERS)
+    free.close()
+    gated.close()
+
+
+def test_the_probability_is_that_of_all_openers_together(babble_file: Path) -> None:
+    llm = LlamaLLM(babble_file, call_gate=0)
+    reading = read(llm, ask(max_tokens=1))
+    assert llm._loaded is not None
+    weights = np.exp(llm._loaded.engine.logits.astype(np.float64))
+    vocabulary = llm._loaded.prompter.vocabulary
+    texts = [vocabulary.text_of(token).lstrip() for token in range(vocabulary.size)]
+    opens = [text.startswith(OPENERS) and not text.startswith(("<|", "</", "<think>")) for text in texts]
+    assert "<tool_call>" in [text for text, does in zip(texts, opens, strict=True) if does]
+    assert reading.opener_probability == pytest.approx(weights[opens].sum() / weights.sum(), rel=1e-4)
+    llm.close()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        ["<tool_call>", f"\n{CALL}\n", "</tool_call>"],
+        ["\n", "\n", "<tool_call>", f"\n{CALL}\n", "</tool_call>"],
+        ["<think>", "\nOne could look.\n", "</think>", "\n\n", "<tool_call>", f"\n{CALL}\n", "</tool_call>"],
+    ],
+    ids=["at once", "after blanks", "after reasoning"],
+)
+def test_a_probable_call_is_begun(says: Callable[..., LlamaLLM], script: list[str]) -> None:
+    llm = says(script)
+    *events, end = llm.stream(ask(thinking_level="high"), Event())
+    assert [event.call.name for event in events if isinstance(event, ToolCallEnd)] == ["look"]
+    assert isinstance(end, End)
+    assert end.reading is not None
+    assert end.reading.raw == "".join(script)
+    assert end.reading.opener_probability == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("begin", [CALL, f"[{CALL}]", f"```json\n{CALL}\n```", "{{", "<tools>"])
+def test_a_call_of_any_form_counts(says: Callable[..., LlamaLLM], begin: str) -> None:
+    assert read(says([begin], FAMILY), ask()).opener_probability == pytest.approx(1, abs=0.05)
+
+
+def test_prose_is_no_call(says: Callable[..., LlamaLLM]) -> None:
+    reading = read(says(["I see a {cube}."], FAMILY), ask())
+    assert reading.raw == "I see a {cube}."
+    assert reading.opener_probability == pytest.approx(0, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"tools": []},
+        {"tool_choice": "required"},
+        {"response_schema": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}},
+    ],
+    ids=["no tools", "required", "schema"],
+)
+def test_nobody_asks_where_the_model_has_no_choice(babble_file: Path, options: dict[str, Any]) -> None:
+    llm = LlamaLLM(babble_file, call_gate=1)
+    reading = read(llm, ask(**options))
+    assert (reading.opener_probability, reading.openers_masked) == (None, False)
+    llm.close()
+
+
+@pytest.mark.parametrize("call", [CALL, f"<tool_call>{CALL}</tool_call>"], ids=["bare", "tags"])
+def test_where_no_call_may_be_made_the_model_talks(gated: Callable[..., LlamaLLM], call: str) -> None:
+    """However probable its call is; without a gate it does as it likes."""
+    reading = read(gated(0.01, call), ask(tool_choice="none"))
+    assert reading.openers_masked
+    assert not reading.raw.lstrip().startswith(OPENERS)
+    assert read(gated(0, call), ask(tool_choice="none")).raw.startswith(call[:9])
+
+
+def test_nano_has_no_gate() -> None:
+    llm = LlamaLLM("nano")
+    for text in ("look around", "hello", "tell me a story about a cube"):
+        reading = read(llm, ask(text))
+        assert (reading.opener_threshold, reading.openers_masked) == (0, False)
+    llm.close()

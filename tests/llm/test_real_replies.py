@@ -1,0 +1,94 @@
+"""First replies of real models, recorded without any rule: what the chain makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from edgeagent.llm import End, LLMEvent, TextDelta, ToolCallEnd
+from edgeagent.llm.gate import StreamGate
+from edgeagent.llm.parsers.hermes import HERMES
+from edgeagent.llm.reading import read_reply
+from edgeagent.tools.coerce import coerce
+from tests.llm.recorded_replies import RecordedReply, models, replies
+
+Calls = list[tuple[str, dict[str, Any]]]
+RIGHT: Final = {"nano": 0, "qwen2.5-coder-0.5b": 17}
+"""First replies with exactly the right calls, of the 40 that should call. The rest are the models' own mistakes."""
+
+
+def read(reply: RecordedReply, size: int) -> tuple[str, Calls, End]:
+    """The text that is told, the calls and the end of a recorded reply that comes in pieces of a size."""
+
+    def stream() -> Iterator[LLMEvent]:
+        gate = StreamGate(HERMES)
+        for at in range(0, len(reply.raw), size):
+            yield from gate.feed(reply.raw[at : at + size])
+        yield from gate.finish()
+        yield End("tool_calls" if gate.called else "stop")
+
+    told = ""
+    calls: Calls = []
+    for event in read_reply(stream(), reply.request):
+        match event:
+            case TextDelta(text):
+                told += text
+            case ToolCallEnd(call):
+                calls.append((call.name, call.arguments))
+            case End():
+                return told, calls, event
+    raise AssertionError("no end")
+
+
+def is_right(reply: RecordedReply, calls: Calls) -> bool:
+    """True for the right names and arguments, whatever their capitals."""
+
+    def plain(made: Any) -> Any:
+        return [[name, {key: str(value).casefold() for key, value in values.items()}] for name, values in made]
+
+    return any(plain(calls) == plain(right) for right in reply.right)
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+@pytest.mark.parametrize("model", models())
+def test_no_real_reply_shows_a_call(model: str, size: int) -> None:
+    for reply in replies(model):
+        told, _, _ = read(reply, size)
+        assert '"arguments"' not in told, reply
+        assert '"parameters"' not in told, reply
+
+
+@pytest.mark.parametrize("model", models())
+def test_the_pieces_of_a_real_reply_make_no_difference(model: str) -> None:
+    for reply in replies(model):
+        (told, calls, end), (whole, same, other) = read(reply, 3), read(reply, 1000)
+        assert (told, calls) == (whole, same)
+        assert (end.hidden and end.hidden.outcome) == (other.hidden and other.hidden.outcome)
+
+
+@pytest.mark.parametrize("model", models())
+def test_what_is_called_names_a_tool_and_fits_it(model: str) -> None:
+    for reply in replies(model):
+        parameters = {tool.name: tool.parameters for tool in reply.request.tools}
+        _, calls, end = read(reply, 1000)
+        for name, arguments in calls if end.hidden else ():
+            coerce(arguments, parameters[name])
+
+
+@pytest.mark.parametrize(("model", "right"), RIGHT.items())
+def test_what_stands_in_a_reply_is_found(model: str, right: int) -> None:
+    calling = [reply for reply in replies(model) if reply.right != [[]]]
+    assert len(calling) == 40
+    assert sum(is_right(reply, read(reply, 1000)[1]) for reply in calling) == right
+
+
+def test_what_nano_writes_is_read_by_its_own_format_alone() -> None:
+    for reply in replies("nano"):
+        gate = StreamGate(HERMES)
+        events = [*gate.feed(reply.raw), *gate.finish()]
+        told, calls, end = read(reply, 1000)
+        assert end.hidden is None
+        assert told == "".join(event.text for event in events if isinstance(event, TextDelta))
+        assert calls == [(event.call.name, event.call.arguments) for event in events if isinstance(event, ToolCallEnd)]

