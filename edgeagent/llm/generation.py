@@ -152,7 +152,7 @@ class Generation:
             self._prompter.shown(self._prompt),
             "".join(self._pieces),
             opener_probability=opening.probability if opening else None,
-            opener_threshold=opening.threshold if opening else None,
+            opener_threshold=opening.needed if opening else None,
             openers_masked=opening is not None and opening.masked,
             refused=tuple(text for rules in obeyed if rules is not None for text in rules.refused),
         )

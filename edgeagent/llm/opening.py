@@ -165,6 +165,11 @@ class Opening:
         return token
 
 
+    @property
+    def needed(self) -> float:
+        """Least probability of the call that this reply comes to, if it comes to one."""
+        return READ_GATE if self.doubtful else self.threshold
+
     def refuses(self, text: str) -> bool:
         """True if a doubtful reply, as far as it is written, calls a tool that does more than read."""
         name = declared_name(text) if self.doubtful else ""

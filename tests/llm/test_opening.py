@@ -12,6 +12,7 @@ import pytest
 
 from edgeagent import LlamaLLM, Message, tool
 from edgeagent.llm import End, LLMRequest, ToolCallEnd
+from edgeagent.llm.opening import READ_GATE
 from edgeagent.messages import Reading, ToolCall, ToolResult
 from edgeagent.models.catalog import language_models
 
@@ -96,6 +97,8 @@ def test_an_improbable_call_that_only_reads_is_made(gated: Callable[..., LlamaLL
     assert isinstance(end, End)
     assert end.hidden is not None
     assert end.hidden.outcome == ("misfit" if "unit" in script else "called")
+    assert end.reading is not None
+    assert end.reading.opener_threshold == READ_GATE
 
 
 @pytest.mark.parametrize(
