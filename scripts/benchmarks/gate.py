@@ -22,7 +22,7 @@ from benchmarks.kept import Kept
 
 from edgeagent import LlamaLLM, Message, ToolCall, ToolResult
 from edgeagent.llm import End, LLMRequest, ToolCallEnd
-from edgeagent.llm.opening import only_read
+from edgeagent.llm.opening import DEFAULT_GATE, READ_GATE, only_read
 
 _TOKENS: Final = 96
 _PRICE: Final = 2
@@ -107,9 +107,15 @@ def area(high: Sequence[float], low: Sequence[float]) -> float:
     return wins / (len(high) * len(low))
 
 
+def passes(answer: Answer, threshold: float) -> bool:
+    """True if the gate lets the call of an answer be made."""
+    least = READ_GATE if answer.only_reads else threshold
+    return answer.called and answer.probability >= least
+
+
 def worth(found: Sequence[Answer], threshold: float) -> int:
     """Right calls with a threshold, less what false ones cost."""
-    passed = [answer for answer in found if answer.called and answer.probability >= threshold]
+    passed = [answer for answer in found if passes(answer, threshold)]
     return sum(1 if answer.right else 0 if answer.kind in _ASKED else -_PRICE for answer in passed)
 
 
@@ -125,12 +131,11 @@ def rows(found: Sequence[Answer], kinds: tuple[str, str], threshold: float) -> I
     asked_, quiet = kinds
     for half in _HALVES:
         yes, no = ([a for a in found if a.half == half and a.kind == kind] for kind in (asked_, quiet))
-        passing = [a for a in yes if a.probability >= threshold]
-        false, still = ([a for a in no if a.called and a.probability >= t] for t in (0, threshold))
+        false, still = ([a for a in no if passes(a, t)] for t in (0, threshold))
         yield (
             f"  {half:10}  area {area([a.probability for a in yes], [a.probability for a in no]):.3f}  "
-            f"{asked_} pass {len(passing)} of {len(yes)}, right {sum(a.right for a in yes)} -> "
-            f"{sum(a.right for a in passing)}; {quiet} called {len(false)} -> {len(still)} of {len(no)}"
+            f"{asked_} right {sum(a.right for a in yes)} -> {sum(a.right and passes(a, threshold) for a in yes)} "
+            f"of {len(yes)}; {quiet} called {len(false)} -> {len(still)} of {len(no)}"
         )
 
 
@@ -149,10 +154,11 @@ def main() -> None:
         llm.close()
         print(f"{llm.name} ({llm.tool_format}{', arguments forced' if forced else ''})", flush=True)
         for name, kinds in (("first", ("commands", "talk")), ("later", ("second steps", "done"))):
-            threshold = fit([a for a in found if a.half == "fitted" and a.kind in kinds])
-            print(f" {name} = {threshold:.2f}")
-            for line in rows(found, kinds, threshold):
-                print(line, flush=True)
+            fitted = fit([a for a in found if a.half == "fitted" and a.kind in kinds])
+            for threshold, how in ((fitted, "fitted"), (getattr(DEFAULT_GATE, name), "default")):
+                print(f" {name} = {threshold:.2f} ({how})")
+                for line in rows(found, kinds, threshold):
+                    print(line, flush=True)
         for kind in _QUIET:
             those = [a for a in found if a.kind == kind]
             reads = sum(a.only_reads for a in those)
