@@ -198,9 +198,10 @@ def gate_of(asked: float | CallGate | None, name: str, file_bytes: int) -> CallG
 
 
 def answers_result(request: LLMRequest) -> bool:
-    """True if the reply to a request follows a tool's result, and not a person's words."""
-    roles = [message.role for message in request.messages if message.origin not in _ASIDES]
-    return roles[-1:] == ["tool"]
+    """True if the reply to a request follows a tool's result, and not a person's words or a call that could not be
+    made as it was written, which may be tried once more."""
+    newest = next((message for message in reversed(request.messages) if message.origin not in _ASIDES), None)
+    return newest is not None and newest.role == "tool" and newest.status != "invalid"
 
 
 def threshold(gate: CallGate, request: LLMRequest) -> float:

@@ -125,10 +125,8 @@ def rows(found: Sequence[Answer], kinds: tuple[str, str], threshold: float) -> I
     asked_, quiet = kinds
     for half in _HALVES:
         yes, no = ([a for a in found if a.half == half and a.kind == kind] for kind in (asked_, quiet))
-        right = [a for a in yes if a.right]
-        still, false = (
-            [a for a in those if a.probability >= threshold] for those in (right, [a for a in no if a.called])
-        )
+        right, called = [a for a in yes if a.right], [a for a in no if a.called]
+        still, false = (sum(a.probability >= threshold for a in those) for those in (right, called))
         yield (
             f"  {half:10}  {asked_}: right {len(right)} -> {still} of {len(yes)}; "
             f"{quiet}: called {len(called)} -> {false} of {len(no)}"
