@@ -155,11 +155,11 @@ def pull(
 ) -> None:
     """Fetch models, go on with what was interrupted, and compare every file with its sha256."""
     with exits.guarded():
-        from edgeagent.cli import models_pulling
+        from edgeagent.cli import models_files
         from edgeagent.cli.models_chosen import chosen
 
         wanted = chosen(names or [], _text(task), _text(profile))
-        models_pulling.pull(wanted, source=_text(source), accept_upstream=accept_upstream)
+        models_files.pull(wanted, source=_text(source), accept_upstream=accept_upstream)
     raise typer.Exit(exits.OK)
 
 
