@@ -146,30 +146,26 @@ class Trial:
             keywords = {name: value for name, value in self._file.session.items() if name not in _LEFT_OUT}
             settings = replace(config, session=None, audit=None, log=None, fallback_models=())
             self._outfit = Outfit(settings, session=keywords)
-            self.agent = self._agent(override=override)
+            self.agent, self.llm = self._agent(override=override)
         except BaseException:
             self._file.close()
             raise
 
-    def _agent(self, *, override: bool) -> Agent:
+    def _agent(self, *, override: bool) -> tuple[Agent, LLM]:
+        """The app's agent without its bodies, and the model that is tried."""
         agent = self._file.agent(self._outfit.llm)
         agent.phrases = tuple(dict.fromkeys((*agent.phrases, *self._file.phrases)))
         if override:
             for each in reached(agent):
                 each.llm = None
-            agent.llm = self._outfit.llm()
+        llm = agent.llm or self._outfit.llm()
+        agent.llm = llm
         stop_bodies(agent)
         add_guards(agent, moves)
         options = self._outfit.options(self._file.options(agent.options))
         # bodies that can't be undone are stopped as well, so there is nothing to ask a person about
         self._options = replace(options, confirm=None, continue_confirm=None)
-        return agent
-
-    @property
-    def llm(self) -> LLM:
-        """The model that is tried."""
-        assert self.agent.llm is not None  # noqa: S101 - an app file's agent has one
-        return self.agent.llm
+        return agent, llm
 
     @property
     def tools(self) -> list[Tool]:
