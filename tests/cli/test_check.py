@@ -185,7 +185,7 @@ def test_the_share_of_right_cases_decides_a_test(
     missed, score = done.stdout.splitlines()
     assert missed.startswith(f'missed: {cases}:6: "please water the plants": wanted water(liters=1')
     assert score.startswith(f"{word}: scripted: 3 of 4 cases right, ")
-    (suite,) = ET.parse(edgeagent.cwd / "report.xml").getroot()  # noqa: S314 - our own file
+    (suite,) = ET.parse(edgeagent.cwd / "report.xml").getroot()
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("gardener on scripted", "4", "1")
     assert [case.get("name") for case in suite if len(case)] == ["please water the plants"]
     assert unmoved(app)

@@ -6,7 +6,9 @@ import errno
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,10 +88,10 @@ def test_a_damaged_bundle_leaves_everything_as_it_was(archive: Path, tmp_path: P
     ],
 )
 def test_a_bundle_of_something_else_is_refused_before_it_is_read(
-    change: dict[str, object], said: str, known: Known, tmp_path: Path
+    change: dict[str, Any], said: str, known: Known, tmp_path: Path
 ) -> None:
-    fields = {"model": "mind", "name": "mind.gguf", "bytes": len(CONTENT["mind.gguf"]), "sha256": digest("mind.gguf")}
-    item = Item(**{**fields, **change})  # type: ignore[arg-type]
+    right = Item(model="mind", name="mind.gguf", bytes=len(CONTENT["mind.gguf"]), sha256=digest("mind.gguf"))
+    item = replace(right, **change)
     manifest = bundle._manifest([item])
     (tmp_path / "odd.tar").write_bytes(
         bundle._entry(bundle.MANIFEST, len(manifest)) + manifest + bundle._padding(len(manifest))
