@@ -14,11 +14,12 @@ from typing import Final, Self
 
 from edgeagent import events
 from edgeagent.agent import Agent
+from edgeagent.agent.handoffs import reached
 from edgeagent.app.file import AppFile
 from edgeagent.app.guards import add_guards
 from edgeagent.app.outfit import Outfit
 from edgeagent.app.unfamiliar import found, unfamiliar_tools
-from edgeagent.check.bodies import app_tools, reached, stop_bodies
+from edgeagent.check.bodies import app_tools, stop_bodies
 from edgeagent.check.cases import Case, Expected, complete
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError
