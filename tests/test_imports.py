@@ -102,7 +102,7 @@ ONLY = {
         "stt",
         "robot",
     },
-    "config": {"errors"},
+    "config": {"errors", "resources"},
     "doctor": {"errors", "models", "messages", "llm", "audio", "tts", "stt"},
 }
 # What takes long to load or needs a device; `import edgeagent` and text without a model do without.

@@ -17,6 +17,7 @@ from edgeagent.models.bundle import Told
 from edgeagent.models.catalog import Entry, LanguageModel, Voice
 from edgeagent.models.intake import import_models, items_of
 from edgeagent.models.profiles import Task
+from edgeagent.resources import expanded
 
 
 def show_path(name: str) -> None:
@@ -72,7 +73,7 @@ def write_bundle(names: list[str], output: Path, *, task: Task | None, profile: 
             raise ModelError(store.absent(entry))
     if not ours:
         raise ConfigError("there is nothing to bundle: name a model that does not come with edgeagent")
-    output = output.expanduser()
+    output = expanded(output)
     if output.exists() and not force:  # told before gigabytes are read
         raise ModelError(f"{output} is there already: choose another name, or replace it with --force")
     with _progress("comparing", sum(_bytes(entry) for entry in ours)) as on_bytes:
@@ -89,7 +90,7 @@ def import_file(path: Path) -> None:
     Raises:
         ModelError: It is not what the catalogue knows, or the disk does not take it.
     """
-    path = path.expanduser()
+    path = expanded(path)
     total = path.stat().st_size if path.is_file() else None
     with _progress(f"importing {path.name}", total) as on_bytes:
         found = import_models(path, on_bytes=on_bytes, waiting=_tell_waiting)

@@ -60,6 +60,28 @@ def test_a_source_that_the_catalogue_does_not_name_is_wrong_usage(hub: Served, w
     assert not hub.asked
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "code", "told"),
+    [
+        ("HF_ENDPOINT", "http://[::bad", 3, "HF_ENDPOINT is no address: http://[::bad (Invalid IPv6 URL)"),
+        (
+            store.FOLDER_VARIABLE,
+            "~nosuchuser/x",
+            2,
+            "EDGEAGENT_MODELS: ~nosuchuser/x: there is no home folder ~nosuchuser on this machine",
+        ),
+    ],
+)
+def test_a_variable_that_means_nothing_is_told_in_a_line(
+    home: Path, write_catalogue, tmp_path: Path, variable: str, value: str, code: int, told: str
+) -> None:
+    write_catalogue(sources="hub")
+    process = started(tmp_path, "pull", "ann", env=os.environ | {variable: value})
+    _, err = process.communicate(timeout=LIMIT_S)
+    (line,) = err.splitlines()
+    assert (process.returncode, line.endswith(told)) == (code, True), err
+
+
 def test_ctrl_c_keeps_what_was_fetched_and_the_next_pull_goes_on(
     index: Served, write_catalogue, tmp_path: Path
 ) -> None:
