@@ -191,6 +191,12 @@ def test_the_share_of_right_cases_decides_a_test(
     assert unmoved(app)
 
 
+def test_a_model_that_is_not_here_is_told_before_the_others_are_asked(edgeagent, app: Path, cases: Path) -> None:
+    done = edgeagent("check", "--app", app, "--cases", cases, "--models", "nano,nothere")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("error: there is no model 'nothere'")
+
+
 def test_a_report_that_cannot_be_written_takes_no_result_away(edgeagent, app: Path, cases: Path) -> None:
     done = edgeagent("test", "--app", app, "--cases", cases, "--junit", "none/report.xml")
     assert done.returncode == 2
