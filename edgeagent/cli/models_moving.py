@@ -84,7 +84,7 @@ def write_bundle(names: list[str], output: Path, *, task: Task | None, profile: 
     streams.tell(f"{_mb(output.stat().st_size)}; on the robot: edgeagent models import {output.name}")
 
 
-def import_file(path: Path) -> None:
+def import_file(path: Path, *, accept_upstream: bool) -> None:
     """Puts the models of a file or folder among those of this machine, and prints where each lies.
 
     Raises:
@@ -93,7 +93,7 @@ def import_file(path: Path) -> None:
     path = expanded(path)
     total = path.stat().st_size if path.is_file() else None
     with _progress(f"importing {path.name}", total) as on_bytes:
-        found = import_models(path, on_bytes=on_bytes, waiting=_tell_waiting)
+        found = import_models(path, accept_upstream=accept_upstream, on_bytes=on_bytes, waiting=_tell_waiting)
     for entry in found:
         for place in store.paths(entry):
             streams.answer(str(place))
