@@ -25,7 +25,7 @@ from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError
 from edgeagent.hooks.talk_guard import moves
 from edgeagent.llm import LLM, LLMRequest
-from edgeagent.llm.types import ToolSpec
+from edgeagent.llm.types import ToolSpec, load_weights
 from edgeagent.messages import Reading, ToolCall, ToolResult
 from edgeagent.tools import Tool
 from edgeagent.tools.coerce import ArgumentError
@@ -179,9 +179,7 @@ class Trial:
         Raises:
             ModelError: They don't load.
         """
-        load = getattr(self.llm, "load", None)
-        if callable(load):
-            load()
+        load_weights(self.llm)
 
     def report(self) -> Report:
         """The cost of the tools, without a case asked yet.
