@@ -12,6 +12,8 @@ import os
 import re
 import stat
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,7 +72,7 @@ class JsonLinesFile:
         self._files = files
         self._lock = threading.Lock()
         self._file: int | None = _opened(self._path)
-        self._torn = _ends_within_a_line(self._path)
+        self._torn = _is_torn(self._path)
 
     def write(self, value: Any, *, in_midst: bool = False) -> None:
         """Appends a line.
@@ -89,8 +91,9 @@ class JsonLinesFile:
                 self._file = self._begin_anew(self._file)
             rest = b"\n" + line if self._torn else line
             self._torn = True
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
+            with _held(self._file):
+                while rest:
+                    rest = rest[os.write(self._file, rest) :]
             self._torn = False
 
     def close(self) -> None:
@@ -146,13 +149,29 @@ def _opened(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def _ends_within_a_line(path: Path) -> bool:
+@contextmanager
+def _held(file: int) -> Iterator[None]:
+    """Tells other processes that a line is being written: its beginning can be read before its end is there."""
+    regular = stat.S_ISREG(os.fstat(file).st_mode)
+    if regular:
+        fcntl.flock(file, fcntl.LOCK_SH)
+    try:
+        yield
+    finally:
+        if regular:
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _is_torn(path: Path) -> bool:
     """True if an earlier process died while it wrote."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return False
         with path.open("rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             stream.seek(-1, os.SEEK_END)
             return stream.read() != b"\n"
+    except BlockingIOError:  # another process is writing now
+        return False
     except OSError:  # it is empty, or not ours to read
         return False

@@ -134,7 +134,7 @@ class Reading:
     """Probability that the model itself gave, at its first token, to all tokens that can begin a call; None where
     nobody looked."""
     opener_threshold: float | None = None
-    """Least ``opener_probability`` of a reply that may begin a call."""
+    """Least ``opener_probability`` of a reply that may begin a call; a lower one where it came to reading alone."""
     openers_masked: bool = False
     """No token that begins a call was allowed, because the probability was below the threshold."""
     refused: tuple[str, ...] = ()

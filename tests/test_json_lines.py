@@ -1,5 +1,6 @@
 """Lines of JSON: every character can be seen, and a file of them keeps its limits."""
 
+import fcntl
 import json
 import math
 import multiprocessing
@@ -119,6 +120,17 @@ def test_a_line_that_was_torn_is_ended_first(tmp_path: Path) -> None:
     (tmp_path / "log").write_text('{"a": ')
     JsonLinesFile(tmp_path / "log").write(LINE)
     assert (tmp_path / "log").read_text() == '{"a": \n' + json.dumps(LINE) + "\n"
+
+
+def test_a_line_that_another_process_is_writing_is_not_torn(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("ab", buffering=0) as other:
+        fcntl.flock(other, fcntl.LOCK_SH)
+        other.write(b'{"a": ')
+        file = JsonLinesFile(tmp_path / "log")
+        other.write(b"1}\n")
+        fcntl.flock(other, fcntl.LOCK_UN)
+    file.write(LINE)
+    assert (tmp_path / "log").read_text() == '{"a": 1}\n' + json.dumps(LINE) + "\n"
 
 
 def test_a_closed_file_takes_nothing(tmp_path: Path) -> None:

@@ -31,6 +31,13 @@ def may_force(tool: ToolSpec) -> bool:
     return not getattr(getattr(tool, "traits", None), "motion", False)
 
 
+def declared_name(text: str) -> str:
+    """Name in the first untagged call with which a reply begins; empty as long as there is none."""
+    head = _BEFORE.match(text)
+    named = _NAMED.match(text, head.end() if head else 0)
+    return named[1] if named else ""
+
+
 class Declared:
     """The untagged calls of one reply.
 

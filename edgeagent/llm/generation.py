@@ -82,8 +82,8 @@ class Generation:
         self._marks = marks
         self._bounds = bounds
         self._opening = bounds.opening
-        self.declined: Opening | None = None
-        """The reply was left at its beginning, because a call was too improbable; nothing was told of it."""
+        self.declined = False
+        """The reply was left at its beginning, because a call was too improbable; what was told of it is void."""
         self._constraint = bounds.constraint
         self._declared = bounds.declared
         self._prompter = prompter
@@ -96,6 +96,16 @@ class Generation:
         self._lengths: list[int] = []
         self._reused = self._evaluated = 0
         self._prefill_s = self._generation_s = 0.0
+
+    @property
+    def opening(self) -> Opening | None:
+        """The beginning of this reply."""
+        return self._bounds.opening
+
+    @property
+    def doubtful(self) -> bool:
+        """What the reply comes to is known at its end only: its events are not to be told before."""
+        return self.opening is not None and self.opening.doubtful
 
     @property
     def usage(self) -> Usage:
@@ -121,7 +131,7 @@ class Generation:
                 yield End("aborted", self.usage, self._reading())
                 return
             reason = yield from self._sample()
-            if self.declined is not None:
+            if self.declined:
                 return
             yield from self._gate.finish(aborted=reason == "aborted")
             if reason == "stop" and self._gate.called:
@@ -142,7 +152,7 @@ class Generation:
             self._prompter.shown(self._prompt),
             "".join(self._pieces),
             opener_probability=opening.probability if opening else None,
-            opener_threshold=opening.threshold if opening else None,
+            opener_threshold=opening.needed if opening else None,
             openers_masked=opening is not None and opening.masked,
             refused=tuple(text for rules in obeyed if rules is not None for text in rules.refused),
         )
@@ -190,7 +200,7 @@ class Generation:
             self._generation_s += time.perf_counter() - begun_s
             opening = self._bounds.opening
             if self._may_decline and opening is not None and opening.declined and not self._sampled:
-                self.declined = opening
+                self.declined = True
                 break
             if vocabulary.is_end(token):
                 reason = "stop"
@@ -200,6 +210,9 @@ class Generation:
             length += len(piece)
             self._pieces.append(piece)
             self._lengths.append(-1 if decoder.getstate()[0] else length)  # -1: the character is not whole yet
+            if opening is not None and opening.refuses("".join(self._pieces)):
+                self.declined = True
+                break
             if piece:
                 yield from self._gate.feed(piece)
             if self._constraint is not None and self._constraint.complete:

@@ -10,7 +10,7 @@ import os
 import secrets
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +26,7 @@ from edgeagent.llm.generation import Bounds, Generation, Sampling
 from edgeagent.llm.gguf import Header, read_header
 from edgeagent.llm.lock import InferenceLock
 from edgeagent.llm.marks import Marker
-from edgeagent.llm.opening import Openers, Opening, fitted_gate, for_words, threshold
+from edgeagent.llm.opening import Openers, Opening, answers_result, fitted_gate, for_words, only_read, threshold
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
 from edgeagent.llm.parsers.hermes import HERMES
 from edgeagent.llm.plans import Plans, free_to_call
@@ -239,11 +239,18 @@ class LlamaLLM:
         """Runs under the inference lock, so the weights can't be freed meanwhile."""
         loaded = self._ready()
         generation = self._generation(loaded, request, stop_event)
+        held: list[LLMEvent] = []
         try:
-            yield from generation.run()
-            if generation.declined is not None:
-                generation = self._generation(loaded, for_words(request), stop_event, after=generation.declined)
+            for event in generation.run():
+                if generation.doubtful:
+                    held.append(event)
+                else:
+                    yield event
+            if generation.declined or _misses(held, request):
+                generation = self._generation(loaded, for_words(request), stop_event, after=generation.opening)
+                held = list[LLMEvent]()
                 yield from generation.run()
+            yield from held
         finally:
             self._stats = replace(self._stats, **generation.figures())
 
@@ -258,7 +265,8 @@ class LlamaLLM:
         prompt = loaded.prompter.make(request)
         reply_tokens = max(1, request.max_tokens)
         check_length(len(prompt.ids), reply_tokens, self.context_window, f"the context window of {self.context_window}")
-        opening = self._opening(loaded, request)
+        may_decline = len(prompt.ids) + reply_tokens + _HINT_TOKENS <= self.context_window
+        opening = self._opening(loaded, request, may_doubt=may_decline)
         if after is not None:
             opening = Opening(loaded.openers, after.threshold, may_call=False, probability=after.probability)
         return Generation(
@@ -279,14 +287,16 @@ class LlamaLLM:
                 loaded.plans.constraint(request, may_think=wants_thinking(request)),
                 loaded.plans.declared(request),
             ),
-            may_decline=len(prompt.ids) + reply_tokens + _HINT_TOKENS <= self.context_window,
+            may_decline=may_decline,
         )
 
-    def _opening(self, loaded: _Loaded, request: LLMRequest) -> Opening | None:
+    def _opening(self, loaded: _Loaded, request: LLMRequest, *, may_doubt: bool) -> Opening | None:
         """The gate on the first token; None where the model has no choice, or may do as it likes and nothing is run."""
         limit = threshold(self._call_gate, request)
         if free_to_call(request):
-            return Opening(loaded.openers, limit)
+            doubts = may_doubt and not answers_result(request)
+            readers = [tool.name for tool in only_read(request.tools)] if doubts else []
+            return Opening(loaded.openers, limit, readers=frozenset(readers))
         talks = bool(request.tools) and request.tool_choice == "none" and request.response_schema is None
         return Opening(loaded.openers, limit, may_call=False) if talks and limit else None
 
@@ -389,3 +399,11 @@ def _window(header: Header, asked: int | None) -> int:
             f"ask for at most {trained}"
         )
     return asked
+
+
+def _misses(held: Sequence[LLMEvent], request: LLMRequest) -> bool:
+    """True if a doubtful reply came to something else than calls of tools that only read."""
+    if not held or not isinstance(held[-1], End) or held[-1].stop_reason == "aborted":
+        return False
+    *_, end = read_reply(held, replace(request, tools=only_read(request.tools)))
+    return isinstance(end, End) and (end.hidden is None or end.hidden.outcome not in ("called", "misfit"))

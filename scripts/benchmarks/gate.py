@@ -11,6 +11,7 @@ import argparse
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
 from threading import Event
@@ -21,6 +22,7 @@ from benchmarks.kept import Kept
 
 from edgeagent import LlamaLLM, Message, ToolCall, ToolResult
 from edgeagent.llm import End, LLMRequest, ToolCallEnd
+from edgeagent.llm.opening import DEFAULT_GATE, READ_GATE, only_read
 
 _TOKENS: Final = 96
 _PRICE: Final = 2
@@ -39,6 +41,7 @@ class Answer:
         probability: Of all tokens that can begin a call.
         called: The reply has calls that would run.
         right: They are those that were asked for.
+        only_reads: They change nothing.
     """
 
     half: str
@@ -46,6 +49,7 @@ class Answer:
     probability: float
     called: bool
     right: bool
+    only_reads: bool
 
 
 def call(text: str) -> tuple[str, dict[str, Any]]:
@@ -74,26 +78,27 @@ def _after(said: str, right: str) -> list[Message]:
     return [Message.user(said), Message.assistant("", (made,)), Message.tool(ToolResult("call_1", name, "ok", "done"))]
 
 
-def answers(llm: LlamaLLM) -> Iterator[Answer]:
-    """What comes of every sentence, from the file where it is kept."""
-    kept = Kept.of(f"gate-{llm.name}")
+def answers(llm: LlamaLLM, *, forced: bool) -> Iterator[Answer]:
+    """What comes of every sentence, from the file where it is kept; ``forced`` is how the model was made."""
+    kept = Kept.of(f"gate-{llm.name}-forced" if forced else f"gate-{llm.name}")
     for half, machines in _HALVES.items():
         for machine in machines:
             for i, (kind, messages, right) in enumerate(asked(machine)):
                 request = LLMRequest(
                     system=machine.instructions, messages=messages, tools=machine.tools, max_tokens=_TOKENS
                 )
-                probability, called, is_right = kept.once(f"{machine.name} {i}", lambda: _ask(llm, request, right))  # noqa: B023
-                yield Answer(half, kind, probability, called, is_right)
+                yield Answer(half, kind, *kept.once(f"{machine.name} {i}", partial(_ask, llm, request, right)))
 
 
-def _ask(llm: LlamaLLM, request: LLMRequest, right: str) -> tuple[float, bool, bool]:
+def _ask(llm: LlamaLLM, request: LLMRequest, right: str) -> tuple[float, bool, bool, bool]:
     *events, end = llm.stream(request, Event())
     calls = [(event.call.name, event.call.arguments) for event in events if isinstance(event, ToolCallEnd)]
     if not isinstance(end, End) or end.reading is None or end.reading.opener_probability is None:
         raise RuntimeError(f"{llm.name} ended with {end}")
     is_right = bool(right) and (bool(calls) if right == "any" else calls == [call(right)])
-    return end.reading.opener_probability, bool(calls), is_right
+    readers = {tool.name for tool in only_read(request.tools)}
+    only_reads = bool(calls) and all(name in readers for name, _ in calls)
+    return end.reading.opener_probability, bool(calls), is_right, only_reads
 
 
 def area(high: Sequence[float], low: Sequence[float]) -> float:
@@ -102,9 +107,15 @@ def area(high: Sequence[float], low: Sequence[float]) -> float:
     return wins / (len(high) * len(low))
 
 
+def passes(answer: Answer, threshold: float) -> bool:
+    """True if the gate lets the call of an answer be made."""
+    least = READ_GATE if answer.only_reads else threshold
+    return answer.called and answer.probability >= least
+
+
 def worth(found: Sequence[Answer], threshold: float) -> int:
     """Right calls with a threshold, less what false ones cost."""
-    passed = [answer for answer in found if answer.called and answer.probability >= threshold]
+    passed = [answer for answer in found if passes(answer, threshold)]
     return sum(1 if answer.right else 0 if answer.kind in _ASKED else -_PRICE for answer in passed)
 
 
@@ -120,12 +131,11 @@ def rows(found: Sequence[Answer], kinds: tuple[str, str], threshold: float) -> I
     asked_, quiet = kinds
     for half in _HALVES:
         yes, no = ([a for a in found if a.half == half and a.kind == kind] for kind in (asked_, quiet))
-        passing = [a for a in yes if a.probability >= threshold]
-        false, still = ([a for a in no if a.called and a.probability >= t] for t in (0, threshold))
+        false, still = ([a for a in no if passes(a, t)] for t in (0, threshold))
         yield (
             f"  {half:10}  area {area([a.probability for a in yes], [a.probability for a in no]):.3f}  "
-            f"{asked_} pass {len(passing)} of {len(yes)}, right {sum(a.right for a in yes)} -> "
-            f"{sum(a.right for a in passing)}; {quiet} called {len(false)} -> {len(still)} of {len(no)}"
+            f"{asked_} right {sum(a.right for a in yes)} -> {sum(a.right and passes(a, threshold) for a in yes)} "
+            f"of {len(yes)}; {quiet} called {len(false)} -> {len(still)} of {len(no)}"
         )
 
 
@@ -133,19 +143,26 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="scripts/bench gate", description="Fit the gate on a model's first token.")
     parser.add_argument("--model", action="append", required=True, help="a name of the catalogue, or a .gguf file")
-    for model in parser.parse_args().model:
-        llm = LlamaLLM(Path(model) if model.endswith(".gguf") else model, call_gate=0)
-        found = list(answers(llm))
+    parser.add_argument(
+        "--force-arguments", action="store_true", help="keep untagged calls to their schemas, once they name a tool"
+    )
+    arguments = parser.parse_args()
+    forced = arguments.force_arguments
+    for model in arguments.model:
+        llm = LlamaLLM(Path(model) if model.endswith(".gguf") else model, call_gate=0, force_arguments=forced)
+        found = list(answers(llm, forced=forced))
         llm.close()
-        print(f"{llm.name} ({llm.tool_format})", flush=True)
+        print(f"{llm.name} ({llm.tool_format}{', arguments forced' if forced else ''})", flush=True)
         for name, kinds in (("first", ("commands", "talk")), ("later", ("second steps", "done"))):
-            threshold = fit([a for a in found if a.half == "fitted" and a.kind in kinds])
-            print(f" {name} = {threshold:.2f}")
-            for line in rows(found, kinds, threshold):
-                print(line, flush=True)
-        for kind in ("denials", "wishes"):
+            fitted = fit([a for a in found if a.half == "fitted" and a.kind in kinds])
+            for threshold, how in ((fitted, "fitted"), (getattr(DEFAULT_GATE, name), "default")):
+                print(f" {name} = {threshold:.2f} ({how})")
+                for line in rows(found, kinds, threshold):
+                    print(line, flush=True)
+        for kind in _QUIET:
             those = [a for a in found if a.kind == kind]
-            print(f" {kind}: called {sum(a.called for a in those)} of {len(those)}", flush=True)
+            reads = sum(a.only_reads for a in those)
+            print(f" {kind}: called {sum(a.called for a in those)} of {len(those)}, only to read {reads}", flush=True)
 
 
 if __name__ == "__main__":

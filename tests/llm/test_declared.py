@@ -12,6 +12,7 @@ import pytest
 
 from edgeagent import LlamaLLM, Message, skill, tool
 from edgeagent.llm import End, LLMRequest
+from edgeagent.llm.declared import declared_name
 from edgeagent.messages import Reading
 
 WRONG = '{"name": "lamp", "arguments": {"brightness": "very", "colour": "red"}}'
@@ -111,3 +112,18 @@ def test_nothing_is_forced_unless_the_app_asks(says: Callable[..., LlamaLLM]) ->
 
 def test_nothing_is_forced_where_no_tool_may_be_called(forced: Callable[..., LlamaLLM]) -> None:
     assert read(forced(WRONG), tool_choice="none").refused == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"name": "lamp"', "lamp"),
+        ('```json\n[{"name": "lamp", "arguments": {"name": "x"}}', "lamp"),
+        ('{"name": "la', ""),
+        ('{"arguments": {"name": "lamp"}}', ""),
+        ('I call {"name": "lamp"}', ""),
+        ("", ""),
+    ],
+)
+def test_a_name_is_declared_once_it_is_whole(text: str, name: str) -> None:
+    assert declared_name(text) == name

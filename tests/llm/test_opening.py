@@ -12,6 +12,7 @@ import pytest
 
 from edgeagent import LlamaLLM, Message, tool
 from edgeagent.llm import End, LLMRequest, ToolCallEnd
+from edgeagent.llm.opening import READ_GATE
 from edgeagent.messages import Reading, ToolCall, ToolResult
 from edgeagent.models.catalog import language_models
 
@@ -25,6 +26,15 @@ FAMILY = "granite4"  # has tags and a small vocabulary
 def look() -> str:
     """Look."""
     return "a cube"
+
+
+@tool(read_only=True)
+def depth(unit: str = "m") -> str:
+    """Measure the depth of the water."""
+    return "4 m"
+
+
+READS = '{"name": "depth", "arguments": {}}'
 
 
 def ask(text: str = "go", **options: Any) -> LLMRequest:
@@ -75,6 +85,59 @@ def test_instead_of_an_improbable_call_words_are_asked_for(gated: Callable[..., 
     assert reading.prompt.startswith(before[: before.rindex("go") + 2])
     assert reading.opener_probability is not None
     assert 0 < llm.stats.evaluated_tokens < llm.stats.prompt_tokens / 2
+
+
+@pytest.mark.parametrize(
+    "script",
+    [READS, f"[{READS}, {READS}]", f"```json\n{READS}\n```", '{"name": "depth", "arguments": {"unit": 3}}'],
+    ids=["one", "two", "a fence", "a misfit"],
+)
+def test_an_improbable_call_that_only_reads_is_made(gated: Callable[..., LlamaLLM], script: str) -> None:
+    *_, end = gated(2.0, script).stream(ask(tools=[look, depth], max_tokens=80), Event())
+    assert isinstance(end, End)
+    assert end.hidden is not None
+    assert end.hidden.outcome == ("misfit" if "unit" in script else "called")
+    assert end.reading is not None
+    assert end.reading.opener_threshold == READ_GATE
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        CALL,
+        "{" + CALL + "}",
+        f"[{READS}, {CALL}]",
+        READS.replace("depth", "height"),
+        '{"depth": 4}',
+        READS + " I read it.",
+    ],
+    ids=["another tool", "doubled braces", "another tool, too", "no tool", "no call", "not alone"],
+)
+def test_of_an_improbable_reply_that_does_anything_else_nothing_is_told(
+    gated: Callable[..., LlamaLLM], script: str
+) -> None:
+    *events, end = gated(2.0, script).stream(ask(tools=[look, depth], max_tokens=80), Event())
+    assert isinstance(end, End)
+    assert end.reading is not None
+    assert "Answer in words." in end.reading.prompt
+    assert not [event for event in events if isinstance(event, ToolCallEnd)]
+    assert not script.startswith(end.reading.raw[:5])
+
+
+def test_after_a_result_reading_is_as_doubtful_as_anything(gated: Callable[..., LlamaLLM]) -> None:
+    called = Message.assistant("", [ToolCall("call_1", "look")])
+    messages = [Message.user("go"), called, Message.tool(ToolResult("call_1", "look", "ok", "a cube"))]
+    reading = read(gated(2.0, READS), ask(messages=messages, tools=[look, depth], max_tokens=80))
+    assert "Answer in words." in reading.prompt
+
+
+def test_a_doubtful_reply_that_is_stopped_is_not_asked_for_again(gated: Callable[..., LlamaLLM]) -> None:
+    stop, llm = Event(), gated(2.0, CALL)
+    events = llm.stream(ask(tools=[look, depth]), stop)
+    stop.set()
+    *_, end = events
+    assert isinstance(end, End)
+    assert end.stop_reason == "aborted"
 
 
 def test_a_reply_that_begins_with_words_is_left_alone(gated: Callable[..., LlamaLLM]) -> None:
