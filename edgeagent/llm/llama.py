@@ -26,7 +26,7 @@ from edgeagent.llm.generation import Bounds, Generation, Sampling
 from edgeagent.llm.gguf import Header, read_header
 from edgeagent.llm.lock import InferenceLock
 from edgeagent.llm.marks import Marker
-from edgeagent.llm.opening import Openers, Opening, answers_result, fitted_gate, for_words, only_read, threshold
+from edgeagent.llm.opening import Openers, Opening, answers_result, for_words, gate_of, only_read, threshold
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
 from edgeagent.llm.parsers.hermes import HERMES
 from edgeagent.llm.plans import Plans, free_to_call
@@ -120,7 +120,7 @@ class LlamaLLM:
         seed: int | None = 0,
         tool_format: str | None = None,
         constrain_tools: bool | None = None,
-        call_gate: float | None = None,
+        call_gate: float | CallGate | None = None,
         force_arguments: bool = False,
         settings: EngineSettings | None = None,
     ) -> None:
@@ -139,11 +139,7 @@ class LlamaLLM:
             self._format = HERMES  # the tools are shown in the system prompt, which says how to call them
         self._constrain_tools = constrain_tools
         self._force_arguments = force_arguments
-        self._call_gate = (
-            fitted_gate(self.name, self.header.bytes)
-            if call_gate is None
-            else CallGate(first=call_gate, later=call_gate)
-        )
+        self._call_gate = gate_of(call_gate, self.name, self.header.bytes)
         self._temperature = temperature
         self._seed = seed
         self._settings = settings or EngineSettings()
@@ -294,9 +290,9 @@ class LlamaLLM:
         """The gate on the first token; None where the model has no choice, or may do as it likes and nothing is run."""
         limit = threshold(self._call_gate, request)
         if free_to_call(request):
-            doubts = may_doubt and not answers_result(request)
-            readers = [tool.name for tool in only_read(request.tools)] if doubts else []
-            return Opening(loaded.openers, limit, readers=frozenset(readers))
+            reading = self._call_gate.reading if may_doubt and not answers_result(request) else limit
+            readers = frozenset(tool.name for tool in only_read(request.tools))
+            return Opening(loaded.openers, limit, reading=reading, readers=readers)
         talks = bool(request.tools) and request.tool_choice == "none" and request.response_schema is None
         return Opening(loaded.openers, limit, may_call=False) if talks and limit else None
 

@@ -24,14 +24,8 @@ from edgeagent.llm.vocab import Vocabulary
 from edgeagent.messages import Message
 from edgeagent.models.catalog import CallGate, language_models
 
-DEFAULT_GATE: Final = CallGate(first=0.95, later=1.0)
+DEFAULT_GATE: Final = CallGate(first=0.95, reading=0.95, later=1.0)
 """For models that nobody fitted: what fits both models that were measured. See docs/engine.md."""
-
-READ_GATE: Final = 0.25
-"""Least probability of a call that only reads, in a reply to a person. Questions get 0.29 to 0.84 where commands get
-0.95, a model that may not read invents what it should have read, and of 48 sentences of mere talk none made either
-Qwen2.5-Coder call a tool that only reads. Where a call is less probable than this, words are likelier. See
-docs/engine.md."""
 
 _ASIDES: Final = ("ephemeral", "warning", "marker")
 _LIKELY: Final = 1024  # tokens that are looked at; those beyond them have no probability to speak of
@@ -115,7 +109,8 @@ class Opening:
         openers: The model's.
         threshold: Least probability of a call with which a reply may begin one.
         may_call: False where no call would be run: then it may begin none in any form, the template's own included.
-        readers: Names of the tools that only read. Calls of these alone may be written from ``READ_GATE`` on.
+        readers: Names of the tools that only read.
+        reading: Least probability of a call with which a reply may call these alone; None is the threshold.
         probability: Of a call, where this reply is the second try after a call that was too improbable.
     """
 
@@ -126,11 +121,13 @@ class Opening:
         *,
         may_call: bool = True,
         readers: Collection[str] = (),
+        reading: float | None = None,
         probability: float | None = None,
     ) -> None:
         self._openers = openers
         self._may_call = may_call
         self._readers = readers
+        self._reading = threshold if reading is None else reading
         self.threshold = threshold
         self.probability = probability
         """Of all tokens that can begin a call, at the first that is seen; None before it."""
@@ -153,7 +150,7 @@ class Opening:
             self.probability = openers.probability(engine.logits)
             improbable = self.probability < self.threshold and not openers.are_own(token)
             self.doubtful = (
-                improbable and bool(self._readers) and self.probability >= READ_GATE and openers.opens(token)
+                improbable and bool(self._readers) and self.probability >= self._reading and openers.opens(token)
             )
             improbable = improbable and not self.doubtful
             self.declined = improbable and self._may_call and (openers.opens(token) or openers.ends(token))
@@ -164,11 +161,10 @@ class Opening:
         self.over = not openers.says_nothing(token)
         return token
 
-
     @property
     def needed(self) -> float:
         """Least probability of the call that this reply comes to, if it comes to one."""
-        return READ_GATE if self.doubtful else self.threshold
+        return self._reading if self.doubtful else self.threshold
 
     def refuses(self, text: str) -> bool:
         """True if a doubtful reply, as far as it is written, calls a tool that does more than read."""
@@ -188,8 +184,13 @@ def for_words(request: LLMRequest) -> LLMRequest:
     return replace(request, messages=[*request.messages, hint], tool_choice="none")
 
 
-def fitted_gate(name: str, file_bytes: int) -> CallGate:
-    """The gate of a model that the catalogue knows by its name, or by the size of its file; else the default."""
+def gate_of(asked: float | CallGate | None, name: str, file_bytes: int) -> CallGate:
+    """The gate that was asked for; else that of a model that the catalogue knows by its name, or by the size of its
+    file; else the default. One number stands for all thresholds."""
+    if isinstance(asked, CallGate):
+        return asked
+    if asked is not None:
+        return CallGate(first=asked, reading=asked, later=asked)
     for entry in language_models().values():
         if entry.call_gate is not None and (entry.name == name or entry.bytes == file_bytes):
             return entry.call_gate
@@ -197,9 +198,10 @@ def fitted_gate(name: str, file_bytes: int) -> CallGate:
 
 
 def answers_result(request: LLMRequest) -> bool:
-    """True if the reply to a request follows a tool's result, and not a person's words."""
-    roles = [message.role for message in request.messages if message.origin not in _ASIDES]
-    return roles[-1:] == ["tool"]
+    """True if the reply to a request follows a tool's result, and not a person's words or a call that could not be
+    made as it was written, which may be tried once more."""
+    newest = next((message for message in reversed(request.messages) if message.origin not in _ASIDES), None)
+    return newest is not None and newest.role == "tool" and newest.status != "invalid"
 
 
 def threshold(gate: CallGate, request: LLMRequest) -> float:

@@ -109,6 +109,8 @@ class CallGate:
 
     first: float
     """Of a reply to a person."""
+    reading: float
+    """Of such a reply that calls only tools that read; not above ``first``."""
     later: float
     """Of a reply to a tool's result."""
 

@@ -22,7 +22,7 @@ from benchmarks.kept import Kept
 
 from edgeagent import LlamaLLM, Message, ToolCall, ToolResult
 from edgeagent.llm import End, LLMRequest, ToolCallEnd
-from edgeagent.llm.opening import DEFAULT_GATE, READ_GATE, only_read
+from edgeagent.llm.opening import DEFAULT_GATE, only_read
 
 _TOKENS: Final = 96
 _PRICE: Final = 2
@@ -107,15 +107,9 @@ def area(high: Sequence[float], low: Sequence[float]) -> float:
     return wins / (len(high) * len(low))
 
 
-def passes(answer: Answer, threshold: float) -> bool:
-    """True if the gate lets the call of an answer be made."""
-    least = READ_GATE if answer.only_reads else threshold
-    return answer.called and answer.probability >= least
-
-
 def worth(found: Sequence[Answer], threshold: float) -> int:
     """Right calls with a threshold, less what false ones cost."""
-    passed = [answer for answer in found if passes(answer, threshold)]
+    passed = [answer for answer in found if answer.called and answer.probability >= threshold]
     return sum(1 if answer.right else 0 if answer.kind in _ASKED else -_PRICE for answer in passed)
 
 
@@ -131,12 +125,18 @@ def rows(found: Sequence[Answer], kinds: tuple[str, str], threshold: float) -> I
     asked_, quiet = kinds
     for half in _HALVES:
         yes, no = ([a for a in found if a.half == half and a.kind == kind] for kind in (asked_, quiet))
-        false, still = ([a for a in no if passes(a, t)] for t in (0, threshold))
+        right, called = [a for a in yes if a.right], [a for a in no if a.called]
+        still, false = (sum(a.probability >= threshold for a in those) for those in (right, called))
         yield (
-            f"  {half:10}  area {area([a.probability for a in yes], [a.probability for a in no]):.3f}  "
-            f"{asked_} right {sum(a.right for a in yes)} -> {sum(a.right and passes(a, threshold) for a in yes)} "
-            f"of {len(yes)}; {quiet} called {len(false)} -> {len(still)} of {len(no)}"
+            f"  {half:10}  {asked_}: right {len(right)} -> {still} of {len(yes)}; "
+            f"{quiet}: called {len(called)} -> {false} of {len(no)}"
         )
+
+
+def _print_areas(found: Sequence[Answer]) -> None:
+    for half in _HALVES:
+        commands, talk = ([a.probability for a in found if (a.half, a.kind) == (half, k)] for k in ("commands", "talk"))
+        print(f" {half}: area under the curve, commands against talk: {area(commands, talk):.3f}")
 
 
 def main() -> None:
@@ -153,16 +153,21 @@ def main() -> None:
         found = list(answers(llm, forced=forced))
         llm.close()
         print(f"{llm.name} ({llm.tool_format}{', arguments forced' if forced else ''})", flush=True)
-        for name, kinds in (("first", ("commands", "talk")), ("later", ("second steps", "done"))):
-            fitted = fit([a for a in found if a.half == "fitted" and a.kind in kinds])
+        _print_areas(found)
+        acting, reading = ([a for a in found if a.only_reads is reads] for reads in (False, True))
+        for name, kinds, those in (
+            ("first", ("commands", "talk"), acting),
+            ("reading", ("commands", "talk"), reading),
+            ("later", ("second steps", "done"), found),
+        ):
+            fitted = fit([a for a in those if a.half == "fitted" and a.kind in kinds])
             for threshold, how in ((fitted, "fitted"), (getattr(DEFAULT_GATE, name), "default")):
                 print(f" {name} = {threshold:.2f} ({how})")
-                for line in rows(found, kinds, threshold):
+                for line in rows(those, kinds, threshold):
                     print(line, flush=True)
-        for kind in _QUIET:
+        for kind in ("denials", "wishes"):
             those = [a for a in found if a.kind == kind]
-            reads = sum(a.only_reads for a in those)
-            print(f" {kind}: called {sum(a.called for a in those)} of {len(those)}, only to read {reads}", flush=True)
+            print(f" {kind}: called {sum(a.called for a in those)} of {len(those)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,8 @@ import pytest
 
 from edgeagent import LlamaLLM, Message, tool
 from edgeagent.llm import End, LLMRequest, ToolCallEnd
-from edgeagent.llm.opening import READ_GATE
 from edgeagent.messages import Reading, ToolCall, ToolResult
-from edgeagent.models.catalog import language_models
+from edgeagent.models.catalog import CallGate, language_models
 
 OPENERS = ("{", "[", "`", "<")
 CALL = '{"name": "look", "arguments": {}}'
@@ -53,8 +52,9 @@ def gated(says: Callable[..., LlamaLLM]) -> Iterator[Callable[..., LlamaLLM]]:
     """Makes models that write a script behind a gate."""
     made: list[LlamaLLM] = []
 
-    def make(gate: float, *script: str, temperature: float = 0.0) -> LlamaLLM:
-        made.append(LlamaLLM(says(list(script), FAMILY).path, call_gate=gate, temperature=temperature))
+    def make(gate: float, *script: str, temperature: float = 0.0, reading: float | None = None) -> LlamaLLM:
+        thresholds = gate if reading is None else CallGate(first=gate, reading=reading, later=gate)
+        made.append(LlamaLLM(says(list(script), FAMILY).path, call_gate=thresholds, temperature=temperature))
         return made[-1]
 
     yield make
@@ -93,12 +93,12 @@ def test_instead_of_an_improbable_call_words_are_asked_for(gated: Callable[..., 
     ids=["one", "two", "a fence", "a misfit"],
 )
 def test_an_improbable_call_that_only_reads_is_made(gated: Callable[..., LlamaLLM], script: str) -> None:
-    *_, end = gated(2.0, script).stream(ask(tools=[look, depth], max_tokens=80), Event())
+    *_, end = gated(2.0, script, reading=0.25).stream(ask(tools=[look, depth], max_tokens=80), Event())
     assert isinstance(end, End)
     assert end.hidden is not None
     assert end.hidden.outcome == ("misfit" if "unit" in script else "called")
     assert end.reading is not None
-    assert end.reading.opener_threshold == READ_GATE
+    assert end.reading.opener_threshold == 0.25
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_an_improbable_call_that_only_reads_is_made(gated: Callable[..., LlamaLL
 def test_of_an_improbable_reply_that_does_anything_else_nothing_is_told(
     gated: Callable[..., LlamaLLM], script: str
 ) -> None:
-    *events, end = gated(2.0, script).stream(ask(tools=[look, depth], max_tokens=80), Event())
+    *events, end = gated(2.0, script, reading=0.25).stream(ask(tools=[look, depth], max_tokens=80), Event())
     assert isinstance(end, End)
     assert end.reading is not None
     assert "Answer in words." in end.reading.prompt
@@ -127,12 +127,12 @@ def test_of_an_improbable_reply_that_does_anything_else_nothing_is_told(
 def test_after_a_result_reading_is_as_doubtful_as_anything(gated: Callable[..., LlamaLLM]) -> None:
     called = Message.assistant("", [ToolCall("call_1", "look")])
     messages = [Message.user("go"), called, Message.tool(ToolResult("call_1", "look", "ok", "a cube"))]
-    reading = read(gated(2.0, READS), ask(messages=messages, tools=[look, depth], max_tokens=80))
+    reading = read(gated(2.0, READS, reading=0.25), ask(messages=messages, tools=[look, depth], max_tokens=80))
     assert "Answer in words." in reading.prompt
 
 
 def test_a_doubtful_reply_that_is_stopped_is_not_asked_for_again(gated: Callable[..., LlamaLLM]) -> None:
-    stop, llm = Event(), gated(2.0, CALL)
+    stop, llm = Event(), gated(2.0, CALL, reading=0.25)
     events = llm.stream(ask(tools=[look, depth]), stop)
     stop.set()
     *_, end = events
