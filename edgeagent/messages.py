@@ -109,12 +109,15 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Finding about a reply, by one part of the chain that reads replies."""
+    """Verdict of one reader on a reply.
+
+    The first reader looks for calls in the format of the model's template, the second in other forms.
+    """
 
     part: str
-    """Name of the part: a tool-call format, or a rule."""
+    """Name of the reader: "the model's own format" or "another form"."""
     verdict: str
-    """The part's finding, in words."""
+    """What the reader found, in words for people: "1 call", "no call"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,7 @@ class Reading:
     raw: str
     """The whole reply, with reasoning, calls and markers."""
     steps: tuple[Step, ...] = ()
-    """The parts that read the reply, in their order."""
+    """The verdicts of the readers, in the order in which they read the reply."""
     opener_probability: float | None = None
     """Probability that the model itself gave, at its first token, to all tokens that can begin a call; None where
     nobody looked."""

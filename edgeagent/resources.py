@@ -1,12 +1,28 @@
-"""Where the files that come with the package are.
+"""Where the files that come with the package are, and where a person's paths lead.
 
 Knows nothing of what a model is, of the catalogue or of downloads. Any thread.
 """
 
+import os
 from importlib.resources import files
 from pathlib import Path
 
-__all__ = ["models_dir"]
+from edgeagent.errors import ConfigError
+
+__all__ = ["expanded", "models_dir"]
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """A person's path, with the home folder in the place of ``~`` or ``~user``.
+
+    Raises:
+        ConfigError: There is no such user, or the user has no home folder.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        user = Path(path).parts[0]
+        raise ConfigError(f"{os.fspath(path)}: there is no home folder {user} on this machine") from None
 
 
 def models_dir() -> Path:

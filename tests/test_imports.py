@@ -22,6 +22,7 @@ LAYERS = (
     "escapes",
     "json_lines",
     "onnx",
+    "parent",
     "resources",
     "models",
     "scratch",
@@ -55,7 +56,7 @@ ONLY = {
     "escapes": set(),
     "json_lines": {"errors"},
     "resources": {"errors"},
-    "models": {"errors", "resources"},
+    "models": {"errors", "parent", "resources"},
     "messages": {"errors", "escapes"},
     "pii": {"errors", "messages"},
     "journal": {"errors", "messages"},
@@ -77,10 +78,11 @@ ONLY = {
         "context",
     },
     "onnx": set(),
+    "parent": set(),
     "scratch": set(),
     "audio": {"errors", "onnx"},
     "tts": {"english", "errors", "escapes", "onnx", "models", "resources", "audio"},
-    "stt": {"apostrophes", "english", "errors", "onnx", "resources", "scratch", "audio", "tts"},
+    "stt": {"apostrophes", "english", "errors", "onnx", "parent", "resources", "scratch", "audio", "tts"},
     "voice": {
         "apostrophes",
         "english",
@@ -100,7 +102,7 @@ ONLY = {
         "stt",
         "robot",
     },
-    "config": {"errors"},
+    "config": {"errors", "resources"},
     "doctor": {"errors", "models", "messages", "llm", "audio", "tts", "stt"},
 }
 # What takes long to load or needs a device; `import edgeagent` and text without a model do without.

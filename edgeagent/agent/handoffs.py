@@ -66,6 +66,18 @@ def agent_tool(agent: Agent, name: str | None, description: str | None) -> Tool:
     return ask
 
 
+def reached(agent: Agent) -> list[Agent]:
+    """The agent, and all that it may hand over to: each once, depth first, because a handoff may lead back."""
+    found: dict[int, Agent] = {}
+    waiting = [agent]
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in found:
+            found[id(each)] = each
+            waiting += reversed(each.handoffs)
+    return list(found.values())
+
+
 def guarded(own: Options, callers: Options) -> Options:
     """An agent's own options; what guards its caller's tools guards its tools too, unless it has a guard of its own."""
     return replace(own, policy_check=own.policy_check or callers.policy_check, confirm=own.confirm or callers.confirm)

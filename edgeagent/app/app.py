@@ -24,6 +24,7 @@ from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError, ModelError
 from edgeagent.hooks.talk_guard import changes, moves
 from edgeagent.llm import LLM
+from edgeagent.llm.types import load_weights
 from edgeagent.pii import PII
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.views import Answer, Callbacks, Unanswered
@@ -163,9 +164,7 @@ class App:
         Raises:
             ModelError: They don't load.
         """
-        load = getattr(self.llm, "load", None)
-        if callable(load):
-            load()
+        load_weights(self.llm)
 
     def renew(self) -> None:
         """A new session, and for the house robot a new flat; model and app file stay."""

@@ -24,6 +24,7 @@ from edgeagent.errors import ConfigError, RecognitionError
 from edgeagent.llm import LLM
 from edgeagent.models.catalog import recognisers
 from edgeagent.models.store import absent, folder
+from edgeagent.resources import expanded
 from edgeagent.stt.app_model import sounds
 from edgeagent.stt.ears import Ears, EarsSettings
 from edgeagent.stt.hearing import HearingEvent, Trouble
@@ -231,7 +232,7 @@ def whisper_folder(model: str) -> Path:
     Raises:
         RecognitionError: It is a name, and the model is not on this machine.
     """
-    path = Path(model).expanduser()
+    path = expanded(model)
     entry = recognisers().get(model)
     if path.exists() or entry is None:
         return path

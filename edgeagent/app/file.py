@@ -19,6 +19,7 @@ from edgeagent.agent import Agent, Options
 from edgeagent.errors import ConfigError, EdgeAgentError
 from edgeagent.llm import LLM
 from edgeagent.pii import PII
+from edgeagent.resources import expanded
 from edgeagent.session import Session
 
 _log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ class AppFile:
         Raises:
             ConfigError: It is not there, it raises, or it defines neither name.
         """
-        path = path.expanduser()
+        path = expanded(path)
         if not path.is_file():
             what = "is a folder" if path.is_dir() else "is not there"
             raise ConfigError(f"{path} {what}; --app needs a Python file that defines agent, or build(llm)")

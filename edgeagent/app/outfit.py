@@ -26,6 +26,7 @@ from edgeagent.llm import LLM
 from edgeagent.llm.gbnf import Rules
 from edgeagent.llm.schema import SchemaError, expression
 from edgeagent.pii import PII
+from edgeagent.resources import expanded
 from edgeagent.session import Session
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def _schema(path: Path) -> dict[str, Any]:
         ConfigError: It can't be read, is not JSON, or no object.
     """
     try:
-        schema = json.loads(path.expanduser().read_text(encoding="utf-8-sig"))
+        schema = json.loads(expanded(path).read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
         raise ConfigError(f"{path}:{error.lineno}: response_schema is not JSON: {error.msg}") from None
     except (OSError, ValueError, RecursionError) as error:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from edgeagent.agent import Agent
+from edgeagent.agent.handoffs import reached
 from edgeagent.errors import ConfigError
 from edgeagent.resources import models_dir
 
@@ -24,7 +25,7 @@ def app_phrases(agent: Agent) -> list[str]:
     Their own phrases and those of their tools; where there are none at all, the names of the tools. Not cleaned:
     that is for ``edgeagent.stt.phrases.sentences``.
     """
-    phrases = list(dict.fromkeys(_phrases(agent, set())))
+    phrases = list(dict.fromkeys(_phrases(agent)))
     return phrases or [tool.name.replace("_", " ").replace("-", " ") for tool in agent.tools]
 
 
@@ -35,7 +36,7 @@ def examples(agent: Agent) -> list[str]:
         return list(_HOUSE_EXAMPLES)
     sources = [agent.phrases, *(tool.traits.phrases for tool in agent.tools)]
     first = [phrases[0] for phrases in sources if phrases]
-    return list(dict.fromkeys((*first, *_phrases(agent, set()))))[:_EXAMPLES]
+    return list(dict.fromkeys((*first, *_phrases(agent))))[:_EXAMPLES]
 
 
 def name_groups(agent: Agent) -> list[list[str]]:
@@ -99,12 +100,8 @@ def _lines(name: str) -> tuple[str, ...]:
         raise ConfigError(f"what people say can't be read ({error}): install edgeagent again") from error
 
 
-def _phrases(agent: Agent, seen: set[int]) -> Iterator[str]:
-    if id(agent) in seen:  # a handoff may lead back
-        return
-    seen.add(id(agent))
-    yield from agent.phrases
-    for tool in agent.tools:
-        yield from tool.traits.phrases
-    for other in agent.handoffs:
-        yield from _phrases(other, seen)
+def _phrases(agent: Agent) -> Iterator[str]:
+    for each in reached(agent):
+        yield from each.phrases
+        for tool in each.tools:
+            yield from tool.traits.phrases

@@ -12,23 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from edgeagent.agent import Agent
-from edgeagent.agent.handoffs import handoff_tool
+from edgeagent.agent.handoffs import handoff_tool, reached
 from edgeagent.tools import Tool, ToolRegistry
 
 RESULT: Final = "done"
 """The result of every call, in words that any tool could say."""
-
-
-def reached(agent: Agent) -> list[Agent]:
-    """The agent, and all that it may hand over to."""
-    found: list[Agent] = []
-    waiting = [agent]
-    while waiting:
-        each = waiting.pop(0)
-        if each not in found:
-            found.append(each)
-            waiting += each.handoffs
-    return found
 
 
 def stop_bodies(agent: Agent) -> None:

@@ -19,13 +19,15 @@ Found = Iterator[tuple[str, str]]
 """Places and what was found there."""
 
 MANY_TOOLS: Final = 16
-"""Most tools at once in the dialogues of nano's training, and in our measurements of other small models."""
+"""Most tools at once in a dialogue of nano's training (``scripts/train_nano/dialogue.py``).
+
+For other models a rule of thumb: nobody measured where they begin to mix tools up."""
 MANY_PARAMETERS: Final = 5
-"""Parameters of one tool; with more, small models leave some out or invent values."""
+"""Most parameters of one tool; a rule of thumb, because a model may leave out or invent values of many."""
 LONG_DESCRIPTION_WORDS: Final = 60
-"""Words of a description; each costs more than one token in every request."""
+"""Most words of a description; a rule of thumb, because every word costs tokens in every request."""
 LARGE_SHARE: Final = 0.25
-"""Share of the context window that all tools together may take before the history has too little room."""
+"""Largest share of the context window for all tools together; a rule of thumb that leaves the history room."""
 _ALIKE: Final = 0.85
 """Similarity of two names, or of two descriptions, from 0 to 1 (``difflib.SequenceMatcher``)."""
 

@@ -14,17 +14,18 @@ from typing import Final, Self
 
 from edgeagent import events
 from edgeagent.agent import Agent
+from edgeagent.agent.handoffs import reached
 from edgeagent.app.file import AppFile
 from edgeagent.app.guards import add_guards
 from edgeagent.app.outfit import Outfit
 from edgeagent.app.unfamiliar import found, unfamiliar_tools
-from edgeagent.check.bodies import app_tools, reached, stop_bodies
+from edgeagent.check.bodies import app_tools, stop_bodies
 from edgeagent.check.cases import Case, Expected, complete
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError
 from edgeagent.hooks.talk_guard import moves
 from edgeagent.llm import LLM, LLMRequest
-from edgeagent.llm.types import ToolSpec
+from edgeagent.llm.types import ToolSpec, load_weights
 from edgeagent.messages import Reading, ToolCall, ToolResult
 from edgeagent.tools import Tool
 from edgeagent.tools.coerce import ArgumentError
@@ -146,30 +147,26 @@ class Trial:
             keywords = {name: value for name, value in self._file.session.items() if name not in _LEFT_OUT}
             settings = replace(config, session=None, audit=None, log=None, fallback_models=())
             self._outfit = Outfit(settings, session=keywords)
-            self.agent = self._agent(override=override)
+            self.agent, self.llm = self._agent(override=override)
         except BaseException:
             self._file.close()
             raise
 
-    def _agent(self, *, override: bool) -> Agent:
+    def _agent(self, *, override: bool) -> tuple[Agent, LLM]:
+        """The app's agent without its bodies, and the model that is tried."""
         agent = self._file.agent(self._outfit.llm)
         agent.phrases = tuple(dict.fromkeys((*agent.phrases, *self._file.phrases)))
         if override:
             for each in reached(agent):
                 each.llm = None
-            agent.llm = self._outfit.llm()
+        llm = agent.llm or self._outfit.llm()
+        agent.llm = llm
         stop_bodies(agent)
         add_guards(agent, moves)
         options = self._outfit.options(self._file.options(agent.options))
         # bodies that can't be undone are stopped as well, so there is nothing to ask a person about
         self._options = replace(options, confirm=None, continue_confirm=None)
-        return agent
-
-    @property
-    def llm(self) -> LLM:
-        """The model that is tried."""
-        assert self.agent.llm is not None  # noqa: S101 - an app file's agent has one
-        return self.agent.llm
+        return agent, llm
 
     @property
     def tools(self) -> list[Tool]:
@@ -182,9 +179,7 @@ class Trial:
         Raises:
             ModelError: They don't load.
         """
-        load = getattr(self.llm, "load", None)
-        if callable(load):
-            load()
+        load_weights(self.llm)
 
     def report(self) -> Report:
         """The cost of the tools, without a case asked yet.

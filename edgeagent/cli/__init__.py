@@ -1,4 +1,4 @@
-"""The command line: ``edgeagent chat`` and ``edgeagent ask``. One file a command; what is heavy is imported by it."""
+"""The command line: the ``edgeagent`` command and its commands, each of which imports what is heavy when it runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent import __version__
-from edgeagent.cli import ask, chat, check, doctor, exits, keywords, listen, models, replay, say, streams, talk, test
+from edgeagent.cli import ask, chat, check, doctor, exits, keywords, listen, models, replay, say, streams, talk
 
 _EPILOG: Final = """\
 [bold]Examples[/]
@@ -44,8 +44,8 @@ commands = typer.Typer(
 )
 commands.command("chat", epilog=chat.EPILOG)(chat.chat)
 commands.command("ask", epilog=ask.EPILOG)(ask.ask)
-commands.command("check", epilog=check.EPILOG)(check.check)
-commands.command("test", epilog=test.EPILOG)(test.assert_cases)
+commands.command("check", epilog=check.CHECK_EPILOG)(check.check)
+commands.command("test", epilog=check.TEST_EPILOG)(check.assert_cases)
 commands.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
 commands.command("say", epilog=say.EPILOG)(say.say)
 commands.command("talk", epilog=talk.EPILOG)(talk.talk)

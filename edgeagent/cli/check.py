@@ -1,4 +1,7 @@
-"""``edgeagent check``: how well a model understands the tools of your robot. Nothing moves."""
+"""``edgeagent check`` and ``edgeagent test``: how well a model understands the tools of your robot. Nothing moves.
+
+``check`` tells a person all that there is to know; ``test`` asks the cases as assertions, for CI.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import typer
 from edgeagent.cli import exits, options
 from edgeagent.errors import ConfigError
 
-EPILOG: Final = """\
+CHECK_EPILOG: Final = """\
 [bold]Examples[/]
 
 [cyan]edgeagent check --app my_robot.py[/]  the tools as the model sees them, their cost, and what is doubtful
@@ -29,9 +32,25 @@ No body of a tool is run: a call ends where the body would begin, and the model 
 or cases · 3 the model · 130 Ctrl-C
 """
 
+TEST_EPILOG: Final = """\
+[bold]Examples[/]
+
+[cyan]edgeagent test --app my_robot.py --cases cases.toml[/]
+
+[cyan]edgeagent test --app my_robot.py --cases cases.toml --min-exact 0.9 --junit report.xml[/]
+
+[bold]Exit code[/]
+
+0 enough cases are right · 1 too few are · 2 wrong usage, settings, app file or cases · 3 the model · 130 Ctrl-C
+"""
+
 Cases = Annotated[
     Path | None,
     typer.Option("--cases", metavar="FILE.toml", help="What people say, and which calls are right."),
+]
+NeededCases = Annotated[
+    Path | None,
+    typer.Option("--cases", metavar="FILE.toml", help="What people say, and which calls are right. [dim]required[/]"),
 ]
 
 
@@ -68,3 +87,29 @@ def check(
             write_starter(settings, write_cases)
         else:
             Checking(settings, cases, names, as_json=as_json, verbose=verbose).run()
+
+
+def assert_cases(
+    app: options.App = None,
+    cases: NeededCases = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE.xml", help="Also write a report that CI servers read.")
+    ] = None,
+    min_exact: Annotated[
+        float,
+        typer.Option("--min-exact", metavar="SHARE", min=0.0, max=1.0, help="Least share of cases that are right."),
+    ] = 1.0,
+    model: options.Model = None,
+    log_level: options.LogLevel = None,
+    config: options.ConfigFile = None,
+) -> None:
+    """Ask the cases of your robot, and fail if too few calls are right. No body of a tool is run."""
+    if cases is None:
+        raise typer.BadParameter("which cases? Name their file; edgeagent check writes one", param_hint="--cases")
+    with exits.guarded():
+        exits.watch(screen=False)
+        from edgeagent.cli.checking import asserted
+
+        settings = options.settings(config, model=model, app=app)
+        code = asserted(settings, cases, junit=junit, min_exact=min_exact, override=model is not None)
+    raise typer.Exit(code)

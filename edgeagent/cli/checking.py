@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
+from edgeagent.app import configured_llm
 from edgeagent.check import Case, Expected, Outcome, Report, Trial, doubts, read_cases, starter
 from edgeagent.check.doubts import LARGE_SHARE, Doubt
 from edgeagent.check.junit import calls_text, difference, write_junit
@@ -75,6 +76,8 @@ class Checking:
         """
         reports: list[Report] = []
         found: list[Doubt] = []
+        for model in self._models:  # a wrong name is told before minutes are spent on the models before it
+            configured_llm(replace(self._config, model=model)).close()
         for model in self._models or [self._config.model]:
             config = replace(self._config, model=model)
             with Trial(config, override=bool(self._models)) as trial, exits.ending():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -85,8 +86,8 @@ def doctor(
                 ),
             ),
         ]
-        if settings.app is not None:
-            rooms.append(("app", lambda: _app(settings)))
+        if (app_file := settings.app) is not None:
+            rooms.append(("app", partial(_app, settings, app_file)))
         if sound:
             rooms.append(("sound", lambda: heard(settings.audio, settings.speech)))
         for section in examine(rooms):
@@ -114,17 +115,16 @@ def _model(settings: Config) -> LlamaLLM:
     return llm if isinstance(llm, LlamaLLM) else configured_llm(settings)
 
 
-def _app(settings: Config) -> Iterator[Row]:
+def _app(settings: Config, app: Path) -> Iterator[Row]:
     """The rows of the tools that the app brings, as its model sees them."""
     from edgeagent.app import unfamiliar
     from edgeagent.doctor import Row
 
-    assert settings.app is not None  # noqa: S101 - without an app there is no such section
-    agent = _agent(settings, settings.app)
+    agent = _agent(settings, app)
     names = agent.tools.names()
     yield Row("tools", ", ".join(names) or "none", value=names)
     if tools := unfamiliar.unfamiliar_tools(agent):
-        advice = unfamiliar.advice(settings.app)
+        advice = unfamiliar.advice(app)
         yield Row("trained for", unfamiliar.found(tools), "note", advice, [tool.name for tool in tools])
 
 

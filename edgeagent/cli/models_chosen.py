@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import difflib
+
 from edgeagent.cli import streams
-from edgeagent.cli.models_files import named
 from edgeagent.errors import ConfigError
 from edgeagent.llm import native
 from edgeagent.models.catalog import Entry, entries
 from edgeagent.models.profiles import PROFILES, Profile, Task, nearest
+
+
+def named(name: str) -> Entry:
+    """The model of a name.
+
+    Raises:
+        ConfigError: There is no such model in the catalogue.
+    """
+    known = entries()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=3) or known
+        raise ConfigError(f"there is no model {name!r} in the catalogue; there are {', '.join(near)}")
+    return known[name]
 
 
 def chosen(

@@ -1,28 +1,47 @@
-"""The files of models for ``edgeagent models``: verified, fetched. Answers on stdout, everything else on stderr."""
+"""``edgeagent models pull`` and ``verify``: the files of models, fetched and compared.
+
+Paths and verdicts go to stdout, progress and everything else to stderr.
+"""
 
 from __future__ import annotations
 
-import difflib
-
 from edgeagent.cli import streams
+from edgeagent.cli.models_chosen import named
+from edgeagent.cli.pull_progress import shown
 from edgeagent.errors import ConfigError, ModelError
-from edgeagent.models import store
-from edgeagent.models.catalog import Entry, entries
+from edgeagent.models import pulling, store
+from edgeagent.models.catalog import Entry
 from edgeagent.models.verification import Finding
 from edgeagent.models.verification import verify as findings
 
 
-def named(name: str) -> Entry:
-    """The model of a name.
+def pull(wanted: list[Entry], *, source: str | None, accept_upstream: bool) -> None:
+    """Fetches models one after the other and prints where the files of each lie.
+
+    Args:
+        source: "hub" or "index"; None: the first home, then the others.
 
     Raises:
-        ConfigError: There is no such model in the catalogue.
+        ConfigError: A model is not to be had from the source; raised before anything is fetched.
+        ModelError: A model could not be fetched.
     """
-    known = entries()
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=3) or known
-        raise ConfigError(f"there is no model {name!r} in the catalogue; there are {', '.join(near)}")
-    return known[name]
+    places = {
+        entry.name: [each for each in pulling.sources_of(entry) if source in (None, each.key)] for entry in wanted
+    }
+    for entry in wanted:
+        if not places[entry.name] and not entry.packaged:
+            raise ConfigError(f"{entry.name} is not on the {source}: leave --from out")
+    for entry in wanted:
+        with shown() as progress:
+            try:
+                fetched = pulling.pull(entry, progress, sources=places[entry.name], accept_upstream=accept_upstream)
+            except (KeyboardInterrupt, SystemExit):
+                progress.say(f"what was fetched of {entry.name} is kept: edgeagent models pull {entry.name} goes on")
+                raise
+        if not fetched:
+            streams.tell(f"{entry.name} {'comes with edgeagent' if entry.packaged else 'is here, as it should be'}")
+        for path in store.paths(entry):
+            streams.answer(str(path))
 
 
 def verify(names: list[str]) -> None:

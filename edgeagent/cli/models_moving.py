@@ -9,8 +9,7 @@ from pathlib import Path
 
 from edgeagent.cli import streams
 from edgeagent.cli.approvals import is_yes
-from edgeagent.cli.models_chosen import chosen
-from edgeagent.cli.models_files import named
+from edgeagent.cli.models_chosen import chosen, named
 from edgeagent.cli.pull_progress import shown
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.models import bundle, store
@@ -18,6 +17,7 @@ from edgeagent.models.bundle import Told
 from edgeagent.models.catalog import Entry, LanguageModel, Voice
 from edgeagent.models.intake import import_models, items_of
 from edgeagent.models.profiles import Task
+from edgeagent.resources import expanded
 
 
 def show_path(name: str) -> None:
@@ -73,7 +73,7 @@ def write_bundle(names: list[str], output: Path, *, task: Task | None, profile: 
             raise ModelError(store.absent(entry))
     if not ours:
         raise ConfigError("there is nothing to bundle: name a model that does not come with edgeagent")
-    output = output.expanduser()
+    output = expanded(output)
     if output.exists() and not force:  # told before gigabytes are read
         raise ModelError(f"{output} is there already: choose another name, or replace it with --force")
     with _progress("comparing", sum(_bytes(entry) for entry in ours)) as on_bytes:
@@ -84,16 +84,16 @@ def write_bundle(names: list[str], output: Path, *, task: Task | None, profile: 
     streams.tell(f"{_mb(output.stat().st_size)}; on the robot: edgeagent models import {output.name}")
 
 
-def import_file(path: Path) -> None:
+def import_file(path: Path, *, accept_upstream: bool) -> None:
     """Puts the models of a file or folder among those of this machine, and prints where each lies.
 
     Raises:
         ModelError: It is not what the catalogue knows, or the disk does not take it.
     """
-    path = path.expanduser()
+    path = expanded(path)
     total = path.stat().st_size if path.is_file() else None
     with _progress(f"importing {path.name}", total) as on_bytes:
-        found = import_models(path, on_bytes=on_bytes, waiting=_tell_waiting)
+        found = import_models(path, accept_upstream=accept_upstream, on_bytes=on_bytes, waiting=_tell_waiting)
     for entry in found:
         for place in store.paths(entry):
             streams.answer(str(place))

@@ -13,6 +13,7 @@ from edgeagent.audio.types import Samples
 from edgeagent.audio.wav import WavWriter
 from edgeagent.cli import streams
 from edgeagent.errors import AudioError, ConfigError
+from edgeagent.resources import expanded
 from edgeagent.stt.types import RATE_HZ, Transcript
 
 TRANSCRIPTS: Final = "transcripts.jsonl"
@@ -26,7 +27,7 @@ class Recordings:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder.expanduser()
+        self.folder = expanded(folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / TRANSCRIPTS).open("a", encoding="utf-8"):

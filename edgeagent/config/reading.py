@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from edgeagent.config.rows import EXPERT, PREFIX, SETTINGS, TABLES, WHOLE, Config, Setting
 from edgeagent.errors import ConfigError
+from edgeagent.resources import expanded
 
 logger = logging.getLogger(__name__)
 
@@ -123,7 +124,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         if setting is None:
             raise ConfigError(f"{path}:{line_of_key(text, key)}: {_unknown(key)}")
         try:
-            values[key] = _checked(setting, value, key, path.expanduser().parent)
+            values[key] = _checked(setting, value, key, expanded(path).parent)
         except ConfigError as error:
             raise ConfigError(f"{path}:{line_of_key(text, key)}: {error}") from None
     return values
@@ -142,7 +143,7 @@ def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _read(path: Path, what: str) -> str:
     try:
-        return path.expanduser().read_text(encoding="utf-8-sig")
+        return expanded(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
     except (OSError, ValueError) as error:
@@ -233,11 +234,11 @@ def _checked(setting: Setting, value: object, where: str, folder: Path) -> objec
 def _located(setting: Setting, text: str, folder: Path) -> str | Path:
     """Paths of a settings file begin at its folder. The name of a model or a device is no path."""
     if setting.kind == "path":
-        return folder / Path(text).expanduser()
+        return folder / expanded(text)
     if not setting.names_file:
         return text
     is_path = text.endswith(_MODEL_SUFFIX) or os.sep in text
-    return str(folder / Path(text).expanduser()) if is_path else text
+    return str(folder / expanded(text)) if is_path else text
 
 
 def _shown(value: object) -> str:

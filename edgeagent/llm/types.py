@@ -140,6 +140,17 @@ class LLM(Protocol):
     def close(self) -> None: ...
 
 
+def load_weights(llm: LLM) -> None:
+    """Loads the weights of a model now and not with its first request, if the model can.
+
+    Raises:
+        ModelError: They don't load.
+    """
+    load = getattr(llm, "load", None)
+    if callable(load):
+        load()
+
+
 def drain(stream: Iterable[LLMEvent]) -> Message:
     """The assistant message that a stream adds up to."""
     text: list[str] = []

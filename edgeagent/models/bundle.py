@@ -40,6 +40,8 @@ class Item:
     name: str
     bytes: int
     sha256: str
+    accepted: bool = False
+    """A person accepted the sha256 in place of the catalogue's, on the machine that wrote the bundle."""
 
     @property
     def path(self) -> str:
@@ -206,7 +208,11 @@ def _padding(count: int) -> bytes:
 
 
 def _manifest(items: Sequence[Item]) -> bytes:
-    document = {"edgeagent_bundle": _FORMAT, "files": [asdict(item) for item in sorted(items, key=lambda i: i.path)]}
+    files = [asdict(item) for item in sorted(items, key=lambda i: i.path)]
+    for fields in files:
+        if not fields["accepted"]:  # a bundle in which nothing is accepted can be read without knowing the key
+            del fields["accepted"]
+    document = {"edgeagent_bundle": _FORMAT, "files": files}
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
@@ -221,6 +227,8 @@ def _read_items(document: Any) -> tuple[Item, ...]:
         if not all(_is_plain(name) for name in (item.model, item.name)):
             raise ValueError(item)
         if type(item.bytes) is not int or not 0 <= item.bytes <= _MOST_FILE_BYTES or type(item.sha256) is not str:
+            raise ValueError(item)
+        if type(item.accepted) is not bool:
             raise ValueError(item)
     if len({item.path for item in items}) < len(items):
         raise ValueError("a file comes twice")

@@ -12,12 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from edgeagent.errors import ConfigError
 from edgeagent.resources import models_dir
 
-_Record = TypeVar("_Record")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_Record = TypeVar("_Record", bound="DataclassInstance")
 
 CATALOG: Final = "catalog.toml"
 _DIGITS: Final = 64
@@ -217,11 +220,11 @@ def _check(entry: Entry, where: str) -> None:
 def _record(kind: type[_Record], fields: Mapping[str, object], where: str) -> _Record:
     """A dataclass from a table whose keys are its fields."""
     hints = get_type_hints(kind)
-    known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    known = [field.name for field in dataclasses.fields(kind)]
     for key in fields:
         if key not in known:
             raise ConfigError(f"{where}: unknown key {key!r}; there are {', '.join(known)}")
-    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+    for field in dataclasses.fields(kind):
         lacking = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         if lacking and field.name not in fields:
             raise ConfigError(f"{where}: the key {field.name!r} is missing")

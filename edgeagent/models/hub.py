@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from edgeagent.errors import SourceError
 from edgeagent.models.catalog import Entry, File, Hub
@@ -52,6 +53,11 @@ class ModelHub:
 
 
 def _fetch(hub: Hub, file: File, folder: Path, progress: Progress) -> Fetched:
+    endpoint = (os.environ.get("HF_ENDPOINT") or _HOME).rstrip("/")
+    try:
+        urlsplit(endpoint)
+    except ValueError as error:  # importing huggingface_hub would raise it
+        raise SourceError(f"HF_ENDPOINT is no address: {endpoint} ({error})") from error
     # read when huggingface_hub is imported first: here, or earlier by an app of the person's own
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
@@ -62,7 +68,6 @@ def _fetch(hub: Hub, file: File, folder: Path, progress: Progress) -> Fetched:
 
     constants.HF_HUB_DISABLE_TELEMETRY = True
     constants.DOWNLOAD_CHUNK_SIZE = _CHUNK
-    endpoint = (os.environ.get("HF_ENDPOINT") or _HOME).rstrip("/")
     inside = f"{hub.folder}/{file.name}" if hub.folder else file.name
     url = hf_hub_url(hub.repo, inside, revision=hub.revision, endpoint=endpoint)
     token = None if constants.HF_HUB_DISABLE_IMPLICIT_TOKEN else get_token()

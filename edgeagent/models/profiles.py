@@ -8,21 +8,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 Task = Literal["talk", "text"]
 """``talk``: a mind, a recogniser and a voice; ``text``: a mind alone."""
-TASKS: Final[tuple[Task, ...]] = get_args(Task)
+ProfileName = Literal["pi4", "pi5", "orin-nano", "laptop"]
+"""Names of the profiles."""
 
 SYSTEM_BYTES: Final = 768 << 20
 """Bytes of a board's memory that its system and the robot's own programs take; an estimate."""
+_TOLD: Final = 0.85
+"""Least share of a board's memory that its system reports, because firmware and graphics keep some; an estimate.
+
+With a larger share, a board whose graphics keep much counts as a smaller profile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """A machine, and the models to begin with on it."""
 
-    name: str
+    name: ProfileName
     board: str
     memory_bytes: int
     cores: int
@@ -92,6 +97,5 @@ PROFILES: Final[Mapping[str, Profile]] = MappingProxyType({profile.name: profile
 
 def nearest(memory_bytes: int, cores: int) -> Profile:
     """The largest profile that a machine reaches in memory and cores; the smallest if it reaches none."""
-    nearly = 0.85  # what a board's firmware and graphics keep is not told as memory
-    reached = [p for p in _ALL if p.memory_bytes * nearly <= memory_bytes and p.cores <= cores]
+    reached = [p for p in _ALL if p.memory_bytes * _TOLD <= memory_bytes and p.cores <= cores]
     return reached[-1] if reached else _ALL[0]

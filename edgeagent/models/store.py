@@ -18,9 +18,9 @@ from typing import IO, Final
 
 import platformdirs
 
-from edgeagent.errors import ModelError
+from edgeagent.errors import ConfigError, ModelError
 from edgeagent.models.catalog import Entry, LanguageModel, Recogniser, entries, language_models
-from edgeagent.resources import models_dir
+from edgeagent.resources import expanded, models_dir
 
 FOLDER_VARIABLE: Final = "EDGEAGENT_MODELS"
 WHISPER_FOLDER: Final = "whisper"
@@ -54,9 +54,18 @@ class Pulled:
 
 
 def user_models_dir() -> Path:
-    """The folder for downloaded models: ``EDGEAGENT_MODELS``, or the user's data folder."""
+    """The folder for downloaded models: ``EDGEAGENT_MODELS``, or the user's data folder.
+
+    Raises:
+        ConfigError: ``EDGEAGENT_MODELS`` names the home folder of a user that this machine does not have.
+    """
     chosen = os.environ.get(FOLDER_VARIABLE)
-    return Path(chosen).expanduser() if chosen else Path(platformdirs.user_data_dir("edgeagent")) / "models"
+    if not chosen:
+        return Path(platformdirs.user_data_dir("edgeagent")) / "models"
+    try:
+        return expanded(chosen)
+    except ConfigError as error:
+        raise ConfigError(f"{FOLDER_VARIABLE}: {error}") from None
 
 
 def folder(entry: Entry) -> Path:
@@ -259,7 +268,7 @@ def find_model(model: str | os.PathLike[str]) -> tuple[str, Path]:
     entry = known.get(text)
     if entry is None:
         if not isinstance(model, str) or text.endswith(_SUFFIX) or os.sep in text or Path(text).exists():
-            path = Path(text).expanduser()
+            path = expanded(text)
             return path.stem, path
         raise ModelError(
             f"there is no model {text!r}: give the path of a {_SUFFIX} file, or a name: {', '.join(known)}"

@@ -16,7 +16,7 @@ from edgeagent.context import StopSignal
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.llm import LLM, End, Error, LLMEvent, LLMRequest
-from edgeagent.llm.types import drain
+from edgeagent.llm.types import drain, load_weights
 from edgeagent.llm.window import check_window
 from edgeagent.messages import Message
 
@@ -179,13 +179,7 @@ class FallbackLLM:
 
     def load(self) -> None:
         """Loads the first model that does."""
-
-        def load(model: LLM) -> None:
-            loads = getattr(model, "load", None)
-            if callable(loads):
-                loads()
-
-        self._first(load)
+        self._first(load_weights)
 
     def close(self) -> None:
         """Closes the models that were made."""

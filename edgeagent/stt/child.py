@@ -7,7 +7,6 @@ way that one ends, and leaves Ctrl-C to it.
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import json
 import os
@@ -18,13 +17,14 @@ import threading
 from collections.abc import Callable
 from typing import IO, Any, Final, Protocol
 
+from edgeagent.parent import die_with
+
 Message = dict[str, Any]
 Emit = Callable[[Message], None]
 """Tells the parent something that it did not ask for."""
 
 _LENGTHS: Final = struct.Struct("<II")
 _LARGEST: Final = 1 << 28
-_PR_SET_PDEATHSIG: Final = 1
 
 
 class Service(Protocol):
@@ -58,14 +58,6 @@ def read_message(pipe: IO[bytes]) -> tuple[Message, bytes] | None:
     except ValueError:
         return None
     return (message, payload) if isinstance(message, dict) else None
-
-
-def die_with(parent: int) -> None:
-    """Has the kernel kill this process when the thread that started it ends, even while an engine hangs in C."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it was faster
-        os._exit(1)
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from edgeagent.audio.types import Samples
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
+from edgeagent.resources import expanded
 from edgeagent.stt import whisper_model
 from edgeagent.stt.types import RATE_HZ, HeardWord, Transcript
 
@@ -109,7 +110,7 @@ class WhisperTranscriber:
             raise RecognitionError(f"threads={threads} is out of range: at least 1")
         if window_s is not None and not _LEAST_WINDOW_S <= window_s <= whisper_model.WINDOW_S:
             raise RecognitionError(f"window_s={window_s} is out of range: {_LEAST_WINDOW_S:g} to 30")
-        folder = Path(model).expanduser()
+        folder = expanded(model)
         cores = len(os.sched_getaffinity(0))
         self._name = f"whisper {folder.name}"
         self._model = whisper_model.load(

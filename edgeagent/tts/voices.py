@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from edgeagent.errors import SpeechError
 from edgeagent.models.catalog import voices
 from edgeagent.models.store import absent, is_here, paths
+from edgeagent.resources import expanded
 from edgeagent.tts.types import Speaker
 
 DEFAULT_VOICE = "en"
@@ -34,8 +34,8 @@ def speaker(voice: str = DEFAULT_VOICE, **settings: Any) -> Speaker:
         if lacking := sorted(settings.keys() - {"rate_wpm"}):
             raise SpeechError(f"a Piper voice has no {' and no '.join(lacking)}; only espeak-ng's voices have")
         rate_wpm = settings.get("rate_wpm")
-        return PiperSpeaker(Path(voice).expanduser(), length_scale=None if rate_wpm is None else 175 / rate_wpm)
-    if Path(voice).expanduser().is_file():
+        return PiperSpeaker(expanded(voice), length_scale=None if rate_wpm is None else 175 / rate_wpm)
+    if expanded(voice).is_file():
         raise SpeechError(f"{voice} is no voice: the file of a Piper voice ends in .onnx")
     from edgeagent.tts.espeak import EspeakSpeaker
 

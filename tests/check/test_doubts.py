@@ -1,5 +1,6 @@
 """Names and docstrings that a small model is likely to misread are found, and good ones are left alone."""
 
+import inspect
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -16,12 +17,10 @@ def made(name: str, description: str = "Do what is asked for here.", **parameter
     def body(**values: Any) -> str:
         return "done"
 
-    import inspect
-
     kinds = [
         inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=kind) for key, kind in parameters.items()
     ]
-    body.__signature__ = inspect.Signature(kinds)  # type: ignore[attr-defined]
+    body.__dict__["__signature__"] = inspect.Signature(kinds)
     body.__annotations__ = parameters
     return tool(name=name, description=description)(body)
 

@@ -74,14 +74,17 @@ class Command:
         path.write_text(imports + text, encoding="utf-8")
         return path
 
-    def argv(self, *arguments: object, house: bool = False) -> list[str]:
-        program = START + (HOUSE if house else "") + MAIN
+    def argv(self, *arguments: object, house: bool = False, before: str = "") -> list[str]:
+        program = START + (HOUSE if house else "") + before + MAIN
         return [sys.executable, "-c", program, *map(str, arguments)]
 
-    def start(self, *arguments: object, house: bool = False, **options: Any) -> subprocess.Popen[bytes]:
+    def start(
+        self, *arguments: object, house: bool = False, before: str = "", **options: Any
+    ) -> subprocess.Popen[bytes]:
+        """Starts the command; ``before`` is Python that runs first in its process."""
         options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
         environment = self.environment | options.pop("env", {})
-        argv = self.argv(*arguments, house=house)
+        argv = self.argv(*arguments, house=house, before=before)
         return subprocess.Popen(argv, cwd=self.cwd, env=environment, start_new_session=True, **options)
 
     def __call__(

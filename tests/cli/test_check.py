@@ -185,10 +185,16 @@ def test_the_share_of_right_cases_decides_a_test(
     missed, score = done.stdout.splitlines()
     assert missed.startswith(f'missed: {cases}:6: "please water the plants": wanted water(liters=1')
     assert score.startswith(f"{word}: scripted: 3 of 4 cases right, ")
-    (suite,) = ET.parse(edgeagent.cwd / "report.xml").getroot()  # noqa: S314 - our own file
+    (suite,) = ET.parse(edgeagent.cwd / "report.xml").getroot()
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("gardener on scripted", "4", "1")
     assert [case.get("name") for case in suite if len(case)] == ["please water the plants"]
     assert unmoved(app)
+
+
+def test_a_model_that_is_not_here_is_told_before_the_others_are_asked(edgeagent, app: Path, cases: Path) -> None:
+    done = edgeagent("check", "--app", app, "--cases", cases, "--models", "nano,nothere")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("error: there is no model 'nothere'")
 
 
 def test_a_report_that_cannot_be_written_takes_no_result_away(edgeagent, app: Path, cases: Path) -> None:

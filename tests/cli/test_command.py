@@ -100,6 +100,24 @@ def test_a_model_that_cannot_be_used_ends_with_3(edgeagent, in_process, content:
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ask", "hello", "--app", "~nosuchuser/x"],
+        ["ask", "hello", "--config", "~nosuchuser/x"],
+        ["ask", "hello", "--session", "~nosuchuser/x"],
+        ["ask", "hello", "--model", "~nosuchuser/x"],
+        ["listen", "--record", "~nosuchuser/x"],
+        ["models", "import", "~nosuchuser/x"],
+    ],
+    ids=lambda arguments: " ".join(arguments[:-1]),
+)
+def test_the_home_folder_of_nobody_is_wrong_usage(in_process, arguments: list[str]) -> None:
+    done = in_process(*arguments)
+    told = "error: ~nosuchuser/x: there is no home folder ~nosuchuser on this machine\n"
+    assert (done.returncode, done.stderr) == (2, told)
+
+
 def test_a_name_that_no_model_has_ends_with_3(in_process) -> None:
     done = in_process("ask", "hello", "--model", "nonsense")
     assert done.returncode == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import termios
@@ -191,6 +192,18 @@ def gone(pids: list[int]) -> None:
         time.sleep(0.01)
 
 
+def delivered(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Waits until a signal is pending no more: until then a second one of its kind is the same one."""
+    end_s = time.monotonic() + LIMIT_S
+    status = Path(f"/proc/{process.pid}/status")
+    while process.poll() is None:
+        masks = re.findall(r"(?:Sig|Shd)Pnd:\t(\w+)", status.read_text())
+        if not any(int(mask, 16) >> (number - 1) & 1 for mask in masks):
+            break
+        assert time.monotonic() < end_s, "the signal is not taken"
+        time.sleep(0.01)
+
+
 def ready(case: str) -> str:
     return "lifts" if case == "stop" else "hangs"
 
@@ -206,7 +219,8 @@ def test_a_signal_ends_it_whatever_hangs_with_the_exit_code_of_the_signal(runnin
     for number in numbers:
         for one in commands.values():
             one.process.send_signal(number)
-        time.sleep(0.1)  # two signals at once may be one
+        for one in commands.values():
+            delivered(one.process, number)
     for case, one in commands.items():
         code, took_s = one.ends()
         # with the interpreter's lock kept no Python runs that could choose a code
@@ -291,12 +305,13 @@ def test_a_ctrl_z_does_not_leave_a_robot_driving_without_its_program(at_terminal
 
 
 def test_a_ctrl_c_and_another_one_later_do_not_end_a_chat(at_terminal, edgeagent) -> None:
-    terminal = at_terminal("chat", "--app", edgeagent.app(APP + CASES["stop"].replace("stop=hang", "stop=None")))
+    app = edgeagent.app(APP + CASES["stop"].replace("stop=hang", "stop=None"))
+    later = "from edgeagent.cli import exits; exits.AGAIN_S = 0.0\n"  # so that any other Ctrl-C comes later than that
+    terminal = at_terminal("chat", "--app", app, before=later)
     terminal.expect("leaves")
     terminal.expect(">")
     terminal.type("\x03")
     terminal.expect("Ctrl-C again leaves")
-    time.sleep(2.2)
     terminal.type("\x03")
     terminal.expect("Ctrl-C again leaves")
     terminal.enter("/quit")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from pathlib import Path
@@ -41,6 +42,23 @@ def test_a_path_that_cannot_be_used_is_wrong_usage_in_a_line(capsys: pytest.Capt
         Path(name).exists()
     assert left.value.exit_code == exits.USAGE
     assert capsys.readouterr().err == f"error: {name}: File name too long\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        *((name, exits.USAGE) for name in ("ENOENT", "EACCES", "EISDIR", "ENOTDIR", "EEXIST", "EROFS")),
+        *((name, exits.FAILED) for name in ("ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENOMEM")),
+    ],
+)
+def test_what_fails_at_a_path_is_wrong_usage_only_if_another_path_mends_it(
+    name: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    number = getattr(errno, name)
+    with pytest.raises(typer.Exit) as left, exits.guarded():
+        raise OSError(number, os.strerror(number), "robot.toml")
+    assert left.value.exit_code == code
+    assert capsys.readouterr().err == f"error: robot.toml: {os.strerror(number)}\n"
 
 
 def test_the_handlers_of_before_are_back() -> None:

@@ -42,7 +42,7 @@ def test_help_has_examples_and_exit_codes(command: list[str], in_process: Run) -
 def test_the_examples_of_the_page_are_those_of_the_help(in_process: Run, checkout: Path) -> None:
     page = (checkout / "docs/models.md").read_text(encoding="utf-8")
     examples = re.findall(r"^edgeagent (?:models|say) .*$", page, re.MULTILINE)
-    commands = {re.search(r"models (\w+)", example)[1] for example in examples}  # type: ignore[index]
+    commands = set(re.findall(r"models (\w+)", "\n".join(examples)))
     told = " ".join(" ".join(in_process("models", command, "--help").stdout.split()) for command in sorted(commands))
     assert commands >= {"list", "info", "path", "remove", "bundle", "import"}
     assert [example for example in examples if example not in told] == []
@@ -194,33 +194,31 @@ def test_remove_leaves_a_file_that_is_in_use(edge: Run, tmp_path: Path) -> None:
     assert edge("remove", "mind", "--yes").returncode == 0
 
 
-@pytest.mark.parametrize(("answer", "left"), [("y", False), ("n", True), ("", True)])
-def test_remove_asks_at_a_terminal(
-    answer: str, left: bool, edgeagent: Command, at_terminal: Callable[..., Terminal], tmp_path: Path
-) -> None:
+@pytest.fixture
+def pulled(edgeagent: Command, tmp_path: Path) -> Path:
+    """The file of qwen3-0.6b among the models of the command."""
     file = tmp_path / "models/Qwen3-0.6B-Q4_K_M.gguf"
     file.parent.mkdir()
     file.write_bytes(b"x")
     edgeagent.environment["EDGEAGENT_MODELS"] = str(file.parent)
+    return file
+
+
+@pytest.mark.parametrize(("answer", "left"), [("y", False), ("n", True), ("", True)])
+def test_remove_asks_at_a_terminal(answer: str, left: bool, pulled: Path, at_terminal: Callable[..., Terminal]) -> None:
     terminal = at_terminal("models", "remove", "qwen3-0.6b")
     terminal.expect(r"remove qwen3-0\.6b \(0 MB\)\? \[y/N\]")
     terminal.enter(answer)
     assert terminal.ends() == 0
-    assert file.exists() == left
+    assert pulled.exists() == left
 
 
-def test_ctrl_c_at_the_question_removes_nothing(
-    edgeagent: Command, at_terminal: Callable[..., Terminal], tmp_path: Path
-) -> None:
-    file = tmp_path / "models/Qwen3-0.6B-Q4_K_M.gguf"
-    file.parent.mkdir()
-    file.write_bytes(b"x")
-    edgeagent.environment["EDGEAGENT_MODELS"] = str(file.parent)
+def test_ctrl_c_at_the_question_removes_nothing(pulled: Path, at_terminal: Callable[..., Terminal]) -> None:
     terminal = at_terminal("models", "remove", "qwen3-0.6b")
     terminal.expect("y/N")
     terminal.signal(signal.SIGINT)
     assert terminal.ends() == 130
-    assert file.exists()
+    assert pulled.exists()
     assert "Traceback" not in terminal.seen
 
 

@@ -28,11 +28,14 @@ READING = Reading(PROMPT, "I see.", (Step("hermes", "no call"), Step("bare JSON"
 class Told(ScriptedLLM):
     """A scripted model that tells how its replies were read."""
 
-    reading = READING
+    told = READING
+
+    def reading(self) -> Reading:
+        return self.told
 
     def stream(self, request: LLMRequest, stop_event: Event) -> Iterator[LLMEvent]:
         for event in super().stream(request, stop_event):
-            yield replace(event, reading=self.reading) if isinstance(event, End) else event
+            yield replace(event, reading=self.reading()) if isinstance(event, End) else event
 
 
 @tool
@@ -61,7 +64,7 @@ def asked(agent: Agent) -> Asked:
 
 def why_of(reading: Reading, *, width: int = 100, full: bool = False) -> str:
     llm = Told("I see.")
-    llm.reading = reading
+    llm.told = reading
     return asked(Agent("robi", llm=llm)).why(width=width, full=full)
 
 
@@ -214,8 +217,7 @@ def log(tmp_path: Path) -> Path:
     path = tmp_path / "audit.jsonl"
 
     class Longer(Told):
-        @property
-        def reading(self) -> Reading:  # type: ignore[override]
+        def reading(self) -> Reading:
             more = "" if self.remaining else "\nlook\n<tool>a cube of ann@example.com\n<assistant>"
             return Reading(PROMPT + more, "raw reply", (Step("hermes", "1 call"),), refused=("fly",))
 

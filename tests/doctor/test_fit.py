@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -11,7 +12,7 @@ from edgeagent.doctor import fit as fits
 from edgeagent.doctor.fit import Machine, fit, machine_of, memory, this_machine, window_of
 from edgeagent.llm.memory import Memory
 from edgeagent.models.catalog import LanguageModel, Recogniser, Voice, entries, language_models
-from edgeagent.models.profiles import PROFILES, TASKS, nearest
+from edgeagent.models.profiles import PROFILES, Profile, ProfileName, nearest
 
 MB = 1_000_000
 ROBOT = Machine(name="robot", total=1000 * MB, free=600 * MB, cores=4, architecture="aarch64")
@@ -75,7 +76,7 @@ def test_what_runs_this_has_memory_and_cores() -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
-def test_the_set_of_a_profile_fits_its_board_together(profile) -> None:  # type: ignore[no-untyped-def]
+def test_the_set_of_a_profile_fits_its_board_together(profile: Profile) -> None:
     kinds = (LanguageModel, Recogniser, Voice)
     models = [entries()[name] for name in profile.models("talk")]
     assert [isinstance(model, kind) for model, kind in zip(models, kinds, strict=True)] == [True] * 3
@@ -84,11 +85,14 @@ def test_the_set_of_a_profile_fits_its_board_together(profile) -> None:  # type:
     together = sum(one.total for one in needed if one is not None)
     assert together < machine_of(profile).free
     assert profile.models("text") == (profile.mind,)
-    assert {"talk", "text"} == set(TASKS)
+
+
+def test_every_name_of_a_profile_has_its_profile() -> None:
+    assert tuple(PROFILES) == get_args(ProfileName)
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
-def test_a_set_can_be_had_without_a_hub(profile) -> None:  # type: ignore[no-untyped-def]
+def test_a_set_can_be_had_without_a_hub(profile: Profile) -> None:
     assert all(entries()[name].packages for name in profile.models("talk"))
 
 

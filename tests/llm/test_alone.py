@@ -16,7 +16,7 @@ from edgeagent import Message, ToolResult, tool
 from edgeagent.llm import End, LLMEvent, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ToolCallEnd
 from edgeagent.llm.reading import read_reply
 from edgeagent.llm.types import ToolChoice
-from edgeagent.messages import Reading
+from edgeagent.messages import Reading, StopReason
 from edgeagent.testing import call
 
 
@@ -61,7 +61,7 @@ def read(
     *cuts: int,
     messages: Sequence[Message] = (),
     tool_choice: ToolChoice = "auto",
-    reason: str = "stop",
+    reason: StopReason = "stop",
     before: Sequence[LLMEvent] = (),
 ) -> Read:
     """The reply as it is told, whose deltas end at these places."""
@@ -72,7 +72,7 @@ def read(
         for piece in pieces_of(text, cuts):
             yield TextDelta(piece)
         yield TextEnd(text)
-        yield End(reason)  # type: ignore[arg-type]
+        yield End(reason)
 
     events = list(read_reply(stream(), request))
     shown = "".join(event.text for event in events if isinstance(event, TextDelta))

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -48,8 +49,8 @@ TOOLS = (lower_blind, wind_speed)
 SYSTEM = "You look after the blinds of a house."
 
 
-def ask(said: str, **options: object) -> LLMRequest:
-    return LLMRequest(system=SYSTEM, messages=[Message.user(said)], tools=TOOLS, max_tokens=48, **options)  # type: ignore[arg-type]
+def ask(said: str, **options: Any) -> LLMRequest:
+    return LLMRequest(system=SYSTEM, messages=[Message.user(said)], tools=TOOLS, max_tokens=48, **options)
 
 
 def test_the_same_prompt_gets_the_same_reply_with_and_without_its_prefix(mind: LlamaLLM) -> None:

@@ -127,7 +127,9 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfil
 def with_manifest(archive: bytes, *members: tuple[tarfile.TarInfo, bytes]) -> bytes:
     """A bundle's own manifest, and other entries behind it."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        content = tar.extractfile("manifest.json").read()  # type: ignore[union-attr]
+        manifest = tar.extractfile("manifest.json")
+        assert manifest is not None
+        content = manifest.read()
     return tar_of((member("manifest.json"), content), *members)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,10 +89,10 @@ def test_a_damaged_bundle_leaves_everything_as_it_was(archive: Path, tmp_path: P
     ],
 )
 def test_a_bundle_of_something_else_is_refused_before_it_is_read(
-    change: dict[str, object], said: str, known: Known, tmp_path: Path
+    change: dict[str, Any], said: str, known: Known, tmp_path: Path
 ) -> None:
-    fields = {"model": "mind", "name": "mind.gguf", "bytes": len(CONTENT["mind.gguf"]), "sha256": digest("mind.gguf")}
-    item = Item(**{**fields, **change})  # type: ignore[arg-type]
+    right = Item(model="mind", name="mind.gguf", bytes=len(CONTENT["mind.gguf"]), sha256=digest("mind.gguf"))
+    item = replace(right, **change)
     manifest = bundle._manifest([item])
     (tmp_path / "odd.tar").write_bytes(
         bundle._entry(bundle.MANIFEST, len(manifest)) + manifest + bundle._padding(len(manifest))
@@ -138,6 +141,50 @@ def test_a_file_with_wrong_bytes_is_refused(known: Known, tmp_path: Path) -> Non
     with pytest.raises(ModelError, match="1,499 bytes and should have 1,500"):
         import_models(tmp_path / "mind.gguf")
     assert models(tmp_path) == {}
+
+
+@pytest.fixture
+def newer(known: Known, tmp_path: Path) -> Path:
+    """A bundle of a mind that its home has replaced, from a machine on which a person accepted that."""
+    content = b"GGUF of a newer mind"
+    sha256 = hashlib.sha256(content).hexdigest()
+    put(known["mind"], lambda _: content)
+    note = store.Pulled(bytes=len(content), sha256=sha256, source="the hub", date="2026-11-22", accepted=True)
+    store.record(known["mind"], {"mind.gguf": note})
+    bundle.write(tmp_path / "newer.tar", items_of(known["mind"]))
+    shutil.rmtree(tmp_path / "models")
+    return tmp_path / "newer.tar"
+
+
+def test_what_was_accepted_where_a_bundle_was_written_can_be_accepted_here(known: Known, newer: Path) -> None:
+    import_models(newer, accept_upstream=True)
+    (note,) = store.records(known["mind"]).values()
+    assert note.accepted
+    assert [finding.text for finding in verify(known["mind"])] == [f"has the sha256 accepted on {note.date}"]
+    assert [item.accepted for item, _ in items_of(known["mind"])] == [True]
+
+
+def test_what_was_accepted_elsewhere_is_not_taken_unasked(newer: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"newer than the catalogue: its sha256 \w+ was accepted.*--accept-upstream"):
+        import_models(newer)
+    assert models(tmp_path) == {}
+
+
+def test_accepting_upstream_takes_nothing_that_nobody_has_accepted(known: Known, tmp_path: Path) -> None:
+    put(known["mind"], lambda _: b"GGUF of nobody's")
+    (path,) = store.paths(known["mind"])
+    item = Item(model="mind", name="mind.gguf", bytes=16, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+    bundle.write(tmp_path / "odd.tar", [(item, path)])
+    with pytest.raises(ModelError, match="by the catalogue: get the file again"):
+        import_models(tmp_path / "odd.tar", accept_upstream=True)
+
+
+def test_what_was_accepted_is_no_news_to_a_newer_catalogue(known: Known, tmp_path: Path) -> None:
+    put(known["mind"])
+    ((item, path),) = items_of(known["mind"])
+    bundle.write(tmp_path / "robot.tar", [(replace(item, accepted=True), path)])
+    import_models(tmp_path / "robot.tar")
+    assert [note.accepted for note in store.records(known["mind"]).values()] == [False]
 
 
 def test_a_file_that_the_catalogue_does_not_know(known: Known, tmp_path: Path) -> None:

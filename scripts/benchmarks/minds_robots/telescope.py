@@ -29,7 +29,7 @@ def nudge(direction: Literal["north", "south", "east", "west"], arcminutes: floa
 
 
 @tool(motion=True)
-def dome_slit(open: bool) -> str:  # noqa: A002 - as builders write it
+def dome_slit(open: bool) -> str:
     """Open the slit of the dome (true) or close it (false)."""
     return "The slit has moved."
 
