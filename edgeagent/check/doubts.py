@@ -201,7 +201,8 @@ def _without_unit(tools: Sequence[ToolSpec]) -> Found:
         words = set(_words(name))
         told = f"{schema.get('description', '')} {tool.description}"
         said = {word for word in _words(told) if len(word) > 1}  # "a" is no ampere there
-        if "%" not in told and _UNITS.isdisjoint(words | said) and _COUNTED.isdisjoint(words):
+        whole = schema["type"] == "integer" and "number" in _words(schema.get("description", ""))
+        if "%" not in told and _UNITS.isdisjoint(words | said) and _COUNTED.isdisjoint(words) and not whole:
             yield _place(tool, name), "is a number without a unit"
 
 
