@@ -98,7 +98,7 @@ def ending() -> Iterator[None]:
 
 
 def staying() -> None:
-    """The last Ctrl-C does not leave, whatever came before it."""
+    """The command goes on: neither the last Ctrl-C nor the end of a step leaves, whatever came before it."""
     if _watchdog is not None:
         _watchdog.staying()
 

@@ -97,7 +97,7 @@ class Watchdog:
             os.write(self._pipe, bytes([_END]))
 
     def staying(self) -> None:
-        """The last Ctrl-C does not end the command, whatever came before it."""
+        """Neither the last Ctrl-C nor the end of a step ends the command, whatever came before it."""
         with suppress(OSError):
             os.write(self._pipe, bytes([_STAY]))
 

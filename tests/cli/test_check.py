@@ -55,6 +55,14 @@ def app(edgeagent) -> Path:
 
 
 @pytest.fixture
+def two_models(edgeagent, checkout: Path) -> str:
+    """Two names of one model, as ``--models`` takes them."""
+    copy = edgeagent.cwd / "copy.gguf"
+    copy.symlink_to(checkout / "models" / "nano.gguf")
+    return f"nano,{copy}"
+
+
+@pytest.fixture
 def cases(edgeagent) -> Path:
     path = edgeagent.cwd / "cases.toml"
     path.write_text(CASES, encoding="utf-8")
@@ -111,11 +119,23 @@ def test_a_miss_of_a_real_model_has_its_prompt_and_its_raw_reply(edgeagent, case
     assert unmoved(app)
 
 
-def test_several_models_are_compared_in_one_table(edgeagent, checkout: Path, cases: Path) -> None:
-    app = edgeagent.app(ROBOT + AGENT)
-    copy = edgeagent.cwd / "copy.gguf"
-    copy.symlink_to(checkout / "models" / "nano.gguf")
-    done = edgeagent("check", "--app", app, "--cases", cases, "--models", f"nano,{copy}")
+WATCHED = """
+import sys
+from edgeagent.cli.watchdog import Watchdog
+Watchdog.ending = lambda self: print("ending", file=sys.stderr)
+Watchdog.staying = lambda self: print("staying", file=sys.stderr)
+"""
+
+
+def test_the_end_of_one_model_puts_no_limit_on_the_next(edgeagent, cases: Path, two_models: str) -> None:
+    app = edgeagent.app(WATCHED + ROBOT + AGENT)
+    done = edgeagent("check", "--app", app, "--cases", cases, "--models", two_models)
+    told = [line for line in done.stderr.splitlines() if line in ("ending", "staying")]
+    assert told[-3:] == ["ending", "staying", "ending"]
+
+
+def test_several_models_are_compared_in_one_table(edgeagent, app: Path, cases: Path, two_models: str) -> None:
+    done = edgeagent("check", "--app", app, "--cases", cases, "--models", two_models)
     table = done.stdout.partition("\nmodel ")[2].splitlines()
     assert re.split(" {2,}", table[0].strip()) == [
         "exact",
