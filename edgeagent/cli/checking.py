@@ -80,7 +80,7 @@ class Checking:
             configured_llm(replace(self._config, model=model)).close()
         for model in self._models or [self._config.model]:
             config = replace(self._config, model=model)
-            exits.staying()  # the model before has been closed in time
+            exits.going_on()
             with Trial(config, override=bool(self._models)) as trial, exits.ending():
                 cases = [] if self._cases is None else read_cases(self._cases, trial.tools)
                 report = _tried(trial, cases)

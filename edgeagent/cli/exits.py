@@ -98,9 +98,15 @@ def ending() -> Iterator[None]:
 
 
 def staying() -> None:
-    """The command goes on: neither the last Ctrl-C nor the end of a step leaves, whatever came before it."""
+    """The last Ctrl-C does not leave, whatever came before it."""
     if _watchdog is not None:
         _watchdog.staying()
+
+
+def going_on() -> None:
+    """Another step begins, with as much time as it takes, after one whose tidying up is done."""
+    if _watchdog is not None:
+        _watchdog.going_on()
 
 
 @contextmanager

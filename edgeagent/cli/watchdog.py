@@ -34,6 +34,8 @@ _END: Final = 0
 """Stands in the pipe for an end without a signal; no signal has that number."""
 _STAY: Final = 255
 """Stands in the pipe for a second Ctrl-C that was not meant to end the command."""
+_GO_ON: Final = 254
+"""Stands in the pipe for a step that is over before the command's last one."""
 _SHOWN: Final = b"\x1b[?2004l\x1b[?25h\x1b[0m\r\n"
 """A terminal without bracketed paste, with a cursor, in its own colours, on a new line."""
 
@@ -97,9 +99,14 @@ class Watchdog:
             os.write(self._pipe, bytes([_END]))
 
     def staying(self) -> None:
-        """Neither the last Ctrl-C nor the end of a step ends the command, whatever came before it."""
+        """The last Ctrl-C does not end the command, whatever came before it."""
         with suppress(OSError):
             os.write(self._pipe, bytes([_STAY]))
+
+    def going_on(self) -> None:
+        """What was left to do after a step is done, and another step begins. A signal is not taken back."""
+        with suppress(OSError):
+            os.write(self._pipe, bytes([_GO_ON]))
 
     def _listen(self) -> None:
         """On a thread of its own: waits until the time begins, and leaves when it is over."""
@@ -164,8 +171,8 @@ def _serve(parent: int, again_s: float) -> None:
         numbers = os.read(0, 256)
         if not numbers:
             return  # the parent is gone
-        for number in numbers:
-            now_s = time.monotonic()
+        for told in numbers:
+            now_s, number = time.monotonic(), told
             ends = number in _ENDS or (number == signal.SIGINT and now_s - interrupted_s <= again_s)
             if number == signal.SIGINT:
                 interrupted_s = now_s
@@ -175,6 +182,8 @@ def _serve(parent: int, again_s: float) -> None:
                 kill_s = now_s + END_S + KILL_S
             elif number == _STAY and begun == signal.SIGINT:
                 kill_s, interrupted_s = None, now_s
+            elif number == _GO_ON and begun == _END:
+                kill_s, number = None, _STAY
             else:
                 continue
             begun = number
