@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from edgeagent import LlamaLLM, Message, tool
-from edgeagent.llm import End, Error, LLMRequest, ToolCallEnd
 from edgeagent.errors import ModelError
+from edgeagent.llm import End, Error, LLMRequest, ToolCallEnd
 from edgeagent.messages import Reading, ToolCall, ToolResult
 from edgeagent.models.catalog import CallGate, language_models
 
