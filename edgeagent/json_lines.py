@@ -117,18 +117,27 @@ class JsonLinesFile:
             fcntl.flock(full, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:  # another process is at it
             return full
-        if self._is_named(full):
-            for number in range(self._files - 1, 1, -1):
-                if self._older(number - 1).exists():
-                    self._older(number - 1).replace(self._older(number))
-            if self._files > 1:
-                self._path.replace(self._older(1))
-            else:
-                self._path.unlink()
-        fresh = _opened(self._path)
+        try:
+            self._make_room(full)
+            fresh = _opened(self._path)
+        except OSError:
+            fcntl.flock(full, fcntl.LOCK_UN)  # else every other process waits for it in its next line
+            raise
         os.close(full)
         self._torn = False
         return fresh
+
+    def _make_room(self, full: int) -> None:
+        """Renames the files, unless another process has."""
+        if not self._is_named(full):
+            return
+        for number in range(self._files - 1, 1, -1):
+            if self._older(number - 1).exists():
+                self._older(number - 1).replace(self._older(number))
+        if self._files > 1:
+            self._path.replace(self._older(1))
+        else:
+            self._path.unlink()
 
     def _is_named(self, file: int) -> bool:
         """False after another process has renamed it."""
@@ -152,13 +161,16 @@ def _opened(path: Path) -> int:
 @contextmanager
 def _held(file: int) -> Iterator[None]:
     """Tells other processes that a line is being written: its beginning can be read before its end is there."""
-    regular = stat.S_ISREG(os.fstat(file).st_mode)
-    if regular:
-        fcntl.flock(file, fcntl.LOCK_SH)
+    held = stat.S_ISREG(os.fstat(file).st_mode)
+    if held:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH)
+        except OSError:  # NFS needs a file that can be read for it (flock(2)), and some file systems have no locks
+            held = False
     try:
         yield
     finally:
-        if regular:
+        if held:
             fcntl.flock(file, fcntl.LOCK_UN)
 
 

@@ -1,5 +1,6 @@
 """Lines of JSON: every character can be seen, and a file of them keeps its limits."""
 
+import errno
 import fcntl
 import json
 import math
@@ -131,6 +132,34 @@ def test_a_line_that_another_process_is_writing_is_not_torn(tmp_path: Path) -> N
         fcntl.flock(other, fcntl.LOCK_UN)
     file.write(LINE)
     assert (tmp_path / "log").read_text() == '{"a": 1}\n' + json.dumps(LINE) + "\n"
+
+
+def test_a_process_that_can_not_rename_holds_up_no_other(tmp_path: Path) -> None:
+    one, other = (JsonLinesFile(tmp_path / "log", max_mb=LINE_MB, files=2) for _ in range(2))
+    (tmp_path / "log.1").mkdir()
+    one.write(LINE)
+    with pytest.raises(OSError, match="directory"):
+        one.write(LINE)
+    with (tmp_path / "log").open("rb") as reader:
+        fcntl.flock(reader, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    (tmp_path / "log.1").rmdir()
+    other.write(LINE)
+    assert sizes(tmp_path / "log") == {"log": 1, "log.1": 1}
+
+
+def test_where_nothing_can_be_locked_lines_are_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NFS locks a file for readers only if it can be read, and some file systems lock none."""
+
+    def flock(file: object, how: int) -> None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    file = JsonLinesFile(tmp_path / "log")
+    file.write(LINE)
+    file.write(LINE)
+    assert sizes(tmp_path / "log") == {"log": 2}
 
 
 def test_a_closed_file_takes_nothing(tmp_path: Path) -> None:

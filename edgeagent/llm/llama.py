@@ -246,7 +246,7 @@ class LlamaLLM:
                 generation = self._generation(loaded, for_words(request), stop_event, after=generation.opening)
                 held = list[LLMEvent]()
                 yield from generation.run()
-            yield from held
+            yield from held if _is_whole(held) else held[-1:]
         finally:
             self._stats = replace(self._stats, **generation.figures())
 
@@ -397,9 +397,14 @@ def _window(header: Header, asked: int | None) -> int:
     return asked
 
 
+def _is_whole(held: Sequence[LLMEvent]) -> bool:
+    """True if a doubtful reply was written to its end; of another nobody knows what it would have come to."""
+    return bool(held) and isinstance(held[-1], End) and held[-1].stop_reason != "aborted"
+
+
 def _misses(held: Sequence[LLMEvent], request: LLMRequest) -> bool:
     """True if a doubtful reply came to something else than calls of tools that only read."""
-    if not held or not isinstance(held[-1], End) or held[-1].stop_reason == "aborted":
+    if not _is_whole(held):
         return False
     *_, end = read_reply(held, replace(request, tools=only_read(request.tools)))
     return isinstance(end, End) and (end.hidden is None or end.hidden.outcome not in ("called", "misfit"))

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from edgeagent.llm.parsers.alone import Block, calls_in, read_block
 from edgeagent.llm.parsers.json_calls import guess_name
-from edgeagent.llm.types import End, Hidden, LLMEvent, LLMRequest, TextDelta, TextEnd, ToolCallEnd, ToolSpec
+from edgeagent.llm.types import End, Error, Hidden, LLMEvent, LLMRequest, TextDelta, TextEnd, ToolCallEnd, ToolSpec
 from edgeagent.messages import Message, Reading, Step, ToolCall
 
 _LINE: Final = re.compile(r"\n[ \t\r\n]*(?=[{\[<`]|$)")
@@ -49,12 +49,17 @@ def read_reply(events: Iterable[LLMEvent], request: LLMRequest) -> Iterator[LLME
         yield from events
         return
     reply = _Reply(request)
+    whole: str | None = None
     for event in events:
+        cut_off = isinstance(event, Error) or (isinstance(event, End) and event.stop_reason in ("error", "aborted"))
+        if whole is not None:
+            yield from reply.settle(whole, cut_off=cut_off)
+            whole = None
         match event:
             case TextDelta(text):
                 yield from reply.feed(text)
             case TextEnd(text):
-                yield from reply.settle(text)
+                whole = text  # the event after it tells if the reply was cut off
             case ToolCallEnd(call):
                 reply.own.append(call.name)
                 yield event
@@ -64,6 +69,8 @@ def read_reply(events: Iterable[LLMEvent], request: LLMRequest) -> Iterator[LLME
                 yield from reply.finish(event)
             case _:
                 yield event
+    if whole is not None:
+        yield from reply.settle(whole)
 
 
 class _Reply:
@@ -95,16 +102,17 @@ class _Reply:
         yield from self._advance(final=False)
         self._scanned = max(0, len(self._held.rstrip(_BLANKS)) - 1)
 
-    def settle(self, text: str) -> Iterator[LLMEvent]:
-        """The events of the whole text, which counts instead of its deltas."""
+    def settle(self, text: str, *, cut_off: bool = False) -> Iterator[LLMEvent]:
+        """The events of the whole text, which counts instead of its deltas. Of a reply that was cut off, text that may
+        be the beginning of a call stays hidden."""
         if text != self._fed:
             self._begin()
             self._fed = self._held = text
-            for _ in self._advance(final=True):
+            for _ in self._advance(final=not cut_off):
                 pass
         else:
-            yield from self._advance(final=True)
-        if not self._blocks:
+            yield from self._advance(final=not cut_off)
+        if not self._blocks and (self._told or not cut_off):
             yield TextEnd(self._told)
 
     def finish(self, end: End) -> Iterator[LLMEvent]:

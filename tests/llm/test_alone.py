@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from edgeagent import Message, ToolResult, tool
-from edgeagent.llm import End, LLMEvent, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ToolCallEnd
+from edgeagent.llm import End, Error, LLMEvent, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ToolCallEnd
 from edgeagent.llm.reading import read_reply
 from edgeagent.llm.types import ToolChoice
 from edgeagent.messages import Reading, StopReason
@@ -265,9 +265,16 @@ def test_a_reply_of_a_schema_is_left_alone() -> None:
     assert list(read_reply(events, request)) == events
 
 
-def test_an_aborted_reply_loses_what_was_held() -> None:
-    events: list[LLMEvent] = [TextDelta(DRIVE[:20]), End("aborted")]
-    assert list(read_reply(events, LLMRequest(tools=[drive]))) == [End("aborted")]
+@pytest.mark.parametrize("last", [End("aborted"), End("error"), Error("llama.cpp failed")])
+@pytest.mark.parametrize("ends", [[], [TextEnd(DRIVE[:10])]], ids=["open", "with its whole text"])
+def test_a_reply_that_is_cut_off_loses_what_was_held(ends: list[LLMEvent], last: LLMEvent) -> None:
+    events: list[LLMEvent] = [TextDelta(DRIVE[:10]), *ends, last]
+    assert list(read_reply(events, LLMRequest(tools=[drive]))) == [last]
+
+
+def test_a_reply_that_is_cut_off_keeps_what_was_told() -> None:
+    events: list[LLMEvent] = [TextDelta("I drive."), TextEnd("I drive."), End("aborted")]
+    assert list(read_reply(events, LLMRequest(tools=[drive]))) == events
 
 
 def test_thinking_passes_while_text_is_held() -> None:

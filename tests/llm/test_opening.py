@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from edgeagent import LlamaLLM, Message, tool
-from edgeagent.llm import End, LLMRequest, ToolCallEnd
+from edgeagent.errors import ModelError
+from edgeagent.llm import End, Error, LLMRequest, ToolCallEnd
 from edgeagent.messages import Reading, ToolCall, ToolResult
 from edgeagent.models.catalog import CallGate, language_models
 
@@ -138,6 +139,32 @@ def test_a_doubtful_reply_that_is_stopped_is_not_asked_for_again(gated: Callable
     *_, end = events
     assert isinstance(end, End)
     assert end.stop_reason == "aborted"
+
+
+@pytest.mark.parametrize("script", [READS, "[laughs] I looked.", f"{READS}\n<tool_call>{CALL}</tool_call> and"])
+@pytest.mark.parametrize("fails", [False, True], ids=["stopped", "failed"])
+def test_of_a_doubtful_reply_that_is_cut_off_nothing_is_told(
+    gated: Callable[..., LlamaLLM], monkeypatch: pytest.MonkeyPatch, script: str, fails: bool
+) -> None:
+    """Nobody knows what it would have come to: neither its text counts, nor a call with the template's tags."""
+    stop, llm, request = Event(), gated(2.0, script, reading=0.25), ask(tools=[look, depth], max_tokens=80)
+    before = llm.count_tokens(request)
+    assert llm._loaded is not None
+    engine, vocabulary = llm._loaded.engine, llm._loaded.prompter.vocabulary
+    decode = engine.decode
+
+    def cut(ids: Sequence[int]) -> bool:
+        written = b"".join(map(vocabulary.piece, [*engine.evaluated, *ids][before:]))
+        if len(written) > len(script) - 6:
+            if fails:
+                raise ModelError("llama.cpp can't go on")
+            stop.set()
+        return decode(ids)
+
+    monkeypatch.setattr(engine, "decode", cut)
+    (event,) = llm.stream(request, stop)
+    assert isinstance(event, Error if fails else End)
+    assert event.usage.output_tokens > 2
 
 
 def test_a_reply_that_begins_with_words_is_left_alone(gated: Callable[..., LlamaLLM]) -> None:
