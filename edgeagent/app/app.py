@@ -247,7 +247,7 @@ class App:
             raise ConfigError(str(error)) from error
         self.session.callbacks = Callbacks(on_question=self._question)
         if not self._voice:  # a conversation guards what it hears and what is typed into it
-            add_guards(agent, changes if self._file is None else moves)
+            add_guards(agent, changes if self._file is None else moves, small=self._outfit.helps(agent.llm))
 
     def _confirm(self, name: str, arguments: dict[str, Any]) -> bool:
         return self.person is not None and self.person.confirm(name, arguments)

@@ -32,19 +32,20 @@ def _is_nano(model: LLM | str | None) -> bool:
     return model == "nano" or getattr(getattr(model, "header", None), "name", None) == _NANO
 
 
-def add_guards(agent: Agent, keeps: Callable[[Tool], bool]) -> None:
-    """Guards an agent whose model is nano, where its builder has not.
+def add_guards(agent: Agent, keeps: Callable[[Tool], bool], *, small: bool = False) -> None:
+    """Guards an agent whose model is nano, or another small one, where its builder has not.
 
     Args:
         keeps: Tools that only what may ask for something sets off.
+        small: The model has few weights, and is to be guarded against talk.
     """
-    if not is_nano(agent.llm):
-        return
-    add_grounding(agent)
-    if not any(isinstance(hook, TalkGuardHook) for hook in agent.hooks):
+    nano = is_nano(agent.llm)
+    if nano:
+        add_grounding(agent)
+    if (nano or small) and not any(isinstance(hook, TalkGuardHook) for hook in agent.hooks):
         phrases = app_phrases(agent)
         by_hand = phrases if len(phrases) <= BY_HAND else ()
-        agent.hooks.append(TalkGuardHook(keeps, Phrases(by_hand), english_only=True))
+        agent.hooks.append(TalkGuardHook(keeps, Phrases(by_hand), any_language=not nano, english_only=nano))
 
 
 def add_grounding(agent: Agent) -> None:

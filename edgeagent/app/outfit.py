@@ -117,6 +117,10 @@ class Outfit:
         """True for a model of the settings."""
         return llm in self._models.values()
 
+    def helps(self, llm: LLM | None) -> bool:
+        """True if a model has few weights, and the settings have such models helped by hooks."""
+        return self._config.small_model_hooks and _is_small(llm)
+
     def options(self, own: Options) -> Options:
         """An agent's options, with what the settings say instead of them."""
         config = self._config
@@ -163,7 +167,7 @@ class Outfit:
         if self._audit is None and config.audit is not None:
             self._audit = AuditLogHook(config.audit, pii=self.pii, max_mb=config.audit_max_mb, files=config.audit_files)
         hooks: list[Hook] = [] if self._audit is None else [self._audit]
-        if config.small_model_hooks and _is_small(agent.llm):
+        if self.helps(agent.llm):
             hooks += _small_model_hooks(agent)
         return hooks
 

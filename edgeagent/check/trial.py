@@ -162,7 +162,7 @@ class Trial:
         llm = agent.llm or self._outfit.llm()
         agent.llm = llm
         stop_bodies(agent)
-        add_guards(agent, moves)
+        add_guards(agent, moves, small=self._outfit.helps(llm))
         options = self._outfit.options(self._file.options(agent.options))
         # bodies that can't be undone are stopped as well, so there is nothing to ask a person about
         self._options = replace(options, confirm=None, continue_confirm=None)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from edgeagent.english.asking import may_ask
+from edgeagent.english.asking import forbids, may_ask
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.language import has_english, is_english
 from edgeagent.english.stop_phrases import STOP_WORDS
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from edgeagent.messages import Message
 
 NOT_UNDERSTOOD: Final = "Sorry, I did not understand that."
+WILL_NOT: Final = "Okay, I won't."
+"""Answer to a prohibition."""
 ONLY_ENGLISH: Final = "I only understand English."
 _KEPT: Final = 64
 """Texts; so many don't wait for their answers."""
@@ -43,7 +45,8 @@ def changes(tool: Tool) -> bool:
 
 class TalkGuardHook(BaseHook):
     """Ends a run with an answer when it calls a tool though what was said asks for nothing: "the coffee is cold", "go
-    to the kitchen never", a number or an emoji alone.
+    to the kitchen never", a number or an emoji alone. What only forbids ("don't open the vents") sets off no tool that
+    does more than tell.
 
     What it was told is found in history by its text. Where a hook or the removal of personal data has changed that, the
     changed text is judged itself, if what was said last asks for nothing.
@@ -54,6 +57,7 @@ class TalkGuardHook(BaseHook):
         answer: What is said then.
         small: The model is a small one, which makes a command of anything: what is typed is judged too, and what has no
             English word in it asks for nothing. Otherwise what is typed is meant.
+        any_language: The model may know other languages than English: what is none is for the model to judge.
         english_only: The model knows no other language: one is answered with "I only understand English.", and what has
             no words at all with ``answer``, without asking the model.
     """
@@ -67,9 +71,11 @@ class TalkGuardHook(BaseHook):
         *,
         answer: str = NOT_UNDERSTOOD,
         small: bool = True,
+        any_language: bool = False,
         english_only: bool = False,
     ) -> None:
         self._keeps, self._phrases, self._answer = keeps, phrases or Phrases(), answer
+        self._any_language = any_language
         self._small, self._english_only = small, english_only
         self._told: dict[str, bool] = {}
         """Texts, the last one at the end, and whether each may ask for something."""
@@ -77,6 +83,8 @@ class TalkGuardHook(BaseHook):
         """Prohibitions that the run which goes on may still have to answer."""
         self._talk = False
         """Nothing is asked for in what the model answers now."""
+        self._forbids = False
+        """It is a prohibition."""
 
     def hears(self, text: str, *, spoken: bool, answers: bool) -> None:
         """Somebody says this to the model.
@@ -108,9 +116,11 @@ class TalkGuardHook(BaseHook):
                 asked = _asked_something(payload.messages[: len(payload.messages) - len(since)])
                 forbidding = self._forbidding
                 self._talk = not self._asks(said[0], known, asked) or any(one.text in forbidding for one in said[1:])
+                self._forbids = self._talk and any(forbids(one.text, self._phrases) for one in said)
             return None
         tools = [payload.tool] if isinstance(payload, BeforeTool) else _called(payload, ctx)
-        return HookResult.end_turn(self._answer) if self._talk and any(map(self._keeps, tools)) else None
+        keeps, answer = (changes, WILL_NOT) if self._forbids else (self._keeps, self._answer)
+        return HookResult.end_turn(answer) if self._talk and any(map(keeps, tools)) else None
 
     def _refused(self, message: Message, known: frozenset[str]) -> str | None:
         """The answer to what needs no model: another language, but for one with an English stop word, or no words."""
@@ -125,6 +135,8 @@ class TalkGuardHook(BaseHook):
         told, text = self._told, message.text
         if message.origin == "follow_up":  # the app's own
             return told.get(text, True)
+        if self._any_language and not is_english(text, known):
+            return True
         if self._small and not words_of(text):
             return False
         if text in told:

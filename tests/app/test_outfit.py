@@ -342,3 +342,37 @@ def test_a_hook_of_the_agents_own_stays_the_only_one_of_its_kind() -> None:
         assert "SchemaRetryHook" in kinds
         assert not {"EchoedPayloadHook", "LoopDetectorHook"} & set(kinds)
         assert session.step("how full?").reply == "Percent: 80."
+
+
+GARDEN = """
+from types import SimpleNamespace
+from edgeagent import tool
+from edgeagent.testing import call
+
+@tool
+def open_vents(percent: int) -> str:
+    "Open the roof vents."
+    return "the vents are open"
+
+def build(llm):
+    llm = ScriptedLLM([call("open_vents", percent=50)], "They are open.")
+    llm.header = SimpleNamespace(weights=600_000_000, name="some model")
+    return Agent("gardener", tools=[open_vents], llm=llm)
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "settings", "reply"),
+    [
+        ("Don't open the vents, it is freezing outside.", {}, "Okay, I won't."),
+        ("Don't open the vents, it is freezing outside.", {"small_model_hooks": False}, "They are open."),
+        ("Open the vents halfway.", {}, "They are open."),
+        ("It is too hot in here.", {}, "They are open."),
+        ("Mach bitte die Fenster auf.", {}, "They are open."),
+    ],
+)
+def test_a_small_model_changes_nothing_where_it_is_forbidden(
+    app_file: Any, said: str, settings: dict[str, Any], reply: str
+) -> None:
+    with build(Config(app=app_file(GARDEN), **settings)) as app:
+        assert app.session.step(said).reply == reply
