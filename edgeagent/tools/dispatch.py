@@ -232,21 +232,26 @@ class Dispatch:
 
     def _end_what_must(self) -> None:
         """Asks bodies to end that are over their time, or whose run stops, and has what they move stopped side by side,
-        before anybody is told of one of them."""
+        before anybody is told of one of them. A safety stop ends what moves nothing after that."""
         now, reason = time.monotonic(), self._should_stop()
-        moved = []
+        moved, later = list[actuator.Actuator | None](), list[Execution]()
         for execution in self._running.values():
             if (execution.deadline_s is not None and now >= execution.deadline_s) or (
                 execution.goal is not None and execution.goal.cancelled
             ):
                 moved.append(execution.demand_end())
+            elif reason == "safety_stop" and not execution.moves:
+                later.append(execution)
             elif reason == "safety_stop":
                 moved.append(execution.demand_end("stopped for safety"))
             elif reason is not None and execution.prepared.on_interrupt == "cancel":
                 moved.append(execution.demand_end())
             elif reason is not None:
                 execution.call_off()
-        actuator.begin(one for one in moved if one is not None)
+        calls = actuator.begin(one for one in moved if one is not None)
+        for call in calls if later else ():
+            call.entered.wait(actuator.LIMIT_S)
+        actuator.begin(one for execution in later if (one := execution.demand_end("stopped for safety")) is not None)
 
     def _enforce_limits(self) -> None:
         now = time.monotonic()

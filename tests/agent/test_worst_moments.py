@@ -404,9 +404,18 @@ def test_what_is_said_while_a_tool_is_waited_for_is_the_next_runs_steering():
     assert texts(agent.llm.requests[1].messages) == ["do this instead"]
 
 
-def test_actuators_are_stopped_first():
+@pytest.fixture
+def unhurried_threads():
+    """A thread runs until it waits for something: none gets between two steps of another one."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(LIMIT_S)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_actuators_are_stopped_first(unhurried_threads):
     order = []
-    moving, watching = threading.Event(), threading.Event()
+    moving, watching, stands = threading.Event(), threading.Event(), threading.Event()
 
     @tool
     def watch(ctx: ToolContext) -> str:
@@ -416,11 +425,11 @@ def test_actuators_are_stopped_first():
         order.append("watch")
         return ""
 
-    @skill(mode="parallel", stop=lambda: (order.append("drive"), threading.Event().wait(0.05)))
+    @skill(mode="parallel", stop=lambda: (order.append("drive"), stands.set(), threading.Event().wait(0.05)))
     def drive(goal: GoalHandle) -> str:
         """Drives."""
         moving.set()
-        goal.cancel_event.wait(LIMIT_S)
+        stands.wait(LIMIT_S)
         return ""
 
     agent = Agent("a", llm=ScriptedLLM([call("watch"), call("drive")], "never"), tools=[watch, drive])

@@ -23,10 +23,12 @@ def driving() -> tuple[Agent, threading.Event, list[str]]:
     def drive(goal: GoalHandle) -> str:
         """Drives."""
         began.set()
-        while not goal.cancelled:
-            goal.checkpoint()
-            threading.Event().wait(0.005)
-        ends.append("stopped")
+        try:
+            while not goal.cancelled:
+                goal.checkpoint()  # raises if the goal is cancelled while it is held
+                threading.Event().wait(0.005)
+        finally:
+            ends.append("stopped")
         return "stopped"
 
     return Agent("robi", tools=[drive], latch=SafetyLatch()), began, ends
