@@ -117,7 +117,7 @@ class Step:
     part: str
     """Name of the reader: "the model's own format" or "another form"."""
     verdict: str
-    """What the reader found, in words for people: "1 call", "no call"."""
+    """Finding of the reader, in words for people: "1 call", "no call"."""
 
 
 @dataclass(frozen=True, slots=True)

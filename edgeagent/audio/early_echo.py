@@ -252,7 +252,7 @@ class _Fit:
         return sound[: end - begin], persons[np.minimum(at, len(persons) - 1)]
 
     def _left(self, bins: slice, heard: Spectra, delayed: Spectra, first: int, last: int) -> Spectra:
-        """What a fit of these bins to the steps from the first on leaves; those before the last one are learned."""
+        """Rest of these bins after a fit to the steps from the first on; those before the last one are learned."""
         left, weight = heard, np.ones(heard.shape, np.float32)
         for _ in range(_FITS):
             weight = 1 / np.maximum(_smoothed(np.square(np.abs(left))), _LEAST_POWER)

@@ -104,7 +104,7 @@ class Watchdog:
             os.write(self._pipe, bytes([_STAY]))
 
     def going_on(self) -> None:
-        """What was left to do after a step is done, and another step begins. A signal is not taken back."""
+        """Begin another step, after one whose tidying up is done. A signal is not taken back."""
         with suppress(OSError):
             os.write(self._pipe, bytes([_GO_ON]))
 

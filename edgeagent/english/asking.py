@@ -156,20 +156,6 @@ def may_ask(text: str, phrases: Phrases) -> bool:
     return _wishes(main) or _commands_inside(main, 1)
 
 
-def forbids(text: str, phrases: Phrases) -> bool:
-    """True if a text is a prohibition and asks for nothing beside it: "don't open the vents", not "don't forget to".
-
-    Args:
-        text: As it was understood.
-        phrases: The app's, which ask.
-    """
-    words = bare(words_of(text))
-    if not words or may_ask(text, phrases):
-        return False
-    main = bare(without_leading(words)) or words
-    return bool(_forbidding(_without_openers(main)) or _forbidding(main))
-
-
 def _is_number_alone(words: Sequence[str]) -> bool:
     """True if there are no words at all, or numbers alone, of which nobody knows what they are for."""
     return all(is_number(word) or word in _SIGNS for word in words)

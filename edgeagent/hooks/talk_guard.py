@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from edgeagent.english.asking import forbids, may_ask
+from edgeagent.english.asking import may_ask
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.language import has_english, is_english
 from edgeagent.english.stop_phrases import STOP_WORDS
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from edgeagent.messages import Message
 
 NOT_UNDERSTOOD: Final = "Sorry, I did not understand that."
-WILL_NOT: Final = "Okay, I won't."
-"""Answer to a prohibition."""
 ONLY_ENGLISH: Final = "I only understand English."
 _KEPT: Final = 64
 """Texts; so many don't wait for their answers."""
@@ -45,8 +43,7 @@ def changes(tool: Tool) -> bool:
 
 class TalkGuardHook(BaseHook):
     """Ends a run with an answer when it calls a tool though what was said asks for nothing: "the coffee is cold", "go
-    to the kitchen never", a number or an emoji alone. What only forbids ("don't open the vents") sets off no tool that
-    does more than tell.
+    to the kitchen never", a number or an emoji alone.
 
     What it was told is found in history by its text. Where a hook or the removal of personal data has changed that, the
     changed text is judged itself, if what was said last asks for nothing.
@@ -57,7 +54,8 @@ class TalkGuardHook(BaseHook):
         answer: What is said then.
         small: The model is a small one, which makes a command of anything: what is typed is judged too, and what has no
             English word in it asks for nothing. Otherwise what is typed is meant.
-        any_language: The model may know other languages than English: what is none is for the model to judge.
+        any_language: The model may know other languages than English, and calls by their sense: it judges what is not
+            English, and what is said while something moves, because "don't move" may be a call that stops it.
         english_only: The model knows no other language: one is answered with "I only understand English.", and what has
             no words at all with ``answer``, without asking the model.
     """
@@ -83,8 +81,6 @@ class TalkGuardHook(BaseHook):
         """Prohibitions that the run which goes on may still have to answer."""
         self._talk = False
         """Nothing is asked for in what the model answers now."""
-        self._forbids = False
-        """It is a prohibition."""
 
     def hears(self, text: str, *, spoken: bool, answers: bool) -> None:
         """Somebody says this to the model.
@@ -116,11 +112,10 @@ class TalkGuardHook(BaseHook):
                 asked = _asked_something(payload.messages[: len(payload.messages) - len(since)])
                 forbidding = self._forbidding
                 self._talk = not self._asks(said[0], known, asked) or any(one.text in forbidding for one in said[1:])
-                self._forbids = self._talk and any(forbids(one.text, self._phrases) for one in said)
             return None
         tools = [payload.tool] if isinstance(payload, BeforeTool) else _called(payload, ctx)
-        keeps, answer = (changes, WILL_NOT) if self._forbids else (self._keeps, self._answer)
-        return HookResult.end_turn(answer) if self._talk and any(map(keeps, tools)) else None
+        kept = self._talk and any(map(self._keeps, tools)) and not (self._any_language and _is_moving(ctx))
+        return HookResult.end_turn(self._answer) if kept else None
 
     def _refused(self, message: Message, known: frozenset[str]) -> str | None:
         """The answer to what needs no model: another language, but for one with an English stop word, or no words."""
@@ -152,6 +147,10 @@ def _called(reply: AfterLLM, ctx: AgentContext) -> list[Tool]:
     """The tools that a reply calls, before any of them starts."""
     found = [] if ctx.tool_registry is None else [ctx.tool_registry.get(call.name) for call in reply.tool_calls]
     return [tool for tool in found if tool is not None]
+
+
+def _is_moving(ctx: AgentContext) -> bool:
+    return ctx.workers is not None and bool(ctx.workers.moving)
 
 
 def _asked_something(messages: Sequence[Message]) -> bool:

@@ -104,7 +104,7 @@ class Generation:
 
     @property
     def doubtful(self) -> bool:
-        """What the reply comes to is known at its end only: its events are not to be told before."""
+        """True if only the end of the reply says what it comes to: its events are not to be told before."""
         return self.opening is not None and self.opening.doubtful
 
     @property

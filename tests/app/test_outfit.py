@@ -346,10 +346,10 @@ def test_a_hook_of_the_agents_own_stays_the_only_one_of_its_kind() -> None:
 
 GARDEN = """
 from types import SimpleNamespace
-from edgeagent import tool
+from edgeagent import skill
 from edgeagent.testing import call
 
-@tool
+@skill
 def open_vents(percent: int) -> str:
     "Open the roof vents."
     return "the vents are open"
@@ -364,14 +364,13 @@ def build(llm):
 @pytest.mark.parametrize(
     ("said", "settings", "reply"),
     [
-        ("Don't open the vents, it is freezing outside.", {}, "Okay, I won't."),
+        ("Don't open the vents, it is freezing outside.", {}, "Sorry, I did not understand that."),
         ("Don't open the vents, it is freezing outside.", {"small_model_hooks": False}, "They are open."),
         ("Open the vents halfway.", {}, "They are open."),
-        ("It is too hot in here.", {}, "They are open."),
         ("Mach bitte die Fenster auf.", {}, "They are open."),
     ],
 )
-def test_a_small_model_changes_nothing_where_it_is_forbidden(
+def test_a_small_model_moves_nothing_where_it_is_forbidden(
     app_file: Any, said: str, settings: dict[str, Any], reply: str
 ) -> None:
     with build(Config(app=app_file(GARDEN), **settings)) as app:

@@ -1,14 +1,14 @@
 """A guard of what people type to a small model: what asks for nothing moves nothing."""
 
+import threading
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from edgeagent import Agent, Message, RunResult, skill, tool
-from edgeagent.english.asking import forbids, may_ask
-from edgeagent.english.completeness import Phrases
 from edgeagent.hooks import TalkGuardHook
 from edgeagent.testing import ScriptedLLM, call
+
+LIMIT_S = 10
 
 
 def told(
@@ -63,7 +63,7 @@ def told(
 def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
     moved, result = told(text)
     assert moved == []
-    assert result.reply in ("Sorry, I did not understand that.", "Okay, I won't.")
+    assert result.reply == "Sorry, I did not understand that."
     assert result.reason == "stopped"
 
 
@@ -120,31 +120,35 @@ def test_to_a_large_model_what_is_typed_is_meant() -> None:
     assert told("the coffee is cold", small=False)[0] == ["balcony"]
 
 
-@pytest.mark.parametrize("text", ["Don't note that.", "Please never write that down.", "no need to keep this"])
-def test_a_prohibition_sets_off_nothing_that_does_more_than_tell(text: str) -> None:
-    assert told(text, replies=([call("note", text="that")], "Noted."))[1].reply == "Okay, I won't."
-
-
-@pytest.mark.parametrize("text", ["Don't forget to note that I like tea.", "It is not bright enough in here."])
-def test_what_only_begins_like_a_prohibition_or_has_a_not_in_it_is_none(text: str) -> None:
-    assert told(text, replies=([call("note", text="that")], "Noted."))[1].reply == "Noted."
-
-
 def test_a_model_that_may_know_another_language_judges_it() -> None:
     assert told("fahr bitte auf den balkon", any_language=True)[0] == ["balcony"]
     assert told("don't go to the balcony", any_language=True)[0] == []
 
 
-WORDS = st.sampled_from(
-    "hello please no don't not never stop you must the cup and 5 \N{GRINNING FACE} , ? wait".split()
-)
+def test_while_something_moves_a_prohibition_may_stop_it() -> None:
+    order: list[str] = []
+    under_way, stands = threading.Event(), threading.Event()
 
+    @skill(mode="parallel", on_interrupt="detach")
+    def sail() -> str:
+        """Sail on."""
+        under_way.set()
+        stands.wait(LIMIT_S)
+        return "stands"
 
-@given(st.lists(WORDS, max_size=8).map(" ".join))
-def test_nobody_forbids_who_asks(text: str) -> None:
-    phrases = Phrases()
-    assert not (forbids(text, phrases) and may_ask(text, phrases))
+    @skill(mode="parallel")
+    def make_way(knots: float) -> str:
+        """Sail as fast as this."""
+        order.append(f"{knots}")
+        stands.set()
+        return "done"
 
-
-def test_a_word_of_politeness_alone_forbids_nothing() -> None:
-    assert told("hello", replies=("Hello.",))[1].reply == "Hello."
+    llm = ScriptedLLM([call("sail")], [call("make_way", knots=0.0)], "I stand.")
+    agent = Agent("helm", llm=llm, tools=[sail, make_way], hooks=[TalkGuardHook(any_language=True)])
+    handle = agent.start("sail on")
+    assert under_way.wait(LIMIT_S)
+    agent.abort()  # the sailing outlives it
+    handle.wait(LIMIT_S)
+    assert agent.is_moving
+    agent.run("don't move")
+    assert order == ["0.0"]
