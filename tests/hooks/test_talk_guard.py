@@ -143,7 +143,7 @@ def test_while_something_moves_a_prohibition_may_stop_it() -> None:
         stands.set()
         return "done"
 
-    llm = ScriptedLLM([call("sail")], [call("make_way", knots=0.0)], "I stand.")
+    llm = ScriptedLLM([call("sail")], [call("make_way", knots=0.0)], *["I stand."] * 3)  # its end is told, too
     agent = Agent("helm", llm=llm, tools=[sail, make_way], hooks=[TalkGuardHook(any_language=True)])
     handle = agent.start("sail on")
     assert under_way.wait(LIMIT_S)
