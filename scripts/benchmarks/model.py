@@ -116,7 +116,8 @@ def speeds(llm: LlamaLLM, tools: list[ToolSpec], rounds: int = _ROUNDS) -> dict[
 
     Each command counts with its fastest round: what another program takes from the machine is not the product's cost.
     """
-    llm = LlamaLLM(llm.path, settings=EngineSettings(prefix_memory_mb=0, prefix_file=False))
+    # Without a gate nothing is asked twice: the figures of a second try would be those of half a reply.
+    llm = LlamaLLM(llm.path, call_gate=0.0, settings=EngineSettings(prefix_memory_mb=0, prefix_file=False))
     llm.load()
     bare = BareLoop(llm.path, llm.context_window, llm.stats.threads)
     fastest: dict[tuple[str, str, str], float] = {}
