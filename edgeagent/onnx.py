@@ -1,15 +1,21 @@
-"""Opening of ONNX models: on the processor, with no thread that spins. Knows no model."""
+"""Opening and running of ONNX models: on the processor, with no thread that spins. Knows no model."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, Final
+
+_POLL_S: Final = 0.02  # a stop event has no way to wake a waiter on another event
 
 
-def open_session(path: Path, *, threads: int = 1, arena: bool = True) -> Any:
-    """An ``onnxruntime.InferenceSession``.
+def open_session(model: Path | bytes, *, threads: int = 1, arena: bool = True) -> Any:
+    """Opens an ``onnxruntime.InferenceSession``.
 
     Args:
+        model: A file, or its content.
         threads: For one operator; several operators never run at once.
         arena: Keep memory between runs. It is not worth that for small networks.
 
@@ -25,4 +31,59 @@ def open_session(path: Path, *, threads: int = 1, arena: bool = True) -> Any:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # or idle threads burn a core each
     options.enable_cpu_mem_arena = arena
     options.log_severity_level = 4  # what goes wrong is raised
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    content = model if isinstance(model, bytes) else str(model)
+    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def with_output(path: Path, inner: Callable[[Any], str | None]) -> bytes:
+    """Returns the content of a model's file with one more output: a tensor from inside its graph. The file stays.
+
+    Args:
+        inner: Gives the name of the tensor from the ``onnx.GraphProto``; None where there is none, and the model stays
+            as it is.
+
+    Raises:
+        ImportError: onnx is not installed.
+        Exception: The file is missing or no ONNX model; onnx's errors have nothing else in common.
+    """
+    import onnx
+
+    model = onnx.load(str(path))
+    name = inner(model.graph)
+    if name is not None and all(output.name != name for output in model.graph.output):
+        model.graph.output.append(onnx.ValueInfoProto(name=name))
+    content: bytes = model.SerializeToString()
+    return content
+
+
+def run_until(session: Any, inputs: Mapping[str, Any], stop_event: Event) -> list[Any] | None:
+    """Runs a session, and ends the run when the event is set: onnxruntime looks before each node of the graph.
+
+    Returns:
+        The outputs in the order of the graph; None if the run was ended.
+
+    Raises:
+        Exception: The model failed; onnxruntime's errors have nothing else in common.
+    """
+    from onnxruntime import RunOptions
+
+    options, done = RunOptions(), Event()
+
+    def watch() -> None:
+        while not done.wait(_POLL_S):
+            if stop_event.is_set():
+                options.terminate = True
+                return
+
+    watcher = threading.Thread(target=watch, name="onnx-stop", daemon=True)
+    watcher.start()
+    try:
+        outputs: list[Any] = session.run(None, inputs, options)
+    except Exception:
+        if stop_event.is_set():
+            return None
+        raise
+    finally:
+        done.set()
+        watcher.join()
+    return outputs

@@ -24,6 +24,7 @@ from edgeagent.audio.types import Device
 from edgeagent.config import Config, load_config
 from edgeagent.english.completeness import Phrases
 from edgeagent.errors import AudioError, BusyError
+from edgeagent.extras import check
 from edgeagent.hooks.talk_guard import changes, moves
 from edgeagent.llm import LLM, LLMRequest
 from edgeagent.messages import Message
@@ -81,6 +82,7 @@ class Conversation:
         session: Session | None = None,
         telling: Telling | None = None,
     ) -> None:
+        check("voice")
         self._config = config = config or load_config()
         self._owned: list[Callable[[], object]] = []
         """Functions that close something at the end, the last one first."""

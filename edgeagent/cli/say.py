@@ -7,7 +7,6 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options
-from edgeagent.errors import ConfigError
 
 EPILOG: Final = """\
 [bold]Examples[/]
@@ -20,7 +19,7 @@ EPILOG: Final = """\
 
 [cyan]edgeagent ask "where are you" | edgeagent say[/]  stdin, spoken as it comes
 
-[cyan]edgeagent say --voices en[/]  what voices there are
+[cyan]edgeagent voices[/]  what voices there are
 
 [bold]Exit code[/]
 
@@ -33,18 +32,17 @@ def say(
         list[str] | None, typer.Argument(metavar="TEXT", help="What to say; stdin without it.", show_default=False)
     ] = None,
     voice: Annotated[
-        str | None, typer.Option("--voice", metavar="NAME|FILE.onnx", help="A voice of espeak-ng, or a Piper voice.")
+        str | None, typer.Option("--voice", metavar="NAME|FILE.onnx", help="A voice: edgeagent voices lists them.")
     ] = None,
     output: Annotated[
         str | None,
         typer.Option("--output", metavar="NAME|FILE.wav", help="A loudspeaker (number, part of its name) or a file."),
     ] = None,
     rate: Annotated[int | None, typer.Option("--rate", metavar="WPM", help="Words in a minute. [dim](175)[/]")] = None,
-    pitch: Annotated[int | None, typer.Option("--pitch", metavar="N", help="0 to 100. [dim](50)[/]")] = None,
-    volume: Annotated[int | None, typer.Option("--volume", metavar="N", help="0 to 200. [dim](100)[/]")] = None,
-    voices: Annotated[
-        str | None, typer.Option("--voices", metavar="LANGUAGE", help="List espeak-ng's voices: en, de … or all.")
+    pitch: Annotated[
+        int | None, typer.Option("--pitch", metavar="N", help="0 to 100; espeak-ng's voices. [dim](50)[/]")
     ] = None,
+    volume: Annotated[int | None, typer.Option("--volume", metavar="N", help="0 to 200. [dim](100)[/]")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell how long it took to the first sound.")] = False,
     log_level: options.LogLevel = None,
     config: options.ConfigFile = None,
@@ -63,10 +61,5 @@ def say(
                 "audio.output": output,
             },
         )
-        if voices is not None:
-            if words:
-                raise ConfigError("--voices lists voices and says nothing; leave TEXT out")
-            saying.list_voices(voices)
-        else:
-            saying.say(chosen, " ".join(words) if words else None, verbose=verbose)
+        saying.say(chosen, " ".join(words) if words else None, verbose=verbose)
     raise typer.Exit(exits.OK)

@@ -53,21 +53,6 @@ def say(config: Config, said: str | None, *, verbose: bool) -> None:
         voice.close()
 
 
-def list_voices(language: str) -> None:
-    """A line for each voice of espeak-ng.
-
-    Raises:
-        AudioError: There is none of that language.
-    """
-    from edgeagent.tts.espeak import voices
-
-    found = voices(None if language == "all" else language)
-    if not found:
-        raise AudioError(f"espeak-ng has no voice for {language!r}; --voices all lists them")
-    for voice in found:
-        streams.answer(f"{voice.languages[0] if voice.languages else voice.identifier:<20} {voice.name}")
-
-
 def _aloud(voice: Speaker, pieces: Iterator[str], config: Config, *, whole: bool, verbose: bool) -> None:
     device = PortAudioDevice(
         output=config.audio.get("output"),

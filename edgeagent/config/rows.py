@@ -256,13 +256,13 @@ class Config:
         _in(
             "voice",
             "text",
-            "en",
-            "of espeak-ng, a Piper voice that was pulled (joe), or the path of one (.onnx)",
+            "heart",
+            "of the catalogue (heart, joe), of espeak-ng (en, de), or the path of a Piper voice (.onnx)",
             flag="--voice",
             names_file=True,
         ),
         _in("rate_wpm", "integer", "175", "words in a minute", flag="--rate", low=80, high=450),
-        _in("pitch", "integer", "50", "of espeak-ng", flag="--pitch", low=0, high=100),
+        _in("pitch", "integer", "50", "of espeak-ng's voices", flag="--pitch", low=0, high=100),
         _in("volume", "integer", "100", "100 is as the voice was made", flag="--volume", low=0, high=200),
     )
     ears: Mapping[str, Any] = _table(

@@ -22,6 +22,7 @@ from edgeagent.audio.portaudio import LATENCY_S, End, PortAudioDevice, devices, 
 from edgeagent.audio.types import DeviceInfo
 from edgeagent.doctor.report import Row
 from edgeagent.errors import AudioError, ConfigError, SpeechError
+from edgeagent.extras import install
 
 ENDS: Final[dict[End, str]] = {"output": "loudspeaker", "input": "microphone"}
 _ASKED_S: Final = 2.0
@@ -217,39 +218,41 @@ def _server_row(server: str | None, found: list[DeviceInfo], cards: list[str]) -
 
 def _voice(speech: Mapping[str, Any]) -> Iterator[Row]:
     from edgeagent.tts import espeak_library
-    from edgeagent.tts.voices import DEFAULT_VOICE, speaker
+    from edgeagent.tts.voices import speaker
 
-    wanted = str(speech.get("voice", DEFAULT_VOICE))
-    piper = wanted.endswith(".onnx")
     try:
         with espeak_library.held() as espeak:
             assert espeak is not None  # noqa: S101 - nobody stopped
             version, data = espeak.version, str(espeak.data)
         yield Row("espeak-ng", f"{version} ({data})", value=version)
     except SpeechError as error:
-        yield Row("espeak-ng", str(error), "note" if piper else "problem")
-        if not piper:
-            return
+        yield Row("espeak-ng", f"{error}; it says what another voice can't", "problem")
     try:
         voice = speaker(**speech)
         try:
             first_ms = _first_sample_ms(voice)
             then_ms = statistics.median(_first_sample_ms(voice) for _ in range(_ROUNDS))
-            exact = getattr(voice, "exact_times", True)
         finally:
             voice.close()
     except SpeechError as error:
-        yield Row("voice", str(error), "problem", "edgeagent say --voices all lists espeak-ng's" if not piper else "")
+        yield Row("voice", str(error), "problem", "edgeagent voices lists them")
         return
-    words = f"{voice.name}, {voice.rate_hz:,} Hz: first sample after {then_ms:.0f} ms ({first_ms:.0f} the first time)"
-    value = {"name": voice.name, "rate_hz": voice.rate_hz, "first_sample_ms": round(then_ms, 1)}
+    why = _why(speech)
+    words = f"{voice.name}, {why}; {voice.rate_hz:,} Hz: first sample after {then_ms:.0f} ms ({first_ms:.0f} at first)"
+    value = {"name": voice.name, "why": why, "rate_hz": voice.rate_hz, "first_sample_ms": round(then_ms, 1)}
     if then_ms > _SLOW_MS:
-        yield Row("voice", words, "note", "that is long for this machine: choose a smaller voice", value)
+        yield Row("voice", words, "note", "that is long for this machine: --voice en speaks at once", value)
     else:
         yield Row("voice", words, value=value)
-    if not exact:
-        advice = "edgeagent.tts.piper.add_alignments gives the file the times of its phonemes"
-        yield Row("word times", "guessed: the voice does not tell when a word begins", "note", advice)
+
+
+def _why(speech: Mapping[str, Any]) -> str:
+    """Tells why this voice speaks."""
+    from edgeagent.tts.voices import NATURAL, default_voice
+
+    if "voice" in speech:
+        return "as the settings say"
+    return "which sounds natural" if default_voice() == NATURAL else f"because Hibari is missing: {install('voice')}"
 
 
 def _first_sample_ms(voice: Any) -> float:
@@ -283,5 +286,5 @@ def _echo(mode: str) -> Row:
     try:
         EchoCanceller(_RATE_HZ, _RATE_HZ, mode="webrtc")
     except (ImportError, AudioError, ConfigError) as error:
-        return Row("echo", f"webrtc, but it does not load: {error}", "problem", "pip install pywebrtc-audio")
+        return Row("echo", f"webrtc, but it does not load: {error}", "problem", install("voice"))
     return Row("echo", "webrtc: this program removes it", value=mode)

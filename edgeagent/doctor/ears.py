@@ -20,6 +20,7 @@ from edgeagent.audio.types import Samples
 from edgeagent.audio.vad import VoiceActivity
 from edgeagent.doctor.report import Row
 from edgeagent.errors import AudioError, EdgeAgentError, RecognitionError
+from edgeagent.extras import install
 from edgeagent.stt.types import RATE_HZ
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _whisper(models: Path) -> Row:
     try:
         installed = f"faster-whisper {version('faster-whisper')}"
     except PackageNotFoundError:
-        return Row("whisper", "not installed", "note", "pip install faster-whisper", [])
+        return Row("whisper", "not installed", "note", install("whisper"), [])
     found = sorted(path.parent.name for path in models.glob(f"*/{_WEIGHTS}"))
     return Row("whisper", f"{installed}, {', '.join(found) or 'no model'} in {models}", value=found)
 

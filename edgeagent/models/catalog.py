@@ -142,9 +142,9 @@ class Recogniser(Entry):
 class Voice(Entry):
     """A voice: its files in one folder."""
 
-    engine: Literal["espeak", "piper"]
+    engine: Literal["espeak", "hibari", "piper"]
     languages: tuple[str, ...]
-    """Tags, such as "en"; "*" for many."""
+    """Tags, such as "en" or "en-gb"; "*" for many."""
 
 
 KINDS: Final[Mapping[str, type[Entry]]] = {"llm": LanguageModel, "recogniser": Recogniser, "voice": Voice}
@@ -171,9 +171,9 @@ def recognisers(engine: str = "whisper") -> dict[str, Recogniser]:
     return {name: e for name, e in entries().items() if isinstance(e, Recogniser) and e.engine == engine}
 
 
-def voices(engine: str = "piper") -> dict[str, Voice]:
-    """The voices of an engine by name."""
-    return {name: e for name, e in entries().items() if isinstance(e, Voice) and e.engine == engine}
+def voices() -> dict[str, Voice]:
+    """The voices by name."""
+    return {name: entry for name, entry in entries().items() if isinstance(entry, Voice)}
 
 
 def read(path: Path) -> Mapping[str, Entry]:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from edgeagent.errors import ConfigError, RecognitionError
+from edgeagent.extras import install
 from edgeagent.stt.language_model import arpa
 from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.pronounce import PHONES, pronunciations
@@ -38,7 +39,6 @@ _SUMS: Final = "sums.json"
 _LM: Final = "app.lm.bin"
 _DICTIONARY: Final = "app.dict"
 _VARIANT: Final = re.compile(r"\(\d+\)$")
-_INSTALL: Final = "pip install pocketsphinx"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ def general_model() -> GeneralModel:
     try:
         import pocketsphinx  # type: ignore[import-untyped, unused-ignore]
     except ImportError as error:
-        raise RecognitionError(f"pocketsphinx is not installed ({error}): {_INSTALL}") from error
+        raise RecognitionError(f"pocketsphinx is not installed ({error}): {install('voice')}") from error
     folder = Path(pocketsphinx.get_model_path()) / "en-us"
     model = GeneralModel(folder / "en-us", folder / "en-us.lm.bin", folder / "cmudict-en-us.dict")
     for path in (model.acoustic / "mdef", model.language, model.dictionary):
         if not path.is_file():
-            raise RecognitionError(f"pocketsphinx has no {path}: install it again with {_INSTALL} --force-reinstall")
+            raise RecognitionError(f"pocketsphinx has no {path}: pip install --force-reinstall pocketsphinx")
     return model
 
 

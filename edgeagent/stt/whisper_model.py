@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from edgeagent.errors import RecognitionError
+from edgeagent.extras import install
 
 WINDOW_S: Final = 30.0
 """Seconds of sound that Whisper was trained on; shorter speech is filled up to it."""
-_INSTALL: Final = "pip install faster-whisper"
 _FILES: Final = ("config.json", "model.bin", "tokenizer.json")
 _VOCABULARIES: Final = ("vocabulary.json", "vocabulary.txt")
 _FRAMES_PER_S: Final = 100
@@ -48,7 +48,7 @@ def load(folder: Path, *, threads: int, compute_type: str) -> Any:
     try:
         whisper = _class()
     except ImportError as error:
-        raise RecognitionError(f"faster-whisper is not installed ({error}): {_INSTALL}") from error
+        raise RecognitionError(f"faster-whisper is not installed ({error}): {install('whisper')}") from error
     try:
         return whisper(str(folder), device="cpu", compute_type=compute_type, cpu_threads=threads, local_files_only=True)
     except Exception as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from edgeagent.errors import SpeechError
+from edgeagent.extras import install
 
 _SYNCHRONOUS: Final = 2  # espeak_Synth returns when all has been said, on the caller's thread
 _BLOCK_MS: Final = 60  # the least that espeak-ng gives; a smaller number is raised to it
@@ -26,7 +27,6 @@ _EVENT_END, _EVENT_WORD = 0, 1
 _DATA_FILES: Final = ("phontab", "phonindex", "phondata", "intonations")
 _PATH_BYTES: Final = 160  # N_PATH_HOME of platform.h
 _POLL_S: Final = 0.02  # a stop event has no way to wake a waiter on a lock
-_INSTALL: Final = "pip install espeakng-loader"
 _AGAIN: Final = "install it again with pip install --force-reinstall espeakng-loader"
 
 
@@ -282,7 +282,7 @@ def _load() -> EspeakLibrary:
     try:
         import espeakng_loader
     except ImportError as error:
-        raise SpeechError(f"espeak-ng is not installed: {_INSTALL}") from error
+        raise SpeechError(f"espeak-ng is not installed: {install('voice')}") from error
     library = Path(espeakng_loader.get_library_path())
     # not get_data_path(): it raises a RuntimeError of its own
     return EspeakLibrary(str(library), library.parent / "espeak-ng-data")

@@ -266,7 +266,18 @@ class Mouth:
         for piece in pieces:
             self._queue.put((speech, piece))
 
+    def _load(self) -> None:
+        """Has the voice get ready, if it is one that takes time to, so that the first reply begins at once."""
+        load = getattr(self.speaker, "load", None)
+        if load is None:
+            return
+        try:
+            load()
+        except Exception as error:  # noqa: BLE001 - it is told when the voice is to speak
+            logger.debug("%s can't be loaded: %s", self.speaker.name, error)
+
     def _run(self) -> None:
+        self._load()
         while (item := self._queue.get()) is not None:
             if isinstance(item, threading.Event):
                 item.set()

@@ -16,16 +16,13 @@ import numpy as np
 
 from edgeagent.audio.types import Samples
 from edgeagent.errors import SpeechError
+from edgeagent.onnx import run_until
 from edgeagent.tts.piper_text import Clause, read
-from edgeagent.tts.piper_voice import VoiceFile, add_alignments
+from edgeagent.tts.piper_voice import VoiceFile
 from edgeagent.tts.types import SpeechChunk, WordTime
-from edgeagent.tts.words import WordClock, pieces, plain
-
-__all__ = ["PiperSpeaker", "add_alignments"]
+from edgeagent.tts.words import WordClock, chunks, pieces, plain
 
 _PIECE_CHARS: Final = 300  # read at once; what is synthesised at once is a clause
-_CHUNK_S: Final = 0.1
-_POLL_S: Final = 0.02  # a stop event has no way to wake a waiter on another event
 _SILENT: Final = 1e-6  # a peak below is silence, not to be made loud
 
 
@@ -39,9 +36,10 @@ class PiperSpeaker:
         noise_scale: Variation of the sound; None: as the voice says.
         noise_w_scale: Variation of the rhythm; None: as the voice says.
         speaker: Of a voice with several, by number or by name.
+        volume: 0 to 200; 100 is as loud as it can be without clipping.
 
     Raises:
-        SpeechError: A file is missing or is not what it should be, or there is no such speaker.
+        SpeechError: A number is out of range, a file is missing or wrong, or there is no such speaker.
     """
 
     def __init__(
@@ -53,11 +51,15 @@ class PiperSpeaker:
         noise_scale: float | None = None,
         noise_w_scale: float | None = None,
         speaker: int | str | None = None,
+        volume: int = 100,
     ) -> None:
         if threads < 1:
             raise SpeechError(f"threads={threads}: a voice needs at least one")
         if length_scale is not None and not 0.1 <= length_scale <= 10:
             raise SpeechError(f"length_scale={length_scale} is out of range: 0.1 to 10")
+        if not 0 <= volume <= 200:
+            raise SpeechError(f"volume={volume} is out of range: 0 to 200")
+        self._volume = np.float32(volume / 100)
         self._file = VoiceFile(Path(path), threads)
         said = self._file.inference
         self._scales = np.array(
@@ -86,7 +88,7 @@ class PiperSpeaker:
 
     @property
     def exact_times(self) -> bool:
-        """True if the voice tells how long each phoneme takes (see `add_alignments`); loads it."""
+        """True if the voice tells how long each phoneme takes; loads it."""
         return len(self.load().session.get_outputs()) > 1
 
     def load(self) -> Any:
@@ -127,7 +129,9 @@ class PiperSpeaker:
                     at = ends[clause.ids_before[phoneme] - 1]
                     words += clock.reached(offset + place, (begun + at) / self.rate_hz)
                 words += clock.passed(offset + clause.end, (begun + len(samples)) / self.rate_hz)
-                for chunk in _chunks(samples * np.float32(gain), begun, self.rate_hz, words):
+                for chunk in chunks(
+                    np.clip(samples * np.float32(gain) * self._volume, -1, 1), begun, self.rate_hz, words
+                ):
                     if stop_event.is_set():
                         return
                     yield chunk
@@ -135,8 +139,6 @@ class PiperSpeaker:
 
     def _synthesise(self, voice: Any, clause: Clause, stop_event: Event) -> tuple[Samples, list[int]] | None:
         """Make the sound of a clause: samples, and where each phoneme id ends in them. None, if stopped."""
-        from onnxruntime import RunOptions
-
         inputs = {
             "input": np.array([clause.ids], np.int64),
             "input_lengths": np.array([len(clause.ids)], np.int64),
@@ -144,25 +146,12 @@ class PiperSpeaker:
         }
         if self._speaker is not None:
             inputs["sid"] = np.array([self._speaker], np.int64)
-        options, done = RunOptions(), Event()
-
-        def watch() -> None:
-            while not done.wait(_POLL_S):
-                if stop_event.is_set():
-                    options.terminate = True  # onnxruntime looks before each node of the graph
-                    return
-
-        watcher = threading.Thread(target=watch, name="piper-stop", daemon=True)
-        watcher.start()
         try:
-            results = voice.session.run(None, inputs, options)
+            results = run_until(voice.session, inputs, stop_event)
         except Exception as error:
-            if stop_event.is_set():
-                return None
             raise SpeechError(f"the voice {self.name} failed: {error}") from error
-        finally:
-            done.set()
-            watcher.join()
+        if results is None:
+            return None
         samples = np.asarray(results[0], np.float32).reshape(-1)
         if not np.isfinite(samples).all():
             raise SpeechError(f"the voice {self.name} gives numbers that are no sound")
@@ -171,14 +160,3 @@ class PiperSpeaker:
             frames = np.ones(len(clause.ids))
         shares = np.cumsum(frames) / frames.sum()
         return samples, [round(share * len(samples)) for share in shares.tolist()]
-
-
-def _chunks(samples: Samples, begun: int, rate_hz: int, words: list[WordTime]) -> Iterator[SpeechChunk]:
-    """Cut sound into chunks, each with the words that begin in it."""
-    size = int(_CHUNK_S * rate_hz)
-    for start in range(0, len(samples), size):
-        end = min(start + size, len(samples))
-        ours = [word for word in words if start <= round(word.at_s * rate_hz) - begun < end]
-        if end == len(samples):
-            ours = [word for word in words if start <= round(word.at_s * rate_hz) - begun]
-        yield SpeechChunk(samples[start:end], rate_hz, tuple(ours))

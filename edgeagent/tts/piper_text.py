@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from itertools import accumulate
 from typing import Any, Final
 
-from edgeagent.errors import SpeechError
+from edgeagent.tts.types import UnreadableError
 from edgeagent.tts.words import words_in
 
 # A clause is synthesised in one go before its first sound is there, so a long sentence is cut at its commas. A cut
@@ -40,13 +40,13 @@ def read(voice: Any, text: str) -> list[Clause]:
     """Read a plain text.
 
     Raises:
-        SpeechError: The voice can't read it.
+        UnreadableError: The voice can't read it.
     """
     try:
         sentences = [sentence for sentence in voice.phonemize(text) if sentence]
         begins = _begins(voice, text, [phoneme for sentence in sentences for phoneme in sentence])
     except Exception as error:
-        raise SpeechError(f"the voice can't read {text[:40]!r}: {error}") from error
+        raise UnreadableError(f"the voice can't read {text[:40]!r}: {error}") from error
     clauses = []
     begin = 0  # phonemes before this clause
     for sentence in sentences:

@@ -1,4 +1,4 @@
-"""The files of a Piper voice: checked, and loaded with bounded threads.
+"""The files of a Piper voice: checked, and loaded with bounded threads and the times of its phonemes.
 
 Knows nothing of text or sound. piper, onnxruntime and onnx are imported here and only when a voice is loaded.
 """
@@ -6,15 +6,14 @@ Knows nothing of text or sound. piper, onnxruntime and onnx are imported here an
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from edgeagent.errors import SpeechError
-from edgeagent.onnx import open_session
+from edgeagent.extras import install
+from edgeagent.onnx import open_session, with_output
 
-_INSTALL: Final = "pip install piper-tts onnx"
 _INPUTS: Final = frozenset({"input", "input_lengths", "scales"})
 _ALPHABETS: Final = frozenset({"espeak", "text"})  # the others need packages of their own; one downloads a model
 _MARKS: Final = ("_", "^", "$")  # pad, begin, end
@@ -109,13 +108,14 @@ class VoiceFile:
         """Load the model; gives piper's ``PiperVoice``.
 
         Raises:
-            SpeechError: piper is not installed, the file is no Piper voice, or its language is missing.
+            SpeechError: piper or onnx is not installed, the file is no Piper voice, or its language is missing.
         """
         try:
+            import onnx  # noqa: F401 - it is needed to open the file
             from piper import PiperConfig, PiperVoice
             from piper.phonemize_espeak import ESPEAK_DATA_DIR
         except ImportError as error:
-            raise SpeechError(f"Piper is not installed ({error}): {_INSTALL}") from error
+            raise SpeechError(f"Piper is not installed ({error}): {install('piper')}") from error
         # espeak-ng inside piper ends the process, with exit(1), when its data is missing
         if lost := [name for name in _DATA_FILES if not (Path(ESPEAK_DATA_DIR) / name).is_file()]:
             raise SpeechError(
@@ -123,7 +123,7 @@ class VoiceFile:
                 "install it again with pip install --force-reinstall piper-tts"
             )
         try:
-            session = open_session(self.path, threads=self._threads)
+            session = open_session(with_output(self.path, _frames), threads=self._threads)
         except Exception as error:
             raise SpeechError(f"{self.path} is not an ONNX model that can be loaded: {error}") from error
         inputs = {entry.name for entry in session.get_inputs()}
@@ -143,34 +143,10 @@ class VoiceFile:
         return voice
 
 
-def add_alignments(path: str | Path) -> bool:
-    """Have a voice tell how long each phoneme takes, so that its words have exact times. Once, when it is pulled.
+def _frames(graph: Any) -> str | None:
+    """The tensor of a voice's graph that tells how many frames each phoneme takes: the only one that is rounded up.
 
-    The file is written anew beside itself and then replaced. Gives False if the voice tells already.
-
-    Raises:
-        SpeechError: onnx is not installed, or the file is no Piper voice.
+    None if there are several, or none.
     """
-    path = Path(path)
-    try:
-        import onnx
-        from piper.patch_voice_with_alignment import add_alignment_output
-    except ImportError as error:
-        raise SpeechError(f"onnx is needed to change a voice ({error}): {_INSTALL}") from error
-    try:
-        model = onnx.load(str(path))
-    except Exception as error:
-        raise SpeechError(f"{path} is not an ONNX model that can be loaded: {error}") from error
-    if len(model.graph.output) > 1:
-        return False
-    try:
-        add_alignment_output(model)
-    except ValueError as error:
-        raise SpeechError(f"{path} does not tell how long its phonemes take: {error}") from error
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        onnx.save(model, str(fresh))
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
-    return True
+    rounded = [node.output[0] for node in graph.node if node.op_type == "Ceil"]
+    return rounded[0] if len(rounded) == 1 else None

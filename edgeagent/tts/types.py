@@ -8,6 +8,11 @@ from threading import Event
 from typing import Protocol
 
 from edgeagent.audio.types import Samples
+from edgeagent.errors import SpeechError
+
+
+class UnreadableError(SpeechError):
+    """A voice can't read a piece of a text, such as another script, and has said nothing of the piece."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,42 +1,82 @@
-"""The voice that somebody named: one of espeak-ng, or a Piper voice by its file or by its name in the catalogue."""
+"""The voice that somebody named: of Hibari, of espeak-ng, or a Piper voice by its file or its name in the catalogue."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
 
 from edgeagent.errors import SpeechError
-from edgeagent.models.catalog import voices
+from edgeagent.models.catalog import Voice, voices
 from edgeagent.models.store import absent, is_here, paths
 from edgeagent.resources import expanded
+from edgeagent.tts.last_resort import WithLastResort
 from edgeagent.tts.types import Speaker
 
-DEFAULT_VOICE = "en"
+NATURAL: Final = "heart"
+"""The voice if nobody names one, where its packages are installed."""
+PLAIN: Final = "en"
+"""The voice of espeak-ng that speaks everywhere."""
+_SETTINGS: Final = frozenset({"rate_wpm", "volume"})
+"""Settings that neural voices have too."""
+_PIPER_WPM: Final = 175
 
 
-def speaker(voice: str = DEFAULT_VOICE, **settings: Any) -> Speaker:
-    """The voice of a name.
+@cache
+def default_voice() -> str:
+    """Name of the voice if nobody names one."""
+    return NATURAL if all(map(find_spec, ("hibari", "onnx", "onnxruntime"))) else PLAIN
+
+
+def speaker(voice: str | None = None, **settings: Any) -> Speaker:
+    """The voice of a name. What a neural voice can't say, espeak-ng says.
 
     Args:
-        voice: A name of espeak-ng's, such as en-us; the path of a Piper voice, which ends in .onnx; or the name of a
-            Piper voice in the catalogue, such as joe.
-        settings: ``rate_wpm``, ``pitch`` and ``volume`` of espeak-ng; Piper has only ``rate_wpm`` of them.
+        voice: A name of the catalogue, such as heart or joe; a name of espeak-ng's, such as en-us; or the path of a
+            Piper voice, which ends in .onnx. None: as ``default_voice``.
+        settings: ``rate_wpm`` and ``volume``; ``pitch`` of espeak-ng's voices alone.
 
     Raises:
         SpeechError: There is no such voice, or it has no such setting.
     """
-    if (entry := voices().get(voice)) is not None:
-        if not is_here(entry):
-            raise SpeechError(absent(entry))
-        voice = str(paths(entry)[0])
-    if voice.lower().endswith(".onnx"):
-        from edgeagent.tts.piper import PiperSpeaker
+    voice = voice or default_voice()
+    entry = voices().get(voice)
+    if entry is not None and not is_here(entry):
+        raise SpeechError(absent(entry))
+    neural = (entry is not None and entry.engine != "espeak") or voice.lower().endswith(".onnx")
+    if not neural:
+        if expanded(voice).is_file():
+            raise SpeechError(f"{voice} is no voice: the file of a Piper voice ends in .onnx")
+        return _espeak(PLAIN if entry is not None else voice, **settings)
+    if lacking := sorted(settings.keys() - _SETTINGS):
+        raise SpeechError(
+            f"the voice {voice} has no {' and no '.join(lacking)}; espeak-ng's voices have, such as --voice {PLAIN}"
+        )
+    made = (
+        _hibari(entry, settings) if entry is not None and entry.engine == "hibari" else _piper(voice, entry, settings)
+    )
+    return WithLastResort(made, lambda: _espeak(made.language))
 
-        if lacking := sorted(settings.keys() - {"rate_wpm"}):
-            raise SpeechError(f"a Piper voice has no {' and no '.join(lacking)}; only espeak-ng's voices have")
-        rate_wpm = settings.get("rate_wpm")
-        return PiperSpeaker(expanded(voice), length_scale=None if rate_wpm is None else 175 / rate_wpm)
-    if expanded(voice).is_file():
-        raise SpeechError(f"{voice} is no voice: the file of a Piper voice ends in .onnx")
+
+def _espeak(voice: str, **settings: Any) -> Speaker:
     from edgeagent.tts.espeak import EspeakSpeaker
 
     return EspeakSpeaker(voice, **settings)
+
+
+def _hibari(entry: Voice, settings: dict[str, Any]) -> Speaker:
+    from edgeagent.tts.hibari import HibariSpeaker
+
+    files = paths(entry)
+    return HibariSpeaker(
+        files[0] if files else None, name=entry.name, british=entry.languages == ("en-gb",), **settings
+    )
+
+
+def _piper(voice: str, entry: Voice | None, settings: dict[str, Any]) -> Speaker:
+    from edgeagent.tts.piper import PiperSpeaker
+
+    path: Path = expanded(voice) if entry is None else paths(entry)[0]
+    rate_wpm = settings.pop("rate_wpm", None)
+    return PiperSpeaker(path, length_scale=None if rate_wpm is None else _PIPER_WPM / rate_wpm, **settings)

@@ -1,4 +1,4 @@
-"""The words of a text and when each begins; the text as an engine may safely have it, and the pieces it is cut into.
+"""The words of a text and when each begins; the text as an engine may safely have it; the pieces of text and of sound.
 
 Knows no engine. Pure functions, and a clock for one utterance that belongs to the thread that speaks it.
 """
@@ -10,7 +10,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from edgeagent.tts.types import WordTime
+from edgeagent.audio.types import Samples
+from edgeagent.tts.types import SpeechChunk, WordTime
 
 # One word between spaces; where a language writes none, each sign of its own (kana, Han).
 _WORD: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
@@ -19,6 +20,7 @@ _ENDS: Final = (
     re.compile(r"[,;:]\s|[\uff0c\u3001\uff1b\uff1a]"),  # of a clause
     re.compile(r"\s"),
 )
+_CHUNK_S: Final = 0.1
 # Controls (\x01 begins a command of espeak's, \0 ends the text), halves of surrogate pairs, private and unassigned
 # characters, pictures and their marks, signs of mathematics: espeak-ng 1.52 crashes on some of them ("\u2225-Y" in da).
 _NOT_SPOKEN: Final = frozenset({"Cc", "Cs", "Co", "Cn", "So", "Me", "Sm", "Sk", "No"})
@@ -59,6 +61,21 @@ def pieces(text: str, limit: int) -> Iterator[tuple[int, str]]:
         begin = cut
     if begin < len(text):
         yield begin, text[begin:]
+
+
+def chunks(samples: Samples, begun: int, rate_hz: int, words: list[WordTime]) -> Iterator[SpeechChunk]:
+    """Cut sound into chunks of a tenth of a second, each with the words that begin in it.
+
+    Args:
+        begun: Samples of the speech before these.
+    """
+    size = int(_CHUNK_S * rate_hz)
+    for start in range(0, len(samples), size):
+        end = min(start + size, len(samples))
+        ours = [word for word in words if start <= round(word.at_s * rate_hz) - begun < end]
+        if end == len(samples):
+            ours = [word for word in words if start <= round(word.at_s * rate_hz) - begun]
+        yield SpeechChunk(samples[start:end], rate_hz, tuple(ours))
 
 
 def words_in(text: str) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from edgeagent.audio.types import Samples
 from edgeagent.errors import RecognitionError
+from edgeagent.extras import install
 from edgeagent.onnx import open_session
 
 RATE_HZ: Final = 16_000
@@ -41,7 +42,6 @@ _HZ_PER_MEL: Final = 200.0 / 3
 _LOG_STEP: Final = np.log(6.4) / 27.0
 
 _INPUT: Final = "input_features"
-_INSTALL: Final = "pip install onnxruntime"
 
 
 class TurnEnd(Protocol):
@@ -156,6 +156,6 @@ def _session(path: Path, threads: int) -> Any:
     try:
         return open_session(path, threads=threads)
     except ImportError as error:
-        raise RecognitionError(f"onnxruntime is not installed ({error}): {_INSTALL}") from error
+        raise RecognitionError(f"onnxruntime is not installed ({error}): {install('voice')}") from error
     except Exception as error:
         raise RecognitionError(f"{path} is not an ONNX model that can be loaded: {error}") from error

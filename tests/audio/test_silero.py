@@ -4,14 +4,13 @@ import importlib.util
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from edgeagent.audio import silero
 from edgeagent.audio.silero import CHUNK, Silero
 from edgeagent.errors import AudioError
+from edgeagent.resources import models_dir
 from edgeagent.testing import synthesised
 
 
@@ -64,7 +63,7 @@ def test_it_lives_in_one_process_with_llama_cpp(parts):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_weights_are_found_without_importing_faster_whisper():
+def test_the_weights_come_along():
     code = """
 import sys
 from edgeagent.audio.silero import Silero
@@ -79,33 +78,15 @@ assert "faster_whisper" not in sys.modules
 # --- what is missing or wrong ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def installed(monkeypatch):
-    """Says where faster-whisper is installed: a folder, or nowhere."""
-
-    def at(folder):
-        spec = folder and SimpleNamespace(submodule_search_locations=[str(folder)])
-        monkeypatch.setattr(silero, "find_spec", lambda name: spec)
-
-    return at
-
-
-def test_without_faster_whisper_there_is_no_voice_activity(installed):
-    installed(None)
-    with pytest.raises(AudioError, match=r"faster-whisper, which is not installed: pip install"):
-        Silero()
-
-
-def test_a_missing_file_is_named(installed, tmp_path):
-    installed(tmp_path)
-    with pytest.raises(AudioError, match=rf"{tmp_path}.*silero_vad_v6\.onnx, which is missing: pip install"):
-        Silero()
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(AudioError, match=r"nothing\.onnx, which is missing: install edgeagent again"):
+        Silero(tmp_path / "nothing.onnx")
 
 
 def test_a_file_that_is_none_is_named(tmp_path):
     path = tmp_path / "broken.onnx"
-    path.write_bytes(silero.shipped().read_bytes()[:1_000])
-    with pytest.raises(AudioError, match=r"broken\.onnx is not an ONNX model .*pip install"):
+    path.write_bytes((models_dir() / "silero_vad_v6.onnx").read_bytes()[:1_000])
+    with pytest.raises(AudioError, match=r"broken\.onnx is not an ONNX model .*install edgeagent again"):
         Silero(path)
 
 
@@ -118,5 +99,5 @@ def test_another_network_is_not_taken_for_it():
 
 def test_without_onnxruntime_there_is_no_voice_activity(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(AudioError, match=r"onnxruntime, which is not installed .*pip install"):
+    with pytest.raises(AudioError, match=r"onnxruntime .*pip install"):
         Silero()

@@ -41,7 +41,7 @@ def catalogue(folder: Path, text: str) -> Path:
 
 
 def test_every_entry_names_its_sources_and_what_its_files_are_compared_with() -> None:
-    assert {kind: len(found()) for kind, found in KINDS.items()} == {"llm": 18, "recogniser": 6, "voice": 5}
+    assert {kind: len(found()) for kind, found in KINDS.items()} == {"llm": 18, "recogniser": 6, "voice": 11}
     for entry in entries().values():
         assert entry.licence
         assert entry.description
@@ -66,6 +66,8 @@ def test_a_language_model_is_one_gguf_a_whisper_four_files_and_a_voice_two() -> 
                 assert names == ["model.bin", "config.json", "tokenizer.json", "vocabulary.txt"]
             case Voice(engine="piper"):
                 assert re.fullmatch(r"(\S+\.onnx) \1\.json", " ".join(names))
+            case Voice(engine="hibari", packaged=False):
+                assert re.fullmatch(r"\S+\.onnx", " ".join(names))
 
 
 def test_no_two_models_share_a_file() -> None:
@@ -93,7 +95,7 @@ def test_an_entry_is_read_with_its_types(tmp_path: Path) -> None:
         ('{ name = "ann.onnx.json" }', '{ name = "ann.onnx.json", size = 1 }', r"files\[1\]: unknown key 'size'"),
         ("[voice.ann]", "[mind.ann]", "unknown key 'mind'"),
         ('licence = "CC0-1.0"\n', "", "the key 'licence' is missing"),
-        ('engine = "piper"', 'engine = "festival"', "voice.ann.engine: 'festival' is none of espeak, piper"),
+        ('engine = "piper"', 'engine = "festival"', "voice.ann.engine: 'festival' is none of espeak, hibari, piper"),
         ("bytes = 3", 'bytes = "3"', r"files\[0\].bytes: '3' is of the wrong type"),
         ("bytes = 3", "bytes = true", r"files\[0\].bytes: True is of the wrong type"),
         ('languages = ["en"]', 'languages = "en"', "languages: 'en' is of the wrong type"),

@@ -17,7 +17,7 @@ pytest.importorskip("onnx")
 
 from edgeagent.errors import SpeechError
 from edgeagent.tts.espeak import EspeakSpeaker
-from edgeagent.tts.piper import PiperSpeaker, add_alignments
+from edgeagent.tts.piper import PiperSpeaker
 from edgeagent.tts.types import Speaker, SpeechChunk, WordTime
 from tests.tts.tiny_voice import HOP, RATE_HZ, frames_of, tiny_voice
 
@@ -28,14 +28,13 @@ LONG = "The robot drives to the kitchen, and then it waits for the end of the so
 
 @pytest.fixture(scope="module")
 def plain_voice(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_voice(tmp_path_factory.mktemp("plain"))
+    """A voice that does not tell how long its phonemes take."""
+    return tiny_voice(tmp_path_factory.mktemp("plain"), times=False)
 
 
 @pytest.fixture(scope="module")
 def exact_voice(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tiny_voice(tmp_path_factory.mktemp("exact"))
-    assert add_alignments(path)
-    return path
+    return tiny_voice(tmp_path_factory.mktemp("exact"))
 
 
 def spoken(text: str, speaker: Speaker) -> list[SpeechChunk]:
@@ -124,13 +123,20 @@ def test_times_go_on_from_clause_to_clause(exact_voice: Path) -> None:
     assert np.diff(begins) == pytest.approx(len(sound(chunks)) / RATE_HZ / 20, abs=1e-3)
 
 
-def test_alignments_are_added_once(tmp_path: Path) -> None:
+def test_the_file_of_a_voice_stays_as_it_was_pulled(tmp_path: Path) -> None:
     path = tiny_voice(tmp_path)
-    assert not PiperSpeaker(path).exact_times
-    assert add_alignments(path)
-    assert not add_alignments(path)
+    before = path.read_bytes()
     assert PiperSpeaker(path).exact_times
+    assert path.read_bytes() == before
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["tiny.onnx", "tiny.onnx.json"]
+
+
+def test_a_volume_makes_it_quieter_and_never_clips(plain_voice: Path) -> None:
+    usual, quiet, loud = (
+        np.abs(sound(spoken("Hello there.", PiperSpeaker(plain_voice, volume=volume)))).max()
+        for volume in (100, 20, 200)
+    )
+    assert (usual, quiet, loud) == (pytest.approx(1, abs=1e-3), pytest.approx(0.2, abs=1e-3), pytest.approx(1))
 
 
 def test_a_long_sentence_is_synthesised_in_clauses(plain_voice: Path) -> None:
@@ -173,7 +179,7 @@ def test_it_stops_in_the_middle_of_a_clause(tmp_path: Path) -> None:
     begun = time.perf_counter()
     assert list(speaker.speak("Hello there.", stop)) == []
     assert time.perf_counter() - begun < 10
-    assert not [thread for thread in threading.enumerate() if thread.name == "piper-stop"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "onnx-stop"]
 
 
 def test_it_works_on_as_many_threads_as_it_is_given(tmp_path: Path) -> None:
@@ -349,11 +355,11 @@ WITHOUT = """
 import sys
 sys.modules[sys.argv[2]] = None
 from edgeagent.errors import SpeechError
-from edgeagent.tts.piper import PiperSpeaker, add_alignments
+from edgeagent.tts.piper import PiperSpeaker
 speaker = PiperSpeaker(sys.argv[1])
 assert not {"piper", "onnx", "onnxruntime"} & {name for name, module in sys.modules.items() if module}
 try:
-    speaker.load() if sys.argv[2] != "onnx" else add_alignments(sys.argv[1])
+    speaker.load()
 except SpeechError as error:
     print(error)
 """
@@ -363,7 +369,7 @@ except SpeechError as error:
 def test_without_piper_it_says_how_to_install_it(plain_voice: Path, module: str) -> None:
     program = [sys.executable, "-c", WITHOUT, str(plain_voice), module]
     done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=30)
-    assert "pip install piper-tts onnx" in done.stdout
+    assert 'pip install "edgeagent[piper]"' in done.stdout
 
 
 def test_without_its_data_the_process_lives(plain_voice: Path, tmp_path: Path) -> None:

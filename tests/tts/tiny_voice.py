@@ -21,18 +21,26 @@ SILENT = "_^$ .,;:!?"
 
 
 def tiny_voice(
-    folder: Path, *, name: str = "tiny", language: str = "en-us", speakers: int = 1, labour: int = 0, **config: Any
+    folder: Path,
+    *,
+    name: str = "tiny",
+    language: str = "en-us",
+    speakers: int = 1,
+    labour: int = 0,
+    times: bool = True,
+    **config: Any,
 ) -> Path:
     """Write a voice and its configuration; gives the path of the .onnx file.
 
     Args:
         speakers: More than one: the model has ``sid``, and each speaker a pitch of its own.
+        times: The frames of a phoneme are the only thing in the graph that is rounded up, as in a real voice.
         labour: Rounds of useless work for each clause, to have a voice that is slow.
         config: Replaces entries of the configuration; None removes one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.onnx"
-    onnx.save(model(speakers, labour), str(path))
+    onnx.save(model(speakers, labour, times=times), str(path))
     said: dict[str, Any] = {
         "audio": {"sample_rate": RATE_HZ, "quality": "tiny"},
         "espeak": {"voice": language},
@@ -64,7 +72,7 @@ def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return frames, (200 + 10 * numbers).astype(np.float32), loudness
 
 
-def model(speakers: int, labour: int) -> onnx.ModelProto:
+def model(speakers: int, labour: int, *, times: bool = True) -> onnx.ModelProto:
     frames, pitch, loudness = _tables()
     constants = {
         "frames": frames,
@@ -118,6 +126,8 @@ def model(speakers: int, labour: int) -> onnx.ModelProto:
         helper.make_node("Mul", ["tone", "loud_each"], ["heard"]),
         helper.make_node("Reshape", ["heard", "sound"], ["tone_4d"]),
     ]
+    if not times:
+        nodes.append(helper.make_node("Ceil", ["w"], ["another"]))
     if labour:
         constants |= {
             "rounds": np.array(labour, np.int64),

@@ -1,0 +1,76 @@
+"""``edgeagent voices``: what voices there are, and which one speaks if nobody names one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Final
+
+import typer
+
+from edgeagent.cli import exits, options, streams
+
+EPILOG: Final = """\
+[bold]Examples[/]
+
+[cyan]edgeagent voices[/]  the voices that speak English
+
+[cyan]edgeagent voices de[/]  those of another language; all lists every one
+
+[cyan]edgeagent say --voice joe "hello there"[/]  plays one
+
+[bold]Exit code[/]
+
+0 listed · 4 there is none of that language
+"""
+
+_ALL: Final = "all"
+_GAP: Final = "  "
+_HEAD: Final = ("voice", "language", "engine", "")
+
+
+def voices(
+    language: Annotated[str, typer.Argument(metavar="LANGUAGE", help="en, de …, or all.")] = "en",
+    config: options.ConfigFile = None,
+    log_level: options.LogLevel = None,
+) -> None:
+    """List the voices: those that sound like a person, here or to be fetched, and espeak-ng's. * is the one that
+    speaks."""
+    with exits.guarded():
+        from edgeagent.errors import AudioError
+        from edgeagent.tts.voices import default_voice
+
+        chosen = options.settings(config).speech.get("voice") or default_voice()
+        rows = [*_catalogue(language), *_espeak(language)]
+        if not rows:
+            raise AudioError(f"there is no voice for {language!r}; edgeagent voices all lists them")
+        lines = [_HEAD, *((f"{name} *" if name == chosen else name, *rest) for name, *rest in rows)]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(_HEAD))]
+        for line in lines:
+            streams.answer(_GAP.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
+    raise typer.Exit(exits.OK)
+
+
+def _catalogue(language: str) -> Iterator[tuple[str, str, str, str]]:
+    """Voices of the catalogue that have a name of their own."""
+    from edgeagent.models.catalog import voices as known
+    from edgeagent.models.store import is_here
+
+    for entry in known().values():
+        if entry.engine != "espeak" and any(_speaks(tag, language) for tag in entry.languages):
+            here = (
+                "comes along" if entry.packaged else "here" if is_here(entry) else f"edgeagent models pull {entry.name}"
+            )
+            yield entry.name, ", ".join(entry.languages), entry.engine, f"{entry.description}: {here}"
+
+
+def _espeak(language: str) -> Iterator[tuple[str, str, str, str]]:
+    from edgeagent.tts.espeak import voices as known
+
+    for voice in known(None if language == _ALL else language):
+        tag = voice.languages[0] if voice.languages else voice.identifier
+        yield tag, tag, "espeak-ng", voice.name
+
+
+def _speaks(tag: str, language: str) -> bool:
+    wanted = language.lower().replace("_", "-")
+    return wanted == _ALL or tag == wanted or tag.startswith(f"{wanted}-")
