@@ -177,6 +177,16 @@ install_packages() {
     rm -rf -- "$venv/tmp"
 }
 
+# Fetches the recogniser of people's voices, once: without it the one that comes along hears. A fetch that failed is told
+# by the command itself, and not tried again.
+bring_models() {
+    local stamp=$venv/models-brought status=0
+    [[ -z ${EDGEAGENT_EMBEDDED:-} && ! -e $stamp && " $* " != *" --help "* && " $* " != *" -h "* ]] || return 0
+    "$venv/bin/edgeagent" models pull --once tiny.en >&2 || status=$?
+    ((status <= 128)) || exit "$status"
+    : >"$stamp"
+}
+
 # Makes .venv ready for a stage: run or test. Costs milliseconds when it already is.
 setup() {
     local stage=$1 lock

@@ -228,6 +228,25 @@ def test_it_starts_from_anywhere_and_through_a_link(machine: Machine, tmp_path: 
     assert (machine.root / ".venv/installed-run").is_file()
 
 
+@pytest.mark.parametrize("command", ["talk", "listen", "say"])
+def test_what_hears_and_speaks_has_its_models_brought_once(machine: Machine, command: str) -> None:
+    pull = "edgeagent: models pull --once tiny.en"
+    first, second = machine.run(command), machine.run(command)
+    assert first.stdout == second.stdout == f"edgeagent: {command}, in {machine.root}\n"
+    assert pull in first.stderr
+    assert pull not in second.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [(("chat",), {}), (("talk", "--help"), {}), (("talk",), {"EDGEAGENT_EMBEDDED": "1"})],
+)
+def test_models_are_not_brought_for_what_needs_none(
+    machine: Machine, arguments: tuple[str, ...], environment: dict[str, str]
+) -> None:
+    assert "models pull" not in machine.run(*arguments, **environment).stderr
+
+
 def test_two_starts_at_once_install_once(machine: Machine, fifo: Path) -> None:
     machine.python(build=f"read -r _ <'{fifo}'")
     first = machine.start()

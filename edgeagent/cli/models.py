@@ -146,6 +146,10 @@ def pull(
         Source | None, typer.Option("--from", help="Ask this source alone. [dim](the hub, then the index)[/]")
     ] = None,
     accept_upstream: AcceptUpstream = False,
+    once: Annotated[
+        bool,
+        typer.Option("--once", help="For set-up: give up after 5 s without a byte, in one line and without an error."),
+    ] = False,
 ) -> None:
     """Fetch models, go on with what was interrupted, and compare every file with its sha256."""
     with exits.guarded():
@@ -153,7 +157,10 @@ def pull(
         from edgeagent.cli.models_chosen import chosen
 
         wanted = chosen(names or [], task, profile)
-        models_files.pull(wanted, source=source, accept_upstream=accept_upstream)
+        if once:
+            models_files.pull_once(wanted)
+        else:
+            models_files.pull(wanted, source=source, accept_upstream=accept_upstream)
     raise typer.Exit(exits.OK)
 
 

@@ -5,14 +5,25 @@ Paths and verdicts go to stdout, progress and everything else to stderr.
 
 from __future__ import annotations
 
-from edgeagent.cli import streams
+import os
+import sys
+import threading
+import time
+from typing import Final
+
+from edgeagent.cli import exits, streams
 from edgeagent.cli.models_chosen import named
 from edgeagent.cli.pull_progress import shown
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.models import pulling, store
 from edgeagent.models.catalog import Entry
+from edgeagent.models.sources import Progress
 from edgeagent.models.verification import Finding
 from edgeagent.models.verification import verify as findings
+
+_PATIENCE_S: Final = 5.0
+"""Seconds without a byte after which set-up goes on without a model."""
+_LOOK_S: Final = 0.1
 
 
 def pull(wanted: list[Entry], *, source: str | None, accept_upstream: bool) -> None:
@@ -42,6 +53,79 @@ def pull(wanted: list[Entry], *, source: str | None, accept_upstream: bool) -> N
             streams.tell(f"{entry.name} {'comes with edgeagent' if entry.packaged else 'is here, as it should be'}")
         for path in store.paths(entry):
             streams.answer(str(path))
+
+
+def pull_once(wanted: list[Entry]) -> None:
+    """Fetches models that are not here, if it is to be had at once; says in one line if it is not.
+
+    For set-up scripts, which go on without the models. Nothing that hangs holds it up: the pull has a thread of its
+    own, and the process ends without it.
+    """
+    wanted = [entry for entry in wanted if not store.is_here(entry)]
+    reasons: list[str] = []
+    with shown() as bars:
+        progress = _Heard(bars)
+
+        def work() -> None:
+            try:
+                for entry in wanted:
+                    pulling.pull(entry, progress)
+            except ModelError as error:
+                reasons.append(str(error))
+
+        worker = threading.Thread(target=work, name="pull", daemon=True)
+        worker.start()
+        while worker.is_alive() and progress.silent_s() < _PATIENCE_S:
+            worker.join(_LOOK_S)
+    stuck = worker.is_alive()
+    if stuck:
+        reasons.append(f"nothing has come for {_PATIENCE_S:g} s")
+    if reasons:
+        names = " ".join(entry.name for entry in wanted)
+        streams.warn(
+            f"{names} could not be fetched, and is not tried again: edgeagent models pull {names} ({reasons[0]})"
+        )
+    if stuck:
+        sys.stderr.flush()
+        os._exit(exits.OK)  # its thread may be inside a call that no signal ends; pip ends with us
+
+
+class _Heard:
+    """A progress that knows for how long nothing has come. What a source says of its failure is left out.
+
+    Between two steps, when files are compared and put in their places, there is nothing to come.
+    """
+
+    def __init__(self, shown: Progress) -> None:
+        self._shown = shown
+        self._done = 0
+        self._at_s: float | None = time.monotonic()
+
+    def silent_s(self) -> float:
+        """Seconds since something has come that was waited for."""
+        at_s = self._at_s
+        return 0.0 if at_s is None else time.monotonic() - at_s
+
+    def say(self, text: str) -> None:
+        """Takes a line for a person, and says nothing."""
+
+    def begin(self, title: str, total: int | None, done: int = 0) -> None:
+        """Shows a new step. It does not count as something that has come."""
+        self._done = done
+        self._at_s = self._at_s or time.monotonic()
+        self._shown.begin(title, total, done)
+
+    def reached(self, done: int) -> None:
+        """Shows the bytes that are done."""
+        if done != self._done:
+            self._done, self._at_s = done, time.monotonic()
+        self._shown.reached(done)
+
+    def end(self) -> None:
+        """Shows the end of a step, after which nothing is waited for if it has brought something."""
+        if self._done:
+            self._at_s = None
+        self._shown.end()
 
 
 def verify(names: list[str]) -> None:

