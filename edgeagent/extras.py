@@ -34,11 +34,35 @@ def install(extra: Extra) -> str:
     return f'pip install "edgeagent[{extra}]"'
 
 
+def lacking(extra: Extra) -> list[str]:
+    """The modules of an extra that are not installed."""
+    return [module for module in MODULES[extra] if not _is_here(module)]
+
+
+def _is_here(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):  # somebody keeps it from being imported
+        return False
+
+
 def check(extra: Extra) -> None:
     """Refuses what needs an extra that is not installed.
 
     Raises:
         AudioError: The text names the command that installs it.
     """
-    if lacking := [module for module in MODULES[extra] if find_spec(module) is None]:
-        raise AudioError(f"hearing and speaking need {', '.join(lacking)}, not installed here: {install(extra)}")
+    if missing := lacking(extra):
+        raise AudioError(_told(missing, extra))
+
+
+def explained(error: ModuleNotFoundError) -> AudioError | None:
+    """What to do about a module that was not found; None if it is of no extra."""
+    for extra, modules in MODULES.items():
+        if error.name is not None and error.name.partition(".")[0] in modules:
+            return AudioError(_told([error.name], extra))
+    return None
+
+
+def _told(missing: list[str], extra: Extra) -> str:
+    return f"hearing and speaking need {', '.join(missing)}, not installed here: {install(extra)}"

@@ -226,6 +226,13 @@ def make_transcriber(
     raise ConfigError(_no_engine(engine))
 
 
+def why_engine(config: Config) -> str:
+    """The reason for which the recogniser of the settings was chosen, for ``doctor``."""
+    if "engine" in config.ears:
+        return "as the settings say"
+    return "which knows the sentences of the app and is ready at once (--engine whisper hears people better)"
+
+
 def whisper_folder(model: str) -> Path:
     """The folder of a model, by its path or its name.
 

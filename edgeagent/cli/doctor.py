@@ -11,6 +11,7 @@ import typer
 from edgeagent.cli import exits, options, streams
 from edgeagent.cli.streams import Tone, toned
 from edgeagent.cli.text import printable
+from edgeagent.extras import install, lacking
 from edgeagent.json_lines import json_text
 
 if TYPE_CHECKING:
@@ -62,34 +63,19 @@ def doctor(
 ) -> None:
     """Look at the machine, the engine, the sound and the ears: what is there, what was chosen, how fast it is."""
     with exits.guarded():
-        from edgeagent.app.ears import make_transcriber, stop_words, vocabulary, wake_words
         from edgeagent.doctor import Report, examine
-        from edgeagent.doctor.audio import audio
-        from edgeagent.doctor.ears import ears
         from edgeagent.doctor.engine import engine
         from edgeagent.doctor.machine import machine
-        from edgeagent.doctor.sound import sound as heard
-        from edgeagent.models.store import WHISPER_FOLDER, user_models_dir
 
         settings = options.settings(config, model=model, app=app)
         sections: list[Section] = []
         rooms: list[tuple[str, Examination]] = [
             ("machine", machine),
             ("engine", lambda: engine(lambda: _model(settings))),
-            ("audio", lambda: audio(settings.audio, settings.speech)),
-            (
-                "ears",
-                lambda: ears(
-                    lambda: make_transcriber(settings, vocabulary(settings)),
-                    lambda: stop_words(settings) | wake_words(settings),
-                    user_models_dir() / WHISPER_FOLDER,
-                ),
-            ),
+            *_voice_rooms(settings, sound=sound),
         ]
         if (app_file := settings.app) is not None:
             rooms.append(("app", partial(_app, settings, app_file)))
-        if sound:
-            rooms.append(("sound", lambda: heard(settings.audio, settings.speech)))
         for section in examine(rooms):
             sections.append(section)
             if not as_json:
@@ -99,6 +85,43 @@ def doctor(
             streams.answer(json_text(report.as_dict(), ascii_only=not streams.is_utf8(streams.stdout()), indent=2))
     if report.problems:
         raise typer.Exit(exits.MODEL)
+
+
+def _voice_rooms(settings: Config, *, sound: bool) -> list[tuple[str, Examination]]:
+    """Examinations of what hears and speaks, where it is installed.
+
+    Args:
+        sound: Play something, and listen to it.
+    """
+    if missing := lacking("voice"):
+        return [("audio", partial(_no_voice, missing))]
+    from edgeagent.app.ears import make_transcriber, stop_words, vocabulary, wake_words, why_engine
+    from edgeagent.doctor.audio import audio
+    from edgeagent.doctor.ears import ears
+    from edgeagent.doctor.sound import sound as heard
+    from edgeagent.models.store import WHISPER_FOLDER, user_models_dir
+
+    rooms: list[tuple[str, Examination]] = [
+        ("audio", lambda: audio(settings.audio, settings.speech)),
+        (
+            "ears",
+            lambda: ears(
+                lambda: make_transcriber(settings, vocabulary(settings)),
+                lambda: stop_words(settings) | wake_words(settings),
+                user_models_dir() / WHISPER_FOLDER,
+                why=why_engine(settings),
+            ),
+        ),
+    ]
+    if sound:
+        rooms.append(("sound", lambda: heard(settings.audio, settings.speech)))
+    return rooms
+
+
+def _no_voice(missing: list[str]) -> Iterator[Row]:
+    from edgeagent.doctor import Row
+
+    yield Row("voice", f"{', '.join(missing)} are not installed: it answers what is typed", "note", install("voice"))
 
 
 def _model(settings: Config) -> LlamaLLM:

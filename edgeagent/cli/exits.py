@@ -15,6 +15,7 @@ from typing import Final
 
 import typer
 
+from edgeagent import extras
 from edgeagent.cli import streams
 from edgeagent.cli.watchdog import Watchdog
 from edgeagent.errors import AudioError, ConfigError, EdgeAgentError, ModelError, ToolDefinitionError
@@ -185,7 +186,10 @@ def guarded(*, screen: bool = False) -> Iterator[None]:
             signal.signal(number, leave)
     try:
         yield
-    except BaseException as error:
+    except BaseException as raised:
+        error = raised
+        if isinstance(raised, ModuleNotFoundError):
+            error = extras.explained(raised) or raised
         if received or isinstance(error, KeyboardInterrupt):
             raise typer.Exit(128 + (received or [signal.SIGINT])[-1]) from None
         if isinstance(error, EdgeAgentError):

@@ -34,7 +34,11 @@ _SLOW_MS: Final = 8.0
 
 
 def ears(
-    make: Callable[[], Transcriber], phrases: Callable[[], Mapping[str, float | None]], whisper_models: Path
+    make: Callable[[], Transcriber],
+    phrases: Callable[[], Mapping[str, float | None]],
+    whisper_models: Path,
+    *,
+    why: str,
 ) -> Iterator[Row]:
     """The rows of hearing.
 
@@ -42,11 +46,12 @@ def ears(
         make: Makes the recogniser of the settings.
         phrases: The stop words and wake words of the settings, with their thresholds.
         whisper_models: The folder of those that are known by name.
+        why: The reason for which the recogniser was chosen.
     """
     yield _voice_activity()
     yield _sphinx()
     yield _whisper(whisper_models)
-    yield _recogniser(make)
+    yield _recogniser(make, why)
     yield _key_phrases(phrases)
 
 
@@ -90,7 +95,7 @@ def _whisper(models: Path) -> Row:
     return Row("whisper", f"{installed}, {', '.join(found) or 'no model'} in {models}", value=found)
 
 
-def _recogniser(make: Callable[[], Transcriber]) -> Row:
+def _recogniser(make: Callable[[], Transcriber], why: str) -> Row:
     """Starts the recogniser of the settings, and gives it a sentence."""
     name = "recogniser"
     begun_s = time.perf_counter()
@@ -111,8 +116,8 @@ def _recogniser(make: Callable[[], Transcriber]) -> Row:
     finally:
         transcriber.close()
     length_s = len(sound) / RATE_HZ
-    words = f"{transcriber.name}, ready after {ready_s:.1f} s; {length_s:.1f} s of speech take it {took_s:.2f} s"
-    value = {"name": transcriber.name, "ready_s": round(ready_s, 2), "share": round(took_s / length_s, 2)}
+    words = f"{transcriber.name}, {why}; ready after {ready_s:.1f} s; {length_s:.1f} s of speech take it {took_s:.2f} s"
+    value = {"name": transcriber.name, "why": why, "ready_s": round(ready_s, 2), "share": round(took_s / length_s, 2)}
     if took_s > length_s:
         return Row(name, words, "note", "it is slower than people speak: take a smaller model, or sphinx", value)
     return Row(name, words, value=value)

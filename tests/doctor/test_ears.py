@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from edgeagent.app.ears import Vocabulary, make_transcriber, stop_words
+from edgeagent.app.ears import Vocabulary, make_transcriber, stop_words, why_engine
 from edgeagent.config import Config
 from edgeagent.doctor import Row
 from edgeagent.doctor import ears as ears_module
@@ -49,7 +49,7 @@ def rows(found: Iterator[Row]) -> dict[str, Row]:
 
 def looked(tmp_path: Path, config: Config | None = None, make: Any = Deaf) -> dict[str, Row]:
     config = config or Config()
-    return rows(ears(make, lambda: stop_words(config), tmp_path))
+    return rows(ears(make, lambda: stop_words(config), tmp_path, why=why_engine(config)))
 
 
 def test_all_that_hears_is_told(tmp_path: Path) -> None:
@@ -71,7 +71,9 @@ def test_all_that_hears_is_told(tmp_path: Path) -> None:
 
 def test_the_recogniser_is_given_a_sentence_and_closed(tmp_path: Path) -> None:
     deaf = Deaf()
-    assert looked(tmp_path, make=lambda: deaf)["recogniser"].found.startswith("deaf, ready after")
+    assert looked(tmp_path, make=lambda: deaf)["recogniser"].found.startswith(
+        "deaf, which knows the sentences of the app"
+    )
     assert deaf.fed > 16_000
     assert deaf.closed
 
