@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 _KEPT: Final = 300
@@ -17,6 +17,9 @@ _WORD_S: Final = 0.7
 """Before the end of the phrase: that of a spotter begins too early, with the pause before it."""
 _BEFORE_S: Final = 0.25
 """Seconds before the robot began to speak; what was said earlier is no part of a word that ends in its speech."""
+_PAUSE: Final = 12
+"""Frames without a person that end what was said before the robot began; the silence before the last sound of "stop" is
+shorter."""
 _LEAST: Final = 11
 """Frames with a person in them. In the simulated room the words of a person had at least 20, up to an echo 6 dB louder
 than his voice, and what was taken for a word in the robot's own voice at most 9; of 72 stop words at -6 dB 64 pass."""
@@ -49,4 +52,14 @@ class OwnVoice:
         began_s = next((at_s for at_s, _, spoken in heard if spoken), None)
         if len(heard) <= _LEAST or began_s is None:
             return False
-        return sum(person for at_s, person, _ in heard if at_s >= began_s - _BEFORE_S) < _LEAST
+        before = [person for at_s, person, _ in heard if began_s - _BEFORE_S <= at_s < began_s]
+        after = [person for at_s, person, _ in heard if at_s >= began_s]
+        return sum(_unbroken(before)) + sum(after) < _LEAST
+
+
+def _unbroken(persons: Sequence[bool]) -> Sequence[bool]:
+    """The last frames, from the last pause on."""
+    for end in range(len(persons), _PAUSE - 1, -1):
+        if not any(persons[end - _PAUSE : end]):
+            return persons[end:]
+    return persons

@@ -54,3 +54,22 @@ def test_a_person_who_has_just_finished_says_nothing_of_the_robots_first_word() 
         loud = number < 142  # 0.28 s before the robot begins
         own.take((number + 1) * 0.01, [None if number < 170 else False], [loud], 0.01)
     assert own.explains(2.0)
+
+
+def test_what_a_person_said_before_a_pause_is_no_part_of_the_robots_first_word() -> None:
+    """ "Continue", a fifth of a second, and the robot answers with a word that is loud in the echo at first."""
+    own = OwnVoice()
+    frames = [(None, True)] * 21 + [(None, False)] * 19 + [(False, False)] * 5 + [(True, False)] * 8
+    frames += [(False, False)] * 17
+    for number, (person, loud) in enumerate(frames):
+        own.take((number + 1) * 0.01, [person], [loud], 0.01)
+    assert own.explains(0.7)
+
+
+def test_the_pause_inside_a_persons_word_does_not_make_it_the_robots() -> None:
+    """The lips are closed for a tenth of a second before the end of "stop"."""
+    own = OwnVoice()
+    frames = [(None, True)] * 15 + [(None, False)] * 10 + [(False, False)] * 10
+    for number, (person, loud) in enumerate(frames):
+        own.take((number + 1) * 0.01, [person], [loud], 0.01)
+    assert not own.explains(0.35)

@@ -28,7 +28,7 @@ import pytest
 from edgeagent.audio.resample import Resampler
 from edgeagent.audio.types import Samples
 from edgeagent.testing import synthesised
-from edgeagent.tts.espeak import EspeakSpeaker
+from edgeagent.tts.voices import speaker
 from tests.audio.pulse import Pulse, missing
 
 RATE_HZ = 48_000
@@ -224,9 +224,9 @@ def rms(sound: Samples) -> float:
 
 def in_robots_voice(text: str) -> Samples:
     """At 16 kHz."""
-    with closing(EspeakSpeaker()) as speaker:
-        chunks = [chunk.samples for chunk in speaker.speak(text, Event())]
-        return Resampler(speaker.rate_hz, 16_000).process(np.concatenate(chunks), last=True)
+    with closing(speaker()) as voice:
+        chunks = [chunk.samples for chunk in voice.speak(text, Event())]
+        return Resampler(voice.rate_hz, 16_000).process(np.concatenate(chunks), last=True)
 
 
 def likeness(sound: Samples, text: str) -> float:
