@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,16 +12,19 @@ from typing import Any, Final
 _POLL_S: Final = 0.02  # a stop event has no way to wake a waiter on another event
 
 
-def open_session(model: Path | bytes, *, threads: int = 1, arena: bool = True) -> Any:
+def open_session(
+    path: Path, *, threads: int = 1, arena: bool = True, inner: Callable[[Any], str | None] | None = None
+) -> Any:
     """Opens an ``onnxruntime.InferenceSession``.
 
     Args:
-        model: A file, or its content.
         threads: For one operator; several operators never run at once.
         arena: Keep memory between runs. It is not worth that for small networks.
+        inner: Gives, from the ``onnx.GraphProto``, the name of a tensor that becomes one more output, or None. The
+            file stays as it is.
 
     Raises:
-        ImportError: onnxruntime is not installed.
+        ImportError: onnxruntime is not installed, or onnx, which ``inner`` needs.
         Exception: The file is missing or no ONNX model; onnxruntime's errors have nothing else in common.
     """
     import onnxruntime
@@ -31,21 +35,20 @@ def open_session(model: Path | bytes, *, threads: int = 1, arena: bool = True) -
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # or idle threads burn a core each
     options.enable_cpu_mem_arena = arena
     options.log_severity_level = 4  # what goes wrong is raised
-    content = model if isinstance(model, bytes) else str(model)
-    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    if inner is None:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    # from bytes, onnxruntime would keep a copy of them
+    changed = os.memfd_create(path.name)
+    try:
+        with open(changed, "wb", closefd=False) as file:
+            file.write(_with_output(path, inner))
+        return onnxruntime.InferenceSession(f"/proc/self/fd/{changed}", options, providers=["CPUExecutionProvider"])
+    finally:
+        os.close(changed)
 
 
-def with_output(path: Path, inner: Callable[[Any], str | None]) -> bytes:
-    """Returns the content of a model's file with one more output: a tensor from inside its graph. The file stays.
-
-    Args:
-        inner: Gives the name of the tensor from the ``onnx.GraphProto``; None where there is none, and the model stays
-            as it is.
-
-    Raises:
-        ImportError: onnx is not installed.
-        Exception: The file is missing or no ONNX model; onnx's errors have nothing else in common.
-    """
+def _with_output(path: Path, inner: Callable[[Any], str | None]) -> bytes:
+    """The content of a model's file, with one more output."""
     import onnx
 
     model = onnx.load(str(path))

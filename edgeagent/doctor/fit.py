@@ -13,7 +13,7 @@ from edgeagent.llm import native
 from edgeagent.llm.gguf import read_header
 from edgeagent.llm.memory import PROCESS_BYTES, Memory, memory_needed, sizes_of
 from edgeagent.models import store
-from edgeagent.models.catalog import Entry, LanguageModel, Sizes
+from edgeagent.models.catalog import Entry, LanguageModel, Sizes, Voice
 from edgeagent.models.profiles import SYSTEM_BYTES, Profile
 
 Verdict = Literal["fits", "tight", "no"]
@@ -22,8 +22,10 @@ Verdict = Literal["fits", "tight", "no"]
 WINDOW: Final = 4096
 """Tokens of the window with which a mind is judged, if it was trained for so many: the default of ``LlamaLLM``."""
 
-_SPEECH_BYTES: Final = 80_000_000
-"""Bytes that a recogniser or a voice takes beside its files: 71 MB with tiny.en, 49 with base, 88 with joe."""
+_RECOGNISER_BYTES: Final = 80_000_000
+"""Bytes that a recogniser takes beside its files: 71 MB with tiny.en, 49 with base."""
+_VOICE_BYTES: Final = 170_000_000
+"""Bytes that a neural voice takes beside its files: 168 MB with joe, 162 with heart, of which 97 are dictionaries."""
 _SHORT: Final = ("armv6l", "armv7l", "i386", "i686")
 """Machines of 32 bits, for which neither llama.cpp nor onnxruntime is packaged."""
 
@@ -103,7 +105,11 @@ def memory(entry: Entry, window: int = WINDOW) -> Memory | None:
         if weights is None or told is None:
             return None
         return memory_needed(weights, told, window_of(entry, window))
-    return None if weights is None else Memory(weights=weights, context=0, compute=_SPEECH_BYTES - PROCESS_BYTES)
+    if isinstance(entry, Voice):
+        if entry.engine == "espeak":
+            return None
+        return Memory(weights=weights or 0, context=0, compute=_VOICE_BYTES - PROCESS_BYTES)
+    return None if weights is None else Memory(weights=weights, context=0, compute=_RECOGNISER_BYTES - PROCESS_BYTES)
 
 
 def size_of(entry: Entry) -> int | None:

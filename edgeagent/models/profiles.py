@@ -52,7 +52,7 @@ _ALL: Final = (
         architecture="aarch64",
         mind="qwen2.5-coder-0.5b",
         recogniser="tiny.en",
-        voice="joe",
+        voice="heart",
         published=("a Piper voice of medium quality: 0.77 of real time on one thread, 0.36 on four",),
     ),
     Profile(
@@ -63,7 +63,7 @@ _ALL: Final = (
         architecture="aarch64",
         mind="qwen2.5-coder-1.5b",
         recogniser="tiny.en",
-        voice="joe",
+        voice="heart",
         published=(
             "Llama 3.2 3B: 4.9 tokens/s",
             "LFM2.5 230M: 42 tokens/s",
@@ -78,7 +78,7 @@ _ALL: Final = (
         architecture="aarch64",
         mind="qwen2.5-coder-1.5b",
         recogniser="base",
-        voice="joe",
+        voice="heart",
         published=("LFM2.5 1.2B: 54 tokens/s",),
     ),
     Profile(
@@ -89,7 +89,7 @@ _ALL: Final = (
         architecture="x86_64",
         mind="qwen2.5-coder-1.5b",
         recogniser="base",
-        voice="joe",
+        voice="heart",
     ),
 )
 PROFILES: Final[Mapping[str, Profile]] = MappingProxyType({profile.name: profile for profile in _ALL})

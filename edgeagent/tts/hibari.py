@@ -20,7 +20,7 @@ import numpy as np
 from edgeagent.audio.types import Samples
 from edgeagent.errors import SpeechError
 from edgeagent.extras import install
-from edgeagent.onnx import open_session, run_until, with_output
+from edgeagent.onnx import open_session, run_until
 from edgeagent.tts.types import SpeechChunk, UnreadableError
 from edgeagent.tts.words import WordClock, chunks, pieces, plain, words_in
 
@@ -182,7 +182,7 @@ class HibariSpeaker:
             raise SpeechError(f"Hibari is not installed ({error}): {install('voice')}") from error
         path = self._model or Path(ASSETS, "hibari.onnx")
         try:
-            session = open_session(with_output(path, _durations), threads=self._threads)
+            session = open_session(path, threads=self._threads, inner=_durations)
             ids = json.loads(Path(ASSETS, "vocab.json").read_text(encoding="utf-8"))
             g2p = G2P(british=self._british)
         except Exception as error:

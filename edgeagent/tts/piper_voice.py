@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from edgeagent.errors import SpeechError
 from edgeagent.extras import install
-from edgeagent.onnx import open_session, with_output
+from edgeagent.onnx import open_session
 
 _INPUTS: Final = frozenset({"input", "input_lengths", "scales"})
 _ALPHABETS: Final = frozenset({"espeak", "text"})  # the others need packages of their own; one downloads a model
@@ -123,7 +123,7 @@ class VoiceFile:
                 "install it again with pip install --force-reinstall piper-tts"
             )
         try:
-            session = open_session(with_output(self.path, _frames), threads=self._threads)
+            session = open_session(self.path, threads=self._threads, inner=_frames)
         except Exception as error:
             raise SpeechError(f"{self.path} is not an ONNX model that can be loaded: {error}") from error
         inputs = {entry.name for entry in session.get_inputs()}

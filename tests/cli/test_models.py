@@ -93,7 +93,7 @@ def test_the_list_judges_a_damaged_file_and_goes_on(edge: Run) -> None:
 def test_a_set_is_listed_for_a_board(in_process: Run) -> None:
     done = in_process("models", "list", "--for", "talk", "--profile", "pi4", "--json")
     document = json.loads(done.stdout)
-    assert [model["name"] for model in document["models"]] == ["qwen2.5-coder-0.5b", "tiny.en", "joe"]
+    assert [model["name"] for model in document["models"]] == ["qwen2.5-coder-0.5b", "tiny.en", "heart"]
     assert {model["fit"] for model in document["models"]} == {"fits"}
     assert document["machine"]["name"] == "Raspberry Pi 4, 4 GB"
 

@@ -333,7 +333,7 @@ def installed() -> Path:
 
 
 def test_without_the_library_it_says_how_to_install_it(tmp_path: Path) -> None:
-    assert "pip install espeakng-loader" in complaint("")
+    assert 'pip install "edgeagent[voice]"' in complaint("")
     assert "does not load" in complaint(str(tmp_path / "libespeak-ng.so"))
 
 
