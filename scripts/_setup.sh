@@ -10,8 +10,6 @@
 root=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 venv=$root/.venv
 log=$venv/setup.log
-# packages that have no wheel on the index
-from_source='llama-cpp-python'
 # what runs beside this script, while something is installed
 job=
 ticker=
@@ -140,6 +138,12 @@ interrupted() {
     exit 130
 }
 
+# The packages that have no wheel on the index for this Python.
+from_source() {
+    printf 'llama-cpp-python'
+    ! grep -qsE '^version = 3\.12\.' "$venv/pyvenv.cfg" || printf '|pocketsphinx'
+}
+
 has_llama() { compgen -G "$venv/lib/python3*/site-packages/llama_cpp_python-*" >/dev/null; }
 
 require_compiler() {
@@ -160,7 +164,7 @@ install_packages() {
     mkdir -p -- "$venv/tmp"
     : >"$log"
 
-    awk -v source="^($from_source)==" '/^[^ #]/ {skip = $0 ~ source} !skip' "$root/constraints.txt" >"$venv/wheels.txt"
+    awk -v source="^($(from_source))==" '/^[^ #]/ {skip = $0 ~ source} !skip' "$root/constraints.txt" >"$venv/wheels.txt"
     watch_over "installing packages" "${pinned[@]}" --only-binary :all: -r "$venv/wheels.txt"
 
     if ! has_llama; then
