@@ -156,7 +156,8 @@ require_compiler() {
 
 install_packages() {
     local stage=$1
-    local pip=(env "TMPDIR=$venv/tmp" "$venv/bin/python" -m pip --disable-pip-version-check --no-input install)
+    # what builds looks for Cython on the path
+    local pip=(env "TMPDIR=$venv/tmp" "PATH=$venv/bin:$PATH" "$venv/bin/python" -m pip --disable-pip-version-check --no-input install)
     local pinned=("${pip[@]}" --no-deps --require-hashes)
 
     rm -rf -- "$venv"/installed-* "$venv/tmp"

@@ -63,7 +63,7 @@ ONLY = {
     "journal": {"errors", "messages"},
     "llm": {"apostrophes", "errors", "resources", "models", "messages", "events"},
     "robot": {"errors", "messages", "tools"},
-    "testing": {"errors", "scratch", "messages", "events", "llm", "agent", "audio"},
+    "testing": {"errors", "scratch", "messages", "events", "llm", "agent", "audio", "tts"},
     "context": {"messages", "events", "llm", "tools"},
     "hooks": {
         "english",

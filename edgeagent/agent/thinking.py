@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +15,7 @@ from edgeagent.hooks import AfterLLM, BeforeLLM, FirePoint
 from edgeagent.llm import End, Error, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
 from edgeagent.llm.reading import read_reply
 from edgeagent.llm.thinking import thinking_apart
-from edgeagent.llm.types import IN_WORDS, Hidden, ToolChoice
+from edgeagent.llm.types import IN_WORDS, Hidden, LLMEvent, ToolChoice
 from edgeagent.llm.window import check_length, check_window
 from edgeagent.messages import Message, Reading, ToolCall, Usage, as_message, new_id
 from edgeagent.tools import Tool
@@ -157,39 +158,52 @@ def _stream(
     hold = _holds_text(run)
     text = ""
     calls: tuple[ToolCall, ...] = ()
-    for event in read_reply(thinking_apart(run.part.llm.stream(request, run.stop)), request):
-        match event:
-            case TextDelta(delta):
-                text += delta
-                if hold and not _holds_text(run, text):
-                    hold, delta = False, text
-                if not hold:
-                    message = replace(message, text=text, tool_calls=calls)
+    with _streaming(run, request) as stream:
+        for event in stream:
+            match event:
+                case TextDelta(delta):
+                    text += delta
+                    if hold and not _holds_text(run, text):
+                        hold, delta = False, text
+                    if not hold:
+                        message = replace(message, text=text, tool_calls=calls)
+                        run.streaming_message = message
+                        run.emit(events.MessageUpdate, channel="text", delta=delta, message=message.copy())
+                case ThinkingDelta(delta):
+                    message = replace(message, thinking=message.thinking + delta, tool_calls=calls)
                     run.streaming_message = message
-                    run.emit(events.MessageUpdate, channel="text", delta=delta, message=message.copy())
-            case ThinkingDelta(delta):
-                message = replace(message, thinking=message.thinking + delta, tool_calls=calls)
-                run.streaming_message = message
-                run.emit(events.MessageUpdate, channel="thinking", delta=delta, message=message.copy())
-            case ToolCallEnd(call):
-                # a model may use an id twice; results are matched by it, so it is ours
-                calls += (replace(call.copy(), id=new_id("call"), result=None, agent=None),)
-            case Error(why, usage):
-                return replace(message, stop_reason="error", error=why, usage=usage), hold, None
-            case End("error" | "aborted" as reason, usage, reading):
-                return replace(message, stop_reason=reason, usage=usage), hold, reading
-            case End(reason, usage, reading, hidden):
-                message = replace(message, text=text, tool_calls=calls, stop_reason=reason, usage=usage)
-                if hidden is not None:
-                    message = _hide(run, message, hidden, may_go_on=may_go_on)
-                    hold = hold or not text  # then nothing was told: what stands in its place is told as a whole
-                return message, hold, reading
-            case TextEnd(text):  # the whole text; a late </think> may have made reasoning of what came before it
-                if not hold:
-                    message = replace(message, text=text)
-            case ThinkingEnd(thinking):
-                message = replace(message, thinking=thinking)
+                    run.emit(events.MessageUpdate, channel="thinking", delta=delta, message=message.copy())
+                case ToolCallEnd(call):
+                    # a model may use an id twice; results are matched by it, so it is ours
+                    calls += (replace(call.copy(), id=new_id("call"), result=None, agent=None),)
+                case Error(why, usage):
+                    return replace(message, stop_reason="error", error=why, usage=usage), hold, None
+                case End("error" | "aborted" as reason, usage, reading):
+                    return replace(message, stop_reason=reason, usage=usage), hold, reading
+                case End(reason, usage, reading, hidden):
+                    message = replace(message, text=text, tool_calls=calls, stop_reason=reason, usage=usage)
+                    if hidden is not None:
+                        message = _hide(run, message, hidden, may_go_on=may_go_on)
+                        hold = hold or not text  # then nothing was told: what stands in its place is told as a whole
+                    return message, hold, reading
+                case TextEnd(text):  # the whole text; a late </think> may have made reasoning of what came before it
+                    if not hold:
+                        message = replace(message, text=text)
+                case ThinkingEnd(thinking):
+                    message = replace(message, thinking=thinking)
     return replace(message, stop_reason="error", error="the model's stream ended without saying why"), hold, None
+
+
+@contextmanager
+def _streaming(run: Run, request: LLMRequest) -> Iterator[Iterator[LLMEvent]]:
+    """The events of the reply; the model is free at the end. An error keeps its frames, and with them a stream that
+    nobody closes."""
+    stream = run.part.llm.stream(request, run.stop)
+    try:
+        yield read_reply(thinking_apart(stream), request)
+    finally:
+        if isinstance(stream, Generator):
+            stream.close()
 
 
 def _hide(run: Run, message: Message, hidden: Hidden, *, may_go_on: bool) -> Message:

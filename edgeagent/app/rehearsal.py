@@ -91,16 +91,25 @@ class Rehearsal:
         """The conversation's."""
         return self.conversation.state
 
-    def say(self, text: str, voice: str = "slt", *, after_s: float = 0.0, level_db: float = 0.0) -> Said:
+    def say(
+        self,
+        text: str,
+        voice: str = "slt",
+        *,
+        semitones: float = 0.0,
+        tempo: float = 1.0,
+        after_s: float = 0.0,
+        level_db: float = 0.0,
+    ) -> Said:
         """A person says something.
 
         Args:
-            voice: As ``synthesised`` has it.
+            voice: As ``synthesised`` has it, and so are ``semitones`` and ``tempo``.
             after_s: Until its first sample.
             level_db: Over that of a person who speaks as usual.
         """
         rate_hz = self.room.settings.rate_hz
-        samples = synthesised(text, voice, rate_hz)
+        samples = synthesised(text, voice, rate_hz, semitones=semitones, tempo=tempo)
         return self.room.say(samples, rate_hz, self.now_s + after_s, level_db=level_db)
 
     def pass_s(self, seconds: float) -> None:

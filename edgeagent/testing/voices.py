@@ -1,4 +1,4 @@
-"""Voices for the people in a simulated room: of the programs flite and espeak-ng, and a sound that is only like speech.
+"""Voices for the people in a simulated room: flite's, espeak-ng's, natural ones, and a sound that is only like speech.
 
 Any thread.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 import subprocess
+from collections.abc import Callable
 from functools import lru_cache
+from threading import Event
 from typing import Final
 
 import numpy as np
@@ -18,9 +20,13 @@ from edgeagent.audio.wav import read_wav
 from edgeagent.errors import SpeechError
 from edgeagent.scratch import scratch_folder
 from edgeagent.testing.levels import Signal, speech_level
+from edgeagent.tts.types import Speaker
 
 FLITE_VOICES: Final = ("awb", "kal", "rms", "slt")
 """Three men, of whom awb is a Scot and kal a machine of 1998, and a woman."""
+NATURAL_VOICES: Final = ("heart", "joe")
+"""A woman of Hibari's, and a man of Piper's who has to be pulled."""
+_USUAL_WPM: Final = 175
 _TIMEOUT_S: Final = 60
 _EDGE_S: Final = 0.005
 _SILENT: Final = 0.005
@@ -43,26 +49,57 @@ _RING_S: Final = 0.025
 
 
 @lru_cache(maxsize=1024)
-def synthesised(text: str, voice: str, rate_hz: int) -> Samples:
+def synthesised(text: str, voice: str, rate_hz: int, *, semitones: float = 0.0, tempo: float = 1.0) -> Samples:
     """Speaks a text, and returns the sound without the silence around it.
 
     Args:
-        voice: awb, kal, rms or slt of flite; any other is one of espeak-ng, such as en-gb or en-us+f3.
+        voice: awb, kal, rms or slt of flite; heart or joe, which sound like people; any other is one of espeak-ng, such
+            as en-gb or en-us+f3.
+        semitones: Higher by so many, the formants with the pitch: 3 is a smaller person, 6 a child.
+        tempo: Faster by this factor.
 
     Returns:
         Shape (samples,). Kept for as long as the process lives, and not to be written to.
 
     Raises:
-        SpeechError: The program is not installed, knows no such voice, or says nothing.
+        SpeechError: The program is not installed, knows no such voice, or says nothing; or joe has not been pulled.
     """
+    higher = 2 ** (semitones / 12)
+    make = _spoken if voice in NATURAL_VOICES else _said_by_program
+    samples, spoken_hz = make(text, voice, tempo / higher)  # played faster, it is higher and as long as asked for
+    resampled = Resampler(round(spoken_hz * higher), rate_hz).process(samples, last=True)
+    made = _trimmed(resampled, rate_hz)
+    if not len(made):
+        raise SpeechError(f"{voice} says nothing for {text!r}")
+    made.setflags(write=False)
+    return made
+
+
+def _spoken(text: str, voice: str, tempo: float) -> tuple[Samples, int]:
+    """Sound of one of the product's own natural voices."""
+    from edgeagent.tts.voices import speaker
+
+    speaking = _natural(voice, round(_USUAL_WPM * tempo), speaker)
+    return np.concatenate([chunk.samples for chunk in speaking.speak(text, Event())]), speaking.rate_hz
+
+
+@lru_cache(maxsize=8)
+def _natural(voice: str, rate_wpm: int, speaker: Callable[..., Speaker]) -> Speaker:
+    return speaker(voice, rate_wpm=rate_wpm)
+
+
+def _said_by_program(text: str, voice: str, tempo: float) -> tuple[Samples, int]:
+    """Sound of flite or espeak-ng."""
     program = "flite" if voice in FLITE_VOICES else "espeak-ng"
     with scratch_folder("edgeagent-voice-") as folder:
         spoken, words = folder / "spoken.wav", folder / "words.txt"
         words.write_text(text, encoding="utf-8")
         if program == "flite":
-            command = ["flite", "-voice", voice, "-f", str(words), "-o", str(spoken)]
+            stretch = [] if tempo == 1 else ["--setf", f"duration_stretch={1 / tempo:.4f}"]
+            command = ["flite", "-voice", voice, *stretch, "-f", str(words), "-o", str(spoken)]
         else:
-            command = ["espeak-ng", "-v", voice, "-f", str(words), "-w", str(spoken)]
+            rate = ["-s", str(round(_USUAL_WPM * tempo))]
+            command = ["espeak-ng", "-v", voice, *rate, "-f", str(words), "-w", str(spoken)]
         try:
             done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_TIMEOUT_S)
         except FileNotFoundError as error:
@@ -71,12 +108,7 @@ def synthesised(text: str, voice: str, rate_hz: int) -> Samples:
             raise SpeechError(
                 f"{program} can't speak with the voice {voice!r}: {done.stderr.strip() or 'no reason told'}"
             )
-        samples, spoken_hz = read_wav(spoken)
-    made = _trimmed(Resampler(spoken_hz, rate_hz).process(samples, last=True), rate_hz)
-    if not len(made):
-        raise SpeechError(f"{program} says nothing for {text!r}")
-    made.setflags(write=False)
-    return made
+        return read_wav(spoken)
 
 
 def _trimmed(samples: Samples, rate_hz: int) -> Samples:
