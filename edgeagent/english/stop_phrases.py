@@ -114,7 +114,7 @@ STOP_PHRASES: Final = (
 )
 """The strongest first: "no, wait" holds, "wait, stop" trips."""
 
-STOP_WORDS: Final = frozenset(row.words for row in STOP_PHRASES if row.grade is Grade.TRIP and " " not in row.words)
+STOP_WORDS: Final = tuple(row.words for row in STOP_PHRASES if row.grade is Grade.TRIP and " " not in row.words)
 """The words that trip the latch alone."""
 
 RELEASES: Final = (

@@ -124,7 +124,7 @@ class TalkGuardHook(BaseHook):
         words = words_of(message.text)
         if not words:
             return self._answer
-        return None if is_english(message.text, known) or STOP_WORDS.intersection(words) else ONLY_ENGLISH
+        return None if is_english(message.text, known) or any(word in STOP_WORDS for word in words) else ONLY_ENGLISH
 
     def _asks(self, message: Message, known: frozenset[str], asked: bool) -> bool:
         told, text = self._told, message.text

@@ -123,6 +123,7 @@ def run(talk: Rehearsal, log: Log, trial: Trial) -> list[float | None]:
         talk.pass_until(lambda: robot.sounding, LIMIT_S)
     else:
         talk.pass_until(lambda: talk.state is State.ACTING, LIMIT_S)
+    talk.pass_until(lambda: talk.app.agent.is_moving, LIMIT_S)
     log.events.clear()
     said = talk.say(trial.phrase, trial.voice, semitones=trial.semitones, tempo=trial.tempo, after_s=trial.after_s)
     latch = talk.conversation.latch
