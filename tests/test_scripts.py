@@ -276,7 +276,15 @@ def test_an_interruption_leaves_no_build_behind(machine: Machine, fifo: Path, st
     assert not (machine.root / ".venv/installed-run").exists()
 
 
-SCRIPTS = ("scripts/_setup.sh", "scripts/run", "scripts/test", "scripts/check", "scripts/lock", "scripts/wheels", ".ci/run")
+SCRIPTS = (
+    "scripts/_setup.sh",
+    "scripts/run",
+    "scripts/test",
+    "scripts/check",
+    "scripts/lock",
+    "scripts/wheels",
+    ".ci/run",
+)
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
