@@ -148,6 +148,7 @@ def _ready(talk: Rehearsal) -> None:
     talk.settle()
     talk.conversation.rearm()
     calm(talk)
+    talk.pass_until(lambda: talk.state is State.LISTENING, LIMIT_S)
     talk.conversation.session.reset()
 
 
