@@ -38,7 +38,7 @@ def open_session(
     if inner is None:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     # from bytes, onnxruntime would keep a copy of them
-    changed = os.memfd_create(path.name)
+    changed = os.memfd_create("model.onnx")
     try:
         with open(changed, "wb", closefd=False) as file:
             file.write(_with_output(path, inner))

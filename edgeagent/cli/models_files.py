@@ -5,6 +5,7 @@ Paths and verdicts go to stdout, progress and everything else to stderr.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -23,7 +24,11 @@ from edgeagent.models.verification import verify as findings
 
 _PATIENCE_S: Final = 5.0
 """Seconds without a byte after which set-up goes on without a model."""
+_PLACING_S: Final = 20.0
+"""Seconds beside that for comparing a file and putting it in its place, on a slow card."""
 _LOOK_S: Final = 0.1
+
+logger = logging.getLogger(__name__)
 
 
 def pull(wanted: list[Entry], *, source: str | None, accept_upstream: bool) -> None:
@@ -56,22 +61,25 @@ def pull(wanted: list[Entry], *, source: str | None, accept_upstream: bool) -> N
 
 
 def pull_once(wanted: list[Entry]) -> None:
-    """Fetches models that are not here, if it is to be had at once; says in one line if it is not.
+    """Fetches models that are not here, if they are to be had at once; says in one line if they are not.
 
     For set-up scripts, which go on without the models. Nothing that hangs holds it up: the pull has a thread of its
     own, and the process ends without it.
     """
-    wanted = [entry for entry in wanted if not store.is_here(entry)]
+    lacking = [entry for entry in wanted if not store.is_here(entry)]
     reasons: list[str] = []
     with shown() as bars:
         progress = _Heard(bars)
 
         def work() -> None:
-            try:
-                for entry in wanted:
+            for entry in lacking:
+                try:
                     pulling.pull(entry, progress)
-            except ModelError as error:
-                reasons.append(str(error))
+                except ModelError as error:
+                    reasons.append(str(error))
+                except Exception as error:  # set-up goes on
+                    logger.debug("pulling %s failed", entry.name, exc_info=True)
+                    reasons.append(f"{type(error).__name__}: {error}")
 
         worker = threading.Thread(target=work, name="pull", daemon=True)
         worker.start()
@@ -81,50 +89,45 @@ def pull_once(wanted: list[Entry]) -> None:
     if stuck:
         reasons.append(f"nothing has come for {_PATIENCE_S:g} s")
     if reasons:
-        names = " ".join(entry.name for entry in wanted)
-        streams.warn(
-            f"{names} could not be fetched, and is not tried again: edgeagent models pull {names} ({reasons[0]})"
-        )
+        names = " ".join(entry.name for entry in lacking if not store.is_here(entry))
+        why = "; ".join(dict.fromkeys(reasons))
+        streams.warn(f"{names} could not be fetched, and is not tried again: edgeagent models pull {names} ({why})")
     if stuck:
         sys.stderr.flush()
         os._exit(exits.OK)  # its thread may be inside a call that no signal ends; pip ends with us
 
 
 class _Heard:
-    """A progress that knows for how long nothing has come. What a source says of its failure is left out.
-
-    Between two steps, when files are compared and put in their places, there is nothing to come.
-    """
+    """A progress that knows for how long nothing has come. What a source says of its failure is left out."""
 
     def __init__(self, shown: Progress) -> None:
         self._shown = shown
-        self._done = 0
-        self._at_s: float | None = time.monotonic()
+        self._begun = self._done = 0
+        self._until_s = time.monotonic()
 
     def silent_s(self) -> float:
-        """Seconds since something has come that was waited for."""
-        at_s = self._at_s
-        return 0.0 if at_s is None else time.monotonic() - at_s
+        """Seconds since something has come that was waited for; below 0 while files are compared and placed."""
+        return time.monotonic() - self._until_s
 
     def say(self, text: str) -> None:
         """Takes a line for a person, and says nothing."""
 
     def begin(self, title: str, total: int | None, done: int = 0) -> None:
         """Shows a new step. It does not count as something that has come."""
-        self._done = done
-        self._at_s = self._at_s or time.monotonic()
+        self._begun = self._done = done
+        self._until_s = min(self._until_s, time.monotonic())
         self._shown.begin(title, total, done)
 
     def reached(self, done: int) -> None:
         """Shows the bytes that are done."""
         if done != self._done:
-            self._done, self._at_s = done, time.monotonic()
+            self._done, self._until_s = done, time.monotonic()
         self._shown.reached(done)
 
     def end(self) -> None:
-        """Shows the end of a step, after which nothing is waited for if it has brought something."""
-        if self._done:
-            self._at_s = None
+        """Shows the end of a step, which is compared and placed if it has brought something."""
+        if self._done != self._begun:
+            self._until_s = time.monotonic() + _PLACING_S
         self._shown.end()
 
 

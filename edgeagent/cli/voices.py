@@ -39,10 +39,13 @@ def voices(
         from edgeagent.errors import AudioError
         from edgeagent.tts.voices import default_voice
 
-        chosen = options.settings(config).speech.get("voice") or default_voice()
-        rows = [*_catalogue(language), *_espeak(language)]
+        speech = options.settings(config).speech
+        chosen = speech.get("voice") or default_voice(**speech)
+        rows = [*_catalogue(language.lower()), *_espeak(language.lower())]
         if not rows:
             raise AudioError(f"there is no voice for {language!r}; edgeagent voices all lists them")
+        if all(name != chosen for name, *_ in rows):
+            rows.insert(0, (chosen, "", "", "as the settings say"))
         lines = [_HEAD, *((f"{name} *" if name == chosen else name, *rest) for name, *rest in rows)]
         widths = [max(len(line[column]) for line in lines) for column in range(len(_HEAD))]
         for line in lines:
@@ -72,5 +75,5 @@ def _espeak(language: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _speaks(tag: str, language: str) -> bool:
-    wanted = language.lower().replace("_", "-")
+    wanted = language.replace("_", "-")
     return wanted == _ALL or tag == wanted or tag.startswith(f"{wanted}-")

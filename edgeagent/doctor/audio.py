@@ -248,11 +248,13 @@ def _voice(speech: Mapping[str, Any]) -> Iterator[Row]:
 
 def _why(speech: Mapping[str, Any]) -> str:
     """Tells why this voice speaks."""
-    from edgeagent.tts.voices import NATURAL, default_voice
+    from edgeagent.tts.voices import NATURAL, default_voice, has_natural
 
     if "voice" in speech:
         return "as the settings say"
-    return "which sounds natural" if default_voice() == NATURAL else f"because Hibari is missing: {install('voice')}"
+    if not has_natural():
+        return f"because Hibari is missing: {install('voice')}"
+    return "which sounds natural" if default_voice(**speech) == NATURAL else "for the rate or the pitch of the settings"
 
 
 def _first_sample_ms(voice: Any) -> float:

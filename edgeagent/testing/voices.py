@@ -80,7 +80,8 @@ def _spoken(text: str, voice: str, tempo: float) -> tuple[Samples, int]:
     from edgeagent.tts.voices import speaker
 
     speaking = _natural(voice, round(_USUAL_WPM * tempo), speaker)
-    return np.concatenate([chunk.samples for chunk in speaking.speak(text, Event())]), speaking.rate_hz
+    chunks = [chunk.samples for chunk in speaking.speak(text, Event())]
+    return np.concatenate([np.zeros(0, np.float32), *chunks]), speaking.rate_hz
 
 
 @lru_cache(maxsize=8)

@@ -33,8 +33,8 @@ _MAX_IDS: Final = 400
 """Phonemes that are synthesised at once; Hibari's own limit, ``MAX_PHONEMES``."""
 _NATURAL_WPM: Final = 175
 """Words in a minute at speed 1, by which the rate of espeak-ng's voices becomes a speed."""
-_SPEEDS: Final = (0.5, 2.0)
-"""Slowest and fastest speed that Hibari was made for."""
+WPM: Final = (88, 350)
+"""Slowest and fastest rate: half and twice the natural speed, for which Hibari was made."""
 _LOUDNESS: Final = 1.8
 """Factor that makes the voice as loud as espeak-ng's: ten sentences of the robot's have -19.7 dB of full scale, and
 -19.3 dB by espeak-ng."""
@@ -77,7 +77,7 @@ class HibariSpeaker:
         british: The voice is one of British English.
         threads: Cores that a sentence may use; the language model wants the others.
         rate_wpm: Words in a minute, 88 to 350; 175 is as the voice was made.
-        volume: 0 to 200; 100 is as the voice was made, over that it may clip.
+        volume: 0 to 200; 100 is as loud as espeak-ng, over that it may clip.
 
     Raises:
         SpeechError: A number is out of range, or there is no such file.
@@ -93,17 +93,15 @@ class HibariSpeaker:
         rate_wpm: int = _NATURAL_WPM,
         volume: int = 100,
     ) -> None:
-        speed = rate_wpm / _NATURAL_WPM
-        if not _SPEEDS[0] <= speed <= _SPEEDS[1]:
-            low, high = (round(_NATURAL_WPM * limit) for limit in _SPEEDS)
-            raise SpeechError(f"rate_wpm={rate_wpm} is out of range: a Hibari voice has {low} to {high}")
+        if not WPM[0] <= rate_wpm <= WPM[1]:
+            raise SpeechError(f"rate_wpm={rate_wpm} is out of range: a Hibari voice has {WPM[0]} to {WPM[1]}")
         if not 0 <= volume <= 200:
             raise SpeechError(f"volume={volume} is out of range: 0 to 200")
         if model is not None and not Path(model).is_file():
             raise SpeechError(f"there is no voice {model}")
         self._model = None if model is None else Path(model)
         self._name, self._british, self._threads = name, british, threads
-        self._speed = np.array([speed], np.float32)
+        self._speed = np.array([rate_wpm / _NATURAL_WPM], np.float32)
         self._gain = np.float32(_LOUDNESS * volume / 100)
         self._load = threading.Lock()
         """Two first utterances load one voice, not two."""
@@ -212,7 +210,7 @@ class HibariSpeaker:
             if len(open_.ids) + len(made) > _MAX_IDS:
                 sentences.append(replace(open_, end=place))
                 open_ = _Sentence([], [], 0)
-            if inner := words_in(token.text):
+            if made and (inner := words_in(token.text)):
                 open_.words.append((place + inner[0][0], len(open_.ids)))
             place += len(token.text)
             open_.ids.extend([*made, loaded.ids[" "]] if token.whitespace else made)

@@ -11,6 +11,7 @@ from edgeagent.errors import SpeechError
 from edgeagent.models.catalog import Voice, voices
 from edgeagent.models.store import absent, is_here, paths
 from edgeagent.resources import expanded
+from edgeagent.tts.hibari import WPM
 from edgeagent.tts.last_resort import WithLastResort
 from edgeagent.tts.types import Speaker
 
@@ -24,9 +25,20 @@ _PIPER_WPM: Final = 175
 
 
 @cache
-def default_voice() -> str:
-    """Name of the voice if nobody names one."""
-    return NATURAL if all(map(find_spec, ("hibari", "onnx", "onnxruntime"))) else PLAIN
+def has_natural() -> bool:
+    """True if the packages of the natural voice are installed."""
+    return all(map(find_spec, ("hibari", "onnx", "onnxruntime")))
+
+
+def default_voice(**settings: Any) -> str:
+    """Name of the voice if nobody names one: the natural one, unless a setting is beyond it.
+
+    Args:
+        settings: As of ``speaker``.
+    """
+    slowest, fastest = WPM
+    fits = settings.keys() <= _SETTINGS and slowest <= settings.get("rate_wpm", slowest) <= fastest
+    return NATURAL if fits and has_natural() else PLAIN
 
 
 def speaker(voice: str | None = None, **settings: Any) -> Speaker:
@@ -34,13 +46,13 @@ def speaker(voice: str | None = None, **settings: Any) -> Speaker:
 
     Args:
         voice: A name of the catalogue, such as heart or joe; a name of espeak-ng's, such as en-us; or the path of a
-            Piper voice, which ends in .onnx. None: as ``default_voice``.
+            Piper voice, which ends in .onnx. None: as ``default_voice`` has it.
         settings: ``rate_wpm`` and ``volume``; ``pitch`` of espeak-ng's voices alone.
 
     Raises:
         SpeechError: There is no such voice, or it has no such setting.
     """
-    voice = voice or default_voice()
+    voice = voice or default_voice(**settings)
     entry = voices().get(voice)
     if entry is not None and not is_here(entry):
         raise SpeechError(absent(entry))

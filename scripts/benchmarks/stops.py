@@ -40,6 +40,8 @@ _OTHER: Final = ("wait", "hold on", "cancel that", "no")
 _VARIATIONS: Final = ((0.0, 1.0), (3.0, 1.0), (-3.0, 1.0), (0.0, 1.2), (0.0, 0.8))
 """Semitones and tempo."""
 _DOING: Final = ("driving", "driving and speaking", "driving, in its first words")
+_PLACES: Final = ("garage", "bedroom")
+"""Far from one another: the robot never arrives."""
 _STORY: Final = "On my way to the garage, past the kitchen and the bedroom, and then I shall look around for a while."
 ROOMS: Final = {
     "quiet": RoomSettings(rt60_s=0, echo_gain_db=-20, record=False),
@@ -106,7 +108,7 @@ def conversation(room: str) -> Iterator[tuple[Rehearsal, Log]]:
         message = request.messages[-1]
         if message.role != "user":
             return "Okay."
-        drive = call("go_to", place="garage")
+        drive = call("go_to", place=next(place for place in _PLACES if place in message.text))
         return {"text": _STORY, "calls": [drive]} if "tell" in message.text else [drive]
 
     with talking(ROOMS[room], reply) as (talk, log):
@@ -115,9 +117,14 @@ def conversation(room: str) -> Iterator[tuple[Rehearsal, Log]]:
 
 def run(talk: Rehearsal, log: Log, trial: Trial) -> list[float | None]:
     """Seconds from the end of the phrase until motion is held, and until the phrase has done what it is for; None for
-    what has not happened."""
+    what has not happened.
+
+    Raises:
+        RuntimeError: The robot does not move when the phrase begins, so that there is nothing to stop.
+    """
     _ready(talk)
-    talk.conversation.hear("go to the garage and tell me" if "speaking" in trial.doing else "go to the garage")
+    place = _PLACES[trial.number % len(_PLACES)]
+    talk.conversation.hear(f"go to the {place}{' and tell me' if 'speaking' in trial.doing else ''}")
     robot = talk.conversation.dialogue.robot
     if "first" in trial.doing or "speaking" in trial.doing:
         talk.pass_until(lambda: robot.sounding, LIMIT_S)
@@ -128,6 +135,9 @@ def run(talk: Rehearsal, log: Log, trial: Trial) -> list[float | None]:
     said = talk.say(trial.phrase, trial.voice, semitones=trial.semitones, tempo=trial.tempo, after_s=trial.after_s)
     latch = talk.conversation.latch
     held_s = done_s = None
+    talk.pass_until(lambda: talk.now_s >= said.start_s, LIMIT_S)
+    if not talk.app.agent.is_moving:
+        raise RuntimeError(f"nothing moves in trial {trial}")
 
     def over() -> bool:
         nonlocal held_s, done_s

@@ -443,3 +443,18 @@ def test_silence_after_the_robot_has_spoken_costs_no_more_than_its_speech():
             canceller.near(sound[at : at + OUT // 100] / 2, at_s + 0.06)
         took_s.append(time.thread_time() - begun_s)
     assert took_s[2] < 2 * took_s[0]
+
+
+def test_after_a_long_silence_the_echo_is_learnt_as_at_the_start(monkeypatch):
+    """After 15 minutes AEC3 has lost it, and a "stop" over the robot's next words with it."""
+    monkeypatch.setattr("edgeagent.audio.echo._FORGOTTEN_S", 2.0)
+    canceller = EchoCanceller(OUT, OUT)
+    voice = robot(OUT, 6.0)[OUT:]
+    aligned = []
+    for part, sound in enumerate((voice, np.zeros(3 * OUT, np.float32), voice)):
+        for at in range(0, len(sound) - 159, OUT // 100):
+            at_s = (0, 5, 8)[part] + at / OUT
+            canceller.far(sound[at : at + OUT // 100], at_s)
+            canceller.near(sound[at : at + OUT // 100] / 2, at_s + 0.06)
+        aligned.append(canceller.aligned)
+    assert aligned == [True, False, True]

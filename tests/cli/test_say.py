@@ -66,8 +66,8 @@ def test_settings_are_heard(edgeagent) -> None:
         (["--output", "no/such/folder/x.wav", "hi"], 4, "can't be written"),
         (["--output", "full.wav", "hi"], 4, "full.wav can't be written: No space left"),
         (["--voice", "text.md", "hi"], 4, "text.md is no voice: the file of a Piper voice ends in .onnx"),
-        (["--pitch", "20", "hi"], 4, "the voice heart has no pitch; espeak-ng's voices have, such as --voice en"),
-        (["--rate", "400", "hi"], 4, "a Hibari voice has 88 to 350"),
+        (["--voice", "heart", "--pitch", "20", "hi"], 4, "the voice heart has no pitch; espeak-ng's voices have"),
+        (["--voice", "heart", "--rate", "400", "hi"], 4, "a Hibari voice has 88 to 350"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_line(

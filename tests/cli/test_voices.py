@@ -31,3 +31,7 @@ def test_the_star_is_at_the_voice_of_the_settings(in_process, edgeagent) -> None
     (edgeagent.home / "s.toml").write_text('[speech]\nvoice = "en-us"\n')
     lines = in_process("voices", "--config", edgeagent.home / "s.toml").stdout.splitlines()
     assert [line.split()[0] for line in lines if "*" in line] == ["en-us"]
+    (edgeagent.home / "s.toml").write_text('[speech]\nvoice = "en+f3"\n')
+    lines = in_process("voices", "ALL", "--config", edgeagent.home / "s.toml").stdout.splitlines()
+    assert [line.split()[0] for line in lines if "*" in line] == ["en+f3"]
+    assert len(lines) > 100

@@ -147,7 +147,7 @@ def test_it_stops_between_chunks_and_before_it_begins(heart: HibariSpeaker) -> N
     assert not [thread for thread in threading.enumerate() if thread.name == "onnx-stop"]
 
 
-@pytest.mark.parametrize("text", ["", " \n", "...", "\N{PARTY POPPER} —", "\x00\x1b"])
+@pytest.mark.parametrize("text", ["", " \n", "...", "\u0301", "\N{PARTY POPPER} —", "\x00\x1b"])
 def test_nothing_to_say_is_silence(heart: HibariSpeaker, text: str) -> None:
     assert spoken(text, heart) == []
 
@@ -164,6 +164,11 @@ def test_a_word_without_end_is_spoken_and_stopped(heart: HibariSpeaker) -> None:
     assert len(next(stream).samples) > 0
     stop.set()
     assert list(stream) == []
+
+
+def test_a_mark_without_a_letter_is_not_spoken(heart: HibariSpeaker) -> None:
+    text = "hello \u0301"
+    assert "hello" in [text[word.start : word.end] for word in words(spoken(text, heart))]
 
 
 def test_closed_it_loads_again(heart: HibariSpeaker) -> None:

@@ -104,5 +104,17 @@ def test_where_both_fail_it_is_an_error() -> None:
 
 def test_a_pitch_is_a_setting_of_espeak_alone() -> None:
     with pytest.raises(SpeechError, match="the voice heart has no pitch; espeak-ng's voices have, such as --voice en"):
-        speaker(pitch=60)
+        speaker("heart", pitch=60)
     assert speaker("en", pitch=60).name == "espeak-ng en"
+
+
+@pytest.mark.parametrize("settings", [{"pitch": 60}, {"rate_wpm": 400}, {"rate_wpm": 80}], ids=str)
+def test_without_a_name_the_voice_is_one_that_has_the_settings(settings: dict[str, int]) -> None:
+    assert speaker(**settings).name == "espeak-ng en"
+    assert speaker(rate_wpm=200, volume=50).name == "Hibari heart"
+
+
+def test_the_other_voice_has_the_volume_and_the_rate_too() -> None:
+    muted, slow, fast = (speaker("heart", **each) for each in ({"volume": 0}, {"rate_wpm": 100}, {"rate_wpm": 340}))
+    assert np.abs(sound(list(muted.speak("привет", NEVER)))).max() < 0.01
+    assert len(sound(list(fast.speak("привет", NEVER)))) < 0.7 * len(sound(list(slow.speak("привет", NEVER))))
