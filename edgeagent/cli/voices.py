@@ -44,7 +44,7 @@ def voices(
         rows = [*_catalogue(language.lower()), *_espeak(language.lower())]
         if not rows:
             raise AudioError(f"there is no voice for {language!r}; edgeagent voices all lists them")
-        if all(name != chosen for name, *_ in rows):
+        if "voice" in speech and all(name != chosen for name, *_ in rows):
             rows.insert(0, (chosen, "", "", "as the settings say"))
         lines = [_HEAD, *((f"{name} *" if name == chosen else name, *rest) for name, *rest in rows)]
         widths = [max(len(line[column]) for line in lines) for column in range(len(_HEAD))]

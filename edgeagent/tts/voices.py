@@ -65,10 +65,11 @@ def speaker(voice: str | None = None, **settings: Any) -> Speaker:
         raise SpeechError(
             f"the voice {voice} has no {' and no '.join(lacking)}; espeak-ng's voices have, such as --voice {PLAIN}"
         )
-    made = (
-        _hibari(entry, settings) if entry is not None and entry.engine == "hibari" else _piper(voice, entry, settings)
-    )
-    return WithLastResort(made, lambda: _espeak(made.language))
+    if entry is not None and entry.engine == "hibari":
+        made = _hibari(entry, settings)
+    else:
+        made = _piper(voice, entry, dict(settings))
+    return WithLastResort(made, lambda: _espeak(made.language, **settings))
 
 
 def _espeak(voice: str, **settings: Any) -> Speaker:
