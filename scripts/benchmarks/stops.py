@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import product
+from itertools import cycle, product
 from typing import Any, Final
 
 from benchmarks.kept import Kept
@@ -41,7 +41,7 @@ _VARIATIONS: Final = ((0.0, 1.0), (3.0, 1.0), (-3.0, 1.0), (0.0, 1.2), (0.0, 0.8
 """Semitones and tempo."""
 _DOING: Final = ("driving", "driving and speaking", "driving, in its first words")
 _PLACES: Final = ("garage", "bedroom")
-"""Far from one another: the robot never arrives."""
+"""Far from one another, and told in turn: the robot never arrives."""
 _STORY: Final = "On my way to the garage, past the kitchen and the bedroom, and then I shall look around for a while."
 ROOMS: Final = {
     "quiet": RoomSettings(rt60_s=0, echo_gain_db=-20, record=False),
@@ -115,15 +115,17 @@ def conversation(room: str) -> Iterator[tuple[Rehearsal, Log]]:
         yield talk, log
 
 
-def run(talk: Rehearsal, log: Log, trial: Trial) -> list[float | None]:
+def run(talk: Rehearsal, log: Log, trial: Trial, place: str) -> list[float | None]:
     """Seconds from the end of the phrase until motion is held, and until the phrase has done what it is for; None for
     what has not happened.
+
+    Args:
+        place: The robot is told to go there; it must not arrive.
 
     Raises:
         RuntimeError: The robot does not move when the phrase begins, so that there is nothing to stop.
     """
     _ready(talk)
-    place = _PLACES[trial.number % len(_PLACES)]
     talk.conversation.hear(f"go to the {place}{' and tell me' if 'speaking' in trial.doing else ''}")
     robot = talk.conversation.dialogue.robot
     if "first" in trial.doing or "speaking" in trial.doing:
@@ -215,8 +217,8 @@ def main() -> None:
             known = {each.number: kept.get(str(each.number)) for each in part}
             if None in known.values():
                 with conversation(room) as (talk, log):
-                    for trial in part:
-                        times = run(talk, log, trial)
+                    for trial, place in zip(part, cycle(_PLACES), strict=False):
+                        times = run(talk, log, trial, place)
                         kept.put(str(trial.number), times)
                         if not _done(times):
                             print(f"missed {trial}: {times}: {log.brief()}", file=sys.stderr, flush=True)
