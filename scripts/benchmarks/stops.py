@@ -117,13 +117,10 @@ def conversation(room: str) -> Iterator[tuple[Rehearsal, Log]]:
 
 def run(talk: Rehearsal, log: Log, trial: Trial, place: str) -> list[float | None]:
     """Seconds from the end of the phrase until motion is held, and until the phrase has done what it is for; None for
-    what has not happened.
+    what has not happened. Nothing if the robot does not move when the phrase begins.
 
     Args:
         place: The robot is told to go there; it must not arrive.
-
-    Raises:
-        RuntimeError: The robot does not move when the phrase begins, so that there is nothing to stop.
     """
     _ready(talk)
     talk.conversation.hear(f"go to the {place}{' and tell me' if 'speaking' in trial.doing else ''}")
@@ -139,7 +136,8 @@ def run(talk: Rehearsal, log: Log, trial: Trial, place: str) -> list[float | Non
     held_s = done_s = None
     talk.pass_until(lambda: talk.now_s >= said.start_s, LIMIT_S)
     if not talk.app.agent.is_moving:
-        raise RuntimeError(f"nothing moves in trial {trial}")
+        print(f"void {trial}: nothing moves: {log.brief()}", file=sys.stderr, flush=True)
+        return []
 
     def over() -> bool:
         nonlocal held_s, done_s
@@ -220,11 +218,11 @@ def main() -> None:
                     for trial, place in zip(part, cycle(_PLACES), strict=False):
                         times = run(talk, log, trial, place)
                         kept.put(str(trial.number), times)
-                        if not _done(times):
+                        if times and not _done(times):
                             print(f"missed {trial}: {times}: {log.brief()}", file=sys.stderr, flush=True)
                         known[trial.number] = times
-            made.update({number: times or [None, None] for number, times in known.items()})
-    table = [("measured", "figure", "target"), *rows(trials, made)]
+            made.update({number: times for number, times in known.items() if times})
+    table = [("measured", "figure", "target"), *rows([each for each in trials if each.number in made], made)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
