@@ -206,7 +206,7 @@ def test_a_detector_that_is_missing_is_an_error(monkeypatch):
         return real(name, *arguments, **keywords)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(AudioError, match=r"webrtcvad.*pip install .*webrtcvad-wheels"):
+    with pytest.raises(AudioError, match=r"pip install .edgeagent\[voice\]"):
         VoiceActivity()
 
 

@@ -385,7 +385,7 @@ def test_what_can_not_be_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(RecognitionError, match=setting):
             made(**{setting: 0})
     monkeypatch.setitem(sys.modules, "faster_whisper", None)
-    with pytest.raises(RecognitionError, match="pip install faster-whisper"):
+    with pytest.raises(RecognitionError, match=r"pip install .edgeagent\[whisper\]"):
         made()
 
 
