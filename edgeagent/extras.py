@@ -57,7 +57,7 @@ def check(extra: Extra) -> None:
 
 
 def explained(error: ModuleNotFoundError) -> AudioError | None:
-    """What to do about a module that was not found; None if it is of no extra."""
+    """An error that names the extra of a module that was not found; None if it is of none."""
     for extra, modules in MODULES.items():
         if error.name is not None and error.name.partition(".")[0] in modules:
             return AudioError(_told([error.name], extra))
