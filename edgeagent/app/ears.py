@@ -20,7 +20,6 @@ from edgeagent.audio.files import FileDevice, check_format, is_file
 from edgeagent.audio.portaudio import LATENCY_S, End, PortAudioDevice, State
 from edgeagent.audio.types import Device
 from edgeagent.config import Config
-from edgeagent.english.stop_phrases import STOP_WORDS
 from edgeagent.errors import ConfigError, RecognitionError
 from edgeagent.llm import LLM
 from edgeagent.models.catalog import recognisers
@@ -29,7 +28,7 @@ from edgeagent.resources import expanded
 from edgeagent.stt.app_model import sounds
 from edgeagent.stt.ears import Ears, EarsSettings
 from edgeagent.stt.hearing import HearingEvent, Trouble
-from edgeagent.stt.keywords import KeywordSpotter, SpotterOptions
+from edgeagent.stt.keywords import STOP_WORDS, KeywordSpotter, SpotterOptions
 from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.types import Transcriber
 from edgeagent.stt.worker import WorkerEvent

@@ -16,11 +16,10 @@ import numpy as np
 from benchmarks.ears_words import transcriber as house_transcriber
 
 from edgeagent.audio.types import Samples
-from edgeagent.english.stop_phrases import STOP_WORDS
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.error_rate import word_error_rate
 from edgeagent.stt.hearing import HearingEvent, Spotted, Started, Transcribed
-from edgeagent.stt.keywords import KeywordSpotter, confirm, missed
+from edgeagent.stt.keywords import STOP_WORDS, KeywordSpotter, confirm, missed
 from edgeagent.stt.sphinx import SphinxTranscriber
 from edgeagent.testing import Room, RoomSettings, synthesised
 

@@ -14,8 +14,7 @@ import numpy as np
 from benchmarks.mouth_voices import Rows
 
 from edgeagent.app.phrases import house_heard
-from edgeagent.english.stop_phrases import STOP_WORDS
-from edgeagent.stt.keywords import KeywordSpotter, SpotterOptions
+from edgeagent.stt.keywords import STOP_WORDS, KeywordSpotter, SpotterOptions
 from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
 from edgeagent.stt.types import RATE_HZ
 from edgeagent.stt.worker import WorkerEvent

@@ -19,8 +19,7 @@ import numpy as np
 from benchmarks import ears_double_talk, ears_sentences
 
 from edgeagent.audio.types import Samples
-from edgeagent.english.stop_phrases import STOP_WORDS
-from edgeagent.stt.keywords import Keyword, KeywordSpotter, confirm, missed
+from edgeagent.stt.keywords import STOP_WORDS, Keyword, KeywordSpotter, confirm, missed
 from edgeagent.stt.sphinx import SphinxTranscriber
 from edgeagent.stt.types import Transcript
 from edgeagent.testing import synthesised

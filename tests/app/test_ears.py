@@ -29,10 +29,10 @@ from edgeagent.app.ears import (
 from edgeagent.audio.files import FileDevice
 from edgeagent.audio.wav import WavWriter
 from edgeagent.config import Config
-from edgeagent.english.stop_phrases import STOP_WORDS
 from edgeagent.errors import AudioError, ConfigError, RecognitionError
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent, Level, Spotted, Started, Transcribed, Trouble
+from edgeagent.stt.keywords import STOP_WORDS
 from edgeagent.stt.types import RATE_HZ
 from edgeagent.testing import Room, RoomSettings, synthesised
 from tests.stt.speech import PHRASES, ROOMS, within

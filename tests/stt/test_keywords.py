@@ -10,9 +10,8 @@ from queue import Queue
 import numpy as np
 import pytest
 
-from edgeagent.english.stop_phrases import STOP_WORDS
 from edgeagent.errors import ConfigError
-from edgeagent.stt.keywords import TUNED, Keyword, KeywordSpotter, SpotterOptions, tune
+from edgeagent.stt.keywords import STOP_WORDS, TUNED, Keyword, KeywordSpotter, SpotterOptions, tune
 from edgeagent.stt.worker import WorkerEvent
 from tests.stt.speech import PAUSE_S, RATE_HZ, VOICES, blocks, said, within
 

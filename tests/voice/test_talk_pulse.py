@@ -43,6 +43,7 @@ PERSON_RMS = 0.1
 """Of the people's voices at the microphone."""
 ECHO_DB = -6.0
 """Level of the robot's voice there, beside theirs."""
+VOICE = "en"  # on a busy machine the first sentence of the natural voice is held for a moment, and said later
 ANNOUNCED = "On my way to the kitchen."
 IN_ROOM = [f"--rate={RATE_HZ}", "--channels=1", "--format=s16le", "-d", "room"]
 MAIN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from edgeagent.cli import main; main()"
@@ -66,6 +67,7 @@ class Talk:
         environment = pulse.environment | {
             "XDG_CACHE_HOME": str(home),
             "PYTHONPATH": str(checkout),
+            "EDGEAGENT_VOICE": VOICE,
         }
         # slowly, so that it still drives when a line has to be said again
         argv = [sys.executable, "-c", MAIN, "talk", "--json", "--speed", "0.2"]
@@ -224,7 +226,7 @@ def rms(sound: Samples) -> float:
 
 def in_robots_voice(text: str) -> Samples:
     """At 16 kHz."""
-    with closing(speaker()) as voice:
+    with closing(speaker(VOICE)) as voice:
         chunks = [chunk.samples for chunk in voice.speak(text, Event())]
         return Resampler(voice.rate_hz, 16_000).process(np.concatenate(chunks), last=True)
 
