@@ -79,6 +79,6 @@ def test_every_package_of_an_extra_is_looked_for(checkout: Path) -> None:
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(MODULES, "voice", ("soxr", "no_such_module"))  # type: ignore[misc]
+    monkeypatch.setitem(MODULES, "voice", ("soxr", "no_such_module"))
     with pytest.raises(AudioError, match=r'need no_such_module, not installed here: pip install "edgeagent\[voice\]"'):
         check("voice")

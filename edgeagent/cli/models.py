@@ -148,7 +148,7 @@ def pull(
     accept_upstream: AcceptUpstream = False,
     once: Annotated[
         bool,
-        typer.Option("--once", help="For set-up: give up after 5 s without a byte, in one line and without an error."),
+        typer.Option("--once", help="For set-up: give up after 4 s without a byte, in one line and without an error."),
     ] = False,
 ) -> None:
     """Fetch models, go on with what was interrupted, and compare every file with its sha256."""

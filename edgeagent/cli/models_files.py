@@ -22,8 +22,8 @@ from edgeagent.models.sources import Progress
 from edgeagent.models.verification import Finding
 from edgeagent.models.verification import verify as findings
 
-_PATIENCE_S: Final = 5.0
-"""Seconds without a byte after which set-up goes on without a model."""
+_PATIENCE_S: Final = 4.0
+"""Seconds without a byte after which set-up goes on without a model; with the start of the command about five."""
 _PLACING_S: Final = 20.0
 """Seconds beside that for comparing a file and putting it in its place, on a slow card."""
 _LOOK_S: Final = 0.1

@@ -171,18 +171,17 @@ class HibariSpeaker:
             return self._loaded
 
     def _open(self) -> _Loaded:
+        path = self._model
         try:
-            import onnx  # noqa: F401 - both are needed to open the file
-            import onnxruntime  # noqa: F401
             from hibari.g2p import G2P
             from hibari.tts import ASSETS
-        except ImportError as error:
-            raise SpeechError(f"Hibari is not installed ({error}): {install('voice')}") from error
-        path = self._model or Path(ASSETS, "hibari.onnx")
-        try:
+
+            path = path or Path(ASSETS, "hibari.onnx")
             session = open_session(path, threads=self._threads, inner=_durations)
             ids = json.loads(Path(ASSETS, "vocab.json").read_text(encoding="utf-8"))
             g2p = G2P(british=self._british)
+        except ImportError as error:
+            raise SpeechError(f"Hibari is not installed ({error}): {install('voice')}") from error
         except Exception as error:
             raise SpeechError(f"{path} is not a voice of Hibari that can be loaded: {error}") from error
         if {entry.name for entry in session.get_inputs()} != {"ids", "speed"} or len(session.get_outputs()) != 7:

@@ -46,13 +46,14 @@ class WithLastResort:
         return self.voice.language
 
     def load(self) -> None:
-        """Get the first voice ready, so that it begins at once; one that fails is told when it is to speak."""
+        """Get the first voice ready, so that it begins at once.
+
+        Raises:
+            SpeechError: It can't be loaded; the other voice will speak.
+        """
         load = getattr(self.voice, "load", None)
         if load is not None:
-            try:
-                load()
-            except SpeechError as error:
-                logger.debug("%s", error)
+            load()
 
     def close(self) -> None:
         """Close both voices."""

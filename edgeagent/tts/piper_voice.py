@@ -6,6 +6,7 @@ Knows nothing of text or sound. piper, onnxruntime and onnx are imported here an
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,8 @@ from typing import Any, Final
 from edgeagent.errors import SpeechError
 from edgeagent.extras import install
 from edgeagent.onnx import open_session
+
+logger = logging.getLogger(__name__)
 
 _INPUTS: Final = frozenset({"input", "input_lengths", "scales"})
 _ALPHABETS: Final = frozenset({"espeak", "text"})  # the others need packages of their own; one downloads a model
@@ -111,7 +114,6 @@ class VoiceFile:
             SpeechError: piper or onnx is not installed, the file is no Piper voice, or its language is missing.
         """
         try:
-            import onnx  # noqa: F401 - it is needed to open the file
             from piper import PiperConfig, PiperVoice
             from piper.phonemize_espeak import ESPEAK_DATA_DIR
         except ImportError as error:
@@ -124,12 +126,18 @@ class VoiceFile:
             )
         try:
             session = open_session(self.path, threads=self._threads, inner=_frames)
+        except ImportError as error:
+            raise SpeechError(f"Piper is not installed ({error}): {install('piper')}") from error
         except Exception as error:
             raise SpeechError(f"{self.path} is not an ONNX model that can be loaded: {error}") from error
         inputs = {entry.name for entry in session.get_inputs()}
         if not inputs >= _INPUTS or ("sid" in inputs) != (self._speakers > 1):
             raise SpeechError(
                 f"{self.path} is not the model of this Piper voice: its inputs are {', '.join(sorted(inputs))}"
+            )
+        if len(session.get_outputs()) < 2:
+            logger.warning(
+                "the voice %s does not tell how long its words take: their times are guessed", self.path.stem
             )
         voice = PiperVoice(session=session, config=PiperConfig.from_dict(self._config))
         try:

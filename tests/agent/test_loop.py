@@ -331,13 +331,11 @@ def test_a_model_that_streams_nonsense_is_free_for_the_next_run():
     """The error keeps the frames of its traceback, and with them the stream that has the model."""
     llm = ScriptedLLM(["no call at all"], "hello")
     agent = Agent("a", llm=llm)
-    try:
-        failed = agent.run("hi")
-    except Exception as error:  # noqa: BLE001 - kept on purpose
-        failed = error
+    with pytest.raises(AttributeError) as failed:
+        agent.run("hi")
     handle = agent.start("hi again")
     try:
         assert handle.result(LIMIT_S).reply == "hello"
     finally:
         handle.abort()
-    assert failed is not None
+    assert failed.traceback, "it is kept until here"

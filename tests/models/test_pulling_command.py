@@ -228,6 +228,6 @@ def test_once_leaves_a_source_that_is_silent_and_nothing_runs_on(
     process = started(tmp_path, "pull", "--once", "ann")
     _, err = process.communicate(timeout=LIMIT_S)  # comes back only when pip, which holds stderr too, is gone
     assert process.returncode == 0
-    assert err.splitlines()[-1].endswith("(nothing has come for 5 s)")
+    assert err.splitlines()[-1].endswith("(nothing has come for 4 s)")
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)

@@ -107,12 +107,17 @@ def test_with_alignments_a_word_begins_where_its_sound_begins(exact_voice: Path)
     assert times[1:] == begins[-7:]
 
 
-def test_without_alignments_the_times_are_near_those_with_them(plain_voice: Path, exact_voice: Path) -> None:
+def test_guessed_times_are_told_once_and_are_near_those_of_the_voice(
+    plain_voice: Path, exact_voice: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     text = "four small robots waited near that old door"
     exact = words(spoken(text, PiperSpeaker(exact_voice)))
     shared = words(spoken(text, PiperSpeaker(plain_voice)))
     assert [word.start for word in exact] == [word.start for word in shared]
     assert max(abs(one.at_s - other.at_s) for one, other in zip(exact, shared, strict=True)) < 0.3
+    assert [record.message for record in caplog.records] == [
+        "the voice tiny does not tell how long its words take: their times are guessed"
+    ]
 
 
 def test_times_go_on_from_clause_to_clause(exact_voice: Path) -> None:
