@@ -87,7 +87,7 @@ def pull_once(wanted: list[Entry]) -> None:
             worker.join(_LOOK_S)
     stuck = worker.is_alive()
     if stuck:
-        reasons.append(f"nothing has come for {_PATIENCE_S:g} s")
+        reasons.append(": ".join(filter(None, (f"nothing has come for {_PATIENCE_S:g} s", progress.said))))
     if reasons:
         names = " ".join(entry.name for entry in lacking if not store.is_here(entry))
         why = "; ".join(dict.fromkeys(reasons))
@@ -98,9 +98,14 @@ def pull_once(wanted: list[Entry]) -> None:
 
 
 class _Heard:
-    """A progress that knows for how long nothing has come. What a source says of its failure is left out."""
+    """A progress that knows for how long nothing has come.
+
+    Attributes:
+        said: The last line for a person, which is not shown.
+    """
 
     def __init__(self, shown: Progress) -> None:
+        self.said = ""
         self._shown = shown
         self._begun = self._done = 0
         self._until_s = time.monotonic()
@@ -110,7 +115,8 @@ class _Heard:
         return time.monotonic() - self._until_s
 
     def say(self, text: str) -> None:
-        """Takes a line for a person, and says nothing."""
+        """Keeps a line for a person."""
+        self.said = text
 
     def begin(self, title: str, total: int | None, done: int = 0) -> None:
         """Shows a new step. It does not count as something that has come."""

@@ -228,6 +228,15 @@ def test_once_leaves_a_source_that_is_silent_and_nothing_runs_on(
     process = started(tmp_path, "pull", "--once", "ann")
     _, err = process.communicate(timeout=LIMIT_S)  # comes back only when pip, which holds stderr too, is gone
     assert process.returncode == 0
-    assert err.splitlines()[-1].endswith("(nothing has come for 4 s)")
+    assert "(nothing has come for 4 s: " in err.splitlines()[-1]
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+
+
+def test_once_says_that_another_process_pulls(hub: Served, write_catalogue, tmp_path: Path) -> None:
+    ann = write_catalogue(sources="hub")
+    with store.lock(ann):
+        process = started(tmp_path, "pull", "--once", "ann")
+        _, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 0
+    assert "another process pulls ann" in err
