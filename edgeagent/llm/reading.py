@@ -2,8 +2,8 @@
 
 First the model's own format is looked for (``gate``). What that leaves is read here, whichever model wrote it: calls in
 another form count if nothing else is said and each of them names a tool that was offered and fits it. Otherwise what
-has the shape of a call is hidden, and the loop decides what becomes of it. Prose streams on at once. One reader serves
-one reply, in the thread that generates it.
+has the shape of a call is hidden, also inside a sentence, and the loop decides what becomes of it. Prose streams on at
+once. One reader serves one reply, in the thread that generates it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol, runtime_checkable
 
-from edgeagent.llm.parsers.alone import Block, calls_in, read_block
+from edgeagent.llm.parsers.alone import NEAR, Block, Open, calls_in, read_block
 from edgeagent.llm.parsers.json_calls import guess_name
 from edgeagent.llm.types import End, Error, Hidden, LLMEvent, LLMRequest, TextDelta, TextEnd, ToolCallEnd, ToolSpec
 from edgeagent.messages import Message, Reading, Step, ToolCall
 
-_LINE: Final = re.compile(r"\n[ \t\r\n]*(?=[{\[<`]|$)")
-"""The end of a line after which a block may begin."""
-_SHORT: Final = 80
-"""Characters up to which a block that is held is looked at letter by letter, to let prose go soon."""
+_LINE_BEGINS: Final = re.compile(r"\s*")
+_IN_LINE: Final = re.compile(r"""[ \t]*(?P<quote>(?<!\w)["'`(])?(?=[{\[<]|\Z)""")
+"""Blanks and a quotation mark inside a line, before a place where a block may begin."""
+_NEXT: Final = re.compile(rf"""(?P<line>\n[ \t\r\n]*(?=[{{\[<"'`(]|\Z))|{_IN_LINE.pattern}""")
+"""The next place where a block may begin, in a line that follows or in this one."""
 _MAY_END: Final = re.compile(r"[>}\])`]")
-"""With one of these every block ends; a long one is looked at only then, and with what follows."""
+"""With one of these every block ends; one longer than ``NEAR`` is looked at only then, and with what follows."""
 _BLANKS: Final = " \t\r\n,;"
 _OWN: Final = "the model's own format"
 _OTHER: Final = "another form"
@@ -86,7 +87,9 @@ class _Reply:
     def _begin(self) -> None:
         self._fed = self._held = self._told = ""
         self._in_line = False
-        """A block can't begin before the next line."""
+        """The text that is held goes on in a line that has begun."""
+        self._in_sentence = False
+        """A block stood inside a line."""
         self._scanned = 0
         """Place in what is held from which a block may end that was open before."""
         self._blocks: list[Block] = []
@@ -94,7 +97,7 @@ class _Reply:
     def feed(self, text: str) -> Iterator[LLMEvent]:
         """The events that are certain once this piece has come."""
         self._fed += text
-        long = len(self._held) > _SHORT and not self._in_line
+        long = len(self._held) > NEAR
         open_since = self._scanned
         self._held += text
         if long and not _MAY_END.search(self._held, open_since):
@@ -121,7 +124,7 @@ class _Reply:
         if not self._blocks:
             yield self._told_by(end, "no call stands alone in it")
             return
-        yield TextEnd(self._told.rstrip())
+        yield TextEnd(self._told.rstrip() if self._says else "")
         form = ", ".join(dict.fromkeys(block.form for block in self._blocks))
         raw = end.reading.raw if end.reading is not None else self._fed
         end = replace(end, reading=end.reading or Reading("", raw))
@@ -131,6 +134,11 @@ class _Reply:
             hidden = replace(hidden, calls=(), faults=())
             end = replace(end, stop_reason="tool_calls" if end.stop_reason == "stop" else end.stop_reason)
         yield replace(self._told_by(end, f"{form}: {hidden.why}"), hidden=hidden)
+
+    @property
+    def _says(self) -> bool:
+        """True if what was told has a word."""
+        return any(map(str.isalnum, self._told))
 
     def _told_by(self, end: End, verdict: str) -> End:
         """The end with what each part made of the reply, unless it was read before."""
@@ -142,8 +150,10 @@ class _Reply:
 
     def _judge(self, raw: str) -> Hidden:
         """Decides what the blocks come to. If one call fails, none counts."""
-        if self.own or self._told.strip():
+        if self.own or self._says:
             return Hidden(raw, "dropped", "hidden, because the reply says or calls something beside it")
+        if self._in_sentence or self._told.strip():
+            return Hidden(raw, "unknown", "a call inside a line is never run, and the reply has no word beside it")
         written = [one for block in self._blocks for one in block.calls]
         offered = {} if self._request.tool_choice == "none" else {tool.name: tool for tool in self._request.tools}
         unknown = next((one.call for one in written if one.call.name not in offered), None)
@@ -164,21 +174,28 @@ class _Reply:
 
     def _advance(self, *, final: bool) -> Iterator[LLMEvent]:
         while self._held:
-            if self._in_line:
-                line = _LINE.search(self._held)
-                self._in_line = line is None
-                yield from self._tell(line.end() if line else len(self._held))
-                continue
-            block = read_block(self._held, self._names, final=final)
+            before = self._told[-1:]  # a quotation mark after a word opens nothing
+            text, begin = before + self._held, len(before)
+            place = (_IN_LINE if self._in_line else _LINE_BEGINS).match(text, begin)
+            block: Block | Open | None = None
+            if place is not None:
+                quote = (place["quote"] or "") if self._in_line else None
+                block = read_block(text[place.end() :], self._names, final=final, quote=quote)
             if block == "open":
                 return
-            if block is None:
-                self._in_line = True
-            elif block.calls and self._names:
-                self._blocks.append(block)
-                self._held = self._held[block.end :]
-            else:
-                yield from self._tell(block.end)
+            if block is None or place is None:  # text up to the next place
+                following = next(_NEXT.finditer(text, place.end() + self._in_line if place else begin))
+                self._in_line = following["line"] is None
+                yield from self._tell((following.start() if self._in_line else following.end()) - begin)
+                continue
+            lead = place.end() - begin
+            if not (block.calls and self._names):
+                yield from self._tell(lead + block.end)
+                continue
+            self._blocks.append(block)
+            self._in_sentence = self._in_sentence or self._in_line
+            yield from self._tell(0 if self._in_line else lead)
+            self._held = text[place.end() + block.end :]
 
     def _tell(self, length: int) -> Iterator[LLMEvent]:
         piece, self._held = self._held[:length], self._held[length:]

@@ -32,7 +32,7 @@ def spoken(text: str) -> str:
 
 def aloud(piece: str) -> str:
     """A piece of a reply as it is said: JSON that stands in it by itself is replaced by a sentence."""
-    return f"{DATA} " if _is_data(piece) else piece
+    return f" {DATA} " if _is_data(piece) else piece
 
 
 def _is_data(text: str) -> bool:

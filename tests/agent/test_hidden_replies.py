@@ -182,6 +182,24 @@ def test_where_the_app_allows_no_calls_the_model_answers_in_words() -> None:
     assert (rover.asked().reply, rover.driven) == ("No.", [])
 
 
+def test_a_call_inside_a_sentence_is_neither_shown_nor_run() -> None:
+    reply, shown = f"The correct call should be {DRIVE}.", "The correct call should be."
+    rover = Rover(reply)
+    result = rover.asked()
+    assert (result.reply, rover.shown, rover.driven, result.messages[-1].raw) == (shown, shown, [], reply)
+
+
+def test_a_quoted_call_without_a_word_is_answered_in_words() -> None:
+    rover = Rover(f'"{DRIVE}"', "I can do it.")
+    assert (rover.asked().reply, rover.shown, rover.driven) == ("I can do it.", "I can do it.", [])
+    assert [request.tool_choice for request in rover.llm.requests] == ["auto", "none"]
+
+
+def test_a_second_reply_without_a_word_ends_in_a_sentence() -> None:
+    rover = Rover(UNKNOWN, f"- {DRIVE}")
+    assert (rover.asked().reply, rover.driven) == (COULD_NOT, [])
+
+
 def test_the_last_call_of_a_budget_is_no_place_for_another_turn() -> None:
     rover = Rover(DRIVE, DRIVE, options=Options(max_turns=1, on_budget="final_answer"))
     result = rover.asked()

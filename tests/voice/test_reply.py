@@ -118,6 +118,15 @@ def test_an_agent_without_tools_reads_no_json_aloud_either(stage: Stage) -> None
     assert talk.history[-1] == ("assistant", data)
 
 
+def test_data_inside_a_sentence_is_replaced_too(stage: Stage) -> None:
+    data = 'It is {"temperature": 21} now.'
+    talk = Talk(stage, robi(data))
+    talk.ask("how warm is it?")
+    stage.run(6)
+    assert " ".join(stage.voice.spoken) == f"It is {DATA} now."
+    assert talk.history[-1] == ("assistant", data)
+
+
 def test_a_footnote_is_no_json(stage: Stage) -> None:
     talk = Talk(stage, robi("[1] The hall is warm."))
     talk.ask("how warm is it?")

@@ -1,12 +1,14 @@
-"""Calls in a form that is not their model's own: JSON that stands alone in its lines, or another family's tags.
+"""Calls in a form that is not their model's own: JSON, or another family's tags.
 
 Small models leave the format of their template: they write the bare object, several of them or a list, put them into a
 code fence or ``<tools>``, behind a python tag, or double the braces as their template's source does. A block is such a
-piece of a reply; text inside a sentence is none. Nothing here knows the tools: ``reading`` judges what is found.
+piece of a reply, in lines of its own or inside a sentence. Nothing here knows the tools: ``reading`` judges what is
+found.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
@@ -43,7 +45,8 @@ _TAIL: Final = re.compile(r"""[\s,;]*[}\]:]|[ \t,;]*["']|[\s,;]*(["'])[^"'\n]*\1
 """Goes on as JSON after a bracket that was closed too early."""
 _TAIL_BEGUN: Final = re.compile(r"""[\s,;]*(["'])[^"'\n]*(?:\1\s*)?""")
 _HAS_ARGUMENTS: Final = re.compile(r"""["'](?:arguments|parameters)["']\s*:""")
-_MAY_HAVE_ARGUMENTS: Final = re.compile(r"\b(?:arguments|parameters)\b")
+_KEY_OF_CALL: Final = re.compile(r"""\b(?:arguments|parameters)\b|\{\s*["'](?:name|function|type)["']""")
+"""A key that calls have, in JSON that can't be read."""
 _ARGUMENTS: Final = ("arguments", "parameters")
 _LIKE_ARGUMENTS: Final = ("args", "params", "kwargs")
 _NAMING: Final = ("name", "function", "tool", "action")
@@ -51,6 +54,12 @@ _NAMING: Final = ("name", "function", "tool", "action")
 _BESIDE: Final = frozenset({"name", "type", "id"})
 """Keys that a call may have beside its arguments."""
 _STRING_OR_BRACES: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|\{\{|\}\}', re.DOTALL)
+
+_CLOSING_QUOTES: Final = {'"': '"', "'": "'", "`": "`", "(": ")"}
+
+NEAR: Final = 300
+"""Characters of JSON inside a sentence in which a call shows one of its keys. A larger number hides calls that begin
+with longer values, and lets prose after a brace that never closes wait longer."""
 
 Open = Literal["open"]
 """More text decides."""
@@ -75,39 +84,41 @@ class Block:
     """Empty for JSON that has not the shape of a call."""
 
 
-def read_block(text: str, names: Collection[str], *, final: bool) -> Block | Open | None:
-    """Reads the block at the start of a text, which begins a line; None if it begins otherwise.
+def read_block(text: str, names: Collection[str], *, final: bool, quote: str | None = None) -> Block | Open | None:
+    """Reads the block at the start of a text; None if the text begins otherwise.
 
     Args:
-        text: What came so far.
+        text: What came so far, from the first sign that is no blank.
         names: The tools that are offered: an object that names one has the shape of a call, too.
         final: Nothing follows.
+        quote: Sign before a text that begins inside a line, or an empty string; None of a text that begins a line.
     """
-    start = skip_blanks(text, 0)
-    if start == len(text):
+    if not text:
         return None if final else "open"
-    return _tagged(text, start, final=final) or _json(text, start, names, final=final)
+    if quote is not None and len(text) > NEAR and not _may_call(text[:NEAR], names):
+        near = read_block(text[:NEAR], names, final=False, quote=quote)
+        return None if near == "open" else near
+    return _tagged(text, final=final) or _json(text, names, quote or "", final=final)
 
 
-def _tagged(text: str, start: int, *, final: bool) -> Block | Open | None:
+def _tagged(text: str, *, final: bool) -> Block | Open | None:
     """Calls with the tags of a family."""
-    begun = text[start:]
     undecided = False
     for known in _TAGGED:
-        if begun.startswith(known.openers):
-            answer = known.scan(begun, final=final)
+        if text.startswith(known.openers):
+            answer = known.scan(text, final=final)
             if isinstance(answer, Found):
-                return Block(start + answer.end, known.name, tuple(Written(call) for call in answer.calls))
+                return Block(answer.end, known.name, tuple(Written(call) for call in answer.calls))
             undecided = undecided or answer is None
-        elif not final and any(opener.startswith(begun) for opener in known.openers):
+        elif not final and any(opener.startswith(text) for opener in known.openers):
             undecided = True
     return "open" if undecided else None
 
 
-def _json(text: str, start: int, names: Collection[str], *, final: bool) -> Block | Open | None:
+def _json(text: str, names: Collection[str], quote: str, *, final: bool) -> Block | Open | None:
     """JSON, with or without something around it."""
     # 1. what stands around it
-    at, wrappers = start, list[str]()
+    at, wrappers = 0, list[str]()
     while text[at : at + 1] not in ("{", "["):
         opened = _wrapper(text, at, final=final)
         if opened is None or opened == "open":
@@ -126,6 +137,8 @@ def _json(text: str, start: int, names: Collection[str], *, final: bool) -> Bloc
     broken = text.startswith(("{", "["), json_ends)
     if is_bare and broken:
         ends, closed = len(text), False
+    elif is_bare and quote and text.startswith(_CLOSING_QUOTES[quote], ends):
+        ends += 1
     elif is_bare:  # a brace too many is no text of its own, and another object may follow
         ends += text.startswith("}", ends)
         closed = bool(text[ends:].strip(_SEPARATORS)) and not (_TAIL_BEGUN.fullmatch(text, ends) and not final)
@@ -188,12 +201,12 @@ def _written(pieces: list[str], broken: str, rest: str, names: Collection[str]) 
     items = [item for piece in pieces for item in _items(piece)]
     shaped = [*(_has_shape(item, names) for item in items), bool(_HAS_ARGUMENTS.search(rest))]
     if broken:
-        shaped.append(bool(_MAY_HAVE_ARGUMENTS.search(broken)) or guess_name(broken) in names)
+        shaped.append(_may_call(broken, names))
     if not any(shaped):
         return
     beside = "" if not rest and all(isinstance(item, dict) for item in items) else "something else stands beside it"
     for item in items:
-        if isinstance(item, dict | str):
+        if isinstance(item, dict | list | str):
             written = _as_written(item)
             yield replace(written, fault=written.fault or beside)
     if broken:
@@ -215,23 +228,33 @@ def _single(found: re.Match[str]) -> str:
     return found[0][0] if found[0] in ("{{", "}}") else found[0]
 
 
+def _may_call(text: str, names: Collection[str]) -> bool:
+    """True if a text that can't be read, or not yet, has the keys of a call."""
+    return "{" in text and (bool(_KEY_OF_CALL.search(text)) or guess_name(text) in names)
+
+
 def _has_shape(item: Any, names: Collection[str]) -> bool:
-    """True for what nobody writes but to call: an object with arguments, or one that names a tool."""
+    """True for what nobody writes but to call: an object with arguments, or one that names a tool, at any depth."""
     if isinstance(item, str):
-        return bool(_MAY_HAVE_ARGUMENTS.search(item))
-    if not isinstance(item, dict):
-        return False
-    if any(key in item for key in (*_ARGUMENTS, *_LIKE_ARGUMENTS)):
-        return True
-    if isinstance(item.get("function"), dict):
-        return _has_shape(item["function"], names)
-    named = any(isinstance(item.get(key), str) and item[key] in names for key in _NAMING)
-    return named or (len(item) == 1 and any(key in names and isinstance(item[key], dict) for key in item))
+        return _may_call(item, names)
+    inside = [item]
+    while inside:
+        value = inside.pop()
+        if isinstance(value, list):
+            inside += value
+        elif isinstance(value, dict):
+            named = any(isinstance(value.get(key), str) and value[key] in names for key in _NAMING)
+            keyed = len(value) == 1 and any(key in names and isinstance(value[key], dict) for key in value)
+            if named or keyed or any(key in value for key in (*_ARGUMENTS, *_LIKE_ARGUMENTS)):
+                return True
+            inside += value.values()
+    return False
 
 
-def _as_written(item: dict[str, Any] | str) -> Written:
+def _as_written(item: dict[str, Any] | list[Any] | str) -> Written:
     if not isinstance(item, dict):
-        return Written(unreadable(item), "its JSON can't be read")
+        text = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+        return Written(unreadable(text), "it is no JSON object")
     inner = item.get("function")
     if isinstance(inner, dict) and "name" not in item:  # the form of the OpenAI API
         written = _as_written(inner)
