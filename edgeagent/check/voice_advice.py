@@ -78,6 +78,11 @@ class Known:
         return str(self.config.audio.get("echo", "webrtc"))
 
     @property
+    def is_in_time(self) -> bool:
+        """The device was never late while the robot's echo was measured."""
+        return self.report.room is None or self.report.room.xruns == 0
+
+    @property
     def is_clipped(self) -> bool:
         return self.report.score.clipped.share >= _MANY_CLIPPED
 
@@ -174,6 +179,13 @@ VOICE_RULES: Final = (
         "bring the microphone nearer to the person, and away from fans and motors",
     ),
     VoiceRule(
+        "late",
+        lambda known: known.report.room is not None and known.report.room.xruns > 0,
+        "the device was late {xruns} times while I spoke a sentence, and echoes are found anew after each",
+        "close what uses the processor, or let the device have more time; then test again",
+        "[audio] latency_ms = {latency}",
+    ),
+    VoiceRule(
         "echo off",
         lambda known: known.echo_mode == "off" and known.echo_db is not None,
         "the microphone hears the robot, and nobody removes its echo",
@@ -189,13 +201,13 @@ VOICE_RULES: Final = (
     ),
     VoiceRule(
         "echo left",
-        lambda known: known.removed_db is not None and known.removed_db < LEAST_REMOVED_DB,
+        lambda known: known.is_in_time and known.removed_db is not None and known.removed_db < LEAST_REMOVED_DB,
         "only {removed} dB of the echo are removed: the loudspeaker distorts, or it was not quiet",
         "turn the loudspeaker down, fasten what rattles, and test again",
     ),
     VoiceRule(
         "own voice",
-        lambda known: known.report.room is not None and known.report.room.own_voice > 0,
+        lambda known: known.is_in_time and known.report.room is not None and known.report.room.own_voice > 0,
         "the robot took its own voice for a person's",
         "turn the loudspeaker down, move the microphone away from it, or make it harder to interrupt",
         '[conversation] barge_in = "strict"',
@@ -276,6 +288,8 @@ def _figures(known: Known) -> Mapping[str, object]:
         "snr": _whole(known.snr_db),
         "least_snr": f"{LEAST_SNR_DB:.0f}",
         "removed": _whole(known.removed_db),
+        "xruns": 0 if known.report.room is None else known.report.room.xruns,
+        "latency": 2 * int(known.config.audio.get("latency_ms", 60)),
         "echo_over": _whole(over_db),
         "volume": max(round(volume * 10 ** (-over_db / 20)), 1),
         "quieter": known.mixer.quieter,

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from edgeagent import events
-from edgeagent.audio.types import Samples
+from edgeagent.audio.types import Samples, Xruns
 from edgeagent.check.voice_plan import STOPS, STORIES, Line
 from edgeagent.check.voice_score import Attempt, judged
 from edgeagent.check.voice_sound import RoomSound, Tapped, VoiceSound, echo_levels, line_sound, noise_level
@@ -180,7 +180,7 @@ class VoiceRun:
         if self._mouth is None:
             return
         self._stage.tell("and while I speak a sentence: my echo is measured")
-        begin_s = self._now_s
+        begin_s, late = self._now_s, _late(self._device.xruns)
         self._say(SENTENCE)
         self._pass(_AFTER_S)
         played_db, echo_db = echo_levels(self._device, begin_s, self._now_s - _AFTER_S, noise_db)
@@ -191,6 +191,7 @@ class VoiceRun:
             ears.echo.removed_db if echo_db is not None else None,
             own_starts=sum(one.start_s >= begin_s for one in self._utterances.values()),
             own_stops=len(self._spotted),
+            xruns=_late(self._device.xruns) - late,
             silent=silent,
         )
 
@@ -353,6 +354,10 @@ class _FileEnded(Exception):
 def _whole(heard: Sequence[_Utterance]) -> bool:
     """True if there is something, and all of it is known."""
     return bool(heard) and all(one.whole for one in heard)
+
+
+def _late(xruns: Xruns) -> int:
+    return xruns.under + xruns.over
 
 
 def _joined(told: Sequence[Transcript]) -> Transcript:

@@ -55,6 +55,7 @@ class RoomSound:
         removed_db: Taken out of it by the canceller, in dB; None where that is not known.
         own_starts: Utterances that the ears took the robot's own voice for.
         own_stops: Stop words that they heard in it.
+        xruns: Times that the device was late meanwhile; after each the echo has to be found anew.
         silent: The microphone gives nothing at all, not even noise.
     """
 
@@ -64,6 +65,7 @@ class RoomSound:
     removed_db: float | None = None
     own_starts: int = 0
     own_stops: int = 0
+    xruns: int = 0
     silent: bool = False
 
     @property

@@ -140,7 +140,9 @@ def _echo_rows(room: RoomSound, speech_db: float | None) -> Iterator[Row]:
             figures.append(f"{room.removed_db:.0f} dB of it removed, {room.left_db:.0f} dBFS left")
         yield "echo", ", ".join(figures)
     if room.own_voice:
-        yield "own voice taken for you", f"{room.own_voice} times"
+        yield "own voice taken for you", "once" if room.own_voice == 1 else f"{room.own_voice} times"
+    if room.xruns:
+        yield "device late", "once" if room.xruns == 1 else f"{room.xruns} times"
 
 
 def _group(score: VoiceScore) -> str:

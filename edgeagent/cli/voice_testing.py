@@ -24,7 +24,7 @@ from edgeagent.check.voice_kept import (
     kept_room,
     kept_tests,
 )
-from edgeagent.check.voice_plan import SENTENCES, Line, plan
+from edgeagent.check.voice_plan import SENTENCES, plan
 from edgeagent.check.voice_run import VoiceRun
 from edgeagent.check.voice_score import VoiceReport, VoiceScore
 from edgeagent.check.voice_sound import Tapped
@@ -36,7 +36,6 @@ from edgeagent.cli.voice_test_view import TestStage
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.json_lines import json_text
-from edgeagent.stt.ears import Ears
 from edgeagent.tts.mouth import Mouth
 from edgeagent.tts.voices import speaker
 
@@ -94,12 +93,16 @@ def test(config: Config, *, person: str, distances: Sequence[str], count: int | 
             ears = parts.build_ears(config, device, vocabulary, run.put, in_step=_in_step(config, silent=silent))
         open_parts.callback(ears.close)
         stage.begin(device.name, len(lines))
-        interrupted = _interrupted(run, ears, lines, stage)
-        stage.end()
+        try:
+            run.run(ears, lines)
+        except KeyboardInterrupt:
+            interrupted = True
+            stage.tell("ended early; here is what there is")
+        finally:
+            stage.end()
     if run.room is not None:
         kept.keep_room(run.room)
-    _report(config, vocabulary, run, kept, stage, interrupted=interrupted)
-    if interrupted:
+    if _report(config, vocabulary, run, kept, stage, interrupted=interrupted):
         raise KeyboardInterrupt
 
 
@@ -187,16 +190,6 @@ def mixer() -> Mixer:
     return next((ways for program, ways in _MIXERS if shutil.which(program)), Mixer())
 
 
-def _interrupted(run: VoiceRun, ears: Ears, lines: Sequence[Line], stage: TestStage) -> bool:
-    """Runs the test; True if Ctrl-C ended it."""
-    try:
-        run.run(ears, lines)
-    except KeyboardInterrupt:
-        stage.tell("ended early; here is what there is")
-        return True
-    return False
-
-
 def _report(
     config: Config,
     vocabulary: parts.Vocabulary,
@@ -205,16 +198,23 @@ def _report(
     stage: TestStage,
     *,
     interrupted: bool,
-) -> None:
-    engine = config.ears.get("engine", parts.ENGINES[0])
-    report = VoiceReport(VoiceScore(run.attempts), run.room, engine)
+) -> bool:
+    """Compares what can be compared on the recordings, unless somebody is impatient, and prints the report.
+
+    Returns:
+        True if Ctrl-C came, before or meanwhile.
+    """
+    report = VoiceReport(VoiceScore(run.attempts), run.room, config.ears.get("engine", parts.ENGINES[0]))
     if not interrupted and kept.count:
-        recorded = read_recordings((kept.folder / one.file, one) for one in run.attempts if one.file)
-        engines = compared(recorded, config, vocabulary, run.attempts, stage.doing)
-        thresholds = better_thresholds(recorded, config, stage.doing)
-        report = replace(report, engines=engines, thresholds=thresholds)
-        stage.end()
+        try:
+            recorded = read_recordings((kept.folder / one.file, one) for one in run.attempts if one.file)
+            report = replace(report, engines=compared(recorded, config, vocabulary, run.attempts, stage.doing))
+            report = replace(report, thresholds=better_thresholds(recorded, config, stage.doing))
+        except KeyboardInterrupt:
+            interrupted = True
+    stage.end()
     show_report(report, config, mixer(), json=stage.json, folder=kept.folder if kept.count else None)
+    return interrupted
 
 
 def _kept(person: str | None) -> list[KeptTest]:
