@@ -7,6 +7,7 @@ phrases. A recording of which voice activity noticed nothing stays unnoticed; th
 from __future__ import annotations
 
 import dataclasses
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,13 +35,14 @@ from edgeagent.stt.types import RATE_HZ, Transcriber, Transcript
 Tell = Callable[[str], object]
 """Told what is being done, in a few words."""
 
-_BLOCK: Final = RATE_HZ // 20
+_BLOCK: Final = RATE_HZ // 2
 _SPOTTED: Final = RATE_HZ // 100
-_AT_ONCE: Final = 25
+_AT_ONCE: Final = 100
 """Blocks that the spotter is given before it is waited for: it drops what it can't follow."""
 _IDLE_S: Final = 60.0
 _PAUSE: Final = np.zeros(RATE_HZ // 2, np.float32)
 _NEVER: Final = Event()
+_STEPS: Final = 4
 _LEAST: Final = 3
 """Recordings of a stop word, and of other talk, from which on a threshold can be compared."""
 
@@ -77,7 +79,7 @@ def heard_again(
     transcripts = _transcripts(recorded, config, vocabulary)
     keywords = stop_words(config) | wake_words(config)
     tell("the spotter hears the recordings")
-    spotted = _spotted(recorded, keywords, config) if keywords else [{} for _ in recorded]
+    spotted = _spotted(recorded, keywords, config)[0] if keywords else [{} for _ in recorded]
     wakes = wake_words(config)
     made = []
     for one, (transcript, _), found in zip(recorded, transcripts, spotted, strict=True):
@@ -132,37 +134,63 @@ def compared(
 def better_thresholds(recorded: Sequence[Recorded], config: Config, tell: Tell = lambda doing: None) -> list[Threshold]:
     """Thresholds of stop words that hear more of the recordings with no more false alarms, or as many with fewer.
 
-    Each is looked for by ``edgeagent.stt.tuning.tune`` and then tried by the spotter itself, beside the present one.
+    ``edgeagent.stt.tuning.tune`` tells what can be reached; the spotter itself then tries thresholds from the present
+    one towards that, and the first that reaches as much is taken: a few recordings say little about thresholds far
+    away. Talk in which the word stands in passing counts for neither: its transcript has to tell.
     """
     found = []
     for phrase, value in stop_words(config).items():
         said = [one for one in recorded if one.attempt.line.phrase == phrase and one.attempt.line.kind in _STOP_KINDS]
         other = [one for one in recorded if one.attempt.line.kind in ("command", "talk") and not _has(one, phrase)]
-        passing = [one for one in recorded if one.attempt.line.kind == "talk" and _has(one, phrase)]
         if len(said) < _LEAST or len(other) < _LEAST:
             continue
         tell(f"a threshold for {phrase!r} is looked for")
-        sounds = config.ears.get("said", {})
+        now = _tried(phrase, value, said, other, config)
+        if now.heard == len(said) and not now.alarms:
+            continue
         try:
             tuned = tune(
                 phrase,
                 voices=(),
                 examples=[one.sound for one in said],
                 others=[one.sound for one in other],
-                said=sounds,
+                said=config.ears.get("said", {}),
             )
         except EdgeAgentError:
             continue
-        rows = [*said, *other, *passing]
-        now = [phrase in one for one in _spotted(rows, {phrase: value}, config)]
-        new = [phrase in one for one in _spotted(rows, {phrase: tuned.threshold}, config)]
-        count = len(said)
-        heard_now, heard, alarms_now, alarms = sum(now[:count]), sum(new[:count]), sum(now[count:]), sum(new[count:])
-        if (heard > heard_now and alarms <= alarms_now) or (heard == heard_now and alarms < alarms_now):
-            found.append(
-                Threshold(phrase, tuned.threshold, Tally(heard, count), Tally(heard_now, count), alarms, alarms_now)
-            )
+        steps = (_tried(phrase, step, said, other, config) for step in _between(now.threshold, tuned.threshold))
+        better = next((step for step in steps if step.beats(now)), None)
+        if better is not None:
+            heard, heard_now = Tally(better.heard, len(said)), Tally(now.heard, len(said))
+            found.append(Threshold(phrase, better.threshold, heard, heard_now, better.alarms, now.alarms))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A threshold, and in how many recordings it hears the word: of those with it, and of the others."""
+
+    threshold: float
+    heard: int
+    alarms: int
+
+    def beats(self, other: _Tried) -> bool:
+        more, calmer = self.heard - other.heard, other.alarms - self.alarms
+        return (more > 0 and calmer >= 0) or (more == 0 and calmer > 0)
+
+
+def _tried(
+    phrase: str, value: float | None, said: Sequence[Recorded], other: Sequence[Recorded], config: Config
+) -> _Tried:
+    words, thresholds = _spotted([*said, *other], {phrase: value}, config)
+    heard = [phrase in one for one in words]
+    return _Tried(thresholds[phrase], sum(heard[: len(said)]), sum(heard[len(said) :]))
+
+
+def _between(now: float, tuned: float) -> list[float]:
+    """Thresholds from the present one to another, the nearest first, at most ``_STEPS``."""
+    begin, end = math.log10(now), math.log10(tuned)
+    return [10.0 ** round(begin + (end - begin) * step / _STEPS) for step in range(1, _STEPS + 1)]
 
 
 _STOP_KINDS: Final = ("stop", "stop_over")
@@ -208,8 +236,8 @@ def _transcribed(transcriber: Transcriber, one: Recorded) -> tuple[Transcript, f
 
 def _spotted(
     recorded: Sequence[Recorded], keywords: Mapping[str, float | None], config: Config
-) -> list[dict[str, float | None]]:
-    """Key phrases in each recording, with their seconds from the end of the word."""
+) -> tuple[list[dict[str, float | None]], Mapping[str, float]]:
+    """Key phrases in each recording, with their seconds from the end of the word; and the thresholds in use."""
     heard: SimpleQueue[Keyword] = SimpleQueue()
     spotter = KeywordSpotter(keywords, heard.put, SpotterOptions(said=config.ears.get("said", {})))
     found: list[dict[str, float | None]] = []
@@ -227,4 +255,4 @@ def _spotted(
             found.append({word.phrase: max(word.heard_s - word.end_s, 0.0) for word in reversed(words)})
     finally:
         spotter.close()
-    return found
+    return found, spotter.thresholds
