@@ -28,14 +28,12 @@ _ASKED: Final = {
 }
 
 
-class TestStage:
+class StageView:
     """Shows a test as it goes on: on stdout, or with ``--json`` on stderr.
 
     Attributes:
         json: As given.
     """
-
-    __test__ = False  # pytest takes what begins with Test for tests
 
     def __init__(self, *, json: bool) -> None:
         self.json = json

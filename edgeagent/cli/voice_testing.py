@@ -32,7 +32,7 @@ from edgeagent.cli import streams
 from edgeagent.cli.approvals import is_yes
 from edgeagent.cli.text import one_line
 from edgeagent.cli.voice_test_report import show_report
-from edgeagent.cli.voice_test_view import TestStage
+from edgeagent.cli.voice_test_view import StageView
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.json_lines import json_text
@@ -63,7 +63,7 @@ def test(config: Config, *, person: str, distances: Sequence[str], count: int | 
     parts.check(config)
     _check_files(config, silent=silent)
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
-    stage = TestStage(json=json)
+    stage = StageView(json=json)
     kept = VoiceRecordings(streams.warn, person=person)
     vocabulary = replace(parts.vocabulary(config), often=conversation_phrases())
     stops, wakes = parts.stop_words(config), parts.wake_words(config)
@@ -121,7 +121,7 @@ def again(config: Config, person: str | None, *, json: bool) -> None:
     """
     parts.check(config)
     tests = _kept(person)
-    stage = TestStage(json=json)
+    stage = StageView(json=json)
     vocabulary = replace(parts.vocabulary(config), often=conversation_phrases())
     recorded = read_recordings(one for test in tests for one in kept_attempts(test))
     attempts = heard_again(recorded, config, vocabulary, stage.doing)
@@ -195,7 +195,7 @@ def _report(
     vocabulary: parts.Vocabulary,
     run: VoiceRun,
     kept: VoiceRecordings,
-    stage: TestStage,
+    stage: StageView,
     *,
     interrupted: bool,
 ) -> bool:
