@@ -44,7 +44,7 @@ _DEAD_S: Final = 15.0
 _REST_S: Final = 1.6
 """Silence after speech that ends a line. It is more than the ears' hard end, so that a line in two parts is noticed."""
 _AFTER_S: Final = 2.5
-"""Seconds after the robot's story in which a stop word that was said over it may still be known."""
+"""Seconds after the robot's story, or a file's end, in which what was said may still become known."""
 _TAIL_S: Final = 0.15
 """Speech that ends so soon after the robot's is the robot's own."""
 _PRE_S: Final = 0.6
@@ -131,6 +131,8 @@ class VoiceRun:
         self._over = False
         self._stories = 0
         self._now_s = 0.0
+        self._ended_s = math.inf
+        """When the file that stands for the microphone had been read."""
         self.room: RoomSound | None = None
         self.attempts: list[Attempt] = []
 
@@ -180,6 +182,7 @@ class VoiceRun:
         if self._mouth is None:
             return
         self._stage.tell("and while I speak a sentence: my echo is measured")
+        self._spotted.clear()
         begin_s, late = self._now_s, _late(self._device.xruns)
         self._say(SENTENCE)
         self._pass(_AFTER_S)
@@ -202,7 +205,7 @@ class VoiceRun:
         asked = f"While I talk, please say: {line.text}." if over else f"Please say: {line.text}."
         if self._mouth is not None:
             self._say(asked)
-        while not self._queue.empty():  # told while the person went to his place
+        for _ in range(self._queue.qsize()):  # told while the person went to his place
             self._next()
         self._utterances = {number: one for number, one in self._utterances.items() if one.end_s is None}
         self._spotted.clear()
@@ -327,6 +330,8 @@ class VoiceRun:
                     self._levels.release()
                 self._stage.level(event)
                 if self._device.ended is not None and self._device.ended.is_set():
+                    self._ended_s = min(self._ended_s, now_s)
+                if now_s > self._ended_s + _AFTER_S:
                     raise _FileEnded
             case hearing.Started(utterance=number, at_s=at_s):
                 self._utterances[number] = _Utterance(at_s)

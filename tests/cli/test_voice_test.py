@@ -22,6 +22,8 @@ from tests.audio.pulse import ASOUND, Pulse, missing
 sound = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 PHRASES = ["go to the kitchen", "turn left", "where are you"]
 APP = f"phrases = {PHRASES!r}\nagent = Agent('a', llm=ScriptedLLM())\n"
+SAID = 2
+"""Lines of a test on a file."""
 QUIET_S, PAUSE_S = 6.0, 3.0
 KEPT = Path(".local/state/edgeagent/voice-test")
 
@@ -45,9 +47,9 @@ def silently(file: Path, count: int) -> list[object]:
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A person who says the lines of a test of four, one after the other."""
+    """A person who says the lines of a short test, one after the other."""
     parts = [np.zeros(int(QUIET_S * RATE_HZ))]
-    for line in plan(PHRASES, count=4, over=False):
+    for line in plan(PHRASES, count=SAID, over=False):
         speech = synthesised(line.text, "slt", RATE_HZ)
         parts += [0.3 / np.abs(speech).max() * speech, np.zeros(int(PAUSE_S * RATE_HZ))]
     whole = np.concatenate(parts)
@@ -68,10 +70,10 @@ def keep(command, person: str = "anna", count: int = 2) -> Path:
 
 
 def test_a_test_shows_what_is_said_and_heard_and_keeps_it(command, file: Path) -> None:
-    done = command(*silently(file, 4))
+    done = command(*silently(file, SAID))
     assert (done.returncode, done.stderr) == (0, "")
     asked = [line.partition("please say: ")[2] for line in done.stdout.splitlines() if "please say: " in line]
-    assert asked == [line.text for line in plan(PHRASES, count=4, over=False)]
+    assert asked == [line.text for line in plan(PHRASES, count=SAID, over=False)]
     assert "✓ go to the kitchen" in done.stdout
     report = done.stdout.partition("\n\n")[2]
     assert [
@@ -87,8 +89,8 @@ def test_a_test_shows_what_is_said_and_heard_and_keeps_it(command, file: Path) -
 
 
 def test_ctrl_c_reports_what_there_is_and_leaves_nothing_running(command, at_terminal, file: Path) -> None:
-    terminal = at_terminal(*silently(file, 4))
-    terminal.expect("2 of 4")
+    terminal = at_terminal(*silently(file, SAID))
+    terminal.expect(f"{SAID} of {SAID}")
     terminal.signal(signal.SIGINT)
     terminal.expect("ended early")
     terminal.expect(r"speech +-\d\d dBFS  █+·+")
