@@ -8,8 +8,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from edgeagent.cli.recordings import Recordings
 from edgeagent.errors import ConfigError
+from edgeagent.stt.recordings import Recordings
 from edgeagent.stt.types import RATE_HZ, Transcript
 
 

@@ -7,7 +7,22 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent import __version__
-from edgeagent.cli import ask, chat, check, doctor, exits, keywords, listen, models, replay, say, streams, talk, voices
+from edgeagent.cli import (
+    ask,
+    chat,
+    check,
+    doctor,
+    exits,
+    keywords,
+    listen,
+    models,
+    replay,
+    say,
+    streams,
+    talk,
+    voice_test,
+    voices,
+)
 
 _EPILOG: Final = """\
 [bold]Examples[/]
@@ -32,6 +47,8 @@ _EPILOG: Final = """\
 
 [cyan]edgeagent listen[/]  what people say, as text
 
+[cyan]edgeagent voice-test[/]  how well it hears you, and what to change
+
 [cyan]edgeagent replay audit.jsonl[/]  what a robot did, turn by turn
 """
 
@@ -53,6 +70,7 @@ commands.command("say", epilog=say.EPILOG)(say.say)
 commands.command("voices", epilog=voices.EPILOG)(voices.voices)
 commands.command("talk", epilog=talk.EPILOG)(talk.talk)
 commands.command("listen", epilog=listen.EPILOG)(listen.listen)
+commands.command("voice-test", epilog=voice_test.EPILOG)(voice_test.voice_test)
 commands.command("replay", epilog=replay.EPILOG)(replay.replay)
 commands.add_typer(keywords.keywords, name="keywords")
 commands.add_typer(models.models, name="models")

@@ -20,11 +20,11 @@ from edgeagent.audio.files import FileDevice
 from edgeagent.audio.types import Samples
 from edgeagent.cli import streams
 from edgeagent.cli.listen_view import JsonView, LinesView, MeterView, View
-from edgeagent.cli.recordings import Recordings
 from edgeagent.cli.utterances import Utterances
 from edgeagent.config import Config
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent, Level
+from edgeagent.stt.recordings import Recordings
 
 _SETTLE_S: Final = 10.0
 _JOIN_S: Final = 5.0
@@ -46,7 +46,7 @@ def listen(config: Config, *, json: bool, record: Path | None, verbose: bool) ->
     def put(item: HearingEvent | events.Device | tuple[int, Samples]) -> None:
         queue.put((time.monotonic(), item))
 
-    recordings = None if record is None else Recordings(record)
+    recordings = None if record is None else Recordings(record, streams.warn)
     device = parts.open_device(
         config,
         ends=("input",),

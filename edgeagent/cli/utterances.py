@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from edgeagent import events
 from edgeagent.audio.types import Samples
 from edgeagent.cli.listen_view import View
-from edgeagent.cli.recordings import Recordings
 from edgeagent.stt import hearing
 from edgeagent.stt.hearing import HearingEvent
 from edgeagent.stt.keywords import Keyword, confirm, missed
+from edgeagent.stt.recordings import Recordings
 
 
 @dataclass(slots=True, eq=False)

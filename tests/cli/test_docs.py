@@ -11,7 +11,7 @@ from edgeagent.cli.talk_slash import HELP as TALK_HELP
 
 def test_every_option_that_is_named_exists_and_the_other_way_round(in_process, checkout: Path) -> None:
     text = (checkout / "docs/cli.md").read_text(encoding="utf-8")
-    commands = ([], ["ask"], ["chat"], ["replay"], ["say"], ["listen"], ["talk"], ["doctor"])
+    commands = ([], ["ask"], ["chat"], ["replay"], ["say"], ["listen"], ["talk"], ["doctor"], ["voice-test"])
     shown = "".join(in_process(*command, "--help").stdout for command in commands)
     options = re.compile(r"--[a-z]+")
     assert set(options.findall(text)) == set(options.findall(shown))
@@ -25,7 +25,7 @@ def test_every_slash_command_is_told(command: str, commands: dict[str, str], che
     assert re.findall(r"`(/\w+)", " ".join(rows)) == list(commands)
 
 
-@pytest.mark.parametrize("command", ["say", "listen", "talk"])
+@pytest.mark.parametrize("command", ["say", "listen", "talk", "voice-test"])
 def test_the_examples_of_a_command_are_those_of_its_help(command: str, in_process, checkout: Path) -> None:
     text = (checkout / "docs/cli.md").read_text(encoding="utf-8")
     section = text.partition(f"\n## {command}\n")[2].partition("\n## ")[0]

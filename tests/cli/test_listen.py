@@ -124,6 +124,8 @@ def test_what_was_said_is_kept_with_its_text_and_numbers_go_on(listen, short: Pa
     assert rate_hz == RATE_HZ
     assert 1.5 < len(samples) / RATE_HZ < 3.0
     assert np.abs(samples).max() > 0.1
+    modes = {path.stat().st_mode & 0o777 for path in folder.iterdir()}
+    assert (folder.stat().st_mode & 0o777, modes) == (0o700, {0o600}), "voices are for their owner alone"
 
 
 def test_a_file_of_silence_has_no_words(listen, tmp_path: Path) -> None:

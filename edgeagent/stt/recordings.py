@@ -1,4 +1,4 @@
-"""A folder of utterances: 0001.wav and so on, and transcripts.jsonl with the text of each.
+"""A folder of utterances: 0001.wav and so on, and transcripts.jsonl with the text of each. Its owner alone can read it.
 
 ``scripts/bench ears --dir`` measures with it, once a person has corrected the texts.
 """
@@ -6,53 +6,71 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from edgeagent.audio.types import Samples
 from edgeagent.audio.wav import WavWriter
-from edgeagent.cli import streams
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.resources import expanded
 from edgeagent.stt.types import RATE_HZ, Transcript
 
 TRANSCRIPTS: Final = "transcripts.jsonl"
 
+_FOLDER_MODE: Final = 0o700
+_FILE_MODE: Final = 0o600
+
 
 class Recordings:
     """Goes on with the numbers where the folder ends. A disk that is full ends the recording, not the listening.
+
+    Args:
+        folder: Made with the mode 0700 if it is not there; its files have 0600.
+        on_failure: Told once, when nothing more can be kept.
 
     Raises:
         ConfigError: The folder can't be made, or written to.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, on_failure: Callable[[str], object] = lambda told: None) -> None:
         self.folder = expanded(folder)
+        self._on_failure = on_failure
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with (self.folder / TRANSCRIPTS).open("a", encoding="utf-8"):
-                pass
+            self.folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            own_file(self.folder / TRANSCRIPTS)
             numbers = [int(path.stem) for path in self.folder.glob("*.wav") if path.stem.isdecimal()]
         except OSError as error:
             raise ConfigError(f"nothing can be kept in {self.folder}: {error.strerror}") from error
         self._number = max(numbers, default=0)
         self._failed = False
 
-    def keep(self, sound: Samples, transcript: Transcript) -> None:
-        """One utterance, at 16 kHz."""
+    def keep(self, sound: Samples, transcript: Transcript, *, text: str | None = None, **more: Any) -> str:
+        """Keeps one utterance, at 16 kHz.
+
+        Args:
+            text: Words that were said, where they are known; None: those of the transcript.
+            more: Further JSON values of the utterance's line.
+
+        Returns:
+            Name of its file; empty where nothing could be kept.
+        """
         if self._failed:
-            return
+            return ""
         self._number += 1
         name = f"{self._number:04}.wav"
         line = {
             "file": name,
-            "text": transcript.text,
+            "text": transcript.text if text is None else text,
             "understood": transcript.understood,
             "confidence": transcript.confidence,
             "engine": transcript.engine,
             "heard": transcript.raw,
+            **more,
         }
         try:
+            own_file(self.folder / name)
             with WavWriter(self.folder / name, RATE_HZ) as writer:
                 writer.write(sound)
             with (self.folder / TRANSCRIPTS).open("a", encoding="utf-8") as file:
@@ -60,4 +78,15 @@ class Recordings:
         except (OSError, AudioError) as error:
             self._failed = True
             reason = getattr(error, "strerror", None) or error
-            streams.warn(f"{self.folder / name} can't be written: {reason}; nothing more is kept")
+            self._on_failure(f"{self.folder / name} can't be written: {reason}; nothing more is kept")
+            return ""
+        return name
+
+
+def own_file(path: Path) -> None:
+    """Makes a file that its owner alone may read, if it is not there yet.
+
+    Raises:
+        OSError: It can't be made.
+    """
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE))

@@ -1,0 +1,280 @@
+"""A voice test from its beginning to its end, and what is done with its recordings. Runs on the main thread."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Final
+
+from edgeagent.app import ears as parts
+from edgeagent.app.phrases import conversation_phrases, house_phrases
+from edgeagent.audio.files import is_file
+from edgeagent.audio.playback import Playback
+from edgeagent.check.voice_advice import Mixer
+from edgeagent.check.voice_again import better_thresholds, compared, heard_again, read_recordings
+from edgeagent.check.voice_kept import (
+    KeptTest,
+    VoiceRecordings,
+    delete_kept,
+    kept_attempts,
+    kept_folder,
+    kept_room,
+    kept_tests,
+)
+from edgeagent.check.voice_plan import SENTENCES, plan
+from edgeagent.check.voice_run import VoiceRun
+from edgeagent.check.voice_score import VoiceReport, VoiceScore
+from edgeagent.check.voice_sound import Tapped
+from edgeagent.cli import streams
+from edgeagent.cli.approvals import is_yes
+from edgeagent.cli.text import one_line
+from edgeagent.cli.voice_test_report import show_report
+from edgeagent.cli.voice_test_view import StageView
+from edgeagent.config import Config
+from edgeagent.errors import AudioError, ConfigError
+from edgeagent.json_lines import json_text
+from edgeagent.tts.mouth import Mouth
+from edgeagent.tts.voices import speaker
+
+_MIXERS: Final = (
+    (
+        "wpctl",
+        Mixer("wpctl set-volume @DEFAULT_AUDIO_SOURCE@ 10%+", "wpctl set-volume @DEFAULT_AUDIO_SOURCE@ 10%-"),
+    ),
+    (
+        "pactl",
+        Mixer("pactl set-source-volume @DEFAULT_SOURCE@ +10%", "pactl set-source-volume @DEFAULT_SOURCE@ -10%"),
+    ),
+    ("alsamixer", Mixer("alsamixer, F4, Capture up", "alsamixer, F4, Capture down")),
+)
+"""Programs that set a microphone's level; the first one that is installed is named."""
+
+
+def test(config: Config, *, person: str, distances: Sequence[str], count: int | None, silent: bool, json: bool) -> None:
+    """Has a person say sentences, and reports; Ctrl-C reports of what there is.
+
+    Raises:
+        AudioError: Microphone, loudspeaker, recogniser or voice can't be used.
+        ConfigError, ModelError: A setting is wrong, or the app can't be used.
+    """
+    parts.check(config)
+    _check_files(config, silent=silent)
+    streams.told_by_events("edgeagent.stt", "edgeagent.audio")
+    stage = StageView(json=json)
+    kept = VoiceRecordings(streams.warn, person=person)
+    vocabulary = replace(parts.vocabulary(config), often=conversation_phrases())
+    stops, wakes = parts.stop_words(config), parts.wake_words(config)
+    lines = plan(
+        commands(vocabulary),
+        stop_words=stops,
+        wake_words=wakes,
+        count=count or SENTENCES,
+        over=not silent,
+        distances=distances,
+    )
+    interrupted = False
+    with ExitStack() as open_parts:
+        device = _device(config, silent=silent)
+        mouth = None if silent else open_parts.enter_context(_mouth(config, device))
+        run = VoiceRun(
+            device,
+            mouth,
+            stage,
+            kept.keep,
+            person=person,
+            stop_words=stops,
+            wake_words=wakes,
+            in_step=_in_step(config, silent=silent),
+        )
+        with streams.patience("getting the ears ready; the first time, their language model is built …"):
+            ears = parts.build_ears(config, device, vocabulary, run.put, in_step=_in_step(config, silent=silent))
+        open_parts.callback(ears.close)
+        stage.begin(device.name, len(lines))
+        try:
+            run.run(ears, lines)
+        except KeyboardInterrupt:
+            interrupted = True
+            stage.tell("ended early; here is what there is")
+        finally:
+            stage.end()
+    if run.room is not None:
+        kept.keep_room(run.room)
+    if _report(config, vocabulary, run, kept, stage, interrupted=interrupted):
+        raise KeyboardInterrupt
+
+
+def commands(vocabulary: parts.Vocabulary) -> list[str]:
+    """Phrases of the app that a person may be asked to say: of the house robot its commands only, not the talk."""
+    house = house_phrases()
+    return list(house) if set(house).issubset(vocabulary.phrases) else list(vocabulary.phrases)
+
+
+def again(config: Config, person: str | None, *, json: bool) -> None:
+    """Scores the kept recordings with the settings of now.
+
+    Raises:
+        ConfigError: There are none.
+        AudioError: The recogniser can't be had.
+    """
+    parts.check(config)
+    tests = _kept(person)
+    stage = StageView(json=json)
+    vocabulary = replace(parts.vocabulary(config), often=conversation_phrases())
+    recorded = read_recordings(one for test in tests for one in kept_attempts(test))
+    attempts = heard_again(recorded, config, vocabulary, stage.doing)
+    engines = compared(recorded, config, vocabulary, attempts, stage.doing)
+    thresholds = better_thresholds(recorded, config, stage.doing)
+    stage.end()
+    report = VoiceReport(
+        VoiceScore(attempts),
+        kept_room(tests[-1]),
+        config.ears.get("engine", parts.ENGINES[0]),
+        engines,
+        thresholds,
+        again=True,
+    )
+    show_report(report, config, mixer(), json=json)
+
+
+def show_kept(person: str | None, *, json: bool) -> None:
+    """Shows what is kept, a line for each test."""
+    tests = kept_tests(person)
+    if json:
+        rows = [
+            {
+                "folder": str(test.folder),
+                "when": test.when,
+                "person": test.person,
+                "distances": [one for one in test.distances if one],
+                "recordings": test.count,
+                "seconds": round(test.seconds, 1),
+                "bytes": test.size_bytes,
+            }
+            for test in tests
+        ]
+        streams.answer(json_text(rows, ascii_only=not streams.is_utf8(streams.stdout()), indent=2))
+        return
+    if not tests:
+        streams.answer("no recordings are kept")
+        return
+    for test in tests:
+        who = ", ".join(one_line(part) for part in (test.person, *test.distances) if part) or "nobody named"
+        size = f"{test.count} recordings, {test.seconds / 60:.1f} minutes, {test.size_bytes / 1e6:.1f} MB"
+        streams.answer(f"{test.when}  {who}: {size}  {test.folder}")
+
+
+def delete(person: str | None, *, yes: bool) -> None:
+    """Deletes what is kept, after asking.
+
+    Raises:
+        ConfigError: Nobody is there to be asked.
+    """
+    tests = kept_tests(person)
+    if not tests:
+        streams.answer("no recordings are kept")
+        return
+    whose = f" of {person}" if person else ""
+    what = f"{sum(test.count for test in tests)} recordings{whose} of {len(tests)} test{'s' * (len(tests) > 1)}"
+    if not yes and not _allowed(f"delete {what} in {kept_folder()}? [y/N] "):
+        streams.answer("nothing was deleted")
+        return
+    count, recordings = delete_kept(tests)
+    streams.answer(f"deleted {recordings} recordings{whose} of {count} test{'s' * (count > 1)}")
+
+
+def mixer() -> Mixer:
+    """Ways to change the microphone's level by a program of this machine."""
+    return next((ways for program, ways in _MIXERS if shutil.which(program)), Mixer())
+
+
+def _report(
+    config: Config,
+    vocabulary: parts.Vocabulary,
+    run: VoiceRun,
+    kept: VoiceRecordings,
+    stage: StageView,
+    *,
+    interrupted: bool,
+) -> bool:
+    """Compares what can be compared on the recordings, unless somebody is impatient, and prints the report.
+
+    Returns:
+        True if Ctrl-C came, before or meanwhile.
+    """
+    report = VoiceReport(VoiceScore(run.attempts), run.room, config.ears.get("engine", parts.ENGINES[0]))
+    if not interrupted and kept.count:
+        try:
+            recorded = read_recordings((kept.folder / one.file, one) for one in run.attempts if one.file)
+            report = replace(report, engines=compared(recorded, config, vocabulary, run.attempts, stage.doing))
+            report = replace(report, thresholds=better_thresholds(recorded, config, stage.doing))
+        except KeyboardInterrupt:
+            interrupted = True
+    stage.end()
+    show_report(report, config, mixer(), json=stage.json, folder=kept.folder if kept.count else None)
+    return interrupted
+
+
+def _kept(person: str | None) -> list[KeptTest]:
+    tests = [test for test in kept_tests(person) if test.count]
+    if not tests:
+        whose = f" of {person!r}" if person else ""
+        raise ConfigError(f"no recordings{whose} are kept: edgeagent voice-test makes some")
+    return tests
+
+
+def _check_files(config: Config, *, silent: bool) -> None:
+    """Refuses a file whose other end is none, and pipes."""
+    ends = {end: config.audio.get(end) for end in ("input", "output")}
+    if "-" in ends.values():
+        raise ConfigError("a voice test needs a microphone, or files with names")
+    if is_file(ends["input"]) and ends["output"] is None and not silent:
+        raise ConfigError("--input is a file, so --output has to be one too: --output FILE.wav, or --silent")
+    if is_file(ends["output"]) and ends["input"] is None:
+        raise ConfigError("--output is a file, so --input has to be one too: --input FILE.wav")
+
+
+def _in_step(config: Config, *, silent: bool) -> bool:
+    """True where a file is heard as fast as it can be."""
+    return silent and is_file(config.audio.get("input"))
+
+
+def _device(config: Config, *, silent: bool) -> Tapped:
+    """The devices of the settings.
+
+    Raises:
+        AudioError: There is none.
+    """
+    try:
+        return Tapped(
+            parts.open_device(
+                config,
+                ends=("input",) if silent else ("input", "output"),
+                paced=not _in_step(config, silent=silent),
+                on_state=lambda state, told: streams.warn(told),
+            )
+        )
+    except AudioError as error:
+        if "loudspeaker" in str(error) and not silent:
+            raise AudioError(f"{error}; --silent does without a loudspeaker") from error
+        raise
+
+
+@contextmanager
+def _mouth(config: Config, device: Tapped) -> Iterator[Mouth]:
+    voice = speaker(**config.speech)
+    try:
+        with Mouth(voice, Playback(device.output_rate_hz or voice.rate_hz)) as mouth:
+            yield mouth
+    finally:
+        voice.close()
+
+
+def _allowed(question: str) -> bool:
+    if not sys.stdin.isatty():
+        raise ConfigError("nobody is there to be asked: say --yes")
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return is_yes(sys.stdin.readline())

@@ -1,0 +1,95 @@
+"""A voice test in the simulated room, with the real ears: what is measured, what is advised, and what is kept."""
+
+from pathlib import Path
+
+import pytest
+
+from edgeagent.check.voice_kept import kept_attempts, kept_room, kept_tests
+from edgeagent.check.voice_plan import Line
+from edgeagent.testing import RoomSettings
+from tests.check.voice_people import RATE_HZ, VoiceTaken
+
+SAID = [Line("go to the kitchen", "command"), Line("stop", "stop", "stop"), Line("turn left", "command")]
+NOISE_DB = 45
+
+
+def room(**settings: object) -> RoomSettings:
+    known = {"rate_hz": RATE_HZ, "echo_gain_db": -6, "noise_snr_db": NOISE_DB, "record": False}
+    return RoomSettings(**{**known, **settings})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> VoiceTaken:
+    lines = [*SAID, Line("stop", "stop_over", "stop", "3 m"), Line("my stop is the next one", "talk", "stop", "3 m")]
+    return VoiceTaken(lines, tmp_path_factory.mktemp("good"))
+
+
+def test_a_good_microphone_gives_no_advice(good: VoiceTaken) -> None:
+    assert good.advice == []
+    assert [one.right for one in good.attempts] == [True] * 5
+    assert good.person.shown == good.attempts
+    assert good.person.places == ["3 m"]
+
+
+def test_levels_are_those_of_the_room(good: VoiceTaken) -> None:
+    score, sound = good.report.score, good.sound
+    assert sound is not None
+    assert score.speech_db == pytest.approx(good.room.settings.person_level_db, abs=1.5)
+    assert sound.noise_db == pytest.approx(good.room.settings.person_level_db - NOISE_DB, abs=2)
+    assert score.snr_db is not None
+    assert score.snr_db > 25
+    assert sound.echo_db is not None
+    assert sound.echo_db == pytest.approx(good.room.settings.person_level_db - 6, abs=4)
+    assert sound.removed_db is not None
+    assert sound.removed_db > 20
+    assert (sound.own_voice, score.clipped.count) == (0, 0)
+
+
+def test_a_stop_word_over_the_robot_ends_its_story_soon(good: VoiceTaken) -> None:
+    (over,) = [one for one in good.attempts if one.line.kind == "stop_over"]
+    assert over.caught_s is not None
+    assert over.caught_s < 0.5
+
+
+def test_recordings_are_kept_for_their_owner_alone(good: VoiceTaken) -> None:
+    folder = good.recordings.folder
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    (test,) = kept_tests("Anna", among=folder.parent)
+    assert (test.count, test.person, test.distances) == (5, "anna", ("", "3 m"))
+    assert kept_tests("ben", among=folder.parent) == []
+    assert [one.line for _, one in kept_attempts(test)] == [one.line for one in good.attempts]
+    assert kept_room(test) == good.sound
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "gain", "silent"),
+    [
+        ("quiet", {"person_level_db": -46}, 1.0, True),
+        ("clipped", {"person_level_db": -14}, 10.0, True),
+        ("noise", {"noise_snr_db": 8}, 1.0, True),
+        ("echo loud", {"echo_gain_db": 8, "person_level_db": -34}, 1.0, False),
+    ],
+)
+def test_what_is_wrong_with_the_sound_is_advised(
+    name: str, settings: dict[str, float], gain: float, silent: bool, tmp_path: Path
+) -> None:
+    taken = VoiceTaken(SAID[:2] if silent else SAID[:1], tmp_path, room(**settings), silent=silent, gain=gain)
+    assert name in taken.advice
+
+
+def test_ctrl_c_keeps_what_was_said(tmp_path: Path) -> None:
+    taken = VoiceTaken(SAID, tmp_path, silent=True, quits=1)
+    assert taken.interrupted
+    assert [one.line.text for one in taken.attempts] == ["go to the kitchen"]
+    (test,) = kept_tests(among=tmp_path)
+    assert test.count == 1
+    assert kept_room(test) == taken.sound
+
+
+def test_who_says_nothing_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    taken = VoiceTaken([Line("turn left", "command")], tmp_path, silent=True, gain=1e-5)
+    (attempt,) = taken.attempts
+    assert (attempt.parts, attempt.heard, attempt.right) == (0, "", False)
+    assert taken.report.score.unnoticed.count == 1
+    assert taken.recordings.count == 1, "what the microphone gave is kept"
