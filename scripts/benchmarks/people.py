@@ -34,7 +34,7 @@ from edgeagent.stt.types import RATE_HZ
 
 ROOMS: Final = (0.2, 0.3, 0.6)
 SNRS_DB: Final = (20.0, 10.0, 5.0)
-EACH: Final = {"recordings": len(RECORDINGS), "commands": 24, "talk": 36}
+EACH: Final = {"recordings": len(RECORDINGS), "commands": 24, "talk": 24}
 """Texts of a condition unless told."""
 QUICK_EACH: Final = {"recordings": 5, "commands": 6, "talk": 6}
 _CHUNK: Final = 8
@@ -44,23 +44,41 @@ _JOBS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Trials of one recogniser, set and condition, for one process."""
+    """Trials of one recogniser, set and condition, for one process. ``seed``: of the room of a conversation."""
 
     recogniser: str
     trials: tuple[Trial, ...]
+    seed: int
+
+    @property
+    def conversation(self) -> bool:
+        """True if a whole conversation hears them; recordings are heard by the ears alone."""
+        return self.recogniser == SHIPS and self.trials[0].kind != "recordings"
+
+    @property
+    def seconds(self) -> float:
+        """About how long it takes, in seconds of one core, for the time that is left."""
+        speech_s = [len(trial.sound()) / RATE_HZ for trial in self.trials]
+        return sum(LEAD_S + each * (3 if self.conversation else 1) for each in speech_s)
 
 
-def usual(kind: str, *, quick: bool) -> list[Condition]:
-    """Conditions of a set, unless some are chosen: every room, distance, noise and SNR, not each with each."""
+def usual(kind: str, recogniser: str, *, quick: bool) -> list[Condition]:
+    """Conditions of a set, unless some are chosen: every room, distance, noise and SNR, but not each with each.
+
+    Recordings are for the recognisers alone and the other sets for what ships: elsewhere three conditions are enough.
+    """
+    quiet, motor, babble = Condition(), *(Condition(noise=noise, snr_db=10.0) for noise in ("motor", "babble"))
     if quick:
-        return [Condition(), *([] if kind == "talk" else [Condition(noise="motor", snr_db=10.0)])]
-    at_10_db = [Condition(noise=noise, snr_db=10.0) for noise in KINDS]
+        return [quiet] if kind == "talk" else [quiet, motor]
     if kind == "talk":
-        return [Condition(), Condition(noise="babble", snr_db=10.0)]
+        return [quiet, babble] if recogniser == SHIPS else [quiet]
+    if (kind == "recordings") is (recogniser == SHIPS):
+        return [quiet, motor, babble]
+    at_10_db = [Condition(noise=noise, snr_db=10.0) for noise in KINDS]
     if kind == "commands":
-        return [Condition(), Condition(0.6), Condition(distance_m=3.0), *at_10_db]
+        return [quiet, Condition(0.6), Condition(distance_m=3.0), *at_10_db]
     far = [Condition(distance_m=distance_m) for distance_m in (0.5, 3.0)]
-    others = [Condition(noise=noise, snr_db=snr_db) for snr_db in (20.0, 5.0) for noise in KINDS]
+    others = [Condition(noise=noise, snr_db=snr_db) for snr_db in (20.0, 5.0) for noise in ("motor", "babble")]
     return [*(Condition(rt60_s) for rt60_s in ROOMS), *far, *at_10_db, *others]
 
 
@@ -68,10 +86,10 @@ def measured(chunk: Chunk, path: Path) -> None:
     """Measures a chunk in a process of its own, and keeps each trial."""
     logging.disable(logging.CRITICAL)  # what the ears warn of is told as trouble
     kept = Kept(path)
-    if chunk.recogniser == SHIPS and chunk.trials[0].kind != "recordings":
+    if chunk.conversation:
         from benchmarks.people_conversations import conversed
 
-        for trial, came in conversed(chunk.trials):
+        for trial, came in conversed(chunk.trials, chunk.seed):
             kept.put(_key(chunk.recogniser, trial), came)
     else:
         for trial in chunk.trials:
@@ -79,17 +97,20 @@ def measured(chunk: Chunk, path: Path) -> None:
 
 
 def chunks(planned: Sequence[tuple[str, list[Trial]]], kept: Kept) -> list[Chunk]:
-    """What is not measured yet, in pieces."""
+    """What is not measured yet, in pieces that are the same after every interruption."""
     made = []
     for recogniser, drawn in planned:
-        missing = [trial for trial in drawn if kept.get(_key(recogniser, trial)) is None]
-        made += [Chunk(recogniser, tuple(missing[at : at + _CHUNK])) for at in range(0, len(missing), _CHUNK)]
+        for at in range(0, len(drawn), _CHUNK):
+            part = drawn[at : at + _CHUNK]
+            missing = tuple(trial for trial in part if kept.get(_key(recogniser, trial)) is None)
+            if missing:
+                made.append(Chunk(recogniser, missing, part[0].room_seed))
     return made
 
 
 def measure(todo: Sequence[Chunk], path: Path, jobs: int) -> None:
     """Measures chunks, some at a time, and tells how long it will take."""
-    seconds = {chunk: _seconds(chunk) for chunk in todo}
+    seconds = {chunk: chunk.seconds for chunk in todo}
     begun_s, done_s, all_s = time.monotonic(), 0.0, sum(seconds.values())
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
@@ -129,13 +150,13 @@ def plan(arguments: argparse.Namespace) -> list[tuple[str, list[Trial]]]:
     """Trials by recogniser, set and condition, in the order of the table."""
     each = QUICK_EACH if arguments.quick else EACH
     found: dict[tuple[str, str, Condition], list[Trial]] = defaultdict(list)
+    chosen = None
+    if arguments.room or arguments.noise or arguments.snr or arguments.distance:
+        noises, snrs_db = arguments.noise or ["quiet"], arguments.snr or [10.0]
+        chosen = conditions(arguments.room or [0.3], arguments.distance or [1.0], noises, snrs_db)
     for kind in arguments.set or SETS:
-        where = usual(kind, quick=arguments.quick)
-        if arguments.room or arguments.noise or arguments.snr or arguments.distance:
-            noises = arguments.noise or ["quiet"]
-            snrs_db = arguments.snr or [10.0]
-            where = conditions(arguments.room or [0.3], arguments.distance or [1.0], noises, snrs_db)
         for recogniser in arguments.recogniser or RECOGNISERS:
+            where = chosen or usual(kind, recogniser, quick=arguments.quick)
             for trial in trials(kind, where, arguments.each or each[kind], arguments.seed):
                 found[recogniser, kind, trial.condition].append(trial)
     return [(recogniser, drawn) for (recogniser, _, _), drawn in found.items()]
@@ -189,12 +210,6 @@ def main() -> None:
 
 def _key(recogniser: str, trial: Trial) -> str:
     return f"{recogniser} | {trial.name}"
-
-
-def _seconds(chunk: Chunk) -> float:
-    """About how long a chunk takes, for the time that is left."""
-    conversation = chunk.recogniser == SHIPS and chunk.trials[0].kind != "recordings"
-    return sum(LEAD_S + len(trial.sound()) / RATE_HZ * (3 if conversation else 1) for trial in chunk.trials)
 
 
 if __name__ == "__main__":

@@ -24,15 +24,16 @@ _LEARN_S: Final = 2.0
 _ECHO_DB: Final = -6.0
 
 
-def conversed(trials: Sequence[Trial]) -> Iterator[tuple[Trial, dict[str, Any]]]:
+def conversed(trials: Sequence[Trial], seed: int) -> Iterator[tuple[Trial, dict[str, Any]]]:
     """Each trial, and what came of it: ``texts`` for the model, ``stopped`` by a stop word, ``remarks`` that the robot
     made by itself, ``transcripts`` (text and if it was understood), and ``yes``, the same after a yes to its question.
 
     Args:
         trials: All of one condition; one conversation hears them.
+        seed: Of the room and its noise.
     """
     first = trials[0]
-    room = first.condition.settings(first.seed, rate_hz=RATE_HZ, echo_gain_db=_ECHO_DB)
+    room = first.condition.settings(seed, rate_hz=RATE_HZ, echo_gain_db=_ECHO_DB)
     with talking(room) as (talk, log):
         first.condition.with_noise(talk.room, first.seed)
         talk.pass_s(_LEARN_S)

@@ -17,8 +17,8 @@ from edgeagent.testing import synthesised
 from edgeagent.testing.levels import Signal, rms, speech_level
 
 KINDS: Final = ("motor", "fan", "pink", "babble", "music")
-LOOP_S: Final = 20
-"""Seconds until a noise repeats."""
+LOOP_S: Final = 60
+"""Seconds until a noise repeats. Where one place of it sounds like a word, a short loop would say it often."""
 _FADE_S: Final = 0.5
 """Seconds in which the end of a loop fades into its beginning."""
 

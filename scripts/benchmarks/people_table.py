@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from benchmarks.people_mind import Mind
-from benchmarks.people_trials import HALVES, Trial
+from benchmarks.people_trials import HALVES, Trial, wanted_calls
 
 from edgeagent.stt.error_rate import for_error_rate, word_error_rate
 
 Row = tuple[str, ...]
 HEADER: Final = ("recogniser", "condition", "measured", "all", *HALVES, "machine voices")
+_FALSE_STOP: Final = "stopped without a stop word"
 SHIPS: Final = "ships"
 """Commands and talk of this recogniser went through a whole conversation."""
 
@@ -70,8 +71,11 @@ def _measures(recogniser: str, kind: str, came: dict[str, Any], mind: Mind) -> d
     def outcome(name: str) -> Count:
         return share(lambda trial: _outcome(recogniser, trial, came[trial.name], mind) == name)
 
+    stopped: dict[str, Count] = {}
+    if recogniser == SHIPS:
+        stopped[f"{_FALSE_STOP}, in that"] = share(lambda trial: _false_stop(trial, came[trial.name]))
     if kind == "talk":
-        return {"called a tool": outcome("wrong")}
+        return {"called a tool": outcome("wrong"), **stopped}
 
     def of_right_as_text(count: Count) -> Count:
         return lambda trial: count(trial) if mind.right_as_text(trial) else None
@@ -87,7 +91,7 @@ def _measures(recogniser: str, kind: str, came: dict[str, Any], mind: Mind) -> d
             "right, of those right as text, understood or not": of_right_as_text(alone),
             "understood and right": of_right_as_text(outcome("right")),
         }
-    return {**more, "asked": outcome("asked"), "acted wrongly": outcome("wrong")}
+    return {**more, "asked": outcome("asked"), "acted wrongly": outcome("wrong"), **stopped}
 
 
 def _outcome(recogniser: str, trial: Trial, result: Any, mind: Mind) -> str:
@@ -95,6 +99,12 @@ def _outcome(recogniser: str, trial: Trial, result: Any, mind: Mind) -> str:
         return mind.outcome(trial, result["texts"], stopped=result["stopped"], remarks=result["remarks"])
     understood = [text for text, _, ok in result if ok]
     return mind.outcome(trial, understood, remarks=[raw for _, raw, ok in result if not ok])
+
+
+def _false_stop(trial: Trial, result: Any) -> bool:
+    """True if the robot took something for a stop word where it should not have stopped."""
+    wanted = wanted_calls()[trial.text] if trial.kind == "commands" else []
+    return bool(result["stopped"]) and all(call["name"] != "stop" for call in wanted)
 
 
 def _confirmed(trial: Trial, result: Any, mind: Mind) -> bool:
