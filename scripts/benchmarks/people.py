@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,11 +89,14 @@ def measured(chunk: Chunk, path: Path) -> None:
     if chunk.conversation:
         from benchmarks.people_conversations import conversed
 
-        for trial, came in conversed(chunk.trials, chunk.seed):
-            kept.put(_key(chunk.recogniser, trial), came)
+        found: Iterable[tuple[Trial, object]] = conversed(chunk.trials, chunk.seed)
     else:
-        for trial in chunk.trials:
-            kept.put(_key(chunk.recogniser, trial), heard(chunk.recogniser, trial))
+        found = ((trial, heard(chunk.recogniser, trial)) for trial in chunk.trials)
+    for trial, came in found:
+        if came is None:
+            tell(f"left out, this machine is too busy; the same command tries again: {trial.name}")
+        else:
+            kept.put(_key(chunk.recogniser, trial), came)
 
 
 def chunks(planned: Sequence[tuple[str, list[Trial]]], kept: Kept) -> list[Chunk]:

@@ -22,11 +22,14 @@ _AFTER_S: Final = 1.5
 _LEARN_S: Final = 2.0
 """Seconds of the room alone at the beginning of a conversation."""
 _ECHO_DB: Final = -6.0
+_LOST: Final = ("is given up", "is left out")
+"""Ends of the troubles of a machine that is too busy to decode."""
 
 
-def conversed(trials: Sequence[Trial], seed: int) -> Iterator[tuple[Trial, dict[str, Any]]]:
+def conversed(trials: Sequence[Trial], seed: int) -> Iterator[tuple[Trial, dict[str, Any] | None]]:
     """Each trial, and what came of it: ``texts`` for the model, ``stopped`` by a stop word, ``remarks`` that the robot
     made by itself, ``transcripts`` (text and if it was understood), and ``yes``, the same after a yes to its question.
+    None where the machine was too busy to decode what was heard.
 
     Args:
         trials: All of one condition; one conversation hears them.
@@ -45,7 +48,8 @@ def conversed(trials: Sequence[Trial], seed: int) -> Iterator[tuple[Trial, dict[
                 came["yes"] = _said(talk, log, sure)
             came["guess"] = guess
             talk.app.session.reset()
-            yield trial, came
+            lost = any(each["lost"] for each in (came, came.get("yes", came)))
+            yield trial, None if lost else came
 
 
 def _said(talk: Rehearsal, log: Log, trial: Trial) -> dict[str, Any]:
@@ -59,6 +63,7 @@ def _said(talk: Rehearsal, log: Log, trial: Trial) -> dict[str, Any]:
         "texts": _texts(talk)[before:],
         "stopped": talk.conversation.rearm(),
         "remarks": [event.text for event in log.of("heard", message_id="")],
+        "lost": any(event.name.endswith(_LOST) for event in log.of("device")),
         "transcripts": [[event.text, event.understood] for event in log.of("transcript")],
     }
 

@@ -15,7 +15,6 @@ from benchmarks.people_trials import Trial
 from edgeagent.app.ears import ears_settings, make_transcriber, vocabulary
 from edgeagent.audio.types import Samples
 from edgeagent.config import Config
-from edgeagent.errors import RecognitionError
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent, Resumed, Transcribed, Trouble
 from edgeagent.stt.types import RATE_HZ, Transcriber, Transcript
@@ -31,8 +30,6 @@ LEAD_S: Final = 2.0
 """Seconds of the room before somebody speaks: the noise suppression learns the noise."""
 _TAIL_S: Final = 1.5
 _SETTLE_S: Final = 60.0
-_TRIES: Final = 3
-"""Times that a trial is measured whose words were lost because the machine was too busy."""
 
 
 class Lent:
@@ -65,35 +62,29 @@ class Lent:
         """Leaves it open for the next trial."""
 
 
-def heard(recogniser: str, trial: Trial) -> list[tuple[str, str, bool]]:
+def heard(recogniser: str, trial: Trial) -> list[tuple[str, str, bool]] | None:
     """Transcripts of a trial, an utterance each: the text, the engine's own words, and if it was understood.
 
+    Returns:
+        None where the machine was too busy to decode what was heard.
+
     Raises:
-        EdgeAgentError: The recogniser or the voice can't be used, or the machine is too busy to tell what is heard.
+        EdgeAgentError: The recogniser or the voice can't be used.
         RecordingsError: The recording was not fetched.
     """
-    lost: list[str] = []
-    for _ in range(_TRIES):
-        transcripts, lost = _heard(recogniser, trial)
-        if not lost:
-            return [(each.text, each.raw, each.understood) for each in transcripts]
-    raise RecognitionError(f"{trial.name}: {'; '.join(lost)}")
-
-
-def _heard(recogniser: str, trial: Trial) -> tuple[list[Transcript], list[str]]:
-    """The transcripts, and what went wrong beside them."""
     room = Room(trial.condition.settings(trial.room_seed, rate_hz=RATE_HZ))
     trial.condition.with_noise(room, trial.seed)
     transcripts: dict[int, Transcript] = {}
-    lost: list[str] = []
+    lost = False
 
     def take(event: HearingEvent) -> None:
+        nonlocal lost
         if isinstance(event, Transcribed):
             transcripts[event.utterance] = event.transcript
         elif isinstance(event, Resumed):
             transcripts.pop(event.utterance, None)
         elif isinstance(event, Trouble) and event.lost and not event.over and not event.source:
-            lost.append(event.text)  # a process that is started again, which has a source, hears the utterance again
+            lost = True  # a process that is started again, which has a source, hears the utterance again
 
     config, transcriber = _recogniser(recogniser)
     ears = Ears(room, Lent(transcriber), take, settings=ears_settings(config, in_step=True))
@@ -105,7 +96,7 @@ def _heard(recogniser: str, trial: Trial) -> tuple[list[Transcript], list[str]]:
         ears.settle(_SETTLE_S)
     finally:
         ears.close()
-    return [transcript for _, transcript in sorted(transcripts.items())], lost
+    return None if lost else [(each.text, each.raw, each.understood) for _, each in sorted(transcripts.items())]
 
 
 @lru_cache
