@@ -8,11 +8,11 @@ from typing import Final
 import numpy as np
 
 from edgeagent.testing.acoustics import Reverberation, convolved
-from edgeagent.testing.levels import Signal, speech_level
+from edgeagent.testing.levels import Signal, in_db, speech_level
 from edgeagent.testing.room_settings import RoomSettings
 
 _DIRECT_DB: Final = 3.0
-"""Direct sound over reverberation of a person who speaks to the robot."""
+"""Direct sound over reverberation of a person who speaks to the robot from 1 m."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class People:
 
     def __init__(self, settings: RoomSettings, seed: list[int]) -> None:
         self._rate_hz = settings.rate_hz
-        self._place = Reverberation(seed, rate_hz=settings.rate_hz, rt60_s=settings.rt60_s, direct_db=_DIRECT_DB)
+        direct_db = _DIRECT_DB - in_db(settings.distance_m)
+        self._place = Reverberation(seed, rate_hz=settings.rate_hz, rt60_s=settings.rt60_s, direct_db=direct_db)
         self._waiting: list[tuple[int, Signal]] = []
 
     def heard(self, dry: Signal, level: float, angle_deg: float) -> Signal:

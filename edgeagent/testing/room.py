@@ -19,8 +19,8 @@ from edgeagent.audio.resample import Resampler
 from edgeagent.audio.types import Fill, Samples, Take, Xruns
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.testing.echo_path import EchoPath
-from edgeagent.testing.levels import Signal, from_db
-from edgeagent.testing.noise import Motor, Source, babble, steady_noise
+from edgeagent.testing.levels import Signal, from_db, rms
+from edgeagent.testing.noise import Loop, Motor, Source, babble, steady_noise
 from edgeagent.testing.pacer import Pacer
 from edgeagent.testing.people import People, Said
 from edgeagent.testing.recorded import Recorded
@@ -205,6 +205,18 @@ class Room:
         """Steady noise, that much quieter than a person."""
         level, random = self._noise(snr_db)
         self._add(steady_noise(kind, level, random, self._rate_hz))
+
+    def add_sound(self, samples: Samples, rate_hz: int, *, snr_db: float) -> None:
+        """Any sound, repeated for ever from a place in it that the seed draws, that much quieter than a person.
+
+        Raises:
+            ConfigError: The sound is silent.
+        """
+        sound = self._at_our_rate(samples, rate_hz)
+        if not np.any(sound):
+            raise ConfigError("the sound that is to be added is silent")
+        level, random = self._noise(snr_db)
+        self._add(Loop(np.roll(sound, int(random.integers(len(sound)))) * (level / rms(sound))))
 
     def add_babble(self, voices: Sequence[Samples] | None = None, *, snr_db: float, rate_hz: int | None = None) -> None:
         """People who talk among themselves, together that much quieter than a person in the mean of a minute.

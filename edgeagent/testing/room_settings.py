@@ -24,6 +24,7 @@ _LIMITS: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(
         "echo_gain_db": (-60, 40),
         "loudspeaker_level_db": (-60, 0),
         "person_level_db": (-60, 0),
+        "distance_m": (0.1, 20),
         "noise_snr_db": (-40, 100),
         "babble_snr_db": (-40, 100),
     }
@@ -57,6 +58,9 @@ class RoomSettings:
     """Level of the robot's speech for which ``echo_gain_db`` holds, in dBFS of the loudspeaker's samples."""
     person_level_db: float = -26
     """Level of a person's speech at the microphone, in dBFS."""
+    distance_m: float = 1.0
+    """Metres from a person to the microphone: the direct sound is 3 dB over the reverberation at 1 m, and 6 dB less at
+    twice the distance. The level stays ``person_level_db``."""
     clip: float = math.inf
     """Amplitude at which the loudspeaker clips, softly: x becomes clip * tanh(x / clip); infinity: never."""
     band_hz: tuple[float, float] = (200, 7_000)

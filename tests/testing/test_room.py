@@ -230,6 +230,20 @@ def test_a_person_is_as_loud_as_asked(level_db):
     assert room.person_level == pytest.approx(10 ** (-30 / 20))
 
 
+def test_a_person_who_is_far_away_reverberates_more():
+    def tail_share(distance_m: float) -> float:
+        room = Room(quiet(distance_m=distance_m))
+        click = np.zeros(160, np.float32)
+        click[0] = 0.5
+        said = room.say(click, RATE, 0.1)
+        room.run(1)
+        powers = np.square(room.recorded.person[said.start :].astype(np.float64))
+        return float(np.sum(powers[1:]) / powers[0])
+
+    assert 10 * math.log10(tail_share(2.0) / tail_share(1.0)) == pytest.approx(6.0, abs=0.1)
+    assert 10 * math.log10(tail_share(1.0)) == pytest.approx(-3.0, abs=0.1)
+
+
 def test_speech_of_another_rate_keeps_its_length():
     room = Room(quiet())
     said = room.say(speechlike(3, 2, 48_000), 48_000, 0.5)
@@ -329,6 +343,7 @@ def test_nothing_is_kept_if_the_settings_say_so():
         ("echo_gain_db", 90),
         ("loudspeaker_level_db", 3),
         ("person_level_db", 3),
+        ("distance_m", 0),
         ("clip", 0),
         ("clip", math.nan),
         ("band_hz", (7_000, 200)),

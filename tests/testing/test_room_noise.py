@@ -66,6 +66,20 @@ def test_babble_needs_voices(voices):
         a_room().add_babble(voices, snr_db=0)
 
 
+@pytest.mark.parametrize("snr", [-5, 20])
+def test_any_sound_is_as_loud_as_asked_and_goes_on(snr):
+    room = a_room(person_level_db=-30)
+    room.add_sound(0.01 * np.sin(np.arange(RATE, dtype=np.float32)), RATE, snr_db=snr)
+    room.say(speechlike(3, 3, RATE), RATE, 0.5)
+    room.run(4)
+    assert snr_db(room.recorded.person, room.recorded.noise, RATE) == pytest.approx(snr, abs=0.1)
+
+
+def test_a_silent_sound_is_refused():
+    with pytest.raises(ConfigError, match=r"^the sound"):
+        a_room().add_sound(np.zeros(RATE, np.float32), RATE, snr_db=0)
+
+
 def test_steady_noise_has_no_seam():
     for kind in ("white", "pink", "hum", "fan"):
         room = a_room(noise_snr_db=0, noise_kind=kind)
