@@ -28,8 +28,9 @@ from edgeagent.resources import expanded
 from edgeagent.stt.app_model import sounds
 from edgeagent.stt.ears import Ears, EarsSettings
 from edgeagent.stt.hearing import HearingEvent, Trouble
-from edgeagent.stt.keywords import STOP_WORDS, KeywordSpotter, SpotterOptions
+from edgeagent.stt.keywords import STOP_WORDS, SpotterOptions
 from edgeagent.stt.phrases import spoken_words
+from edgeagent.stt.spotters import KeyPhraseSpotter
 from edgeagent.stt.types import Transcriber
 from edgeagent.stt.worker import WorkerEvent
 
@@ -286,7 +287,7 @@ def build_ears(
         if keywords:
             said = config.ears.get("said", {})
             options = SpotterOptions(said=said, on_event=relay.worker, on_behind=relay.behind)
-            spotter = KeywordSpotter(keywords, lambda keyword: None, options)
+            spotter = KeyPhraseSpotter(keywords, lambda keyword: None, options)
         ears = Ears(device, transcriber, on_event, spotter=spotter, settings=settings)
     except BaseException:
         transcriber.close()

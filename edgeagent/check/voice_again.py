@@ -28,7 +28,8 @@ from edgeagent.check.voice_plan import STOPS
 from edgeagent.check.voice_score import Attempt, Engine, Tally, Threshold, VoiceScore, judged
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, EdgeAgentError, RecognitionError
-from edgeagent.stt.keywords import Keyword, KeywordSpotter, SpotterOptions
+from edgeagent.stt.keywords import Keyword, SpotterOptions
+from edgeagent.stt.spotters import KeyPhraseSpotter
 from edgeagent.stt.tuning import tune
 from edgeagent.stt.types import RATE_HZ, Transcriber, Transcript
 
@@ -158,11 +159,12 @@ def better_thresholds(recorded: Sequence[Recorded], config: Config, tell: Tell =
             )
         except EdgeAgentError:
             continue
-        steps = (_tried(phrase, step, said, other, config) for step in _between(now.threshold, tuned.threshold))
-        better = next((step for step in steps if step.beats(now)), None)
-        if better is not None:
-            heard, heard_now = Tally(better.heard, len(said)), Tally(now.heard, len(said))
-            found.append(Threshold(phrase, better.threshold, heard, heard_now, better.alarms, now.alarms))
+        for threshold in _between(now.threshold, tuned.threshold):
+            better = _tried(phrase, threshold, said, other, config)
+            if better.beats(now):
+                heard, heard_now = Tally(better.heard, len(said)), Tally(now.heard, len(said))
+                found.append(Threshold(phrase, threshold, heard, heard_now, better.alarms, now.alarms))
+                break
     return found
 
 
@@ -239,7 +241,7 @@ def _spotted(
 ) -> tuple[list[dict[str, float | None]], Mapping[str, float]]:
     """Key phrases in each recording, with their seconds from the end of the word; and the thresholds in use."""
     heard: SimpleQueue[Keyword] = SimpleQueue()
-    spotter = KeywordSpotter(keywords, heard.put, SpotterOptions(said=config.ears.get("said", {})))
+    spotter = KeyPhraseSpotter(keywords, heard.put, SpotterOptions(said=config.ears.get("said", {})))
     found: list[dict[str, float | None]] = []
     try:
         for one in recorded:
@@ -255,4 +257,4 @@ def _spotted(
             found.append({word.phrase: max(word.heard_s - word.end_s, 0.0) for word in reversed(words)})
     finally:
         spotter.close()
-    return found, spotter.thresholds
+    return found, spotter.sphinx.thresholds

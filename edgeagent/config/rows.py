@@ -285,7 +285,9 @@ class Config:
             names_file=True,
         ),
         _in("language", "text", "en", "of whisper; auto finds it out for each utterance", flag="--language"),
-        _in("stop_words", "phrases", "stop", "with commas, and thresholds if you like: stop/1e-28"),
+        _in(
+            "stop_words", "phrases", "stop, halt, freeze", "with commas; others may have a threshold: whoa there/1e-20"
+        ),
         _in("wake_words", "phrases", "none", "likewise, such as hey robi", flag="--wake-word"),
         _in("hot_words", "phrases", "none", "likewise: names that whisper would not expect"),
         _in("said", "sounds", "none", "how words sound that are said in another way: keywords.md"),

@@ -141,8 +141,8 @@ def _sentence() -> Samples:
 
 
 def _key_phrases(phrases: Callable[[], Mapping[str, float | None]]) -> Row:
-    """Tells what is listened for all the time, by a process of its own."""
-    from edgeagent.stt.keywords import KeywordSpotter
+    """Tells what is listened for all the time."""
+    from edgeagent.stt.spotters import KeyPhraseSpotter
 
     name = "key phrases"
     try:
@@ -150,9 +150,11 @@ def _key_phrases(phrases: Callable[[], Mapping[str, float | None]]) -> Row:
         if not wanted:
             advice = "nothing that is said stops the robot at once: set ears.stop_words"
             return Row(name, "none", "note", advice, {})
-        spotter = KeywordSpotter(wanted, lambda keyword: None)
+        spotter = KeyPhraseSpotter(wanted, lambda keyword: None)
     except EdgeAgentError as error:
         return Row(name, str(error), "problem")
     spotter.close()
-    words = ", ".join(f"{phrase} ({threshold:g})" for phrase, threshold in spotter.thresholds.items())
-    return Row(name, words, value=spotter.thresholds)
+    thresholds = spotter.sphinx.thresholds
+    words = ", ".join(f"{phrase} ({threshold:g})" for phrase, threshold in thresholds.items())
+    also = f"; a network listens for {', '.join(spotter.learnt)} too" if spotter.learnt else ""
+    return Row(name, words + also, value=thresholds)

@@ -19,8 +19,9 @@ from edgeagent.audio.types import Samples
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.error_rate import word_error_rate
 from edgeagent.stt.hearing import HearingEvent, Spotted, Started, Transcribed
-from edgeagent.stt.keywords import STOP_WORDS, KeywordSpotter, confirm, missed
+from edgeagent.stt.keywords import STOP_WORDS, confirm, missed
 from edgeagent.stt.sphinx import SphinxTranscriber
+from edgeagent.stt.spotters import KeyPhraseSpotter
 from edgeagent.testing import Room, RoomSettings, synthesised
 
 Row = tuple[str, str, str]
@@ -80,7 +81,7 @@ class Stage:
         self.room.calibrate(self._reply, RATE_HZ)
         self._at = 0
         self._held_s = 0.0
-        self.spotter = KeywordSpotter(dict.fromkeys(STOP_WORDS), lambda _: None)
+        self.spotter = KeyPhraseSpotter(dict.fromkeys(STOP_WORDS), lambda _: None)
         self.ears = Ears(self.room, transcriber, self._take, spotter=self.spotter)
 
     def run(self, seconds: float) -> None:

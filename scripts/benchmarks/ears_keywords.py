@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from pathlib import Path
-from queue import Queue
 from threading import Event
 from typing import Final
 
@@ -19,8 +17,9 @@ import numpy as np
 from benchmarks import ears_double_talk, ears_sentences
 
 from edgeagent.audio.types import Samples
-from edgeagent.stt.keywords import STOP_WORDS, Keyword, KeywordSpotter, confirm, missed
+from edgeagent.stt.keywords import STOP_WORDS, Keyword, confirm, missed
 from edgeagent.stt.sphinx import SphinxTranscriber
+from edgeagent.stt.stop_network import StopNetwork
 from edgeagent.stt.types import Transcript
 from edgeagent.testing import synthesised
 
@@ -51,26 +50,19 @@ _PEAK: Final = 0.3
 _FLOOR: Final = 3e-4
 _WITHIN: Final = 0.01
 """Of the peak, -40 dB: where a word ends."""
-_LIMIT_S: Final = 60.0
-_TICKS_PER_S: Final = 100
 
 
 class Listening:
-    """A spotter, fed as fast as it goes."""
+    """The network of the stop words, fed as fast as it goes."""
 
     def __init__(self) -> None:
-        self.found: Queue[Keyword] = Queue()
-        self.spotter = KeywordSpotter(dict.fromkeys(STOP_WORDS), self.found.put)
+        self.network = StopNetwork(STOP_WORDS)
 
     def hear(self, sound: Samples) -> list[Keyword]:
         """What is heard in a sound that begins at 0 s."""
-        self.spotter.flush()
-        for number, start in enumerate(range(0, len(sound), _BLOCK)):
-            if number % 25 == 0:
-                self.spotter.wait_idle(_LIMIT_S)
-            self.spotter.feed(sound[start : start + _BLOCK], start / RATE_HZ)
-        self.spotter.wait_idle(_LIMIT_S)
-        return [self.found.get() for _ in range(self.found.qsize())]
+        self.network.reset()
+        blocks = range(0, len(sound), _BLOCK)
+        return [each for at in blocks for each in self.network.process(sound[at : at + _BLOCK], at / RATE_HZ)]
 
 
 def rows(quick: bool) -> list[Row]:
@@ -86,7 +78,6 @@ def rows(quick: bool) -> list[Row]:
             *_costs(listening),
         ]
     finally:
-        listening.spotter.close()
         transcriber.close()
 
 
@@ -151,13 +142,11 @@ def _costs(listening: Listening) -> list[Row]:
     quiet = np.random.default_rng(0).normal(0, _FLOOR, 20 * RATE_HZ).astype(np.float32)
     talk = np.concatenate([clip(line, "slt")[0] for line in ears_sentences.TALK[:8]])
     for name, sound in (("idle", quiet), ("hearing", talk)):
-        before_s, own_s = _cpu_s(listening.spotter.pid), time.process_time()
+        before_s = time.process_time()
         listening.hear(sound)
-        length_s = len(sound) / RATE_HZ
-        child = (_cpu_s(listening.spotter.pid) - before_s) / length_s
-        parent = (time.process_time() - own_s) / length_s
-        made.append((f"spotter, {name}", f"{child:.1%} of a core, and {parent:.1%} to feed it", ""))
-    return [*made, ("spotter's memory", memory(listening.spotter.pid), "")]
+        share = (time.process_time() - before_s) * RATE_HZ / len(sound)
+        made.append((f"network of the stop words, {name}", f"{share:.1%} of a core", ""))
+    return made
 
 
 def clip(line: str, voice: str) -> tuple[Samples, float]:
@@ -188,18 +177,3 @@ def _has_a_stop_word(line: str) -> bool:
 
 def _share(part: int, whole: int) -> str:
     return f"{part} of {whole} ({part / max(1, whole):.0%})"
-
-
-def _cpu_s(pid: int | None) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
-
-
-def memory(pid: int | None) -> str:
-    """Of a process: what is its own, and what it shares with others."""
-    kilobytes = {
-        line.split(":")[0]: int(line.split()[1])
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
-    }
-    own = kilobytes["Private_Clean"] + kilobytes["Private_Dirty"]
-    return f"{kilobytes['Pss'] / 1024:.0f} MB ({own / 1024:.0f} MB of its own)"

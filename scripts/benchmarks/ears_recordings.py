@@ -22,8 +22,9 @@ from edgeagent.audio.wav import read_wav
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError
 from edgeagent.stt.error_rate import for_error_rate, word_error_rate
-from edgeagent.stt.keywords import Keyword, KeywordSpotter, confirm
+from edgeagent.stt.keywords import Keyword, confirm
 from edgeagent.stt.sphinx import LEAD, SphinxOptions, SphinxTranscriber
+from edgeagent.stt.spotters import KeyPhraseSpotter
 from edgeagent.stt.types import RATE_HZ, Transcript
 
 Rows = list[tuple[str, ...]]
@@ -134,7 +135,7 @@ def _transcribe(found: list[Recorded], model: str, lead: float, said: Vocabulary
 
 def _spot(found: list[Recorded], keywords: dict[str, float | None]) -> None:
     heard: Queue[Keyword] = Queue()
-    spotter = KeywordSpotter(keywords, heard.put)
+    spotter = KeyPhraseSpotter(keywords, heard.put)
     try:
         for one in found:
             spotter.flush()

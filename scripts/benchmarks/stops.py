@@ -12,12 +12,13 @@ import argparse
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle, product
 from typing import Any, Final
 
+from benchmarks import stops_beside
 from benchmarks.kept import Kept
 from benchmarks.voice_trials import LIMIT_S, Log, calm, talking
 
@@ -31,6 +32,7 @@ from edgeagent.voice.table import State
 
 TRIALS: Final = 600
 _QUICK: Final = 60
+_PARTS: Final = ("stops", "talk", "barge-in", "wake")
 HELD_S: Final = 0.4
 DONE_S: Final = 1.2
 _CHILD: Final = 6.0
@@ -41,7 +43,9 @@ _VARIATIONS: Final = ((0.0, 1.0), (3.0, 1.0), (-3.0, 1.0), (0.0, 1.2), (0.0, 0.8
 """Semitones and tempo."""
 _DOING: Final = ("driving", "driving and speaking", "driving, in its first words")
 _PLACES: Final = ("garage", "bedroom")
-"""Far from one another, and told in turn: the robot never arrives."""
+"""Far from one another, and told in turn."""
+_SPEED: Final = 0.25
+"""Of the house: the robot never arrives."""
 _STORY: Final = "On my way to the garage, past the kitchen and the bedroom, and then I shall look around for a while."
 ROOMS: Final = {
     "quiet": RoomSettings(rt60_s=0, echo_gain_db=-20, record=False),
@@ -111,7 +115,7 @@ def conversation(room: str) -> Iterator[tuple[Rehearsal, Log]]:
         drive = call("go_to", place=next(place for place in _PLACES if place in message.text))
         return {"text": _STORY, "calls": [drive]} if "tell" in message.text else [drive]
 
-    with talking(ROOMS[room], reply) as (talk, log):
+    with talking(ROOMS[room], reply, speed=_SPEED) as (talk, log):
         yield talk, log
 
 
@@ -200,9 +204,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench stops", description="Measure stop phrases by everybody.")
     parser.add_argument("--quick", action="store_true", help=f"{_QUICK} trials")
     parser.add_argument("--trials", type=int, metavar="N", help=f"so many (default: {TRIALS})")
+    parser.add_argument("--part", choices=_PARTS, default=_PARTS[0], help="what is measured (default: %(default)s)")
+    parser.add_argument("--minutes", type=float, default=stops_beside.MINUTES, help="of talk (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the draw")
     parser.add_argument("--fresh", action="store_true", help="forget what was measured")
     arguments = parser.parse_args()
+    if arguments.part != _PARTS[0]:
+        _beside(arguments)
+        return
     count = arguments.trials or (_QUICK if arguments.quick else TRIALS)
     trials = drawn(arguments.seed, count)
     kept = Kept.of(f"stops-{arguments.seed}-{count}", fresh=arguments.fresh)
@@ -222,11 +231,37 @@ def main() -> None:
                             print(f"missed {trial}: {times}: {log.brief()}", file=sys.stderr, flush=True)
                         known[trial.number] = times
             made.update({number: times for number, times in known.items() if times})
-    table = [("measured", "figure", "target"), *rows([each for each in trials if each.number in made], made)]
+    _print(rows([each for each in trials if each.number in made], made))
+    kept.remove()
+
+
+def _beside(arguments: argparse.Namespace) -> None:
+    """Measures another part, and prints it."""
+    count = arguments.trials or {"barge-in": stops_beside.BARGE_INS, "wake": stops_beside.WAKES}.get(arguments.part, 0)
+    minutes = 5.0 if arguments.quick else arguments.minutes
+    voices = stops_beside.natural()
+    kept = Kept.of(f"stops-{arguments.part}-{arguments.seed}-{count}", fresh=arguments.fresh)
+
+    def once(name: str, measure: Callable[[], Any]) -> Any:
+        if kept.get(name) is None:
+            kept.put(name, measure())
+        return kept.get(name)
+
+    print(f"seed {arguments.seed}, voices {', '.join(voices)}", flush=True)
+    if arguments.part == "talk":
+        _print(stops_beside.hour(voices, once, minutes=minutes, seed=arguments.seed))
+    elif arguments.part == "barge-in":
+        _print(stops_beside.barge_ins(voices, once, count=count, seed=arguments.seed))
+    else:
+        _print(stops_beside.wakes(voices, once, count=count, seed=arguments.seed))
+    kept.remove()
+
+
+def _print(made: Sequence[tuple[str, str, str]]) -> None:
+    table = [("measured", "figure", "target"), *made]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    kept.remove()
 
 
 if __name__ == "__main__":

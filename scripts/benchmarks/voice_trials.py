@@ -6,7 +6,7 @@ Real ears, mouth, robot and conversation; where it does not matter what the mode
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -53,10 +53,20 @@ class Log:
 
 @contextmanager
 def talking(
-    room: RoomSettings = ROOM, reply: Callable[[LLMRequest], Any] = lambda request: "Okay.", **settings: Any
+    room: RoomSettings = ROOM,
+    reply: Callable[[LLMRequest], Any] = lambda request: "Okay.",
+    *,
+    speed: float = 1.0,
+    ears: Mapping[str, Any] | None = None,
+    **settings: Any,
 ) -> Iterator[tuple[Rehearsal, Log]]:
-    """A conversation with a robot whose model says what a function says."""
-    config = Config(conversation={"chimes": False, **settings})
+    """A conversation with a robot whose model says what a function says.
+
+    Args:
+        speed: Of the house, in its seconds for each of the room's.
+        ears: Settings of the ears; the others are the conversation's.
+    """
+    config = Config(conversation={"chimes": False, **settings}, speed=speed, ears=dict(ears or {}))
     log = Log()
     with Rehearsal(config, room, llm=ScriptedLLM(*[reply] * _REPLIES)) as talk:
         talk.conversation.subscribe(log.events.append)

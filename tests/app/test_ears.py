@@ -251,7 +251,7 @@ def test_pronunciations_of_the_settings_reach_recogniser_and_spotter() -> None:
     assert "robi R AA B EH\n" in transcriber.model.dictionary.read_text()  # type: ignore[attr-defined]
     ears = build_ears(config, Room(), words, lambda event: None)
     try:
-        assert any(way.phones == "HH EY R AA B EH" for _, way in ears._spotter._entries.values())  # type: ignore[union-attr]
+        assert any(way.phones == "HH EY R AA B EH" for _, way in ears._spotter.sphinx._entries.values())  # type: ignore[union-attr]
     finally:
         ears.close()
 

@@ -12,6 +12,7 @@ import pytest
 
 from edgeagent.app.rehearsal import Rehearsal
 from edgeagent.config import Config
+from edgeagent.stt.spotters import KeyPhraseSpotter
 from edgeagent.testing import RoomSettings, ScriptedLLM
 from edgeagent.voice.table import State
 
@@ -78,13 +79,16 @@ def test_a_recogniser_that_dies_in_the_middle_of_an_utterance_is_back_and_the_ut
     assert any("died" in event.name for event in talk.said("device"))
 
 
-def test_a_spotter_that_dies_is_back_and_a_stop_word_stops(talk: Watched) -> None:
+def test_a_spotter_that_dies_is_back_and_hears_its_phrase_and_meanwhile_a_stop_word_stops(talk: Watched) -> None:
     spotter = talk.conversation.dialogue.ears._spotter
-    assert spotter is not None
-    assert spotter.pid is not None
-    os.kill(spotter.pid, signal.SIGKILL)
+    assert isinstance(spotter, KeyPhraseSpotter)
+    assert spotter.sphinx.pid is not None
+    os.kill(spotter.sphinx.pid, signal.SIGKILL)
     talk.say("stop")
     assert talk.pass_until(lambda: talk.conversation.latch.state == "tripped", 4)
+    talk.pass_s(1.0)
+    talk.say("hey robi", "awb")
+    assert talk.pass_until(lambda: any(event.phrase == "hey robi" for event in talk.said("keyword")), 4)
 
 
 def test_a_microphone_that_stops_holds_motion_until_it_delivers_again(talk: Watched) -> None:

@@ -1,0 +1,137 @@
+"""Whatever listens for key phrases: PocketSphinx for all of them, and a network for the stop words that it has learnt.
+
+For a learnt word both have a vote. The network's own is enough; PocketSphinx's, which knows more people and is more
+easily deceived by machines and other words, counts where the network finds the word at least possible.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from edgeagent.audio.types import Samples
+from edgeagent.stt.keywords import Keyword, KeywordSpotter, SpotterOptions
+from edgeagent.stt.stop_network import StopNetwork, learnt
+from edgeagent.stt.types import RATE_HZ
+
+__all__ = ["KeyPhraseSpotter", "Spotter"]
+
+POSSIBLE: Final = 0.1
+"""Probability by the network from which on PocketSphinx is believed; ``docs/keywords.md`` has what that costs."""
+_AROUND_S: Final = (-0.6, 0.3)
+"""Beside the end of a word as PocketSphinx tells it, where the network is asked."""
+_SAME_S: Final = 0.6
+"""Ends of words that are so near to each other are those of one word."""
+_GAP_S: Final = 0.5
+"""A block that is so far from where the last ended is of another clock, or follows something that was lost."""
+
+
+class Spotter(Protocol):
+    """Listens for phrases in one stream, and calls back for each."""
+
+    on_keyword: Callable[[Keyword], object]
+
+    def feed(
+        self, samples: Samples, at_s: float | None = None, *, nobody: bool, speaking: bool, early: bool
+    ) -> None: ...
+    def flush(self) -> None: ...
+    def wait_idle(self, timeout_s: float = 10.0) -> bool: ...
+    def close(self) -> None: ...
+
+
+class KeyPhraseSpotter:
+    """Listens for phrases by PocketSphinx and, for stop words that have no threshold of the builder's, by the network.
+
+    Args:
+        phrases: As ``KeywordSpotter`` has them.
+        on_keyword: Called for each hit, on the thread of ``feed`` or on one of PocketSphinx's; never at once on both.
+            False: it does not count, so that the same phrase may be found again at once.
+        options: Those of ``KeywordSpotter``.
+
+    Attributes:
+        on_keyword: As given; may be another one later.
+        learnt: The phrases that the network listens for.
+        sphinx: PocketSphinx's spotter.
+
+    Raises:
+        ConfigError: There is no phrase, one can't be said, or a threshold is none.
+        RecognitionError: PocketSphinx, onnxruntime or the network's file is missing, or a process does not start.
+    """
+
+    def __init__(
+        self,
+        phrases: Mapping[str, float | None],
+        on_keyword: Callable[[Keyword], object],
+        options: SpotterOptions | None = None,
+    ) -> None:
+        self.on_keyword = on_keyword
+        self.learnt = tuple(learnt(phrases))
+        self._network = StopNetwork(self.learnt) if self.learnt else None
+        self._telling = threading.Lock()
+        self._told_s = dict.fromkeys(self.learnt, -math.inf)
+        self._fed_s = 0.0
+        self.sphinx = KeywordSpotter(phrases, self._heard_by_sphinx, options)
+
+    def feed(
+        self,
+        samples: Samples,
+        at_s: float | None = None,
+        *,
+        nobody: bool = False,
+        speaking: bool = False,
+        early: bool = False,
+    ) -> None:
+        """The next block; does not wait.
+
+        Args:
+            samples: At 16 kHz, 10 ms or any other length.
+            at_s: The time of its first sample; by default the blocks follow one another from 0.
+            nobody, speaking, early: As ``KeywordSpotter.feed`` has them; the network needs none of it.
+        """
+        at_s = self._fed_s if at_s is None else at_s
+        if self._network is not None:
+            if abs(at_s - self._fed_s) > _GAP_S:
+                self._forget()
+            for keyword in self._network.process(samples, at_s):
+                self._tell(keyword)
+        self._fed_s = at_s + len(samples) / RATE_HZ
+        self.sphinx.feed(samples, at_s, nobody=nobody, speaking=speaking, early=early)
+
+    def flush(self) -> None:
+        """Forgets all that was fed before."""
+        self._forget()
+        self.sphinx.flush()
+
+    def wait_idle(self, timeout_s: float = 10.0) -> bool:
+        """Waits until all that was fed has been listened to; False if it was not in time."""
+        return self.sphinx.wait_idle(timeout_s)
+
+    def close(self) -> None:
+        """Ends PocketSphinx's process. Safe to call again."""
+        self.sphinx.close()
+
+    def _forget(self) -> None:
+        if self._network is not None:
+            self._network.reset()
+            with self._telling:
+                self._told_s = dict.fromkeys(self.learnt, -math.inf)
+
+    def _heard_by_sphinx(self, keyword: Keyword) -> object:
+        if self._network is None or keyword.phrase not in self.learnt:
+            return self.on_keyword(keyword)
+        before_s, after_s = _AROUND_S
+        if self._network.likely(keyword.phrase, keyword.end_s + before_s, keyword.end_s + after_s) < POSSIBLE:
+            return False
+        return self._tell(keyword)
+
+    def _tell(self, keyword: Keyword) -> object:
+        """Tells of a learnt word, once."""
+        with self._telling:
+            if abs(keyword.end_s - self._told_s[keyword.phrase]) < _SAME_S:
+                return None
+            counts = self.on_keyword(keyword)
+            if counts is not False:
+                self._told_s[keyword.phrase] = keyword.end_s
+            return counts

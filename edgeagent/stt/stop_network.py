@@ -1,0 +1,167 @@
+"""The stop words that come with edgeagent, heard by a small network: "stop", "halt" and "freeze" in anybody's mouth.
+
+Trained by ``scripts/train_keywords`` on synthetic voices in rooms, in noise and over leftovers of the robot's voice.
+Any other phrase is PocketSphinx's (``edgeagent.stt.keywords``). Knows nothing of what was meant. One thread at a time.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import deque
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeagent.audio.types import Samples
+from edgeagent.errors import RecognitionError
+from edgeagent.extras import install
+from edgeagent.onnx import open_session
+from edgeagent.resources import models_dir
+from edgeagent.stt.keywords import Keyword
+from edgeagent.stt.types import RATE_HZ
+
+__all__ = ["WORDS", "StopNetwork", "learnt"]
+
+WORDS: Final = ("stop", "halt", "freeze")
+"""In the order of the network's outputs, of which the first stands for anything else."""
+
+LEAST: Final = {"stop": 0.8, "halt": 0.9, "freeze": 0.8}
+"""Mean probability of a word over ``_SMOOTHED`` steps from which on it was said; ``docs/keywords.md`` has the curve."""
+_FILE: Final = "stop_words.onnx"
+_BLOCK: Final = RATE_HZ // 25
+"""Samples of a run: four frames, two steps of the network."""
+_HOP: Final = RATE_HZ // 100
+_WINDOW: Final = 400
+_SIZE: Final = 512
+_MELS: Final = 40
+_LOWEST_HZ, _HIGHEST_HZ = 80.0, 7_600.0
+_FLOOR: Final = 1e-6
+"""These six as in ``scripts/train_keywords/train.py``."""
+_SMOOTHED: Final = 3
+_STEP_S: Final = 0.02
+_AFTER_S: Final = 0.06
+"""From the end of a word until the network is sure of it: the middle of what it was trained for."""
+_WORD_S: Final = 0.4
+"""Length of a word; where it began the network can't tell."""
+_AGAIN_S: Final = 0.5
+"""A word that is still likely within so much of its end is the same one."""
+_KEPT: Final = 150
+"""Steps whose probabilities are remembered, three seconds."""
+
+
+def learnt(phrases: Mapping[str, float | None]) -> list[str]:
+    """Returns those phrases that the network listens for: a threshold is one of PocketSphinx's."""
+    return [phrase for phrase, threshold in phrases.items() if phrase in WORDS and threshold is None]
+
+
+class StopNetwork:
+    """Listens for stop words in one stream. ``likely`` may be asked on any thread.
+
+    Args:
+        words: Some of ``WORDS``.
+        path: Another file of the same network; None: the one that comes with edgeagent.
+
+    Raises:
+        RecognitionError: onnxruntime or the file is missing, or the file is not this network.
+    """
+
+    def __init__(self, words: Collection[str] = WORDS, path: Path | None = None) -> None:
+        self._lock = threading.Lock()
+        self._words = [number for number, word in enumerate(WORDS, start=1) if word in words]
+        self._session = _session(path or models_dir() / _FILE)
+        self._past_shape = tuple(self._session.get_inputs()[1].shape)
+        self._weights = _mel_filters().T.copy()
+        self._taper = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(_WINDOW) / _WINDOW)).astype(np.float32)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets what it has heard: another stream, or what follows has nothing to do with what came before."""
+        self._sound: Samples = np.zeros(_WINDOW - _HOP, np.float32)
+        self._past: NDArray[np.float32] = np.zeros(self._past_shape, np.float32)
+        self._recent: NDArray[np.float32] = np.zeros((_SMOOTHED, len(WORDS) + 1), np.float32)
+        self._told = dict.fromkeys(self._words, -math.inf)
+        with self._lock:
+            self._scores: deque[tuple[float, NDArray[np.float32]]] = deque(maxlen=_KEPT)
+
+    def likely(self, word: str, begin_s: float, end_s: float) -> float:
+        """Returns how likely a word was at most, from 0 to 1, between two times of the last three seconds."""
+        number = WORDS.index(word) + 1
+        with self._lock:
+            return max((float(each[number]) for at_s, each in self._scores if begin_s <= at_s <= end_s), default=0.0)
+
+    def process(self, samples: Samples, at_s: float) -> list[Keyword]:
+        """Hears the next block of the stream.
+
+        Args:
+            samples: At 16 kHz in [-1, 1], any number.
+            at_s: Time of the first one, in seconds; the times of what is found are on the same clock.
+
+        Returns:
+            The words that have just ended, usually none.
+        """
+        waiting = len(self._sound) - (_WINDOW - _HOP)
+        self._sound = np.concatenate((self._sound, samples))
+        found: list[Keyword] = []
+        taken = 0
+        while len(self._sound) - (_WINDOW - _HOP) >= _BLOCK:
+            taken += _BLOCK
+            heard_s = at_s + (taken - waiting) / RATE_HZ
+            for number, step in enumerate(self._probabilities(), start=1 - _BLOCK // (2 * _HOP)):
+                self._recent = np.concatenate((self._recent[1:], step[None]))
+                found += self._words_at(heard_s + number * _STEP_S, heard_s)
+            self._sound = self._sound[_BLOCK:]
+        return found
+
+    def _probabilities(self) -> NDArray[np.float32]:
+        """Of the first block that waits. Shape (2, words + 1)."""
+        frames = np.lib.stride_tricks.sliding_window_view(self._sound[: _WINDOW - _HOP + _BLOCK], _WINDOW)[::_HOP]
+        power = np.abs(np.fft.rfft(frames * self._taper, _SIZE)) ** 2
+        features = np.log(power @ self._weights + _FLOOR).astype(np.float32)
+        made, self._past = self._session.run(None, {"frames": features[None], "past": self._past})
+        probabilities: NDArray[np.float32] = made[0]
+        return probabilities
+
+    def _words_at(self, at_s: float, heard_s: float) -> list[Keyword]:
+        found = []
+        smoothed = self._recent.mean(axis=0)
+        with self._lock:
+            self._scores.append((at_s, smoothed))
+        for number in self._words:
+            score = float(smoothed[number])
+            word = WORDS[number - 1]
+            if score >= LEAST[word]:
+                if at_s > self._told[number] + _AGAIN_S:
+                    end_s = at_s - _AFTER_S
+                    found.append(Keyword(word, end_s - _WORD_S, end_s, heard_s, score))
+                self._told[number] = at_s
+        return found
+
+
+def _mel_filters() -> NDArray[np.float32]:
+    """Triangles on the mel scale. Shape (_MELS, _SIZE / 2 + 1)."""
+    mel = np.linspace(1127 * math.log1p(_LOWEST_HZ / 700), 1127 * math.log1p(_HIGHEST_HZ / 700), _MELS + 2)
+    edges = 700 * np.expm1(mel / 1127)
+    at_hz = np.arange(_SIZE // 2 + 1) * RATE_HZ / _SIZE
+    rising = (at_hz - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]
+    falling = (edges[2:, None] - at_hz) / (edges[2:] - edges[1:-1])[:, None]
+    filters: NDArray[np.float32] = np.maximum(0, np.minimum(rising, falling)).astype(np.float32)
+    return filters
+
+
+def _session(path: Path) -> Any:
+    try:
+        session = open_session(path, arena=False)
+    except ImportError as error:
+        raise RecognitionError(
+            f"stop words need onnxruntime, which is not installed ({error}): {install('voice')}"
+        ) from error
+    except Exception as error:
+        raise RecognitionError(f"{path} is not an ONNX model that can be loaded ({error})") from error
+    inputs = [entry.name for entry in session.get_inputs()]
+    if inputs != ["frames", "past"]:
+        raise RecognitionError(f"{path} is not the network of the stop words: it takes {', '.join(inputs)}")
+    return session

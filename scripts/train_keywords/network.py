@@ -1,0 +1,97 @@
+"""The keyword network: causal depthwise convolutions over log-mel frames, on the lines of microWakeWord's MixedNet.
+
+Trains on whole stretches and runs block by block: what the convolutions remember travels as one tensor, so that the
+exported graph has no state of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import torch
+from mixing import MELS
+from torch import Tensor, nn
+
+CHANNELS: Final = 112
+DILATIONS: Final = (1, 2, 4, 1, 2, 4)
+"""With five taps at 20 ms a step, 1.2 s of the past."""
+_TAPS: Final = 5
+_SHIFT, _SCALE = 4.0, 4.0
+"""Of the features, so that they are about 0 and 1 wide."""
+
+
+class _Causal(nn.Module):
+    """A convolution over time and what it remembers between blocks."""
+
+    def __init__(self, conv: nn.Conv1d) -> None:
+        super().__init__()
+        self.conv = conv
+        self.past = (conv.kernel_size[0] - 1) * conv.dilation[0] + 1 - conv.stride[0]
+        self.width = conv.in_channels
+
+    def forward(self, x: Tensor, past: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Shape (batch, channels, steps); ``past`` as returned by the block before, None: silence."""
+        joined = nn.functional.pad(x, (self.past, 0)) if past is None else torch.cat((past, x), dim=2)
+        return self.conv(joined), joined[:, :, -self.past :]
+
+
+class _Block(nn.Module):
+    def __init__(self, dilation: int) -> None:
+        super().__init__()
+        wide = nn.Conv1d(CHANNELS, CHANNELS, _TAPS, dilation=dilation, groups=CHANNELS, bias=False)
+        self.deep = _Causal(wide)
+        self.after = nn.Sequential(
+            nn.BatchNorm1d(CHANNELS), nn.ReLU(), nn.Conv1d(CHANNELS, CHANNELS, 1, bias=False), nn.BatchNorm1d(CHANNELS)
+        )
+
+    def forward(self, x: Tensor, past: Tensor | None) -> tuple[Tensor, Tensor]:
+        deep, kept = self.deep(x, past)
+        return torch.relu(x + self.after(deep)), kept
+
+
+class KeywordNetwork(nn.Module):
+    """Log-mel frames of 10 ms in, log probabilities of nothing and of each word out, every 20 ms.
+
+    Args:
+        words: How many there are.
+    """
+
+    def __init__(self, words: int) -> None:
+        super().__init__()
+        self.first = _Causal(nn.Conv1d(MELS, CHANNELS, 3, stride=2, bias=False))
+        self.norm = nn.BatchNorm1d(CHANNELS)
+        self.blocks = nn.ModuleList(_Block(dilation) for dilation in DILATIONS)
+        self.head = nn.Conv1d(CHANNELS, words + 1, 1)
+
+    @property
+    def sizes(self) -> list[tuple[int, int]]:
+        """Channels and steps of what each convolution remembers."""
+        return [(one.width, one.past) for one in (self.first, *(block.deep for block in self.blocks))]
+
+    def forward(self, frames: Tensor, pasts: Sequence[Tensor] | None = None) -> tuple[Tensor, list[Tensor]]:
+        """Shapes (batch, frames, MELS) to (batch, frames / 2, words + 1)."""
+        x = (frames.transpose(1, 2) + _SHIFT) / _SCALE
+        given: Sequence[Tensor | None] = pasts or [None] * (1 + len(self.blocks))
+        x, kept = self.first(x, given[0])
+        left = [kept]
+        x = torch.relu(self.norm(x))
+        for block, past in zip(self.blocks, given[1:], strict=True):
+            x, kept = block(x, past)
+            left.append(kept)
+        return torch.log_softmax(self.head(x).transpose(1, 2), dim=2), left
+
+
+class Streaming(nn.Module):
+    """The network as it is exported: frames and one tensor of the past in, probabilities and the next past out."""
+
+    def __init__(self, network: KeywordNetwork) -> None:
+        super().__init__()
+        self.network = network
+        self.lengths = [width * steps for width, steps in network.sizes]
+
+    def forward(self, frames: Tensor, past: Tensor) -> tuple[Tensor, Tensor]:
+        parts = torch.split(past, self.lengths, dim=1)
+        pasts = [part.reshape(1, *size) for part, size in zip(parts, self.network.sizes, strict=True)]
+        scores, left = self.network(frames, pasts)
+        return scores.exp(), torch.cat([one.reshape(1, -1) for one in left], dim=1)

@@ -1,0 +1,178 @@
+"""Spoken examples for the keyword network: stop words in many mouths, words that sound like them, other talk, people.
+
+Writes an array of 16 bits for each voice, at 16 kHz, and what is in it: ``examples.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pydoc_data.topics
+import random
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from edgeagent.app.phrases import house_phrases
+from edgeagent.errors import EdgeAgentError
+from edgeagent.stt.app_model import general_model
+from edgeagent.testing import synthesised
+from edgeagent.testing.voices import NATURAL_VOICES
+
+RATE_HZ: Final = 16_000
+WORDS: Final = ("stop", "halt", "freeze")
+HELD_OUT: Final = ("en-gb-x-gbclan", "en-us+f3", "en-gb-x-gbclan+m3")
+"""Voices by which nothing is trained, for measuring."""
+FLITE: Final = ("kal", "slt", "awb", "rms")
+_ACCENTS: Final = ("en-us", "en-gb", "en-gb-scotland", "en-gb-x-rp", "en-gb-x-gbcwmd", "en-029", "en-us-nyc")
+_VARIANTS: Final = ("", "+f1", "+f2", "+f4", "+f5", "+m1", "+m2", "+m3", "+m5", "+m7", "+klatt", "+klatt4", "+Annie",
+                    "+Andrea", "+Alex", "+Michael", "+Linda")  # fmt: skip
+_ESPEAK: Final = 40
+TEMPI: Final = (0.8, 1.0, 1.25)
+ENDING: Final = ("{}", "{}!", "please {}", "no, {}", "robot {}", "okay {}", "now {}", "wait, {}", "hey {}", "{}, {}",
+                 "{}, {}, {}", "robi, {}", "just {}", "oh no, {}", "and {}", "come on, {}")  # fmt: skip
+BEGINNING: Final = (
+    "{} now",
+    "{} it",
+    "{} please",
+    "{} right there",
+    "{} moving",
+    "{} the robot",
+    "{} that",
+    "{} there",
+)
+ALIKE: Final = (
+    "top shop step stock stuff star start stomp stoop stab spot stamp staff store stall hop drop prop crop chop swap "
+    "stopped stopping stopper storm stand steps stick stack stub soft scott strap strip spark stalk stark hot hall "
+    "hold hole fault salt vault bolt haunt hurt heart hat hunt half haul holt hollow halter help hello alt old cold "
+    "wall all hard halo free breeze trees please cheese fries freed frozen phrase fruit sneeze squeeze fleas "
+    "priest three frame fridge freezer freezing friend fresh freedom breathe reef reeves knees these fee feeds first"
+).split()
+FRAMES: Final = ("{}", "{}!", "please {}", "no, {}", "robot {}", "{} now", "{} it", "{} there", "the {}", "{}, {}")
+_KEYWORD: Final = re.compile(r"\b(stop|halt|freeze|frees|frieze)s?\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What a clip is: a class of ``WORDS`` by number from 1, or 0; whether the word ends it or begins it; and, where it
+    begins it, how long the word by itself is."""
+
+    text: str
+    kind: int
+    at: str
+    word_s: float
+
+
+def voices() -> list[str]:
+    """Those of training."""
+    crossed = [accent + variant for accent in _ACCENTS for variant in _VARIANTS if accent + variant not in HELD_OUT]
+    random.Random(5).shuffle(crossed)
+    return [*NATURAL_VOICES, *FLITE, *crossed[:_ESPEAK]]
+
+
+def sentences() -> list[str]:
+    """Talk without a keyword: commands of the house, prose of Python's manual, words of the dictionary at random."""
+    prose = " ".join(re.sub(r"[^A-Za-z',. ]", " ", text) for text in pydoc_data.topics.topics.values())
+    rng = random.Random(7)
+    known = (line.split() for line in Path(general_model().dictionary).read_text(encoding="utf-8").splitlines())
+    words = sorted(entry[0] for entry in known if entry[0].isalpha() and 4 <= len(entry) <= 9)
+    salad = [" ".join(rng.sample(words, rng.randint(2, 6))) for _ in range(3_000)]
+    cut = [" ".join(piece.split()[:14]) for piece in prose.split(".")]
+    lines = {text for text in (*house_phrases(), *cut, *salad) if len(text.split()) >= 2 and not _KEYWORD.search(text)}
+    return sorted(lines)
+
+
+def clips(voice: str, talk: Sequence[str]) -> Iterator[tuple[Spoken, np.ndarray[Any, Any]]]:
+    """All clips of a voice."""
+    rng = random.Random(voice)
+    natural = voice in NATURAL_VOICES
+    many = 3.0 if natural else 1.5 if voice in FLITE else 0.25
+    for tempo in TEMPI:
+        for kind, word in enumerate(WORDS, start=1):
+            alone = synthesised(word, voice, RATE_HZ, tempo=tempo)
+            forms = [(form, "end") for form in ENDING] + [(form, "begin") for form in BEGINNING]
+            for form, at in forms if many > 1 else rng.sample(forms, 10):
+                text = form.replace("{}", word)
+                yield Spoken(text, kind, at, len(alone) / RATE_HZ), synthesised(text, voice, RATE_HZ, tempo=tempo)
+        for word in ALIKE if many > 1 else rng.sample(ALIKE, 30):
+            text = rng.choice(FRAMES).replace("{}", word)
+            yield Spoken(text, 0, "", 0.0), synthesised(text, voice, RATE_HZ, tempo=tempo)
+        for text in rng.sample(talk, min(len(talk), round(100 * many))):
+            yield Spoken(text, 0, "", 0.0), synthesised(text, voice, RATE_HZ, tempo=tempo)
+
+
+def write_voice(voice: str, talk: Sequence[str], out: Path) -> list[dict[str, Any]]:
+    """Writes a voice's file, and returns what is in it."""
+    listed: list[dict[str, Any]] = []
+    sounds: list[np.ndarray[Any, Any]] = []
+    at = 0
+    name = re.sub(r"\W", "-", voice)
+    try:
+        for spoken, sound in clips(voice, talk):
+            scaled = sound * (0.5 / max(float(np.abs(sound).max()), 1e-6))
+            sounds += [scaled, np.zeros(RATE_HZ // 10, np.float32)]
+            where = {"file": name, "voice": voice, "start": at, "end": at + len(sound)}
+            listed.append({**where, "text": spoken.text, "kind": spoken.kind, "at": spoken.at, "word_s": spoken.word_s})
+            at += len(sound) + RATE_HZ // 10
+    except EdgeAgentError as error:
+        print(f"{voice}: {error}", flush=True)
+    _write(out / f"{name}.npy", np.concatenate(sounds))
+    print(f"{voice}: {len(listed)} clips, {at / RATE_HZ / 60:.1f} minutes", flush=True)
+    return listed
+
+
+def write_people(file: Path, out: Path) -> list[dict[str, Any]]:
+    """People's recordings, none of whom says a keyword: those of the enhancer's trainer.
+
+    Args:
+        file: What ``train_enhancer/voices.py`` writes.
+    """
+    listed: list[dict[str, Any]] = []
+    with np.load(file) as known:
+        names = sorted({key.rpartition("/")[0] for key in known})
+        for name in names:
+            if not name.startswith(("asterisk", "tuxpaint", "ktuberling")):
+                continue
+            whole = known[f"{name}/sound"]
+            sound = whole[: min(len(whole) * 2 // 3, RATE_HZ * 900)].astype(np.float32)  # the rest is for measuring
+            sound = sound / np.abs(sound).max() * 0.5
+            _write(out / f"people-{name}.npy", sound)
+            step = RATE_HZ * 4
+            listed += [
+                {"file": f"people-{name}", "voice": "people", "start": at, "end": at + step, "text": "", "kind": 0,
+                 "at": "", "word_s": 0.0}
+                for at in range(0, len(sound) - step, step)
+            ]  # fmt: skip
+            print(f"{name}: {len(sound) / RATE_HZ / 60:.1f} minutes", flush=True)
+    return listed
+
+
+def _write(path: Path, sound: np.ndarray[Any, Any]) -> None:
+    np.save(path, np.round(sound * 32_767).astype(np.int16))
+
+
+def main() -> None:
+    """Speaks all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--people", type=Path, help="recordings of people, as train_enhancer/voices.py writes them")
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    talk = sentences()
+    print(f"{len(talk)} sentences", flush=True)
+    listed: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(2) as pool:
+        for made in pool.map(write_voice, voices(), [talk] * len(voices()), [arguments.out] * len(voices())):
+            listed += made
+    if arguments.people:
+        listed += write_people(arguments.people, arguments.out)
+    (arguments.out / "examples.json").write_text(json.dumps(listed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Trains the keyword network on what ``speak.py`` wrote, and exports it: three quarters of an hour on two cores."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+import warnings
+from pathlib import Path
+from typing import Final
+
+import torch
+from mixing import MELS, WORDS, Batches, Clips
+from network import KeywordNetwork, Streaming
+from torch import Tensor
+
+_RATE: Final = 2e-3
+_STRETCHES: Final = 40_000
+_NOISES: Final = 5_000
+_SHARE: Final = 0.4
+"""Of the stretches that have a word in them."""
+_WORD: Final = 4.0
+"""Weight of a step of a word; false alarms are dear, and there are more steps without."""
+
+
+def loss_of(scores: Tensor, wanted: Tensor, spans: Tensor) -> Tensor:
+    """Cross entropy where the class is known; where only the span of a word is, of its likeliest steps."""
+    weights = torch.tensor([1.0] + [_WORD] * len(WORDS))
+    known = torch.nn.functional.nll_loss(scores.flatten(0, 1), wanted.flatten(), weights, ignore_index=-1)
+    steps = torch.arange(scores.shape[1])[None, :]
+    inside = (steps >= spans[:, :1]) & (steps <= spans[:, 1:2])
+    kind = spans[:, 2].long()
+    has = (kind > 0) & inside.any(1)
+    of_word = scores.gather(2, kind[:, None, None].expand(-1, scores.shape[1], 1))[:, :, 0]
+    best = torch.where(inside, of_word, torch.full_like(of_word, -20.0)).topk(4, dim=1).values.mean(1)
+    return known - 0.05 * (best * has).sum() / has.sum().clamp(min=1)
+
+
+def train(batches: Batches, minutes: float, size: int) -> KeywordNetwork:
+    """Trains for so long, by a rate that falls to nothing."""
+    network = KeywordNetwork(len(WORDS))
+    optimiser = torch.optim.AdamW(network.parameters(), lr=_RATE, weight_decay=1e-3)
+    began_s, number, running = time.monotonic(), 0, 0.0
+    while (spent_s := time.monotonic() - began_s) < minutes * 60:
+        for group in optimiser.param_groups:
+            group["lr"] = _RATE * min(1.0, (number + 1) / 200) * 0.5 * (1 + math.cos(math.pi * spent_s / minutes / 60))
+        frames, wanted, spans = batches.draw(size)
+        scores, _ = network(frames)
+        loss = loss_of(scores, wanted, spans)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 2.0)
+        optimiser.step()
+        number += 1
+        running += float(loss.detach())
+        if number % 100 == 0:
+            print(f"{spent_s:.0f} s, {number} batches, loss {running / 100:.4f}", flush=True)
+            running = 0.0
+    return network.eval()
+
+
+def export(network: KeywordNetwork, out: Path) -> None:
+    """Writes the network as it runs, block by block."""
+    streaming = Streaming(network)
+    frames, past = torch.zeros(1, 4, MELS), torch.zeros(1, sum(streaming.lengths))
+    names = {"input_names": ["frames", "past"], "output_names": ["probabilities", "next"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the other exporter needs onnxscript
+        torch.onnx.export(streaming, (frames, past), str(out), opset_version=17, dynamo=False, **names)
+    print(f"{out}: {out.stat().st_size} bytes", flush=True)
+
+
+def main() -> None:
+    """Trains, exports."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sounds", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--minutes", type=float, default=40.0)
+    parser.add_argument("--stretches", type=int, default=_STRETCHES)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    torch.manual_seed(arguments.seed)
+    began_s = time.monotonic()
+    clips = Clips(arguments.sounds, arguments.seed)
+    pool = clips.pool(arguments.stretches, share=_SHARE)
+    noises = clips.noises(_NOISES)
+    print(f"{time.monotonic() - began_s:.0f} s: {len(pool.powers)} stretches, {len(noises)} noises", flush=True)
+    network = train(Batches(pool, noises, arguments.seed), arguments.minutes, arguments.batch)
+    torch.save(network.state_dict(), arguments.out.with_suffix(".pt"))
+    export(network, arguments.out)
+
+
+if __name__ == "__main__":
+    main()

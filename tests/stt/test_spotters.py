@@ -1,0 +1,86 @@
+"""Key phrases as they are shipped: PocketSphinx and the network together, the real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from queue import SimpleQueue
+
+import numpy as np
+import pytest
+
+from edgeagent.audio.types import Samples
+from edgeagent.stt.keywords import STOP_WORDS, Keyword
+from edgeagent.stt.spotters import KeyPhraseSpotter
+from tests.stt.test_stop_network import BEFORE_S, RATE_HZ, clip
+
+LIMIT_S = 30.0
+
+
+class Heard:
+    """A spotter of the words that are shipped and of a wake word, and what it told."""
+
+    def __init__(self) -> None:
+        self.told: SimpleQueue[Keyword] = SimpleQueue()
+        self.counts = True
+        self.spotter = KeyPhraseSpotter(dict.fromkeys((*STOP_WORDS, "hello charlie")), self._take)
+
+    def _take(self, keyword: Keyword) -> bool:
+        self.told.put(keyword)
+        return self.counts
+
+    def hear(self, sound: Samples) -> list[str]:
+        """The phrases in a sound of its own."""
+        self.spotter.flush()
+        for number, at in enumerate(range(0, len(sound), 160)):
+            if number % 25 == 0:
+                assert self.spotter.wait_idle(LIMIT_S)
+            self.spotter.feed(sound[at : at + 160], at / RATE_HZ)
+        assert self.spotter.wait_idle(LIMIT_S)
+        return [self.told.get().phrase for _ in range(self.told.qsize())]
+
+
+@pytest.fixture(scope="module")
+def heard() -> Iterator[Heard]:
+    made = Heard()
+    yield made
+    made.spotter.close()
+
+
+@pytest.mark.parametrize("voice", ["heart", "slt", "rms", "en-gb-x-gbclan"])
+@pytest.mark.parametrize("word", STOP_WORDS)
+def test_a_stop_word_that_both_hear_is_told_once(heard: Heard, word: str, voice: str) -> None:
+    assert heard.hear(clip(word, voice)[0]) == [word]
+
+
+def test_a_phrase_that_is_not_learnt_is_pocketsphinxs(heard: Heard) -> None:
+    assert heard.spotter.learnt == STOP_WORDS
+    assert "hello charlie" in heard.hear(clip("hello charlie", "slt")[0])
+
+
+def test_a_word_with_a_threshold_of_the_builders_is_pocketsphinxs_alone() -> None:
+    spotter = KeyPhraseSpotter({"stop": 1e-20}, lambda keyword: None)
+    try:
+        assert spotter.learnt == ()
+        assert spotter.sphinx.thresholds == {"stop": 1e-20}
+    finally:
+        spotter.close()
+
+
+def test_pocketsphinx_is_not_believed_where_the_network_finds_nothing_like_the_word(heard: Heard) -> None:
+    end_s = BEFORE_S + 0.5
+    heard.spotter.flush()
+    heard.spotter.feed(np.random.default_rng(0).normal(0, 0.02, RATE_HZ).astype(np.float32), BEFORE_S)
+    made_up = Keyword("stop", end_s - 0.4, end_s, end_s, 1.0)
+    assert heard.spotter.sphinx.on_keyword(made_up) is False
+    assert heard.told.empty()
+
+
+def test_a_word_that_did_not_count_may_be_found_again(heard: Heard) -> None:
+    heard.counts = False
+    try:
+        found = heard.hear(clip("stop", "heart")[0])
+    finally:
+        heard.counts = True
+    assert found
+    assert set(found) == {"stop"}
+    assert heard.hear(clip("stop", "heart")[0]) == ["stop"]
