@@ -31,7 +31,7 @@ from edgeagent.stt.lateness import Lateness
 from edgeagent.stt.level_meter import QUIETEST_DB, LevelMeter, level_db
 from edgeagent.stt.open_utterance import OpenUtterance
 from edgeagent.stt.own_voice import OwnVoice
-from edgeagent.stt.spotters import Spotter
+from edgeagent.stt.spotters import PhraseListener
 from edgeagent.stt.transcription import Transcription
 from edgeagent.stt.types import RATE_HZ, Transcriber
 
@@ -97,7 +97,7 @@ class Ears:
         transcriber: Transcriber,
         on_event: Callable[[HearingEvent], None],
         *,
-        spotter: Spotter | None = None,
+        spotter: PhraseListener | None = None,
         settings: EarsSettings | None = None,
     ) -> None:
         self.settings = settings = settings or EarsSettings()
@@ -251,7 +251,7 @@ class Ears:
         self._tell(Spotted(keyword))
         return True
 
-    def _spotter_idle(self, spotter: Spotter, end_s: float) -> bool:
+    def _spotter_idle(self, spotter: PhraseListener, end_s: float) -> bool:
         """Waits for it; where its process was lost, for the next one, but not for one that never comes."""
         while not self._closed:
             try:

@@ -1,4 +1,4 @@
-"""Whatever listens for key phrases: PocketSphinx for all of them, and a network for the stop words that it has learnt.
+"""Key phrases: PocketSphinx listens for all of them, and a network for the stop words that it has learnt.
 
 For a learnt word both have a vote. The network's own is enough; PocketSphinx's, which knows more people and is more
 easily deceived by machines and other words, counts where the network finds the word at least possible.
@@ -16,7 +16,7 @@ from edgeagent.stt.keywords import Keyword, KeywordSpotter, SpotterOptions
 from edgeagent.stt.stop_network import StopNetwork, learnt
 from edgeagent.stt.types import RATE_HZ
 
-__all__ = ["KeyPhraseSpotter", "Spotter"]
+__all__ = ["KeyPhraseSpotter", "PhraseListener"]
 
 POSSIBLE: Final = 0.1
 """Probability by the network from which on PocketSphinx is believed; ``docs/keywords.md`` has what that costs."""
@@ -28,7 +28,7 @@ _GAP_S: Final = 0.5
 """A block that is so far from where the last ended is of another clock, or follows something that was lost."""
 
 
-class Spotter(Protocol):
+class PhraseListener(Protocol):
     """Listens for phrases in one stream, and calls back for each."""
 
     on_keyword: Callable[[Keyword], object]
@@ -46,8 +46,8 @@ class KeyPhraseSpotter:
 
     Args:
         phrases: As ``KeywordSpotter`` has them.
-        on_keyword: Called for each hit, on the thread of ``feed`` or on one of PocketSphinx's; never at once on both.
-            False: it does not count, so that the same phrase may be found again at once.
+        on_keyword: Called for each hit, on the thread of ``feed`` or on one of PocketSphinx's; calls may overlap, but a
+            word is told once. False: it does not count, so that the same phrase may be found again at once.
         options: Those of ``KeywordSpotter``.
 
     Attributes:
@@ -95,7 +95,8 @@ class KeyPhraseSpotter:
             if abs(at_s - self._fed_s) > _GAP_S:
                 self._forget()
             for keyword in self._network.process(samples, at_s):
-                self._tell(keyword)
+                if self._tell(keyword) is False:
+                    self._network.refuse(keyword.phrase)
         self._fed_s = at_s + len(samples) / RATE_HZ
         self.sphinx.feed(samples, at_s, nobody=nobody, speaking=speaking, early=early)
 
@@ -129,9 +130,12 @@ class KeyPhraseSpotter:
     def _tell(self, keyword: Keyword) -> object:
         """Tells of a learnt word, once."""
         with self._telling:
-            if abs(keyword.end_s - self._told_s[keyword.phrase]) < _SAME_S:
+            before_s = self._told_s[keyword.phrase]
+            if abs(keyword.end_s - before_s) < _SAME_S:
                 return None
-            counts = self.on_keyword(keyword)
-            if counts is not False:
-                self._told_s[keyword.phrase] = keyword.end_s
-            return counts
+            self._told_s[keyword.phrase] = keyword.end_s
+        counts = self.on_keyword(keyword)
+        if counts is False:
+            with self._telling:
+                self._told_s[keyword.phrase] = before_s
+        return counts

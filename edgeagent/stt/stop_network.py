@@ -40,7 +40,7 @@ _SIZE: Final = 512
 _MELS: Final = 40
 _LOWEST_HZ, _HIGHEST_HZ = 80.0, 7_600.0
 _FLOOR: Final = 1e-6
-"""These six as in ``scripts/train_keywords/train.py``."""
+"""These six as in ``scripts/train_keywords/mixing.py``."""
 _SMOOTHED: Final = 3
 _STEP_S: Final = 0.02
 _AFTER_S: Final = 0.06
@@ -51,6 +51,9 @@ _AGAIN_S: Final = 0.5
 """A word that is still likely within so much of its end is the same one."""
 _KEPT: Final = 150
 """Steps whose probabilities are remembered, three seconds."""
+_SILENCE_S: Final = 1.4
+_SILENCE: Final = 1e-4
+"""Amplitude of the noise that comes before a stream: the network has never heard a word that nothing comes before."""
 
 
 def learnt(phrases: Mapping[str, float | None]) -> list[str]:
@@ -76,22 +79,36 @@ class StopNetwork:
         self._past_shape = tuple(self._session.get_inputs()[1].shape)
         self._weights = _mel_filters().T.copy()
         self._taper = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(_WINDOW) / _WINDOW)).astype(np.float32)
+        noise = np.random.default_rng(0).normal(0.0, _SILENCE, _WINDOW - _HOP + round(_SILENCE_S * RATE_HZ))
+        self._past: NDArray[np.float32] = np.zeros(self._past_shape, np.float32)
+        self._sound: Samples = noise.astype(np.float32)
+        while len(self._sound) - (_WINDOW - _HOP) >= _BLOCK:
+            self._probabilities()
+            self._sound = self._sound[_BLOCK:]
+        self._before = (self._sound, self._past)
         self.reset()
 
     def reset(self) -> None:
         """Forgets what it has heard: another stream, or what follows has nothing to do with what came before."""
-        self._sound: Samples = np.zeros(_WINDOW - _HOP, np.float32)
-        self._past: NDArray[np.float32] = np.zeros(self._past_shape, np.float32)
+        self._sound, self._past = self._before
         self._recent: NDArray[np.float32] = np.zeros((_SMOOTHED, len(WORDS) + 1), np.float32)
         self._told = dict.fromkeys(self._words, -math.inf)
         with self._lock:
             self._scores: deque[tuple[float, NDArray[np.float32]]] = deque(maxlen=_KEPT)
 
     def likely(self, word: str, begin_s: float, end_s: float) -> float:
-        """Returns how likely a word was at most, from 0 to 1, between two times of the last three seconds."""
+        """Returns how likely a word was at most, from 0 to 1, between two times; 1 if the network has not heard all of
+        that, because the stream began later or three seconds have passed."""
         number = WORDS.index(word) + 1
         with self._lock:
-            return max((float(each[number]) for at_s, each in self._scores if begin_s <= at_s <= end_s), default=0.0)
+            scores = list(self._scores)
+        if not scores or scores[0][0] > begin_s:
+            return 1.0
+        return max((float(each[number]) for at_s, each in scores if begin_s <= at_s <= end_s), default=0.0)
+
+    def refuse(self, word: str) -> None:
+        """Lets a word be found again at once: the one that was found did not count."""
+        self._told[WORDS.index(word) + 1] = -math.inf
 
     def process(self, samples: Samples, at_s: float) -> list[Keyword]:
         """Hears the next block of the stream.

@@ -67,12 +67,29 @@ def test_a_word_with_a_threshold_of_the_builders_is_pocketsphinxs_alone() -> Non
 
 
 def test_pocketsphinx_is_not_believed_where_the_network_finds_nothing_like_the_word(heard: Heard) -> None:
-    end_s = BEFORE_S + 0.5
     heard.spotter.flush()
-    heard.spotter.feed(np.random.default_rng(0).normal(0, 0.02, RATE_HZ).astype(np.float32), BEFORE_S)
-    made_up = Keyword("stop", end_s - 0.4, end_s, end_s, 1.0)
+    heard.spotter.feed(np.random.default_rng(0).normal(0, 0.02, 2 * RATE_HZ).astype(np.float32), BEFORE_S)
+    made_up = Keyword("stop", BEFORE_S + 1.1, BEFORE_S + 1.5, BEFORE_S + 1.5, 1.0)
     assert heard.spotter.sphinx.on_keyword(made_up) is False
     assert heard.told.empty()
+    heard.spotter.flush()
+    assert heard.spotter.sphinx.on_keyword(made_up) is not False, "the network has heard none of that"
+    assert heard.told.get().phrase == "stop"
+
+
+@pytest.mark.parametrize("word", STOP_WORDS)
+def test_a_word_right_after_a_flush_is_heard(heard: Heard, word: str) -> None:
+    sound, _ = clip(word, "heart")
+    assert heard.hear(sound[round((BEFORE_S - 0.1) * RATE_HZ) :]) == [word]
+
+
+def test_a_callback_may_flush(heard: Heard) -> None:
+    take = heard.spotter.on_keyword
+    heard.spotter.on_keyword = lambda keyword: heard.spotter.flush()
+    try:
+        assert heard.hear(clip("stop", "heart")[0]) == []
+    finally:
+        heard.spotter.on_keyword = take
 
 
 def test_a_word_that_did_not_count_may_be_found_again(heard: Heard) -> None:
