@@ -100,7 +100,7 @@ def measured(chunk: Chunk, path: Path) -> None:
 
 
 def chunks(planned: Sequence[tuple[str, list[Trial]]], kept: Kept) -> list[Chunk]:
-    """What is not measured yet, in pieces that are the same after every interruption."""
+    """Returns the trials that are not measured yet, in pieces that are the same after every interruption."""
     made = []
     for recogniser, drawn in planned:
         for at in range(0, len(drawn), _CHUNK):

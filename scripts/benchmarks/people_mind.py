@@ -1,4 +1,4 @@
-"""What the shipped model does with a text, for ``scripts/bench people``: each text is asked once, in a new flat.
+"""Calls of the shipped model for a text, for ``scripts/bench people``: each text is asked once, in a new flat.
 
 The guards are those that the app adds for it. Judges what came of a trial.
 """
@@ -61,7 +61,7 @@ class Mind:
     def outcome(
         self, trial: Trial, texts: Iterable[str], *, stopped: bool = False, remarks: Iterable[str] = ()
     ) -> Outcome:
-        """What came of a spoken command, or of talk.
+        """Outcome of a spoken command, or of talk.
 
         Args:
             texts: What the model was asked.

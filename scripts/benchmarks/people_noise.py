@@ -104,7 +104,7 @@ def _coloured(random: np.random.Generator, count: int, rate_hz: int, *, slope_db
 
 
 def _slow(random: np.random.Generator, count: int, rate_hz: int) -> Signal:
-    """What changes no faster than ``_WANDER_HZ``, with mean 0 and RMS 1."""
+    """A course that changes no faster than ``_WANDER_HZ``, with mean 0 and RMS 1."""
     spectrum = np.fft.rfft(random.standard_normal(count))
     spectrum[np.fft.rfftfreq(count, 1 / rate_hz) > _WANDER_HZ] = 0.0
     spectrum[0] = 0.0

@@ -49,7 +49,7 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What somebody said. ``part_s``: only so much of the file, from a pause to a pause."""
+    """A sentence that somebody said. ``part_s``: only so much of the file, from a pause to a pause."""
 
     name: str
     archive: Archive

@@ -28,6 +28,7 @@ from edgeagent.models.catalog import voices
 from edgeagent.models.store import is_here
 from edgeagent.testing import RoomSettings, call
 from edgeagent.testing.voices import FLITE_VOICES, NATURAL_VOICES
+from edgeagent.voice.stopping import AFTER_SPEECH_S
 from edgeagent.voice.table import State
 
 TRIALS: Final = 600
@@ -159,7 +160,7 @@ def run(talk: Rehearsal, log: Log, trial: Trial, place: str) -> list[float | Non
 
 def _ready(talk: Rehearsal) -> None:
     talk.conversation.stop("the next trial")
-    talk.settle()
+    talk.pass_s(AFTER_SPEECH_S + DONE_S)  # a word that waits for its transcript would trip the latch again
     talk.conversation.rearm()
     calm(talk)
     talk.pass_until(lambda: talk.state is State.LISTENING, LIMIT_S)

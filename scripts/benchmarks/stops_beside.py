@@ -1,4 +1,4 @@
-"""What stop words must not cost, and what stands beside them: an hour of other talk, barge-in, wake words.
+"""The price of stop words, and what stands beside them: an hour of other talk, barge-in, wake words.
 
 Parts of ``scripts/bench stops``, in the same room, with the same voices. An hour is one conversation after another in
 which the robot drives while people talk to each other; in ten of their sentences a stop word stands in passing.

@@ -61,7 +61,7 @@ class Pool:
 
 
 class Clips:
-    """What ``speak.py`` wrote: all sound in one row, and where each clip of it is."""
+    """The clips of ``speak.py``: all sound in one row, and where each clip of it is."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         listed = json.loads((folder / "examples.json").read_text())
@@ -213,7 +213,7 @@ class Clips:
         return self._in_room(sum(talkers[1:], talkers[0])) + 1e-3 * self._normal(count, COUNT)
 
     def _leftover(self, count: int) -> Tensor:
-        """What an echo canceller leaves of the robot's voice: pieces in time and frequency."""
+        """Leftovers of an echo canceller of the robot's voice: pieces in time and frequency."""
         window = torch.hann_window(SIZE)
         spectrum = torch.stft(self._talker(count), SIZE, HOP, window=window, return_complex=True)
         coarse = torch.rand((count, 1, spectrum.shape[1] // 8, spectrum.shape[2] // 4), generator=self.random)
@@ -247,7 +247,7 @@ class Batches:
         return torch.rand(count, generator=self._random) * (high - low) + low
 
     def _holes(self, count: int, frames: int) -> Tensor:
-        """What a canceller or a noise suppressor takes away, in a third of all."""
+        """Gains like those of a canceller or a noise suppressor, in a third of all."""
         coarse = torch.rand((count, 1, frames // 8, 5), generator=self._random)
         smooth = torch.nn.functional.interpolate(coarse, size=(frames, MELS), mode="bilinear")[:, 0]
         deep = self._uniform(count, 0, 24) * (torch.rand(count, generator=self._random) < 0.35)
@@ -261,7 +261,7 @@ def _levelled(sound: Tensor) -> Tensor:
 
 
 def _weights(listed: list[dict[str, Any]]) -> Tensor:
-    """How often each clip is drawn."""
+    """Chances of the clips to be drawn."""
     shares = {"heart": _NATURAL, "joe": _NATURAL, "people": _PEOPLE}
     shares |= dict.fromkeys(("kal", "slt", "awb", "rms"), _NATURAL / 2)
     voices = [each["voice"] for each in listed]

@@ -59,7 +59,7 @@ _KEYWORD: Final = re.compile(r"\b(stop|halt|freeze|frees|frieze)s?\b", re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """What a clip is: a class of ``WORDS`` by number from 1, or 0; whether the word ends it or begins it; and, where it
+    """Description of a clip: a class of ``WORDS`` by number from 1, or 0; whether the word ends it or begins it; and, where it
     begins it, how long the word by itself is."""
 
     text: str

@@ -87,7 +87,6 @@ def main() -> None:
     noises = clips.noises(_NOISES)
     print(f"{time.monotonic() - began_s:.0f} s: {len(pool.powers)} stretches, {len(noises)} noises", flush=True)
     network = train(Batches(pool, noises, arguments.seed), arguments.minutes, arguments.batch)
-    torch.save(network.state_dict(), arguments.out.with_suffix(".pt"))
     export(network, arguments.out)
 
 
