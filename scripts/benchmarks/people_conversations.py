@@ -1,4 +1,4 @@
-"""Whole conversations, as they ship, in a simulated room: trials of ``scripts/bench people`` said into a whole conversation.
+"""Whole conversations, as they ship, in a simulated room: trials of ``scripts/bench people``.
 
 Ears, turn taking, stop words and "did you say …?" are the shipped ones. The model is a script that says "Okay.": what
 the conversation would have asked the model is kept as text, and ``people_mind`` tells later which calls come of it.

@@ -59,8 +59,13 @@ _KEYWORD: Final = re.compile(r"\b(stop|halt|freeze|frees|frieze)s?\b", re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """Description of a clip: a class of ``WORDS`` by number from 1, or 0; whether the word ends it or begins it; and, where it
-    begins it, how long the word by itself is."""
+    """Description of a clip.
+
+    Attributes:
+        kind: The word's number in ``WORDS``, from 1; 0 where there is none.
+        at: "end" or "begin": where the word stands.
+        word_s: Length of the word by itself.
+    """
 
     text: str
     kind: int
