@@ -23,7 +23,7 @@ _IN_LINE: Final = re.compile(r"""[ \t]*(?P<quote>(?<!\w)["'`(])?(?=[{\[<]|\Z)"""
 """Blanks and a quotation mark inside a line, before a place where a block may begin."""
 _NEXT: Final = re.compile(rf"""(?P<line>\n[ \t\r\n]*(?=[{{\[<"'`(]|\Z))|{_IN_LINE.pattern}""")
 """The next place where a block may begin, in a line that follows or in this one."""
-_MAY_END: Final = re.compile(r"[>}\])`]")
+_MAY_END: Final = re.compile(r"[>}\])`\n]")
 """With one of these every block ends; one longer than ``NEAR`` is looked at only then, and with what follows."""
 _BLANKS: Final = " \t\r\n,;"
 _OWN: Final = "the model's own format"
@@ -81,7 +81,7 @@ class _Reply:
         self.own: list[str] = []
         """Names that were called in the model's own format."""
         self._request = request
-        self._names = frozenset(tool.name for tool in request.tools)
+        self._tools = {tool.name: frozenset(tool.parameters.get("properties") or ()) for tool in request.tools}
         self._begin()
 
     def _begin(self) -> None:
@@ -92,15 +92,17 @@ class _Reply:
         """A block stood inside a line."""
         self._scanned = 0
         """Place in what is held from which a block may end that was open before."""
+        self._is_long = False
+        """The block that is held was looked at with more than ``NEAR`` characters, and is open."""
         self._blocks: list[Block] = []
 
     def feed(self, text: str) -> Iterator[LLMEvent]:
         """The events that are certain once this piece has come."""
         self._fed += text
-        long = len(self._held) > NEAR
         open_since = self._scanned
         self._held += text
-        if long and not _MAY_END.search(self._held, open_since):
+        if self._is_long and not _MAY_END.search(self._held, open_since):
+            self._scanned = len(self._held)
             return
         yield from self._advance(final=False)
         self._scanned = max(0, len(self._held.rstrip(_BLANKS)) - 1)
@@ -143,7 +145,7 @@ class _Reply:
     def _told_by(self, end: End, verdict: str) -> End:
         """The end with what each part made of the reply, unless it was read before."""
         reading = end.reading
-        if reading is None or not self._names or any(step.part == _OWN for step in reading.steps):
+        if reading is None or not self._tools or any(step.part == _OWN for step in reading.steps):
             return end
         own = Step(_OWN, f"calls {', '.join(self.own)}" if self.own else "no call")
         return replace(end, reading=replace(reading, steps=(*reading.steps, own, Step(_OTHER, verdict))))
@@ -180,7 +182,8 @@ class _Reply:
             block: Block | Open | None = None
             if place is not None:
                 quote = (place["quote"] or "") if self._in_line else None
-                block = read_block(text[place.end() :], self._names, final=final, quote=quote)
+                block = read_block(text[place.end() :], self._tools, final=final, quote=quote)
+            self._is_long = block == "open" and place is not None and len(text) - place.end() > NEAR
             if block == "open":
                 return
             if block is None or place is None:  # text up to the next place
@@ -189,7 +192,7 @@ class _Reply:
                 yield from self._tell((following.start() if self._in_line else following.end()) - begin)
                 continue
             lead = place.end() - begin
-            if not (block.calls and self._names):
+            if not (block.calls and self._tools):
                 yield from self._tell(lead + block.end)
                 continue
             self._blocks.append(block)

@@ -546,3 +546,78 @@ def test_a_call_before_prose_is_hidden_and_the_prose_told() -> None:
     assert read(f'{DRIVE}, "b": 1}}\n\nGood night!', 3, 60, 70).shown == "Good night!"
     to_show = f"To show it, you can call `drive`:\n\n```json\n{DRIVE}\n```\n\nThis drives."
     assert read(to_show, 30, 50).shown.split() == "To show it, you can call `drive`: This drives.".split()
+
+
+# --- braces that are mentioned, and data that look like calls ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", range(1, 8))
+@pytest.mark.parametrize(
+    "begins",
+    [
+        'He typed "{" once and went on',
+        'say\n{"a quotation',
+        "say\n{a: b",
+        'Begin with {"name": and then',
+        "I (or [1, 2",
+    ],
+)
+def test_prose_after_a_brace_waits_for_a_while_only_however_small_its_pieces(begins: str, size: int) -> None:
+    text = begins + " and went on" * 130
+    told, fed = "", 0
+
+    def stream() -> Iterator[LLMEvent]:
+        nonlocal fed
+        for at in range(0, len(text), size):
+            assert len(told) > fed - 320
+            fed = at + size
+            yield TextDelta(text[at:fed])
+        yield End("stop")
+
+    for event in read_reply(stream(), LLMRequest(tools=[drive, stop])):
+        told += event.text if isinstance(event, TextDelta) else ""
+    assert told == text
+
+
+LONG = f'{{"name": "drive", "arguments": {{"distance_m": "{"far " * 100}"}}}}'
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 1000])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (text, text)
+        for text in [
+            'To make one, begin with {"name": and then put the value. After that you close the brace.',
+            'Begin with {"type" or {"name" or {"arguments", as you like.\nThen go on.',
+            'It is {"name": and so on} in words. Good night!',
+            'A colon follows {"a": 1}: that "is" all.',
+            'The config is {"mcpServers": {"fs": {"command": "npx", "args": ["-y"]}}}',
+            '{"mcpServers": {"fs": {"command": "npx", "args": ["-y"]}}}',
+            'Your launch.json: {"type": "node", "args": ["--x"]} is right.',
+            'The log says [{"id": 3, "action": "stop", "at": "12:00"}] for noon.',
+            '{"params": {"id": 3}}',
+        ]
+    ]
+    + [
+        (f"It is {DRIVE}: a call. Good night!", "It is: a call. Good night!"),
+        (f'It is {DRIVE} "for you". Good night!', 'It is "for you". Good night!'),
+        (f"It is {DRIVE[:-1]}\nGood night!", "It is\nGood night!"),
+        (f"It is {DRIVE[:-1]} and" + " so on" * 100, "It is" + (f"{DRIVE[:-1]} and" + " so on" * 100)[300:]),
+        ('It is {"name": "fly", "arguments": {"a": 1\nGood night!', "It is\nGood night!"),
+        ('It is {\n  "name": "drive",\n  "arguments": {\n    "distance_m": 2\nGood night!', "It is\nGood night!"),
+        ('It is {"drive" and so on.\nGood night!', "It is\nGood night!"),
+        (f'It is {{"a" or\n{DRIVE}\nGood night!', "It is\nGood night!"),
+        (f'It is {{"a": 1}} {{"b" or {DRIVE} now', 'It is {"a": 1}'),
+        (f'It is {LONG} {{"b" or "c"}} now', 'It is {"b" or "c"} now'),
+        ('It is {"steps": [{"tool": "drive", "args": {"distance_m": 2}}]} now.', "It is now."),
+        ('It is {"command": "drive", "args": [2]} now.', "It is now."),
+        ('It is {"a": {"action": "drive", "distance_m": 2, "why": "so"}} now.', "It is now."),
+        ('It is {"action": "stop"} now.', "It is now."),
+        ('It is {"thought": "so", "action": "stop", "action_input": {}} now.', "It is now."),
+        ('It is\n{"thought": "' + "so " * 150 + '", "name": "stop", "arguments": {}}\nnow.', "It is\n\nnow."),
+    ],
+)
+def test_a_brace_in_a_sentence_eats_no_answer_and_shows_no_call(text: str, shown: str, size: int) -> None:
+    told = read(text, *range(0, len(text), size))
+    assert (told.shown, told.calls, told.outcome) == (shown, [], None if shown == text else "dropped")

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, Final, Literal
 
 from edgeagent.llm.parsers.brackets import end_of, skip_blanks
@@ -43,14 +44,25 @@ _STRAY_FENCE_BEGUN: Final = re.compile(r"\s*`{1,3}\s*")
 _BETWEEN: Final = re.compile(rf"[{_SEPARATORS}]*")
 _TAIL: Final = re.compile(r"""[\s,;]*[}\]:]|[ \t,;]*["']|[\s,;]*(["'])[^"'\n]*\1\s*:""")
 """Goes on as JSON after a bracket that was closed too early."""
+_TAIL_IN_LINE: Final = re.compile(r"""[\s,;]*[}\]]|[\s,;]*(["'])[^"'\n]*\1\s*:""")
+"""The same inside a line, where a colon or a quotation mark may be prose."""
 _TAIL_BEGUN: Final = re.compile(r"""[\s,;]*(["'])[^"'\n]*(?:\1\s*)?""")
 _HAS_ARGUMENTS: Final = re.compile(r"""["'](?:arguments|parameters)["']\s*:""")
 _KEY_OF_CALL: Final = re.compile(r"""\b(?:arguments|parameters)\b|\{\s*["'](?:name|function|type)["']""")
 """A key that calls have, in JSON that can't be read."""
+_KEY_AND_VALUE: Final = re.compile(
+    r"""\b(?:arguments|parameters)["']?\s*:\s*["'{\[]|["'](?:name|function)["']\s*:\s*["'{]\s*[\w"']"""
+)
+"""A key that calls have with the beginning of its value. A sentence that mentions a key has none."""
+_FIRST_KEY: Final = re.compile(r"""[\[{][\[{\s]*+(["'])[^"'\n]{1,100}\1\s*:""")
+"""Beginning of JSON whose first value may be long."""
+_LEAVES_JSON: Final = re.compile(r"""\n(?!\s*(?:["'{}\[\]]|\Z))""")
+"""The end of a line after which no JSON goes on."""
 _ARGUMENTS: Final = ("arguments", "parameters")
-_LIKE_ARGUMENTS: Final = ("args", "params", "kwargs")
-_NAMING: Final = ("name", "function", "tool", "action")
-"""Keys under which models write the name of a tool."""
+_LIKE_ARGUMENTS: Final = frozenset({"args", "params", "kwargs", "input", "action_input"})
+"""Keys that data have, too. They count beside the name of a tool."""
+_NAMING: Final = ("name", "function", "tool")
+"""Keys under which models write the name of a tool. For ``action`` see ``_acts``."""
 _BESIDE: Final = frozenset({"name", "type", "id"})
 """Keys that a call may have beside its arguments."""
 _STRING_OR_BRACES: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|\{\{|\}\}', re.DOTALL)
@@ -58,8 +70,11 @@ _STRING_OR_BRACES: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|\{\{|\}\}', re.DOTALL
 _CLOSING_QUOTES: Final = {'"': '"', "'": "'", "`": "`", "(": ")"}
 
 NEAR: Final = 300
-"""Characters of JSON inside a sentence in which a call shows one of its keys. A larger number hides calls that begin
-with longer values, and lets prose after a brace that never closes wait longer."""
+"""Characters of JSON inside a sentence in which a call shows one of its keys, and after which broken JSON ends. A
+larger number hides calls that begin with longer values, and lets prose after a brace that never closes wait longer."""
+
+Tools = Mapping[str, Collection[str]]
+"""Names of the tools that are offered, with the names of their parameters."""
 
 Open = Literal["open"]
 """More text decides."""
@@ -84,21 +99,30 @@ class Block:
     """Empty for JSON that has not the shape of a call."""
 
 
-def read_block(text: str, names: Collection[str], *, final: bool, quote: str | None = None) -> Block | Open | None:
+def read_block(text: str, tools: Tools, *, final: bool, quote: str | None = None) -> Block | Open | None:
     """Reads the block at the start of a text; None if the text begins otherwise.
 
     Args:
         text: What came so far, from the first sign that is no blank.
-        names: The tools that are offered: an object that names one has the shape of a call, too.
+        tools: The tools that are offered: an object that names one has the shape of a call, too.
         final: Nothing follows.
         quote: Sign before a text that begins inside a line, or an empty string; None of a text that begins a line.
     """
     if not text:
         return None if final else "open"
-    if quote is not None and len(text) > NEAR and not _may_call(text[:NEAR], names):
-        near = read_block(text[:NEAR], names, final=False, quote=quote)
+    if len(text) > NEAR and _is_far(text, tools, in_line=quote is not None):
+        near = read_block(text[:NEAR], tools, final=False, quote=quote)
         return None if near == "open" else near
-    return _tagged(text, final=final) or _json(text, names, quote or "", final=final)
+    return _tagged(text, final=final) or _json(text, tools, quote, final=final)
+
+
+def _is_far(text: str, tools: Tools, *, in_line: bool) -> bool:
+    """True if the first ``NEAR`` characters of a block show no call. A block in lines of its own may begin with a long
+    value, or with a wrapper or a tag, so its beginning decides only where that is no key."""
+    if in_line:
+        return not _shows_call(text[:NEAR], tools)
+    no_key = _JSON_BEGINS.match(text) and not _FIRST_KEY.match(text)
+    return bool(no_key) and not _may_call(text[:NEAR], tools)
 
 
 def _tagged(text: str, *, final: bool) -> Block | Open | None:
@@ -115,7 +139,7 @@ def _tagged(text: str, *, final: bool) -> Block | Open | None:
     return "open" if undecided else None
 
 
-def _json(text: str, names: Collection[str], quote: str, *, final: bool) -> Block | Open | None:
+def _json(text: str, tools: Tools, quote: str | None, *, final: bool) -> Block | Open | None:
     """JSON, with or without something around it."""
     # 1. what stands around it
     at, wrappers = 0, list[str]()
@@ -132,7 +156,7 @@ def _json(text: str, names: Collection[str], quote: str, *, final: bool) -> Bloc
     ends, closed = json_ends, True
     for closer in filter(None, (_CLOSERS[wrapper] for wrapper in reversed(wrappers))):
         found = text.find(closer, ends)
-        ends, closed = (found + len(closer), True) if found >= 0 else (len(text), False)
+        ends, closed = (found + len(closer), True) if found >= 0 else (ends if quote is not None else len(text), False)
     is_bare = not any(_CLOSERS[wrapper] for wrapper in wrappers)
     broken = text.startswith(("{", "["), json_ends)
     if is_bare and broken:
@@ -144,11 +168,15 @@ def _json(text: str, names: Collection[str], quote: str, *, final: bool) -> Bloc
         closed = bool(text[ends:].strip(_SEPARATORS)) and not (_TAIL_BEGUN.fullmatch(text, ends) and not final)
         if not final and _STRAY_FENCE_BEGUN.fullmatch(text, ends):
             closed = False
-        if "{" in text[at:json_ends] and _TAIL.match(text, ends):
-            stop = text.find("\n\n", ends)
-            ends, closed = (stop, True) if stop >= 0 else (len(text), False)
+        if "{" in text[at:json_ends] and (_TAIL if quote is None else _TAIL_IN_LINE).match(text, ends):
+            stop = text.find("\n\n", ends) if quote is None else _limit(text, ends)
+            ends, closed = (stop, True) if 0 <= stop < len(text) else (len(text), False)
     if not (closed or final):
         return "open"
+    if quote is not None:
+        whole = list(takewhile(lambda piece: _items(piece) != [piece], pieces))
+        if broken or len(whole) < len(pieces):
+            return _cut(text, at, ends, whole, tools)
     # 3. what is left besides: broken JSON, or what is none
     inside = text[json_ends:ends]
     for wrapper in wrappers:
@@ -157,7 +185,26 @@ def _json(text: str, names: Collection[str], quote: str, *, final: bool) -> Bloc
     left = inside.strip(_SEPARATORS).removeprefix("}")
     if is_bare and _STRAY_FENCE.fullmatch(text, ends):
         ends = len(text)
-    return Block(ends, form, tuple(_written(pieces, inside if broken else "", "" if broken else left, names)))
+    return Block(ends, form, tuple(_written(pieces, inside if broken else "", "" if broken else left, tools)))
+
+
+def _cut(text: str, at: int, ends: int, whole: list[str], tools: Tools) -> Block | None:
+    """The block inside a line that goes on with what can't be read: what can be, or so much of it as is no prose."""
+    if whole:
+        ends = at
+        for piece in whole:
+            ends = text.index(piece, ends) + len(piece)
+        return Block(ends, "JSON", tuple(_written(whole, "", "", tools)))
+    ends = min(ends, _limit(text, at))
+    if not _shows_call(text[at:ends], tools):
+        return None
+    return Block(ends, "JSON", (Written(unreadable(text[at:ends]), "it can't be read"),))
+
+
+def _limit(text: str, at: int) -> int:
+    """Where JSON inside a line that can't be read ends at the latest, and prose goes on."""
+    left = _LEAVES_JSON.search(text, at, at + NEAR)
+    return left.start() if left else min(at + NEAR, len(text))
 
 
 _NAMES: Final = {PYTHON_TAG: "a python tag", _TOOLS: "<tools>", _FENCE: "a fence"}
@@ -196,12 +243,12 @@ def _pieces(text: str, at: int) -> tuple[list[str], int]:
 # --- from JSON to calls -----------------------------------------------------------------------------------------------
 
 
-def _written(pieces: list[str], broken: str, rest: str, names: Collection[str]) -> Iterator[Written]:
+def _written(pieces: list[str], broken: str, rest: str, tools: Tools) -> Iterator[Written]:
     """The calls of a block; none if nothing in it has the shape of one."""
     items = [item for piece in pieces for item in _items(piece)]
-    shaped = [*(_has_shape(item, names) for item in items), bool(_HAS_ARGUMENTS.search(rest))]
+    shaped = [*(_has_shape(item, tools) for item in items), bool(_HAS_ARGUMENTS.search(rest))]
     if broken:
-        shaped.append(_may_call(broken, names))
+        shaped.append(_may_call(broken, tools))
     if not any(shaped):
         return
     beside = "" if not rest and all(isinstance(item, dict) for item in items) else "something else stands beside it"
@@ -228,27 +275,45 @@ def _single(found: re.Match[str]) -> str:
     return found[0][0] if found[0] in ("{{", "}}") else found[0]
 
 
-def _may_call(text: str, names: Collection[str]) -> bool:
+def _may_call(text: str, tools: Tools) -> bool:
     """True if a text that can't be read, or not yet, has the keys of a call."""
-    return "{" in text and (bool(_KEY_OF_CALL.search(text)) or guess_name(text) in names)
+    return "{" in text and (bool(_KEY_OF_CALL.search(text)) or guess_name(text) in tools)
 
 
-def _has_shape(item: Any, names: Collection[str]) -> bool:
+def _shows_call(text: str, tools: Tools) -> bool:
+    """True if JSON inside a line that can't be read, or not yet, has a call's key with a value, or a tool's name."""
+    return "{" in text and (
+        bool(_KEY_AND_VALUE.search(text)) or any(f"{quote}{name}{quote}" in text for name in tools for quote in "\"'")
+    )
+
+
+def _has_shape(item: Any, tools: Tools) -> bool:
     """True for what nobody writes but to call: an object with arguments, or one that names a tool, at any depth."""
     if isinstance(item, str):
-        return _may_call(item, names)
+        return _may_call(item, tools)
     inside = [item]
     while inside:
         value = inside.pop()
         if isinstance(value, list):
             inside += value
         elif isinstance(value, dict):
-            named = any(isinstance(value.get(key), str) and value[key] in names for key in _NAMING)
-            keyed = len(value) == 1 and any(key in names and isinstance(value[key], dict) for key in value)
-            if named or keyed or any(key in value for key in (*_ARGUMENTS, *_LIKE_ARGUMENTS)):
+            named = any(isinstance(value.get(key), str) and value[key] in tools for key in _NAMING)
+            keyed = len(value) == 1 and any(key in tools and isinstance(value[key], dict) for key in value)
+            if named or keyed or _acts(value, tools) or any(key in value for key in _ARGUMENTS):
                 return True
             inside += value.values()
     return False
+
+
+def _acts(value: dict[str, Any], tools: Tools) -> bool:
+    """True for the name of a tool beside arguments, under keys that data have, too, as logs and settings do."""
+    if any(isinstance(one, str) and one in tools for one in value.values()) and value.keys() & _LIKE_ARGUMENTS:
+        return True
+    name = value.get("action")
+    if not isinstance(name, str) or name not in tools:
+        return False
+    beside = value.keys() - _BESIDE - {"action"}
+    return not beside or any(key in tools[name] for key in beside)
 
 
 def _as_written(item: dict[str, Any] | list[Any] | str) -> Written:
@@ -278,6 +343,6 @@ def calls_in(text: str, name: str) -> Iterator[ToolCall]:
     while at >= 0:
         end = end_of(text, at)
         for item in _items(text[at:end]) if end else ():
-            if isinstance(item, dict) and _has_shape(item, (name,)):
+            if isinstance(item, dict) and _has_shape(item, {name: ()}):
                 yield _as_written(item).call
         at = text.find("{", at + 1)
