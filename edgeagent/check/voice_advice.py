@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from edgeagent.app.ears import stop_words
-from edgeagent.check.voice_score import Engine, VoiceReport
+from edgeagent.check.voice_score import RecogniserScore, VoiceReport
 from edgeagent.config import Config
+from edgeagent.stt.stop_network import learnt
 
 QUIET_DB: Final = -40.0
 """dBFS of speech under which a microphone is too quiet: 16 bits and a card's own noise leave little under it."""
@@ -94,7 +95,7 @@ class Known:
         return not (quiet or noisy or self.is_clipped)
 
     @property
-    def better_engine(self) -> Engine | None:
+    def better_engine(self) -> RecogniserScore | None:
         """Another recogniser with clearly fewer words wrong on the same recordings."""
         if not self.report.engines:
             return None
@@ -255,7 +256,7 @@ VOICE_RULES: Final = (
 
 
 def advice(report: VoiceReport, config: Config, mixer: Mixer | None = None) -> list[Advice]:
-    """What to change, the weightiest first; nothing where all is well."""
+    """Returns the advice of all rules that apply, the weightiest first; none where all is well."""
     known = Known(report, config, mixer or Mixer())
     figures = _figures(known)
     found = [
@@ -272,7 +273,10 @@ def advice(report: VoiceReport, config: Config, mixer: Mixer | None = None) -> l
         words = ", ".join([f"{one.phrase}/{one.value:.0e}", *others])
         better = f"{one.heard.count} of {one.heard.of} in place of {one.heard_now.count}"
         told = f"with another threshold {one.phrase!r} is spotted {better}, false alarms {one.alarms} in place of "
-        found.append(Advice("threshold", told + str(one.alarms_now), "set it", f'[ears] stop_words = "{words}"'))
+        do = "set it"
+        if learnt({one.phrase: None}):
+            do += f"; PocketSphinx alone then listens for {one.phrase!r}: a threshold takes the word from the network"
+        found.append(Advice("threshold", told + str(one.alarms_now), do, f'[ears] stop_words = "{words}"'))
     return found
 
 

@@ -25,7 +25,7 @@ from edgeagent.audio.resample import Resampler
 from edgeagent.audio.types import Samples
 from edgeagent.audio.wav import read_wav
 from edgeagent.check.voice_plan import STOPS
-from edgeagent.check.voice_score import Attempt, Engine, Tally, Threshold, VoiceScore, judged
+from edgeagent.check.voice_score import Attempt, RecogniserScore, Tally, Threshold, VoiceScore, judged
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, EdgeAgentError, RecognitionError
 from edgeagent.stt.keywords import Keyword, SpotterOptions
@@ -49,14 +49,14 @@ _LEAST: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class KeptUtterance:
     """A line with its recording, mono at 16 kHz."""
 
     attempt: Attempt
     sound: Samples
 
 
-def read_recordings(kept: Iterable[tuple[Path, Attempt]]) -> list[Recorded]:
+def read_recordings(kept: Iterable[tuple[Path, Attempt]]) -> list[KeptUtterance]:
     """Reads the recordings of lines; one that is no sound file is left out."""
     found = []
     for path, attempt in kept:
@@ -64,14 +64,14 @@ def read_recordings(kept: Iterable[tuple[Path, Attempt]]) -> list[Recorded]:
             sound, rate_hz = read_wav(path)
         except AudioError:
             continue
-        found.append(Recorded(attempt, Resampler(rate_hz, RATE_HZ).process(sound, last=True)))
+        found.append(KeptUtterance(attempt, Resampler(rate_hz, RATE_HZ).process(sound, last=True)))
     return found
 
 
 def heard_again(
-    recorded: Sequence[Recorded], config: Config, vocabulary: Vocabulary, tell: Tell = lambda doing: None
+    recorded: Sequence[KeptUtterance], config: Config, vocabulary: Vocabulary, tell: Tell = lambda doing: None
 ) -> list[Attempt]:
-    """What the recogniser and the key phrases of the settings make of the recordings.
+    """Judges the recordings by the recogniser and the key phrases of the settings.
 
     Raises:
         EdgeAgentError: The recogniser or the spotter can't be had.
@@ -100,12 +100,12 @@ def heard_again(
 
 
 def compared(
-    recorded: Sequence[Recorded],
+    recorded: Sequence[KeptUtterance],
     config: Config,
     vocabulary: Vocabulary,
     attempts: Sequence[Attempt],
     tell: Tell = lambda doing: None,
-) -> list[Engine]:
+) -> list[RecogniserScore]:
     """The recogniser of the settings and the other one on the same recordings; none where the other one is not here.
 
     Args:
@@ -132,7 +132,9 @@ def compared(
     return [_engine(own, attempts, [one.latency_s for one in attempts]), *found] if found else []
 
 
-def better_thresholds(recorded: Sequence[Recorded], config: Config, tell: Tell = lambda doing: None) -> list[Threshold]:
+def better_thresholds(
+    recorded: Sequence[KeptUtterance], config: Config, tell: Tell = lambda doing: None
+) -> list[Threshold]:
     """Thresholds of stop words that hear more of the recordings with no more false alarms, or as many with fewer.
 
     ``edgeagent.stt.tuning.tune`` tells what can be reached; the spotter itself then tries thresholds from the present
@@ -182,7 +184,7 @@ class _Tried:
 
 
 def _tried(
-    phrase: str, value: float | None, said: Sequence[Recorded], other: Sequence[Recorded], config: Config
+    phrase: str, value: float | None, said: Sequence[KeptUtterance], other: Sequence[KeptUtterance], config: Config
 ) -> _Tried:
     words, thresholds = _spotted([*said, *other], {phrase: value}, config)
     heard = [phrase in one for one in words]
@@ -198,18 +200,18 @@ def _between(now: float, tuned: float) -> list[float]:
 _STOP_KINDS: Final = ("stop", "stop_over")
 
 
-def _has(one: Recorded, phrase: str) -> bool:
+def _has(one: KeptUtterance, phrase: str) -> bool:
     return f" {phrase} " in f" {one.attempt.line.text} "
 
 
-def _engine(name: str, heard: Sequence[Attempt], took_s: Iterable[float | None]) -> Engine:
+def _engine(name: str, heard: Sequence[Attempt], took_s: Iterable[float | None]) -> RecogniserScore:
     score = VoiceScore(heard)
     known = [seconds for seconds in took_s if seconds is not None]
-    return Engine(name, score.words_wrong, score.right("command"), statistics.median(known) if known else None)
+    return RecogniserScore(name, score.words_wrong, score.right("command"), statistics.median(known) if known else None)
 
 
 def _transcripts(
-    recorded: Sequence[Recorded], config: Config, vocabulary: Vocabulary
+    recorded: Sequence[KeptUtterance], config: Config, vocabulary: Vocabulary
 ) -> list[tuple[Transcript, float]]:
     """A transcript of each recording, and the seconds from its last sample to it."""
     transcriber = make_transcriber(config, vocabulary)
@@ -219,7 +221,7 @@ def _transcripts(
         transcriber.close()
 
 
-def _transcribed(transcriber: Transcriber, one: Recorded) -> tuple[Transcript, float]:
+def _transcribed(transcriber: Transcriber, one: KeptUtterance) -> tuple[Transcript, float]:
     if not one.attempt.parts:
         return Transcript("", understood=False), 0.0
     wait_idle = getattr(transcriber, "wait_idle", None)  # it decodes while it is fed, and hangs if it is fed too fast
@@ -237,7 +239,7 @@ def _transcribed(transcriber: Transcriber, one: Recorded) -> tuple[Transcript, f
 
 
 def _spotted(
-    recorded: Sequence[Recorded], keywords: Mapping[str, float | None], config: Config
+    recorded: Sequence[KeptUtterance], keywords: Mapping[str, float | None], config: Config
 ) -> tuple[list[dict[str, float | None]], Mapping[str, float]]:
     """Key phrases in each recording, with their seconds from the end of the word; and the thresholds in use."""
     heard: SimpleQueue[Keyword] = SimpleQueue()

@@ -1,17 +1,19 @@
 """Recordings of voice tests: where they are, reading them back, and deleting them. Any one thread.
 
-Each test has a folder of its own (0700) under the user's state: numbered recordings, transcripts.jsonl as
+Each test has a folder of its own (0700) under the user's state: person.json, numbered recordings, transcripts.jsonl as
 ``edgeagent listen --record`` writes it, and room.json. All files have the mode 0600.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +21,7 @@ from typing import Any, Final
 import platformdirs
 
 from edgeagent.audio.types import Samples
-from edgeagent.check.voice_plan import Line
+from edgeagent.check.voice_plan import PlannedLine
 from edgeagent.check.voice_score import Attempt
 from edgeagent.check.voice_sound import RoomSound, VoiceSound
 from edgeagent.errors import ConfigError
@@ -28,8 +30,11 @@ from edgeagent.stt.types import Transcript
 
 FOLDER: Final = "voice-test"
 ROOM: Final = "room.json"
+PERSON: Final = "person.json"
 _STAMP: Final = "%Y-%m-%d-%H%M%S"
 _NAME: Final = re.compile(r"[^\w-]+")
+_NAME_BYTES: Final = 60
+"""Bytes of a person's name in the name of a folder; a file system allows 255 in all."""
 _WHEN: Final = re.compile(r"(\d{4}-\d\d-\d\d)-(\d\d)(\d\d)\d\d")
 
 
@@ -57,7 +62,7 @@ def kept_folder() -> Path:
 
 
 class VoiceRecordings:
-    """Keeps the recordings of a test that goes on. Its folder is made with the first recording.
+    """Keeps the recordings of a test that goes on, in a folder that no other test has.
 
     Args:
         on_failure: Told once, when nothing more can be kept.
@@ -66,11 +71,37 @@ class VoiceRecordings:
     """
 
     def __init__(self, on_failure: Callable[[str], object], *, person: str = "", among: Path | None = None) -> None:
-        name = "-".join(part for part in (time.strftime(_STAMP), _NAME.sub("-", person).strip("-")) if part)
+        short = _NAME.sub("-", person).strip("-").encode()[:_NAME_BYTES].decode(errors="ignore")
+        name = "-".join(part for part in (time.strftime(_STAMP), short) if part)
         self.folder = (among or kept_folder()) / name
+        self._person = person
         self._on_failure = on_failure
         self._recordings: Recordings | None = None
+        self._is_made = False
         self.count = 0
+
+    def begin(self) -> None:
+        """Makes the folder, with the person's name in it; nothing where that was done before.
+
+        Raises:
+            ConfigError: The folder can't be made, or written to.
+        """
+        if self._recordings is not None:
+            return
+        try:
+            self._make_folder()
+            own_file(self.folder / PERSON, new=True)
+            (self.folder / PERSON).write_text(json.dumps({"person": self._person}) + "\n", encoding="utf-8")
+            self._recordings = Recordings(self.folder, self._on_failure)
+        except OSError as error:
+            raise ConfigError(f"nothing can be kept in {self.folder.parent}: {error.strerror}") from error
+
+    def close(self) -> None:
+        """Removes the folder if it has no recording."""
+        if self._is_made and not any(self.folder.glob("*.wav")):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            with suppress(OSError):
+                self.folder.parent.rmdir()  # unless there are other tests
 
     def keep(self, sound: Samples, attempt: Attempt, transcript: Transcript) -> Attempt:
         """Keeps the recording of one line.
@@ -81,9 +112,8 @@ class VoiceRecordings:
         Raises:
             ConfigError: The folder can't be made.
         """
-        if self._recordings is None:
-            self._make_root()
-            self._recordings = Recordings(self.folder, self._on_failure)
+        self.begin()
+        assert self._recordings is not None  # noqa: S101 - begin makes them
         line = {
             "kind": attempt.line.kind,
             "phrase": attempt.line.phrase,
@@ -100,7 +130,7 @@ class VoiceRecordings:
 
     def keep_room(self, room: RoomSound) -> None:
         """Keeps what was measured before the first line, beside the recordings; without any, nothing is kept."""
-        if self._recordings is None:
+        if not self.count:
             return
         try:
             own_file(self.folder / ROOM)
@@ -108,11 +138,18 @@ class VoiceRecordings:
         except OSError as error:
             self._on_failure(f"{self.folder / ROOM} can't be written: {error.strerror}")
 
-    def _make_root(self) -> None:
-        try:
-            self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(f"nothing can be kept in {self.folder.parent}: {error.strerror}") from error
+    def _make_folder(self) -> None:
+        """Makes a new folder; a number tells tests apart that began in the same second."""
+        first = self.folder
+        first.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for number in itertools.count(2):
+            try:
+                self.folder.mkdir(mode=0o700)
+            except FileExistsError:
+                self.folder = first.with_name(f"{first.name}-{number}")
+            else:
+                self._is_made = True
+                return
 
 
 def kept_tests(person: str | None = None, *, among: Path | None = None) -> list[KeptTest]:
@@ -122,26 +159,31 @@ def kept_tests(person: str | None = None, *, among: Path | None = None) -> list[
         person: Only those of one person, whatever the case of the name.
     """
     root = among or kept_folder()
-    found = [_listed(folder) for folder in sorted(root.iterdir()) if folder.is_dir()] if root.is_dir() else []
+    folders = sorted(root.iterdir()) if root.is_dir() else []
+    found = [_listed(folder) for folder in folders if folder.is_dir() and not folder.is_symlink()]
     return [one for one in found if person is None or one.person.lower() == person.lower()]
 
 
-def delete_kept(tests: Iterable[KeptTest]) -> tuple[int, int]:
-    """Deletes tests with their recordings.
+def delete_kept(tests: Iterable[KeptTest]) -> tuple[list[KeptTest], dict[Path, str]]:
+    """Deletes tests with their recordings, and goes on after a failure.
 
     Returns:
-        Tests and recordings that were deleted.
-
-    Raises:
-        OSError: A file can't be deleted.
+        Tests that were deleted; folders that are left, each with the reason.
     """
-    count = recordings = 0
+    deleted: list[KeptTest] = []
+    left: dict[Path, str] = {}
     for test in tests:
-        shutil.rmtree(test.folder)
-        count, recordings = count + 1, recordings + test.count
-        if not any(test.folder.parent.iterdir()):
-            test.folder.parent.rmdir()
-    return count, recordings
+        try:
+            for path in test.folder.glob("*.wav"):  # before the person's name, by which they are found
+                path.unlink()
+            shutil.rmtree(test.folder)
+        except OSError as error:
+            left[test.folder] = error.strerror or str(error)
+            continue
+        deleted.append(test)
+        with suppress(OSError):
+            test.folder.parent.rmdir()  # unless there are other tests
+    return deleted, left
 
 
 def kept_attempts(test: KeptTest) -> list[tuple[Path, Attempt]]:
@@ -152,7 +194,7 @@ def kept_attempts(test: KeptTest) -> list[tuple[Path, Attempt]]:
     found = []
     for told in _lines(test.folder):
         try:
-            line = Line(str(told["text"]), told["kind"], str(told["phrase"]), str(told["distance"]))
+            line = PlannedLine(str(told["text"]), told["kind"], str(told["phrase"]), str(told["distance"]))
             sound = VoiceSound(told["speech_db"], told["snr_db"], bool(told["clipped"]))
             attempt = Attempt(
                 line=line, parts=int(told["parts"]), sound=sound, person=str(told["person"]), file=str(told["file"])
@@ -181,12 +223,20 @@ def _listed(folder: Path) -> KeptTest:
     return KeptTest(
         folder=folder,
         when=f"{stamp[1]} {stamp[2]}:{stamp[3]}" if stamp else folder.name,
-        person=next((str(line.get("person", "")) for line in lines), ""),
+        person=_person(folder, lines),
         distances=tuple(dict.fromkeys(str(line.get("distance", "")) for line in lines)),
         count=len(sounds),
         seconds=seconds,
         size_bytes=size,
     )
+
+
+def _person(folder: Path, lines: Iterable[Mapping[str, Any]]) -> str:
+    """Returns the person's name; tests of earlier versions have it in their lines alone."""
+    try:
+        return str(json.loads((folder / PERSON).read_text(encoding="utf-8"))["person"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return next((str(line.get("person", "")) for line in lines), "")
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:

@@ -57,7 +57,7 @@ _PLAIN: Final = re.compile(r"[a-z' ]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlannedLine:
     """One line to say."""
 
     text: str
@@ -76,7 +76,7 @@ def plan(
     count: int = SENTENCES,
     over: bool = True,
     distances: Sequence[str] = (),
-) -> list[Line]:
+) -> list[PlannedLine]:
     """Draws the lines of a test.
 
     Args:
@@ -88,12 +88,12 @@ def plan(
     """
     stops = list(dict.fromkeys((*stop_words, *STOPS)))
     said = _commands(commands, stops)
-    sources: dict[Kind, list[Line]] = {
-        "command": [Line(text, "command") for text in said],
-        "stop_over": [Line(word, "stop_over" if over else "stop", word) for word in stops],
+    sources: dict[Kind, list[PlannedLine]] = {
+        "command": [PlannedLine(text, "command") for text in said],
+        "stop_over": [PlannedLine(word, "stop_over" if over else "stop", word) for word in stops],
         "talk": _in_passing(stops),
-        "stop": [Line(word, "stop", word) for word in stops],
-        "wake": [Line(word, "wake", word) for word in dict.fromkeys(wake_words)],
+        "stop": [PlannedLine(word, "stop", word) for word in stops],
+        "wake": [PlannedLine(word, "wake", word) for word in dict.fromkeys(wake_words)],
     }
     counts = _counts(count, [kind for kind, lines in sources.items() if lines])
     drawn = [line for kind, wanted in counts.items() for line in islice(cycle(sources[kind]), wanted)]
@@ -135,10 +135,10 @@ def _holds(phrase: str, stops: Sequence[str]) -> bool:
     return any(words.issuperset(spoken_words(stop)) for stop in stops)
 
 
-def _in_passing(stops: Sequence[str]) -> list[Line]:
+def _in_passing(stops: Sequence[str]) -> list[PlannedLine]:
     """Talk in which each stop word stands in passing, the first one's lines first of all."""
     lines = []
     for stop in stops:
         texts = _IN_PASSING.get(stop) or tuple(text.format(stop) for text in _ANY_IN_PASSING)
-        lines += [Line(text, "talk", stop) for text in texts]
+        lines += [PlannedLine(text, "talk", stop) for text in texts]
     return lines

@@ -17,7 +17,7 @@ import numpy as np
 
 from edgeagent import events
 from edgeagent.audio.types import Samples, Xruns
-from edgeagent.check.voice_plan import STOPS, STORIES, Line
+from edgeagent.check.voice_plan import STOPS, STORIES, PlannedLine
 from edgeagent.check.voice_score import Attempt, judged
 from edgeagent.check.voice_sound import RoomSound, Tapped, VoiceSound, echo_levels, line_sound, noise_level
 from edgeagent.errors import AudioError
@@ -63,10 +63,10 @@ class Stage(Protocol):
     def tell(self, text: str) -> None:
         """Says what goes on, in a line."""
 
-    def ask(self, number: int, count: int, line: Line) -> None:
+    def ask(self, number: int, count: int, line: PlannedLine) -> None:
         """Shows a line to say."""
 
-    def listen(self, line: Line) -> None:
+    def listen(self, line: PlannedLine) -> None:
         """Shows that it is the person's turn: the robot has asked, or begins the story over which he is to speak."""
 
     def level(self, level: Level) -> None:
@@ -142,7 +142,7 @@ class VoiceRun:
             self._levels.acquire()
         self._queue.put((self._device.now(), event))
 
-    def run(self, ears: Ears, lines: Sequence[Line]) -> None:
+    def run(self, ears: Ears, lines: Sequence[PlannedLine]) -> None:
         """Measures the room, then asks for every line; what was found is in ``room`` and ``attempts`` at any time.
 
         Ends early with a file that stands for the microphone.
@@ -200,7 +200,7 @@ class VoiceRun:
 
     # --- a line -----------------------------------------------------------------------------------------------------
 
-    def _ask(self, line: Line) -> Attempt:
+    def _ask(self, line: PlannedLine) -> Attempt:
         over = line.kind == "stop_over" and self._mouth is not None
         asked = f"While I talk, please say: {line.text}." if over else f"Please say: {line.text}."
         if self._mouth is not None:
@@ -230,7 +230,7 @@ class VoiceRun:
             if self._now_s > begin_s + WAIT_S + _LONGEST_S:
                 return
 
-    def _listen_over(self, line: Line, begin_s: float) -> None:
+    def _listen_over(self, line: PlannedLine, begin_s: float) -> None:
         """The same while the robot tells a story, which a stop word ends; it waits while it hears somebody."""
         assert self._mouth is not None  # noqa: S101 - nothing is said over a silent robot
         playback = self._mouth.playback
@@ -241,7 +241,7 @@ class VoiceRun:
             self._next()
             self._check(story)
             heard = self._heard(begin_s)
-            if self._is_caught(line, heard) or self._now_s > begin_s + _LONGEST_STORY_S:
+            if self._is_caught(line, heard, begin_s) or self._now_s > begin_s + _LONGEST_STORY_S:
                 break
             if heard and not heard[-1].whole:
                 playback.hold()
@@ -257,8 +257,8 @@ class VoiceRun:
         while self._now_s < end_s and not _whole(self._heard(begin_s)):
             self._next()
 
-    def _is_caught(self, line: Line, heard: Sequence[_Utterance]) -> bool:
-        if any(keyword.phrase == line.phrase for _, keyword in self._spotted):
+    def _is_caught(self, line: PlannedLine, heard: Sequence[_Utterance], begin_s: float) -> bool:
+        if any(keyword.phrase == line.phrase for _, keyword in self._spotted_after(begin_s)):
             return True
         told = [one.result.transcript for one in heard if one.result is not None]
         return any(one.understood and missed(one, [line.phrase]) is not None for one in told)
@@ -267,8 +267,12 @@ class VoiceRun:
         """Utterances that are the person's: those that go on after the robot has asked."""
         return [one for one in self._utterances.values() if one.end_s is None or one.end_s > begin_s + _TAIL_S]
 
-    def _judge(self, line: Line, begin_s: float, *, over: bool) -> Attempt:
-        """What was heard of a line; its sound is kept."""
+    def _spotted_after(self, begin_s: float) -> list[tuple[float, Keyword]]:
+        """Key phrases that end after the robot has asked; it ends its question with the stop word itself."""
+        return [(told_s, keyword) for told_s, keyword in self._spotted if keyword.end_s > begin_s + _TAIL_S]
+
+    def _judge(self, line: PlannedLine, begin_s: float, *, over: bool) -> Attempt:
+        """Judges what was heard of a line, and keeps its sound."""
         heard = [one for one in self._heard(begin_s) if one.result is not None]
         told = [one.result.transcript for one in heard if one.result is not None]
         transcript = _joined(told)
@@ -276,7 +280,7 @@ class VoiceRun:
             transcript = next((one for one in told if missed(one, [line.phrase]) is not None), transcript)
         spotted = {
             keyword.phrase: max(told_s - keyword.end_s, 0.0)
-            for told_s, keyword in reversed(self._spotted)
+            for told_s, keyword in reversed(self._spotted_after(begin_s))
             if keyword.phrase not in self._wake_words or line.kind == "wake"
         }
         sound = VoiceSound()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from edgeagent.check.voice_plan import Kind, Line
+from edgeagent.check.voice_plan import Kind, PlannedLine
 from edgeagent.check.voice_sound import RoomSound, VoiceSound
 from edgeagent.stt.confirming import confirm, missed
 from edgeagent.stt.error_rate import for_error_rate, word_error_rate
@@ -32,7 +32,7 @@ class Attempt:
         file: Recording, in its folder.
     """
 
-    line: Line
+    line: PlannedLine
     heard: str = ""
     raw: str = ""
     understood: bool = False
@@ -91,7 +91,7 @@ class Attempt:
 
 
 def judged(
-    line: Line, transcript: Transcript, spotted: Mapping[str, float | None], phrases: Iterable[str], **more: Any
+    line: PlannedLine, transcript: Transcript, spotted: Mapping[str, float | None], phrases: Iterable[str], **more: Any
 ) -> Attempt:
     """Returns the attempt that a transcript and spotted phrases make.
 
@@ -113,7 +113,7 @@ def judged(
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many of how many."""
+    """Count of some lines or words, among all of them."""
 
     count: int
     of: int
@@ -229,7 +229,7 @@ class VoiceScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class RecogniserScore:
     """A recogniser, measured on recordings.
 
     Attributes:
@@ -277,7 +277,7 @@ class VoiceReport:
     score: VoiceScore
     room: RoomSound | None = None
     engine: str = ""
-    engines: Sequence[Engine] = ()
+    engines: Sequence[RecogniserScore] = ()
     thresholds: Sequence[Threshold] = ()
     again: bool = False
 

@@ -136,15 +136,15 @@ class Tapped:
         self._device.stop()
 
     def heard(self, from_s: float, to_s: float) -> Samples:
-        """What the microphone gave between two moments, to a block."""
+        """Returns the microphone's sound between two moments, to a block."""
         return self._cut(self._heard, from_s, to_s)
 
     def heard_for_ears(self, from_s: float, to_s: float) -> Samples:
-        """The same at the rate of the ears."""
+        """Returns the microphone's sound between two moments, at the rate of the ears."""
         return Resampler(self.input_rate_hz or RATE_HZ, RATE_HZ).process(self.heard(from_s, to_s), last=True)
 
     def played(self, from_s: float, to_s: float) -> Samples:
-        """What the loudspeaker was given to play between two moments."""
+        """Returns the sound that the loudspeaker was given to play between two moments."""
         return self._cut(self._played, from_s, to_s)
 
     def _keep(self, kept: deque[_Block], at_s: float, block: Samples) -> None:

@@ -15,6 +15,7 @@ from edgeagent.audio.wav import read_wav
 from edgeagent.cli import streams, text
 from edgeagent.errors import ConfigError
 from edgeagent.stt import app_model
+from edgeagent.stt.stop_network import learnt
 from edgeagent.stt.tuning import ALARMS_PER_HOUR, VOICES, Tuned, flite_is_there
 from edgeagent.stt.tuning import tune as tuned_for
 from edgeagent.stt.types import RATE_HZ
@@ -139,6 +140,8 @@ def _table(found: Sequence[Tuned]) -> None:
 def _lines(found: Sequence[Tuned], sounds: Mapping[str, str], *, wake: bool) -> str:
     phrases = ", ".join(f"{one.phrase}/{one.threshold:.0e}" for one in found)
     lines = f'[ears]\n{"wake" if wake else "stop"}_words = "{phrases}"'
+    if taken := learnt(dict.fromkeys(one.phrase for one in found)):
+        lines += f"  # a threshold takes a word from the network: {', '.join(taken)}"
     said = ", ".join(f'"{word}" = "{phones}"' for word, phones in sounds.items())
     return f"{lines}\nsaid = {{ {said} }}" if said else lines
 

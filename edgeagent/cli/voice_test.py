@@ -27,8 +27,8 @@ EPILOG: Final = """\
 
 [bold]Exit code[/]
 
-0 tested · 2 wrong usage or settings, or nobody to ask · 3 the app's model · 4 microphone, loudspeaker, recogniser or
-voice · 130 Ctrl-C, after the report of what there is
+0 tested · 1 a recording can't be deleted · 2 wrong usage or settings, nobody to ask, or nothing can be kept · 3 the
+app's model · 4 microphone, loudspeaker, recogniser or voice, and 130 Ctrl-C, after the report of what there is
 """
 _KEPT: Final = "Recordings"
 _HEARING: Final = "Hearing"

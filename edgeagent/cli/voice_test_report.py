@@ -9,7 +9,7 @@ from typing import Final
 
 from edgeagent.check.voice_advice import LEAST_SNR_DB, LOUD_DB, QUIET_DB, Advice, Mixer, advice
 from edgeagent.check.voice_plan import Kind
-from edgeagent.check.voice_score import Engine, Tally, VoiceReport, VoiceScore
+from edgeagent.check.voice_score import RecogniserScore, Tally, VoiceReport, VoiceScore
 from edgeagent.check.voice_sound import RoomSound
 from edgeagent.cli import streams
 from edgeagent.cli.streams import toned
@@ -159,7 +159,7 @@ def _group(score: VoiceScore) -> str:
     return ", ".join(figures)
 
 
-def _engine(engine: Engine) -> str:
+def _engine(engine: RecogniserScore) -> str:
     late = "" if engine.decode_s is None else f", {engine.decode_s:.2f} s"
     return f"{_share(engine.words)} words wrong, {_count(engine.commands)} commands{late}"
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-from edgeagent.check.voice_plan import Line
+from edgeagent.check.voice_plan import PlannedLine
 from edgeagent.check.voice_score import Attempt
 from edgeagent.cli import streams
 from edgeagent.cli.listen_view import meter
@@ -57,12 +57,12 @@ class StageView:
             self._write(f"{_CLEAR}{toned(one_line(text) + ' …', 'dim', colour=self._colour)}")
             self._drawn = True
 
-    def ask(self, number: int, count: int, line: Line) -> None:
+    def ask(self, number: int, count: int, line: PlannedLine) -> None:
         self._listening = False
         asked = f"{number:>3} of {count}  {_ASKED[line.kind]}: "
         self._line(asked + toned(one_line(line.text), "bold", colour=self._colour))
 
-    def listen(self, line: Line) -> None:
+    def listen(self, line: PlannedLine) -> None:
         self._listening = True
 
     def level(self, level: Level) -> None:
@@ -115,7 +115,7 @@ class StageView:
 
 
 def _of(attempt: Attempt) -> Iterator[str]:
-    """What was made of a line, in pieces."""
+    """Tells in pieces how a line was heard."""
     words = one_line(attempt.heard)
     yield (words if attempt.understood else f"{words} (not understood)".strip()) if words else "nothing was heard"
     match attempt.line.kind:

@@ -34,7 +34,7 @@ from edgeagent.cli.text import one_line
 from edgeagent.cli.voice_test_report import show_report
 from edgeagent.cli.voice_test_view import StageView
 from edgeagent.config import Config
-from edgeagent.errors import AudioError, ConfigError
+from edgeagent.errors import AudioError, ConfigError, EdgeAgentError
 from edgeagent.json_lines import json_text
 from edgeagent.tts.mouth import Mouth
 from edgeagent.tts.voices import speaker
@@ -54,13 +54,14 @@ _MIXERS: Final = (
 
 
 def test(config: Config, *, person: str, distances: Sequence[str], count: int | None, silent: bool, json: bool) -> None:
-    """Has a person say sentences, and reports; Ctrl-C reports of what there is.
+    """Has a person say sentences, and reports; Ctrl-C and a device that is lost report of what there is.
 
     Raises:
         AudioError: Microphone, loudspeaker, recogniser or voice can't be used.
-        ConfigError, ModelError: A setting is wrong, or the app can't be used.
+        ConfigError, ModelError: A setting is wrong, the app can't be used, or nothing can be kept.
     """
     parts.check(config)
+    _check_names(person, distances)
     _check_files(config, silent=silent)
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
     stage = StageView(json=json)
@@ -75,8 +76,10 @@ def test(config: Config, *, person: str, distances: Sequence[str], count: int | 
         over=not silent,
         distances=distances,
     )
-    interrupted = False
+    interrupted, failure = False, None
     with ExitStack() as open_parts:
+        open_parts.callback(kept.close)
+        kept.begin()
         device = _device(config, silent=silent)
         mouth = None if silent else open_parts.enter_context(_mouth(config, device))
         run = VoiceRun(
@@ -98,12 +101,19 @@ def test(config: Config, *, person: str, distances: Sequence[str], count: int | 
         except KeyboardInterrupt:
             interrupted = True
             stage.tell("ended early; here is what there is")
+        except AudioError as error:
+            if run.room is None:
+                raise
+            failure = error
+            stage.tell(f"ended early: {error}; here is what there is")
         finally:
             stage.end()
     if run.room is not None:
         kept.keep_room(run.room)
     if _report(config, vocabulary, run, kept, stage, interrupted=interrupted):
         raise KeyboardInterrupt
+    if failure is not None:
+        raise failure
 
 
 def commands(vocabulary: parts.Vocabulary) -> list[str]:
@@ -171,6 +181,7 @@ def delete(person: str | None, *, yes: bool) -> None:
 
     Raises:
         ConfigError: Nobody is there to be asked.
+        EdgeAgentError: Something can't be deleted; all else was.
     """
     tests = kept_tests(person)
     if not tests:
@@ -181,8 +192,11 @@ def delete(person: str | None, *, yes: bool) -> None:
     if not yes and not _allowed(f"delete {what} in {kept_folder()}? [y/N] "):
         streams.answer("nothing was deleted")
         return
-    count, recordings = delete_kept(tests)
-    streams.answer(f"deleted {recordings} recordings{whose} of {count} test{'s' * (count > 1)}")
+    deleted, left = delete_kept(tests)
+    recordings = sum(test.count for test in deleted)
+    streams.answer(f"deleted {recordings} recordings{whose} of {len(deleted)} test{'s' * (len(deleted) != 1)}")
+    if left:
+        raise EdgeAgentError("not deleted: " + "; ".join(f"{folder}: {reason}" for folder, reason in left.items()))
 
 
 def mixer() -> Mixer:
@@ -212,6 +226,8 @@ def _report(
             report = replace(report, thresholds=better_thresholds(recorded, config, stage.doing))
         except KeyboardInterrupt:
             interrupted = True
+        except AudioError as error:
+            streams.warn(f"the recordings can't be compared: {error}")
     stage.end()
     show_report(report, config, mixer(), json=stage.json, folder=kept.folder if kept.count else None)
     return interrupted
@@ -223,6 +239,15 @@ def _kept(person: str | None) -> list[KeptTest]:
         whose = f" of {person!r}" if person else ""
         raise ConfigError(f"no recordings{whose} are kept: edgeagent voice-test makes some")
     return tests
+
+
+def _check_names(person: str, distances: Sequence[str]) -> None:
+    """Refuses names that can't be written into a file."""
+    for option, name in (("--person", person), *(("--distance", one) for one in distances)):
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise ConfigError(f"{option} {name!r} is no text in UTF-8") from None
 
 
 def _check_files(config: Config, *, silent: bool) -> None:

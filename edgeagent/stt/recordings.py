@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +28,7 @@ class Recordings:
     """Goes on with the numbers where the folder ends. A disk that is full ends the recording, not the listening.
 
     Args:
-        folder: Made with the mode 0700 if it is not there; its files have 0600.
+        folder: Made with the mode 0700 if it is not there; a folder that is there keeps its mode. Files have 0600.
         on_failure: Told once, when nothing more can be kept.
 
     Raises:
@@ -58,35 +59,58 @@ class Recordings:
         """
         if self._failed:
             return ""
-        self._number += 1
-        name = f"{self._number:04}.wav"
-        line = {
-            "file": name,
-            "text": transcript.text if text is None else text,
-            "understood": transcript.understood,
-            "confidence": transcript.confidence,
-            "engine": transcript.engine,
-            "heard": transcript.raw,
-            **more,
-        }
+        path: Path | None = None
         try:
-            own_file(self.folder / name)
-            with WavWriter(self.folder / name, RATE_HZ) as writer:
+            path = self._new_file()
+            line = {
+                "file": path.name,
+                "text": transcript.text if text is None else text,
+                "understood": transcript.understood,
+                "confidence": transcript.confidence,
+                "engine": transcript.engine,
+                "heard": transcript.raw,
+                **more,
+            }
+            with WavWriter(path, RATE_HZ) as writer:
                 writer.write(sound)
             with (self.folder / TRANSCRIPTS).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        except (OSError, AudioError) as error:
+        except BaseException as error:
+            if path is not None:  # a recording without its line has no person, so that nobody would find it
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+            if not isinstance(error, OSError | AudioError):
+                raise
             self._failed = True
             reason = getattr(error, "strerror", None) or error
-            self._on_failure(f"{self.folder / name} can't be written: {reason}; nothing more is kept")
+            self._on_failure(f"{path or self.folder} can't be written: {reason}; nothing more is kept")
             return ""
-        return name
+        return path.name
+
+    def _new_file(self) -> Path:
+        """Makes the next recording's file, beside those of another program that writes to the folder too."""
+        while True:
+            self._number += 1
+            path = self.folder / f"{self._number:04}.wav"
+            try:
+                own_file(path, new=True)
+            except FileExistsError:
+                continue
+            return path
 
 
-def own_file(path: Path) -> None:
-    """Makes a file that its owner alone may read, if it is not there yet.
+def own_file(path: Path, *, new: bool = False) -> None:
+    """Makes a file that its owner alone may read; one that is there gets the mode 0600.
+
+    Args:
+        new: Refuses a file that is there.
 
     Raises:
         OSError: It can't be made.
     """
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE))
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_EXCL if new else 0), _FILE_MODE)
+    try:
+        with suppress(PermissionError):  # of a file system without modes, such as a USB stick's
+            os.fchmod(descriptor, _FILE_MODE)
+    finally:
+        os.close(descriptor)

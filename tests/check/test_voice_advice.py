@@ -1,12 +1,12 @@
-"""What a voice test counts, and which advice comes of which figures."""
+"""Figures of a voice test, and the advice that comes of them."""
 
 from dataclasses import replace
 
 import pytest
 
 from edgeagent.check.voice_advice import VOICE_RULES, Mixer, advice
-from edgeagent.check.voice_plan import Line
-from edgeagent.check.voice_score import Attempt, Engine, Tally, Threshold, VoiceReport, VoiceScore, judged
+from edgeagent.check.voice_plan import PlannedLine
+from edgeagent.check.voice_score import Attempt, RecogniserScore, Tally, Threshold, VoiceReport, VoiceScore, judged
 from edgeagent.check.voice_sound import RoomSound, VoiceSound
 from edgeagent.config import Config
 from edgeagent.stt.types import Transcript
@@ -14,20 +14,23 @@ from edgeagent.stt.types import Transcript
 GOOD = VoiceSound(-26.0, 35.0)
 ROOM = RoomSound(-65.0, -20.0, -35.0, 45.0)
 SOFT = replace(ROOM, echo_db=-60.0)
-SPHINX, WHISPER = Engine("sphinx", Tally(9, 40), Tally(3, 8), None), Engine("whisper", Tally(3, 40), Tally(7, 8), 0.5)
+SPHINX, WHISPER = (
+    RecogniserScore("sphinx", Tally(9, 40), Tally(3, 8), None),
+    RecogniserScore("whisper", Tally(3, 40), Tally(7, 8), 0.5),
+)
 
 
-def heard(text: str, line: Line, *, spotted: dict[str, float | None] | None = None, **more: object) -> Attempt:
+def heard(text: str, line: PlannedLine, *, spotted: dict[str, float | None] | None = None, **more: object) -> Attempt:
     fields = {"parts": 1, "sound": GOOD, **more}
     return judged(line, Transcript(text, raw=text), spotted or {}, ("stop", "halt", "freeze"), **fields)
 
 
 def command(text: str, said: str = "go to the kitchen", **more: object) -> Attempt:
-    return heard(text, Line(said, "command"), **more)
+    return heard(text, PlannedLine(said, "command"), **more)
 
 
 def stop(text: str = "stop", **more: object) -> Attempt:
-    return heard(text, Line("stop", "stop", "stop"), **more)
+    return heard(text, PlannedLine("stop", "stop", "stop"), **more)
 
 
 def report(*attempts: Attempt, room: RoomSound | None = ROOM, **more: object) -> VoiceReport:
@@ -50,8 +53,8 @@ def test_words_commands_and_stops_are_counted() -> None:
             command("go to kitchen"),
             stop(spotted={"stop": 0.1}),
             stop("top"),
-            heard("the bus stop is far", Line("the bus stop is far", "talk", "stop"), spotted={"stop": 0.1}),
-            heard("stop", Line("my stop is next", "talk", "stop")),
+            heard("the bus stop is far", PlannedLine("the bus stop is far", "talk", "stop"), spotted={"stop": 0.1}),
+            heard("stop", PlannedLine("my stop is next", "talk", "stop")),
         ]
     )
     assert score.words_wrong == Tally(1 + 1 + 3, 4 + 4 + 1 + 1 + 5 + 4)
@@ -67,14 +70,14 @@ def test_a_stop_word_that_the_spotter_missed_is_caught_by_its_transcript_later()
 
 
 def test_what_is_not_understood_denies_nothing_and_is_no_command() -> None:
-    line = Line("stop", "stop", "stop")
+    line = PlannedLine("stop", "stop", "stop")
     one = judged(line, Transcript("top", understood=False), {"stop": 0.1}, ("stop",))
     assert one.caught
-    assert not judged(Line("go", "command"), Transcript("go", understood=False), {}, ()).right
+    assert not judged(PlannedLine("go", "command"), Transcript("go", understood=False), {}, ()).right
 
 
 def test_people_and_places_have_scores_of_their_own() -> None:
-    near, far = Line("turn left", "command", distance="1 m"), Line("turn left", "command", distance="3 m")
+    near, far = PlannedLine("turn left", "command", distance="1 m"), PlannedLine("turn left", "command", distance="3 m")
     score = VoiceScore([heard("turn left", near, person="anna"), heard("left", far, person="anna")])
     assert {name: one.right("command") for name, one in score.groups.items()} == {
         "anna, 1 m": Tally(1, 1),
@@ -135,6 +138,13 @@ def test_a_better_threshold_is_a_line_of_settings() -> None:
     (one,) = advice(report(thresholds=[found]), Config(ears={"stop_words": "stop, halt/1e-05"}))
     assert one.setting == '[ears] stop_words = "stop/1e-25, halt/1e-05"'
     assert "6 of 7 in place of 4" in one.found
+
+
+@pytest.mark.parametrize(("phrase", "takes"), [("stop", True), ("hold it", False)])
+def test_a_threshold_that_takes_a_word_from_the_network_says_so(phrase: str, takes: bool) -> None:
+    found = Threshold(phrase, 1e-25, Tally(6, 7), Tally(4, 7), 0, 0)
+    (one,) = advice(report(thresholds=[found]), Config())
+    assert ("takes the word from the network" in one.do) is takes
 
 
 @pytest.mark.parametrize("words", [8, 7])

@@ -8,9 +8,9 @@ import pytest
 
 from edgeagent.app.ears import Vocabulary
 from edgeagent.audio.types import Samples
-from edgeagent.check.voice_again import Recorded, better_thresholds, compared, heard_again, read_recordings
+from edgeagent.check.voice_again import KeptUtterance, better_thresholds, compared, heard_again, read_recordings
 from edgeagent.check.voice_kept import VoiceRecordings, delete_kept, kept_attempts, kept_room, kept_tests
-from edgeagent.check.voice_plan import Line
+from edgeagent.check.voice_plan import PlannedLine
 from edgeagent.check.voice_score import Attempt, Tally, VoiceScore
 from edgeagent.config import Config
 from edgeagent.stt.types import RATE_HZ, Transcript
@@ -27,25 +27,25 @@ def said(text: str, voice: str = "slt") -> Samples:
     return (padded + np.random.default_rng(1).normal(0, NOISE, len(padded))).astype(np.float32)
 
 
-def taken(line: Line, voice: str = "slt") -> Recorded:
-    return Recorded(Attempt(line=line, parts=1, person="anna"), said(line.text, voice))
+def taken(line: PlannedLine, voice: str = "slt") -> KeptUtterance:
+    return KeptUtterance(Attempt(line=line, parts=1, person="anna"), said(line.text, voice))
 
 
 @pytest.fixture(scope="module")
-def recorded() -> list[Recorded]:
-    lines = [Line(text, "command") for text in COMMANDS]
-    stops = [taken(Line("stop", "stop", "stop"), voice) for voice in ("slt", "rms", "awb")]
-    return [*(taken(line) for line in lines), *stops, taken(Line("the bus stop is far away", "talk", "stop"))]
+def recorded() -> list[KeptUtterance]:
+    lines = [PlannedLine(text, "command") for text in COMMANDS]
+    stops = [taken(PlannedLine("stop", "stop", "stop"), voice) for voice in ("slt", "rms", "awb")]
+    return [*(taken(line) for line in lines), *stops, taken(PlannedLine("the bus stop is far away", "talk", "stop"))]
 
 
-def kept(folder: Path, recorded: list[Recorded], person: str = "anna") -> VoiceRecordings:
+def kept(folder: Path, recorded: list[KeptUtterance], person: str = "anna") -> VoiceRecordings:
     recordings = VoiceRecordings(lambda told: None, person=person, among=folder)
     for one in recorded:
         recordings.keep(one.sound, replace(one.attempt, person=person), Transcript("something else"))
     return recordings
 
 
-def test_kept_recordings_are_heard_with_the_settings_of_now(recorded: list[Recorded], tmp_path: Path) -> None:
+def test_kept_recordings_are_heard_with_the_settings_of_now(recorded: list[KeptUtterance], tmp_path: Path) -> None:
     kept(tmp_path, recorded)
     (test,) = kept_tests(among=tmp_path)
     read = read_recordings(kept_attempts(test))
@@ -56,14 +56,14 @@ def test_kept_recordings_are_heard_with_the_settings_of_now(recorded: list[Recor
     assert score.false_trips.count == 0
 
 
-def test_what_was_not_noticed_stays_unheard(recorded: list[Recorded]) -> None:
+def test_what_was_not_noticed_stays_unheard(recorded: list[KeptUtterance]) -> None:
     unnoticed = replace(recorded[0], attempt=replace(recorded[0].attempt, parts=0))
     (one,) = heard_again([unnoticed], Config(), Vocabulary(phrases=COMMANDS))
     assert (one.heard, one.right) == ("", False)
 
 
-def test_a_threshold_with_fewer_false_alarms_is_found_near_the_present_one(recorded: list[Recorded]) -> None:
-    alike = [taken(Line(text, "command")) for text in ("the shop is at the top", "turn left", "where are you")]
+def test_a_threshold_with_fewer_false_alarms_is_found_near_the_present_one(recorded: list[KeptUtterance]) -> None:
+    alike = [taken(PlannedLine(text, "command")) for text in ("the shop is at the top", "turn left", "where are you")]
     stops = [one for one in recorded if one.attempt.line.kind == "stop"]
     (found,) = better_thresholds([*stops, *alike], Config(ears={"stop_words": "stop/1e-50"}))
     assert found.phrase == "stop"
@@ -72,11 +72,11 @@ def test_a_threshold_with_fewer_false_alarms_is_found_near_the_present_one(recor
     assert 1e-50 < found.value <= 1e-5
 
 
-def test_one_recording_of_a_word_tells_nothing_about_its_threshold(recorded: list[Recorded]) -> None:
+def test_one_recording_of_a_word_tells_nothing_about_its_threshold(recorded: list[KeptUtterance]) -> None:
     assert better_thresholds(recorded[:5], Config(ears={"stop_words": "stop/1e-50"})) == []
 
 
-def test_recognisers_are_compared_on_the_same_recordings(recorded: list[Recorded], checkout: Path) -> None:
+def test_recognisers_are_compared_on_the_same_recordings(recorded: list[KeptUtterance], checkout: Path) -> None:
     pytest.importorskip("faster_whisper")
     config = Config(ears={"model": str(checkout / "tests/stt/whisper_fixture")})
     attempts = [replace(one.attempt, heard=one.attempt.line.text, raw=one.attempt.line.text) for one in recorded]
@@ -88,16 +88,17 @@ def test_recognisers_are_compared_on_the_same_recordings(recorded: list[Recorded
     assert compared(recorded, missing, Vocabulary(phrases=COMMANDS), attempts) == []
 
 
-def test_each_person_s_recordings_can_be_deleted(recorded: list[Recorded], tmp_path: Path) -> None:
+def test_each_person_s_recordings_can_be_deleted(recorded: list[KeptUtterance], tmp_path: Path) -> None:
     kept(tmp_path, recorded[:2], "anna")
     ben = kept(tmp_path, recorded[:1], "Ben / B.")
-    assert delete_kept(kept_tests("ANNA", among=tmp_path)) == (1, 2)
+    deleted, left = delete_kept(kept_tests("ANNA", among=tmp_path))
+    assert ([test.count for test in deleted], left) == ([2], {})
     assert [test.folder for test in kept_tests(among=tmp_path)] == [ben.folder]
-    assert delete_kept(kept_tests("ben / b.", among=tmp_path)) == (1, 1)
+    assert [test.count for test in delete_kept(kept_tests("ben / b.", among=tmp_path))[0]] == [1]
     assert not list(tmp_path.parent.glob(f"{tmp_path.name}/*"))
 
 
-def test_broken_lines_and_files_are_left_out(recorded: list[Recorded], tmp_path: Path) -> None:
+def test_broken_lines_and_files_are_left_out(recorded: list[KeptUtterance], tmp_path: Path) -> None:
     folder = kept(tmp_path, recorded[:2]).folder
     with (folder / "transcripts.jsonl").open("a") as file:
         file.write('not json\n[1]\n{"file": "0001.wav"}\n')
@@ -108,7 +109,9 @@ def test_broken_lines_and_files_are_left_out(recorded: list[Recorded], tmp_path:
     assert kept_room(test) is None
 
 
-def test_the_ears_benchmark_reads_them(recorded: list[Recorded], tmp_path: Path, checkout: Path, monkeypatch) -> None:
+def test_the_ears_benchmark_reads_them(
+    recorded: list[KeptUtterance], tmp_path: Path, checkout: Path, monkeypatch
+) -> None:
     monkeypatch.syspath_prepend(str(checkout / "scripts"))
     from benchmarks import ears_recordings
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from edgeagent.app.phrases import house_phrases
-from edgeagent.check.voice_plan import STORIES, Line, plan
+from edgeagent.check.voice_plan import STORIES, PlannedLine, plan
 from edgeagent.stt.confirming import confirm, missed
 from edgeagent.stt.phrases import spoken_words
 
@@ -57,7 +57,7 @@ def test_talk_has_stop_words_in_passing_only(words: list[str]) -> None:
 
 
 def test_an_app_without_plain_phrases_has_what_it_has() -> None:
-    assert Line("drive 2 meters", "command") in plan(["drive 2 meters"], count=4)
+    assert PlannedLine("drive 2 meters", "command") in plan(["drive 2 meters"], count=4)
 
 
 @pytest.mark.parametrize("story", STORIES)

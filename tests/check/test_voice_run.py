@@ -1,15 +1,25 @@
 """A voice test in the simulated room, with the real ears: what is measured, what is advised, and what is kept."""
 
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from edgeagent.check.voice_kept import kept_attempts, kept_room, kept_tests
-from edgeagent.check.voice_plan import Line
-from edgeagent.testing import RoomSettings
-from tests.check.voice_people import RATE_HZ, VoiceTaken
+from edgeagent.check.voice_plan import Kind, PlannedLine
+from edgeagent.check.voice_run import VoiceRun
+from edgeagent.check.voice_sound import Tapped
+from edgeagent.stt.hearing import Level, Spotted
+from edgeagent.stt.keywords import Keyword
+from edgeagent.testing import Room, RoomSettings
+from tests.check.voice_people import RATE_HZ, Person, VoiceTaken
 
-SAID = [Line("go to the kitchen", "command"), Line("stop", "stop", "stop"), Line("turn left", "command")]
+SAID = [
+    PlannedLine("go to the kitchen", "command"),
+    PlannedLine("stop", "stop", "stop"),
+    PlannedLine("turn left", "command"),
+]
 NOISE_DB = 45
 
 
@@ -20,7 +30,11 @@ def room(**settings: object) -> RoomSettings:
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> VoiceTaken:
-    lines = [*SAID, Line("stop", "stop_over", "stop", "3 m"), Line("my stop is the next one", "talk", "stop", "3 m")]
+    lines = [
+        *SAID,
+        PlannedLine("stop", "stop_over", "stop", "3 m"),
+        PlannedLine("my stop is the next one", "talk", "stop", "3 m"),
+    ]
     return VoiceTaken(lines, tmp_path_factory.mktemp("good"))
 
 
@@ -88,8 +102,47 @@ def test_ctrl_c_keeps_what_was_said(tmp_path: Path) -> None:
 
 
 def test_who_says_nothing_is_not_waited_for_for_ever(tmp_path: Path) -> None:
-    taken = VoiceTaken([Line("turn left", "command")], tmp_path, silent=True, gain=1e-5)
+    taken = VoiceTaken([PlannedLine("turn left", "command")], tmp_path, silent=True, gain=1e-5)
     (attempt,) = taken.attempts
     assert (attempt.parts, attempt.heard, attempt.right) == (0, "", False)
     assert taken.report.score.unnoticed.count == 1
     assert taken.recordings.count == 1, "what the microphone gave is kept"
+
+
+class Spotting(Person):
+    """Says nothing; a stop word is spotted when it is his turn."""
+
+    put: Callable[[Spotted | Level], None]
+
+    def __init__(self, room: Room, end_s: float) -> None:
+        super().__init__(room)
+        self.end_s = end_s
+
+    def listen(self, line: PlannedLine) -> None:
+        self.put(Spotted(Keyword("stop", self.end_s - 0.4, self.end_s, self.end_s, 1.0)))
+        for now_s in (1.0, 10.0, 20.0, 50.0):
+            self.put(Level(now_s, -60.0, -60.0, False, False))
+
+
+class StoryMouth:
+    """A mouth whose speech is over at once."""
+
+    def __init__(self) -> None:
+        self.playback = SimpleNamespace(hold=lambda: None, resume=lambda: None)
+
+    def say(self, text: str) -> object:
+        return SimpleNamespace(error=None, is_over=lambda now_s: True)
+
+    def flush(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("kind", ["stop", "stop_over"])
+@pytest.mark.parametrize(("end_s", "caught"), [(-0.05, False), (0.1, False), (0.8, True)])
+def test_the_stop_word_of_the_robot_s_own_question_is_not_caught(kind: Kind, end_s: float, caught: bool) -> None:
+    simulated = Room(room())
+    person = Spotting(simulated, end_s)
+    mouth = StoryMouth() if kind == "stop_over" else None
+    run = VoiceRun(Tapped(simulated), mouth, person, lambda sound, attempt, told: attempt)  # type: ignore[arg-type]
+    person.put = run.put
+    assert run._ask(PlannedLine("stop", kind, "stop")).caught is caught

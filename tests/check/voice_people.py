@@ -12,7 +12,7 @@ from edgeagent.app import ears as parts
 from edgeagent.audio.playback import Playback
 from edgeagent.check.voice_advice import advice
 from edgeagent.check.voice_kept import VoiceRecordings
-from edgeagent.check.voice_plan import Line
+from edgeagent.check.voice_plan import PlannedLine
 from edgeagent.check.voice_run import VoiceRun
 from edgeagent.check.voice_score import Attempt, VoiceReport, VoiceScore
 from edgeagent.check.voice_sound import Tapped
@@ -47,12 +47,12 @@ class Person:
     def tell(self, text: str) -> None:
         self.told.append(text)
 
-    def ask(self, number: int, count: int, line: Line) -> None:
+    def ask(self, number: int, count: int, line: PlannedLine) -> None:
         if self.quits is not None and number > self.quits:
             raise KeyboardInterrupt
         self.asked.append(line.text)
 
-    def listen(self, line: Line) -> None:
+    def listen(self, line: PlannedLine) -> None:
         sound = synthesised(line.text, "slt", RATE_HZ)
         after_s = OVER_S if line.kind == "stop_over" else ANSWERS_S
         self.room.say(sound, RATE_HZ, self.room.now() + after_s, level_db=20 * float(np.log10(self.gain)))
@@ -72,7 +72,7 @@ class VoiceTaken:
 
     def __init__(
         self,
-        lines: Sequence[Line],
+        lines: Sequence[PlannedLine],
         folder: Path,
         room: RoomSettings | None = None,
         *,

@@ -39,6 +39,7 @@ def test_recordings_give_a_table_and_lines_for_the_settings(edgeagent, people: P
     phrase, _, threshold = settings["ears"]["stop_words"].partition("/")
     assert phrase == "stop"
     assert 0 < float(threshold) <= 1
+    assert lines.endswith("# a threshold takes a word from the network: stop\n")
     again = edgeagent("keywords", "tune", "stop", "--recordings", people, "--output", "stop.toml")
     assert again.returncode == 2
     assert "stop.toml exists" in again.stderr

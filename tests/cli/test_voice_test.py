@@ -12,9 +12,11 @@ import pytest
 
 from edgeagent.audio.wav import WavWriter
 from edgeagent.check.voice_kept import VoiceRecordings
-from edgeagent.check.voice_plan import Line, plan
+from edgeagent.check.voice_plan import PlannedLine, plan
+from edgeagent.check.voice_run import VoiceRun
 from edgeagent.check.voice_score import Attempt
 from edgeagent.check.voice_sound import RoomSound
+from edgeagent.errors import AudioError
 from edgeagent.stt.types import RATE_HZ, Transcript
 from edgeagent.testing import synthesised
 from tests.audio.pulse import ASOUND, Pulse, missing
@@ -63,7 +65,7 @@ def keep(command, person: str = "anna", count: int = 2) -> Path:
     """Recordings of an earlier test."""
     recordings = VoiceRecordings(lambda told: None, person=person, among=command.home / KEPT)
     for _ in range(count):
-        attempt = Attempt(line=Line("turn left", "command"), parts=1, person=person)
+        attempt = Attempt(line=PlannedLine("turn left", "command"), parts=1, person=person)
         recordings.keep(np.full(RATE_HZ, 0.1, np.float32), attempt, Transcript("turn left"))
     recordings.keep_room(RoomSound(-60.0))
     return recordings.folder
@@ -100,6 +102,43 @@ def test_ctrl_c_reports_what_there_is_and_leaves_nothing_running(command, at_ter
     kept = sorted(path.name for path in folder.iterdir())
     assert kept[0] == "0001.wav"
     assert "room.json" in kept
+
+
+def test_a_device_that_is_lost_leaves_the_report_of_what_there_is(
+    command, in_process, file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    ask = VoiceRun._ask
+
+    def lost(run: VoiceRun, line: PlannedLine) -> Attempt:
+        if run.attempts:
+            raise AudioError("the microphone is gone")
+        return ask(run, line)
+
+    monkeypatch.setattr(VoiceRun, "_ask", lost)
+    done = in_process(*silently(file, SAID), "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["all"]["lines"]) == (4, 1)
+    assert done.stderr.splitlines()[-1] == "error: the microphone is gone"
+    (folder,) = (command.home / KEPT).iterdir()
+    assert {"person.json", "room.json", "0001.wav"} < {path.name for path in folder.iterdir()}
+
+
+def test_a_folder_that_can_t_be_made_is_told_before_anybody_speaks(command, in_process, file: Path) -> None:
+    (command.home / KEPT).parent.mkdir(parents=True)
+    (command.home / KEPT).write_text("")
+    done = in_process(*silently(file, SAID))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nothing can be kept in" in done.stderr
+
+
+def test_what_can_t_be_deleted_is_named(command, in_process) -> None:
+    stuck, other = keep(command, "anna"), keep(command, "ben")
+    (stuck / "0003.wav").mkdir()
+    done = in_process("voice-test", "--delete", "--yes")
+    assert (done.returncode, done.stdout) == (1, "deleted 2 recordings of 1 test\n")
+    assert str(stuck) in done.stderr
+    assert not other.exists()
 
 
 def test_recordings_are_heard_again_without_a_microphone(command) -> None:
@@ -151,6 +190,8 @@ def test_deleting_asks_first(answer: str, told: str, command, at_terminal) -> No
         (["--input", "no.wav", "--silent"], 4, "no.wav can't be read"),
         (["--engine", "vosk"], 2, "sphinx, whisper"),
         (["--app", "no.py"], 2, "no.py is not there"),
+        (["--person", "\udcff"], 2, "--person"),
+        (["--distance", "\udcff"], 2, "--distance"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_line(in_process, arguments: list[str], code: int, told: str) -> None:
