@@ -50,6 +50,14 @@ def read_reply(events: Iterable[LLMEvent], request: LLMRequest) -> Iterator[LLME
         yield from events
         return
     reply = _Reply(request)
+    try:
+        yield from _read(reply, events)
+    except Exception:
+        yield from reply.break_off()
+        raise
+
+
+def _read(reply: _Reply, events: Iterable[LLMEvent]) -> Iterator[LLMEvent]:
     whole: str | None = None
     for event in events:
         cut_off = isinstance(event, Error) or (isinstance(event, End) and event.stop_reason in ("error", "aborted"))
@@ -64,7 +72,8 @@ def read_reply(events: Iterable[LLMEvent], request: LLMRequest) -> Iterator[LLME
             case ToolCallEnd(call):
                 reply.own.append(call.name)
                 yield event
-            case End(stop_reason="error" | "aborted"):  # what is still held is nobody's
+            case Error() | End(stop_reason="error" | "aborted"):
+                yield from reply.break_off()
                 yield event
             case End():
                 yield from reply.finish(event)
@@ -117,8 +126,15 @@ class _Reply:
                 pass
         else:
             yield from self._advance(final=not cut_off)
+        if cut_off:
+            yield from self.break_off()
         if not self._blocks and (self._told or not cut_off):
             yield TextEnd(self._told)
+
+    def break_off(self) -> Iterator[LLMEvent]:
+        """The blanks that are held of a reply that was cut off; what may be the beginning of a call is nobody's."""
+        if not self._held.strip(" \t"):
+            yield from self._tell(len(self._held))
 
     def finish(self, end: End) -> Iterator[LLMEvent]:
         """The events of the reply's end."""

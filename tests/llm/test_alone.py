@@ -621,3 +621,21 @@ LONG = f'{{"name": "drive", "arguments": {{"distance_m": "{"far " * 100}"}}}}'
 def test_a_brace_in_a_sentence_eats_no_answer_and_shows_no_call(text: str, shown: str, size: int) -> None:
     told = read(text, *range(0, len(text), size))
     assert (told.shown, told.calls, told.outcome) == (shown, [], None if shown == text else "dropped")
+
+
+@pytest.mark.parametrize(
+    "ends", [[End("aborted")], [Error("broke")], [TextEnd("I am "), End("aborted")], OSError("broke")]
+)
+def test_of_a_reply_that_was_cut_off_every_blank_is_told(ends: list[LLMEvent] | OSError) -> None:
+    def events() -> Iterator[LLMEvent]:
+        yield TextDelta("I am ")
+        if isinstance(ends, OSError):
+            raise ends
+        yield from ends
+
+    told: list[LLMEvent] = []
+    with suppress(OSError):
+        told.extend(read_reply(events(), LLMRequest(messages=[Message("user", "go")], tools=[drive, stop])))
+    assert "".join(event.text for event in told if isinstance(event, TextDelta)) == "I am "
+    assert [event.text for event in told if isinstance(event, TextEnd)] in ([], ["I am "])
+    assert not told or not isinstance(told[-1], TextDelta) or isinstance(ends, OSError)
