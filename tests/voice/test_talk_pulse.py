@@ -43,7 +43,7 @@ PERSON_RMS = 0.1
 """Of the people's voices at the microphone."""
 ECHO_DB = -6.0
 """Level of the robot's voice there, beside theirs."""
-VOICE = "en"  # on a busy machine the first sentence of the natural voice is held for a moment, and said later
+VOICE = "heart"
 ANNOUNCED = "On my way to the kitchen."
 IN_ROOM = [f"--rate={RATE_HZ}", "--channels=1", "--format=s16le", "-d", "room"]
 MAIN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from edgeagent.cli import main; main()"
