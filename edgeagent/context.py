@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from edgeagent.events import Level
 from edgeagent.llm import LLM
-from edgeagent.llm.window import Sizes
+from edgeagent.llm.window import RequestSizes
 from edgeagent.messages import Message
 from edgeagent.tools import ToolRegistry
 from edgeagent.tools.workers import Workers
@@ -51,7 +51,7 @@ class StopSignal(threading.Event):
 
 
 def _log_notice(level: Level, text: str) -> None:
-    """Where a notice goes outside a run."""
+    """Logs a notice outside of a run."""
     logger.log(logging.getLevelNamesMapping()[level.upper()], text)
 
 
@@ -106,7 +106,7 @@ class AgentContext:
     """Puts questions to a person; None: nobody can be asked. Set by the run, for its sub-agents."""
     workers: Workers | None = None
     """The bodies at work and the resources that they hold: one ledger for the agent and all its sub-agents."""
-    sizes: Sizes | None = None
+    sizes: RequestSizes | None = None
     """Sizes of requests that the run has measured. Each run sets its own, because sub-agents run side by side."""
     within: tuple[str, ...] = ()
     """Ids of the calls that wait for this agent, the outermost first; an agent that is asked as a tool adds its own."""

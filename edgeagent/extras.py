@@ -23,7 +23,7 @@ MODULES: Final[Mapping[Extra, tuple[str, ...]]] = {
         "unicode_rbnf",
         "webrtcvad",
     ),
-    "whisper": ("faster_whisper",),
+    "whisper": ("faster_whisper", "rapidfuzz", "threadpoolctl"),
     "piper": ("piper",),
 }
 """Modules of each extra."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Event
 from typing import Any, Final
 
+from edgeagent.errors import AudioError
+from edgeagent.extras import install
+
 _POLL_S: Final = 0.02  # a stop event has no way to wake a waiter on another event
+_AGAIN: Final = "install edgeagent again"
 
 
 def open_session(
@@ -45,6 +49,39 @@ def open_session(
         return onnxruntime.InferenceSession(f"/proc/self/fd/{changed}", options, providers=["CPUExecutionProvider"])
     finally:
         os.close(changed)
+
+
+def open_known(
+    path: Path,
+    part: str,
+    *,
+    inputs: Sequence[tuple[str, int]],
+    outputs: Sequence[str],
+    raises: type[AudioError] = AudioError,
+) -> Any:
+    """Opens a small network that comes with edgeagent, and checks that it is the one that is meant.
+
+    Args:
+        part: Names what needs it, for people.
+        inputs: Each with the length of its last axis.
+        raises: The class of what is raised.
+
+    Raises:
+        AudioError: onnxruntime or the file is missing, or the file is another network.
+    """
+    if not path.is_file():
+        raise raises(f"{part} needs {path}, which is missing: {_AGAIN}")
+    try:
+        session = open_session(path, arena=False)
+    except ImportError as error:
+        raise raises(f"{part} needs onnxruntime, which is not installed ({error}): {install('voice')}") from error
+    except Exception as error:
+        raise raises(f"{path} is not an ONNX model that can be loaded ({error}): {_AGAIN}") from error
+    taken = [(entry.name, entry.shape[-1]) for entry in session.get_inputs()]
+    if taken != list(inputs) or [entry.name for entry in session.get_outputs()] != list(outputs):
+        takes = ", ".join(f"{name} ({length})" for name, length in taken)
+        raise raises(f"{path} is not the network of {part}: it takes {takes}: {_AGAIN}")
+    return session
 
 
 def _with_output(path: Path, inner: Callable[[Any], str | None]) -> bytes:

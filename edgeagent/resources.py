@@ -1,4 +1,4 @@
-"""Where the files that come with the package are, and where a person's paths lead.
+"""Finds the files that come with the package, and expands a person's paths.
 
 Knows nothing of what a model is, of the catalogue or of downloads. Any thread.
 """

@@ -1,14 +1,18 @@
 """What every test may ask for."""
 
 import os
-from collections.abc import Iterator
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import platformdirs
 import pytest
 from hypothesis import HealthCheck, settings
 
 from edgeagent import LlamaLLM
+from edgeagent.models.store import FOLDER_VARIABLE, user_models_dir
 
 # A busy machine is no fault of what is tested: pytest's own limit ends an example that hangs.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -18,6 +22,20 @@ settings.load_profile("unhurried")
 # processes that tests start keep what they have compiled elsewhere.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(platformdirs.user_cache_dir("edgeagent-tests")) / "compiled")
+
+
+# What somebody has pulled is for the tests that ask for it: the others hear and say the same on every machine.
+_PULLED = user_models_dir()
+_NONE_PULLED = tempfile.TemporaryDirectory(prefix="edgeagent-models-")
+os.environ[FOLDER_VARIABLE] = _NONE_PULLED.name
+
+
+@pytest.fixture(scope="module")
+def pulled_models() -> Iterator[Path]:
+    """The folder of the models that were pulled on this machine, which a module's tests use from here on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FOLDER_VARIABLE, str(_PULLED))
+        yield _PULLED
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +50,17 @@ def nano() -> Iterator[LlamaLLM]:
     llm = LlamaLLM("nano")
     yield llm
     llm.close()
+
+
+@pytest.fixture
+def bench(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """A module of the benchmarks, which keep their results in a cache of this test's."""
+    monkeypatch.syspath_prepend(str(checkout / "scripts"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
+        monkeypatch.delitem(sys.modules, name)
+
+    def module(name: str) -> ModuleType:
+        return pytest.importorskip(f"benchmarks.{name}")
+
+    return module

@@ -10,7 +10,7 @@ import pytest
 
 from edgeagent.errors import ConfigError
 from edgeagent.stt.recordings import Recordings
-from edgeagent.stt.types import RATE_HZ, Transcript
+from edgeagent.stt.transcriber import RATE_HZ, Transcript
 
 
 @pytest.fixture

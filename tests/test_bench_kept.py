@@ -3,24 +3,9 @@
 import math
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-
-@pytest.fixture
-def bench(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """A module of the benchmarks, which keep their results in a cache of this test's."""
-    monkeypatch.syspath_prepend(str(checkout / "scripts"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
-        monkeypatch.delitem(sys.modules, name)
-
-    def module(name: str) -> ModuleType:
-        return pytest.importorskip(f"benchmarks.{name}")
-
-    return module
 
 
 def run(bench: ModuleType, *arguments: str) -> int:

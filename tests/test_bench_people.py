@@ -3,7 +3,6 @@
 import hashlib
 import io
 import re
-import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,23 +11,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from edgeagent.stt.types import RATE_HZ
+from edgeagent.stt.transcriber import RATE_HZ
 from edgeagent.testing import Room, RoomSettings, speechlike
 from edgeagent.testing.levels import rms, snr_db
-
-
-@pytest.fixture
-def bench(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """A module of the benchmarks, which keep their results in a cache of this test's."""
-    monkeypatch.syspath_prepend(str(checkout / "scripts"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
-        monkeypatch.delitem(sys.modules, name)
-
-    def module(name: str) -> ModuleType:
-        return pytest.importorskip(f"benchmarks.{name}")
-
-    return module
 
 
 class Minded:

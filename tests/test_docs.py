@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from edgeagent import Agent, Options, PolicyViolationError, hooks, tool
-from edgeagent.agent.options import _CALLBACKS
+from edgeagent.agent.run_options import _CALLBACKS
 from edgeagent.messages import Status
 from edgeagent.testing import ScriptedLLM, call
 
@@ -29,8 +29,8 @@ NO_LIMITS = {
     "edgeagent.pii._LONGEST_CARD",  # what a card's number looks like
     "edgeagent.robot.base.STEP_S",  # of the simulation's clock
     "edgeagent.app.rehearsal.STEP_S",  # of the simulated room's
-    "edgeagent.robot.person._BEFORE_LEADING_S",  # how the simulated person behaves
-    "edgeagent.robot.person._PATIENCE_STEPS",
+    "edgeagent.robot.inhabitant._BEFORE_LEADING_S",  # how the simulated person behaves
+    "edgeagent.robot.inhabitant._PATIENCE_STEPS",
     "edgeagent.tools.coerce._LARGEST",  # of all floats
     "edgeagent.tts.piper_text._LOST",  # how like a word is to itself
     "edgeagent.tts.text.hidden.LONGEST",  # of markers
@@ -40,7 +40,7 @@ views""".split()
 """Where limits are looked for."""
 SIGNAL = {
     f"edgeagent.audio.{name}"
-    for name in "delay early_echo echo endpoint far_end gate linear_echo silero stream_clock vad".split()
+    for name in "delay early_echo echo endpoint far_end linear_echo residual_gate silero stream_clock vad".split()
 }
 """Whose constants say how sound is computed."""
 

@@ -7,6 +7,7 @@ under TYPE_CHECKING.
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -79,7 +80,7 @@ ONLY = {
         "context",
     },
     "extras": {"errors"},
-    "onnx": set(),
+    "onnx": {"errors", "extras"},
     "parent": set(),
     "scratch": set(),
     "audio": {"errors", "extras", "onnx", "resources"},
@@ -262,3 +263,9 @@ def test_a_wrong_import_is_found(tmp_path: Path, path: str, text: str, complaint
 def test_a_cycle_is_found_and_named() -> None:
     assert set(cycle([("a", "b"), ("b", "c"), ("c", "a")])) == {"a", "b", "c"}
     assert not cycle([("a", "b"), ("b", "c"), ("a", "c"), ("a", "a")])
+
+
+def test_every_file_of_the_package_has_a_name_of_its_own(checkout: Path) -> None:
+    names = Counter(path.name for path in (checkout / "edgeagent").rglob("*.py"))
+    shared = {name for name, count in names.items() if count > 1}
+    assert shared == {"__init__.py"}

@@ -11,7 +11,7 @@ from edgeagent.resources import models_dir
 
 
 def test_opens_a_model_on_the_processor_with_threads_that_do_not_spin():
-    session = open_session(models_dir() / "enhancer.onnx", threads=2, arena=False)
+    session = open_session(models_dir() / "stop_words.onnx", threads=2, arena=False)
 
     assert session.get_providers() == ["CPUExecutionProvider"]
     options = session.get_session_options()

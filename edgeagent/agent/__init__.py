@@ -2,10 +2,10 @@
 
 from edgeagent.agent.agent import Agent
 from edgeagent.agent.handle import RunHandle
-from edgeagent.agent.options import Options, QueueMode, ToolMode
 from edgeagent.agent.orchestrator import Orchestrator, RunControl
 from edgeagent.agent.plan_execute import PlanThenExecute
 from edgeagent.agent.result import RunResult, RunState
+from edgeagent.agent.run_options import Options, QueueMode, ToolMode
 from edgeagent.context import AgentContext
 
 __all__ = [

@@ -8,7 +8,7 @@ from edgeagent import events
 from edgeagent.agent.gates import CallGates
 from edgeagent.agent.run import Run
 from edgeagent.messages import Message, ToolCall, ToolResult
-from edgeagent.tools.dispatch import Dispatch, Limits
+from edgeagent.tools.dispatch import Dispatch, DispatchLimits
 from edgeagent.tools.execution import Execution
 
 
@@ -29,7 +29,7 @@ def execute(run: Run, calls: Sequence[ToolCall]) -> list[ToolResult]:
     """Runs one batch. Returns one result a call, in the order asked."""
     options = run.part.options
     one_by_one = options.steering_check == "after_each_tool"
-    limits = Limits(
+    limits = DispatchLimits(
         mode="sequential" if one_by_one else options.tool_execution_mode.value,
         max_concurrent=options.max_concurrent_tools,
         grace_s=options.abort_grace_s,

@@ -15,11 +15,11 @@ from edgeagent.agent import loop
 from edgeagent.agent.defaults import hooks_of
 from edgeagent.agent.handle import RunHandle
 from edgeagent.agent.handoffs import agent_tool, guarded, handoff_tool, target_of
-from edgeagent.agent.options import Options, check_callback
 from edgeagent.agent.part import Part
 from edgeagent.agent.queues import QueueName, Queues
 from edgeagent.agent.result import RunResult, RunState
 from edgeagent.agent.run import Run
+from edgeagent.agent.run_options import Options, check_callback
 from edgeagent.context import AgentContext
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError, PolicyViolationError
 from edgeagent.events import Event, Level
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 AbortMode = Literal["now", "after_turn"]
 
 
-class Callbacks(Protocol):
+class RunCallbacks(Protocol):
     """Callbacks that ``start(callbacks=...)`` takes; ``edgeagent.views.Callbacks`` is one."""
 
     def __call__(self, event: Event, /) -> object: ...
@@ -166,7 +166,7 @@ class Agent:
         context: AgentContext | None = None,
         options: Options | None = None,
         stop_event: threading.Event | None = None,
-        callbacks: Callbacks | None = None,
+        callbacks: RunCallbacks | None = None,
         observer: Callable[[Event], object] | None = None,
     ) -> RunHandle:
         """As ``run``, but returns at once.

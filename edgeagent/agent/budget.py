@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from edgeagent.agent.options import Options
+from edgeagent.agent.run_options import Options
 
 CEILING: Final = 100
 """No run makes more model calls than this, whatever was granted."""

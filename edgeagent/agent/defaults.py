@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from edgeagent.agent.callbacks import callback_hooks
-from edgeagent.agent.options import Options
+from edgeagent.agent.callback_hooks import callback_hooks
+from edgeagent.agent.run_options import Options
 from edgeagent.errors import ConfigError
 from edgeagent.hooks import Hook
 from edgeagent.hooks.context_compaction import ContextCompactionHook

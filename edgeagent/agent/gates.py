@@ -123,6 +123,17 @@ class CallGates:
         """None, or why no further call of the batch may start."""
         return None if self._run.ended is None else "the run was ended before it began"
 
+    def answer_at_once(self, prepared: Prepared) -> bool:
+        """True where every hook before the tool is quick."""
+        return all(getattr(hook, "quick", False) for hook in self._part.hooks[FirePoint.BEFORE_TOOL])
+
+    def would_admit(self, prepared: Prepared) -> bool:
+        """True where no latch holds the call, no person is asked about it, and the run is not stopping."""
+        traits = prepared.tool.traits
+        asked = traits.destructive and self._options.confirm is not None
+        held = traits.motion and self._run.workers.motion()[0] != "free"
+        return not (asked or held or self.stopping())
+
     def before(self, prepared: Prepared) -> Prepared | Refused | ToolResult:
         """Hooks may refuse a call, supply its result, or make it another one, which is checked again."""
         call = prepared.call

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from edgeagent.agent.options import Options
+from edgeagent.agent.run_options import Options
 from edgeagent.errors import EdgeAgentError
 from edgeagent.messages import ToolResult
 from edgeagent.tools import Handoff, Tool, ToolContext, tool

@@ -14,10 +14,10 @@ from edgeagent.agent.acting import act, refuse
 from edgeagent.agent.ending import Ending
 from edgeagent.agent.ends import fail, last_words, stop, terminate
 from edgeagent.agent.handover import hand_over, handoff_in
+from edgeagent.agent.model_call import think
 from edgeagent.agent.orchestrator import orchestrate
 from edgeagent.agent.result import RunResult
 from edgeagent.agent.run import Run
-from edgeagent.agent.thinking import think
 from edgeagent.hooks import FirePoint, RunStart
 from edgeagent.messages import Message, as_message
 from edgeagent.tools import Handoff

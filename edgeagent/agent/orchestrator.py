@@ -13,11 +13,11 @@ from edgeagent.agent.acting import commit, execute, refuse, refused
 from edgeagent.agent.ending import Ending
 from edgeagent.agent.ends import fail, last_words, stop
 from edgeagent.agent.handover import hand_over, handoff_in
-from edgeagent.agent.options import Options
+from edgeagent.agent.model_call import think
 from edgeagent.agent.queues import QueueName
 from edgeagent.agent.result import RunState
 from edgeagent.agent.run import Run
-from edgeagent.agent.thinking import think
+from edgeagent.agent.run_options import Options
 from edgeagent.context import AgentContext
 from edgeagent.errors import EdgeAgentError
 from edgeagent.events import Event

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from edgeagent.agent.copies import Copies
-from edgeagent.agent.options import Options
+from edgeagent.agent.run_options import Options
 from edgeagent.context import AgentContext
 from edgeagent.hooks.chain import HookChain
 from edgeagent.journal.recovery import with_results

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 from edgeagent import events
 from edgeagent.agent.budget import Budget
 from edgeagent.agent.copies import Copies
-from edgeagent.agent.heard import cut
+from edgeagent.agent.heard_reply import cut
 from edgeagent.agent.log import EventLog
-from edgeagent.agent.options import Options, QueueMode
 from edgeagent.agent.part import Part
 from edgeagent.agent.person import ask_person
 from edgeagent.agent.queues import QueueName, Queues
 from edgeagent.agent.result import RunResult, RunState
+from edgeagent.agent.run_options import Options, QueueMode
 from edgeagent.context import Ask, StopSignal
-from edgeagent.llm.window import Sizes
+from edgeagent.llm.window import RequestSizes
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage, as_message, new_id
 from edgeagent.tools import GoalHandle
 from edgeagent.tools.actuator import Call
@@ -72,7 +72,7 @@ class Run:
         self.log = EventLog()
         self.budget = Budget(options)
         self.copies = Copies()
-        self.sizes = Sizes()
+        self.sizes = RequestSizes()
         self.stop = StopSignal(callers_stop)
         self.stop_after_turn = False
         self.deadline: float | None = None

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 from edgeagent import events
 from edgeagent.agent import Agent, Options
 from edgeagent.app import unfamiliar
+from edgeagent.app.agent_phrases import house_phrases
 from edgeagent.app.deadline import Deadline
 from edgeagent.app.file import AppFile
 from edgeagent.app.guards import add_guards
 from edgeagent.app.outfit import Outfit
-from edgeagent.app.phrases import house_phrases
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError, ModelError
 from edgeagent.hooks.talk_guard import changes, moves
 from edgeagent.llm import LLM
-from edgeagent.llm.types import load_weights
+from edgeagent.llm.protocol import load_weights
 from edgeagent.pii import PII
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.views import Answer, Callbacks, Unanswered
@@ -202,9 +202,9 @@ class App:
         self.close()
 
     def _make_house(self) -> None:
-        from edgeagent.robot import HouseRobot, telling
+        from edgeagent.robot import HouseRobot, skill_sentences
 
-        self.telling = Telling(announcement=telling.announcement, report=telling.report)
+        self.telling = Telling(announcement=skill_sentences.announcement, report=skill_sentences.report)
         llm = self._outfit.llm()
         robot = HouseRobot(seed=self.config.seed, speed=self.config.speed, on_timer=self._speak_up, clock=self._clock)
         self.robot = robot

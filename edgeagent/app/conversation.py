@@ -14,13 +14,13 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from edgeagent.agent import Agent
+from edgeagent.app.agent_phrases import conversation_phrases
 from edgeagent.app.app import latch_of
-from edgeagent.app.ears import Vocabulary, build_ears, open_device, stop_words, wake_words
+from edgeagent.app.ears_setup import Vocabulary, build_ears, open_device, stop_words, wake_words
 from edgeagent.app.guards import BY_HAND, add_grounding, is_nano
 from edgeagent.app.outfit import Outfit
-from edgeagent.app.phrases import conversation_phrases
-from edgeagent.audio.playback import Playback
-from edgeagent.audio.types import Device
+from edgeagent.audio.device import Device
+from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.config import Config, load_config
 from edgeagent.english.completeness import Phrases
 from edgeagent.errors import AudioError, BusyError
@@ -30,17 +30,17 @@ from edgeagent.llm import LLM, LLMRequest
 from edgeagent.messages import Message
 from edgeagent.session import Session
 from edgeagent.tts.mouth import Mouth
-from edgeagent.tts.voices import speaker
+from edgeagent.tts.voice_choice import speaker
 from edgeagent.views import Callbacks
 from edgeagent.voice.announcer import AnnouncerSettings
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.dialogue import LEARN_S, Dialogue, VoiceSubscriber
 from edgeagent.voice.presets import preset
-from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.speech_queue import Priority, SpeechHandle
 from edgeagent.voice.table import State
 from edgeagent.voice.telling import Telling
 from edgeagent.voice.turn_end import SmartTurn
+from edgeagent.voice.voice_settings import DialogueSettings
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class Conversation:
             self.device = device = self._device(input, output)
             self._owned.append(device.stop)
             voice = self._own(speaker(**config.speech))
-            mouth = self._own(Mouth(voice, Playback(device.output_rate_hz or voice.rate_hz)))
+            mouth = self._own(Mouth(voice, PlaybackQueue(device.output_rate_hz or voice.rate_hz)))
             vocabulary = replace(Vocabulary.of(agent), often=conversation_phrases())
             self.latch = latch_of(agent)
             self._dialogue = Dialogue(

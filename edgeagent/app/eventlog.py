@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 _REDACTED: Final = PII()
 
 
-class EventLog:
+class EventWriter:
     """A subscriber that writes. Called on the threads of runs and voice; a disk that is full ends it, never the run.
 
     Args:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from edgeagent.agent import Agent
-from edgeagent.app.phrases import app_phrases
+from edgeagent.app.agent_phrases import app_phrases
 from edgeagent.english.completeness import Phrases
 from edgeagent.hooks import GroundedReplyHook, GroundingHook, Hook, TalkGuardHook
 from edgeagent.llm import LLM

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.agent import Agent, Options
-from edgeagent.app.eventlog import EventLog
+from edgeagent.app.eventlog import EventWriter
 from edgeagent.app.guards import is_nano
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, ModelError
@@ -45,8 +45,8 @@ def configured_llm(config: Config) -> LlamaLLM:
         ConfigError: A setting of the engine is wrong.
         ModelError: The model can't be used.
     """
+    from edgeagent.llm.engine_settings import EngineSettings
     from edgeagent.llm.llama import LlamaLLM
-    from edgeagent.llm.settings import EngineSettings
 
     engine = {name: value for name, value in config.engine.items() if name != "context_window"}
     return LlamaLLM(
@@ -83,7 +83,7 @@ class Outfit:
             trail=self._session.get("audit"),
         )
         self._audit: AuditLogHook | None = None
-        self._log: EventLog | None = None
+        self._log: EventWriter | None = None
 
     def llm(self) -> LLM:
         """The configured model, made when it is first asked for: an agent may bring its own. If it can't be used, the
@@ -102,7 +102,7 @@ class Outfit:
                 logger.warning("%s cannot answer (%s); %s takes over", failed, error, self._chosen)
 
     @property
-    def log(self) -> EventLog:
+    def log(self) -> EventWriter:
         """A subscriber that writes events, where the settings name a file for them.
 
         Raises:
@@ -110,7 +110,7 @@ class Outfit:
         """
         if self._log is None:
             config = self._config
-            self._log = EventLog(config.log, pii=self.pii, max_mb=config.log_max_mb, files=config.log_files)
+            self._log = EventWriter(config.log, pii=self.pii, max_mb=config.log_max_mb, files=config.log_files)
         return self._log
 
     def made(self, llm: LLM | None) -> bool:

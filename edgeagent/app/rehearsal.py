@@ -17,9 +17,9 @@ from edgeagent.config import Config
 from edgeagent.errors import EdgeAgentError
 from edgeagent.llm import LLM
 from edgeagent.testing.people import Said
+from edgeagent.testing.people_voices import synthesised
 from edgeagent.testing.room import Room
 from edgeagent.testing.room_settings import RoomSettings
-from edgeagent.testing.voices import synthesised
 from edgeagent.voice.table import State
 
 STEP_S: Final = 0.02

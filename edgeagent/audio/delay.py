@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 
 EARLIEST_S: Final = -0.25
 """A sound system may think that its latency is longer than it is."""
@@ -241,7 +241,7 @@ def _energy(response: Signal, first: int, count: int, spectrum: Any) -> float:
 
 
 def _vertex(heights: Signal, at: int) -> float:
-    """Where the top is between the points beside the highest one: of a parabola through three."""
+    """Returns the top of the parabola through the highest point and its neighbours."""
     if not 0 < at < len(heights) - 1:
         return 0.0
     left, top, right = heights[at - 1 : at + 2]

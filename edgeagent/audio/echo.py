@@ -15,13 +15,13 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 
 from edgeagent.audio.delay import DelayEstimator
+from edgeagent.audio.device import Samples, Xruns
 from edgeagent.audio.early_echo import EARLY_S, EarlyEcho, Frame
 from edgeagent.audio.far_end import REACH, FarEnd
-from edgeagent.audio.gate import ResidualGate
 from edgeagent.audio.linear_echo import Unsuppressed
 from edgeagent.audio.resample import Resampler
+from edgeagent.audio.residual_gate import ResidualGate
 from edgeagent.audio.stream_clock import StreamClock
-from edgeagent.audio.types import Samples, Xruns
 from edgeagent.errors import ConfigError
 
 Mode = Literal["webrtc", "hardware", "off"]

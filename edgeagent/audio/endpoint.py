@@ -1,4 +1,4 @@
-"""Where an utterance begins and ends: cuts a stream of sound into what people say.
+"""Cuts a stream of sound into utterances: finds their beginnings and ends.
 
 A soft end comes early, so that work can begin; a hard end when what was said decides, which somebody else knows and
 sets. Knows nothing of words or turns. Runs on one thread, the ears'; ``hard_end_ms`` may be set by any.
@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from edgeagent.audio.history import History
+from edgeagent.audio.device import Samples
+from edgeagent.audio.sample_history import SampleHistory
 from edgeagent.audio.silero import CHUNK
-from edgeagent.audio.types import Samples
 from edgeagent.audio.vad import FRAME, RATE_HZ, VOICE, VoiceActivity, VoiceFrame
 from edgeagent.errors import ConfigError
 
@@ -53,7 +53,7 @@ _PIECE: Final = RATE_HZ
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """When speech begins and ends.
+    """Settings for the beginning and the end of speech.
 
     Raises:
         ConfigError: A field is wrong; the text names it.
@@ -113,7 +113,7 @@ class EndpointSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class SpeechStart:
+class SpeechStarted:
     """Somebody has begun to speak, at ``at_s`` by the stream's clock.
 
     ``pre_roll`` is the utterance until now, from ``begin_s`` on: the sound before the start, and what made it sure.
@@ -126,13 +126,13 @@ class SpeechStart:
 
 @dataclass(frozen=True, slots=True)
 class SoftEnd:
-    """Speech has probably ended, at ``at_s``; ``Resumed`` or ``HardEnd`` follows."""
+    """Speech has probably ended, at ``at_s``; ``SpeechResumed`` or ``HardEnd`` follows."""
 
     at_s: float
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class SpeechResumed:
     """Speech had not ended at the last ``SoftEnd``, and goes on from ``at_s``."""
 
     at_s: float
@@ -143,7 +143,7 @@ class HardEnd:
     """The utterance is over; speech ended at ``at_s``.
 
     ``samples`` are all of it, exactly those of the stream from ``begin_s`` on: pre-roll, speech, and the silence until
-    the end was sure. ``cut`` if it was too long and speech goes on: a ``SpeechStart`` follows, without a gap.
+    the end was sure. ``cut`` if it was too long and speech goes on: a ``SpeechStarted`` follows, without a gap.
     """
 
     at_s: float
@@ -152,14 +152,14 @@ class HardEnd:
     cut: bool = False
 
 
-VoiceEvent = SpeechStart | SoftEnd | Resumed | HardEnd
+VoiceEvent = SpeechStarted | SoftEnd | SpeechResumed | HardEnd
 
 
 class Endpointer:
     """Cuts a stream into utterances.
 
-    Between a ``SpeechStart`` and its ``HardEnd`` come pairs of ``SoftEnd`` and ``Resumed``, then one ``SoftEnd``, which
-    an utterance that was cut lacks. Utterances never overlap.
+    Between a ``SpeechStarted`` and its ``HardEnd`` come pairs of ``SoftEnd`` and ``SpeechResumed``, then one
+    ``SoftEnd``, which an utterance that was cut lacks. Utterances never overlap.
 
     Attributes:
         hard_end_ms: Silence until the hard end; may be set at any time, also while somebody speaks, and counts from
@@ -184,7 +184,7 @@ class Endpointer:
     def reset(self) -> None:
         """Forgets everything, without an event: another stream, which begins at 0 s."""
         self.activity.reset()
-        self._history = History(round(self.settings.pre_roll_ms / 1000 * RATE_HZ) + RATE_HZ)
+        self._history = SampleHistory(round(self.settings.pre_roll_ms / 1000 * RATE_HZ) + RATE_HZ)
         self._pre_roll_ms = self.settings.pre_roll_ms
         self._begin: int | None = None
         self._free = 0
@@ -290,7 +290,7 @@ class Endpointer:
             if self._spoken(self.settings.resume_ms) and least.sure <= 1:
                 self._soft = False
                 self._end = self._spoken_until()
-                found.append(Resumed((self._onset or 0) / RATE_HZ))
+                found.append(SpeechResumed((self._onset or 0) / RATE_HZ))
         elif self._onset is not None:
             self._end = self._spoken_until()
         silence = frame.end - self._end
@@ -328,10 +328,10 @@ class Endpointer:
         self._soft = False
         self.hard_end_ms = self.settings.hard_end_ms
         pre_roll = self._history.read(self._begin, frame.end)
-        found.append(SpeechStart(max(onset, self._begin) / RATE_HZ, pre_roll, self._begin / RATE_HZ))
+        found.append(SpeechStarted(max(onset, self._begin) / RATE_HZ, pre_roll, self._begin / RATE_HZ))
 
     def _rise(self, frame: VoiceFrame) -> int:
-        """Where the sound really begins: Silero hears fricatives late."""
+        """Finds the real beginning of the sound: Silero hears fricatives late."""
         onset = self._onset or 0
         levels = np.array(self._levels)
         at = len(levels) - (frame.end - onset) // FRAME
@@ -365,7 +365,7 @@ class Endpointer:
         end, onset = self._end, self._onset
         self._close(found, at, cut=True)
         self._begin, self._end, self._onset = at, max(end, at), onset
-        found.append(SpeechStart(at / RATE_HZ, self._history.read(at, frame.end), at / RATE_HZ))
+        found.append(SpeechStarted(at / RATE_HZ, self._history.read(at, frame.end), at / RATE_HZ))
 
 
 class _Least(NamedTuple):

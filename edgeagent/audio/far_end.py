@@ -12,9 +12,9 @@ from typing import Final
 
 import numpy as np
 
+from edgeagent.audio.device import Samples
 from edgeagent.audio.resample import Resampler
 from edgeagent.audio.stream_clock import StreamClock
-from edgeagent.audio.types import Samples
 
 _KEPT_S: Final = 4.0
 REACH: Final = 8

@@ -12,8 +12,8 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
+from edgeagent.audio.device import Fill, Take, Xruns
 from edgeagent.audio.stoppable import StoppableFile
-from edgeagent.audio.types import Fill, Take, Xruns
 from edgeagent.audio.wav import WavReader, WavWriter
 from edgeagent.errors import AudioError, ConfigError
 

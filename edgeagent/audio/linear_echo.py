@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 
 FRAME_S: Final = 0.010
 LENGTH_S: Final = 0.240

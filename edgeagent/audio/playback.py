@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 
 _FADE_S: Final = 0.005
 """Long enough that no click is heard, shorter than the shortest block."""
@@ -56,7 +56,7 @@ class Utterance:
         return 0.0 if self.dropped else (self.written - self.handed) / self.rate_hz
 
 
-class Playback:
+class PlaybackQueue:
     """The loudspeaker's queue of utterances.
 
     Args:

@@ -21,8 +21,8 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from edgeagent.audio.cards import holder_of_cards
+from edgeagent.audio.device import DeviceInfo, Fill, Take, Xruns
 from edgeagent.audio.patience import patiently
-from edgeagent.audio.types import DeviceInfo, Fill, Take, Xruns
 from edgeagent.errors import AudioError
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 
 
 class Resampler:

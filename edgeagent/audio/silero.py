@@ -8,14 +8,12 @@ and one process can't load both. Knows nothing of levels or noise. One thread at
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.types import Samples
-from edgeagent.errors import AudioError
-from edgeagent.extras import install
-from edgeagent.onnx import open_session
+from edgeagent.audio.device import Samples
+from edgeagent.onnx import open_known
 from edgeagent.resources import models_dir
 
 CHUNK: Final = 512
@@ -28,7 +26,6 @@ _INPUTS: Final = (("input", 576), ("h", 128), ("c", 128))
 """Each with the length of its last axis."""
 _OUTPUTS: Final = ("speech_probs", "hn", "cn")
 _FILE: Final = "silero_vad_v6.onnx"
-_AGAIN: Final = "install edgeagent again"
 
 
 class Silero:
@@ -42,7 +39,8 @@ class Silero:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._session = _session(path or models_dir() / _FILE)
+        path = path or models_dir() / _FILE
+        self._session = open_known(path, "voice activity", inputs=_INPUTS, outputs=_OUTPUTS)
         self._input: Samples = np.zeros((1, _CONTEXT + CHUNK), np.float32)
         self.reset()
 
@@ -59,22 +57,3 @@ class Silero:
         inputs = {"input": self._input, "h": self._h, "c": self._c}
         probabilities, self._h, self._c = self._session.run(_OUTPUTS, inputs)
         return float(probabilities[0])
-
-
-def _session(path: Path) -> Any:
-    if not path.is_file():
-        raise AudioError(f"voice activity needs {path}, which is missing: {_AGAIN}")
-    try:
-        session = open_session(path, arena=False)
-    except ImportError as error:
-        raise AudioError(
-            f"voice activity needs onnxruntime, which is not installed ({error}): {install('voice')}"
-        ) from error
-    except Exception as error:
-        raise AudioError(f"{path} is not an ONNX model that can be loaded ({error}): {_AGAIN}") from error
-    inputs = tuple((entry.name, entry.shape[-1]) for entry in session.get_inputs())
-    outputs = tuple(entry.name for entry in session.get_outputs())
-    if inputs != _INPUTS or outputs != _OUTPUTS:
-        takes = ", ".join(f"{name} ({length})" for name, length in inputs)
-        raise AudioError(f"{path} is not Silero's network, version 6: it takes {takes}: {_AGAIN}")
-    return session

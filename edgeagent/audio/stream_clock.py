@@ -1,4 +1,4 @@
-"""When the samples of a stream were played or heard, by the times of its blocks, which jitter. One thread at a time."""
+"""Times of a stream's samples, from the times of its blocks, which jitter. One thread at a time."""
 
 from __future__ import annotations
 

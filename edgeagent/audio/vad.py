@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from edgeagent.audio.device import Samples
 from edgeagent.audio.silero import CHUNK, Silero
-from edgeagent.audio.types import Samples
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.extras import install
 

@@ -18,7 +18,7 @@ from typing import IO, BinaryIO, Final, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.errors import AudioError
 
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
@@ -34,7 +34,7 @@ _WIDTHS: Final = {_PCM: (8, 16, 24, 32), _FLOAT: (32, 64)}
 
 
 class Readable(Protocol):
-    """Where bytes come from."""
+    """Source of bytes."""
 
     def read(self, count: int, /) -> bytes: ...
 
@@ -235,7 +235,7 @@ class WavWriter:
 
 
 def _place(stream: BinaryIO | IO[bytes]) -> int | None:
-    """Where a stream stands, if its beginning can be written again: a pipe's can't, nor that of what is appended to."""
+    """Returns the position of a stream whose beginning can be written again, unlike a pipe's or an appended file's."""
     try:
         if not stream.seekable() or fcntl.fcntl(stream.fileno(), fcntl.F_GETFL) & os.O_APPEND:
             return None

@@ -5,17 +5,17 @@ hears.
 """
 
 from edgeagent.check.cases import Case, Expected, read_cases, starter
-from edgeagent.check.doubts import RULES, Doubt, Rule, doubts
+from edgeagent.check.doubts import RULES, Doubt, DoubtRule, doubts
 from edgeagent.check.trial import Outcome, Report, ToolCost, Trial
 
 __all__ = [
     "RULES",
     "Case",
     "Doubt",
+    "DoubtRule",
     "Expected",
     "Outcome",
     "Report",
-    "Rule",
     "ToolCost",
     "Trial",
     "doubts",

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any, Final
 
 from edgeagent.english.units import SPELLINGS, SYMBOLS
-from edgeagent.llm.types import ToolSpec
+from edgeagent.llm.protocol import ToolSpec
 
 Found = Iterator[tuple[str, str]]
 """Places and what was found there."""
@@ -82,7 +82,7 @@ _SAME: Final = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class DoubtRule:
     """A row of the table."""
 
     name: str
@@ -251,17 +251,23 @@ def _many(tools: Sequence[ToolSpec]) -> Found:
 
 
 RULES: Final = (
-    Rule("no docstring", _without_docstring, "Say in one sentence what the tool does and when to call it."),
-    Rule("alike", _alike, "Say in name and docstring in which way each differs, or make one tool of two."),
-    Rule("unclear name", _unclear_names, "Write whole words, as people say them: models know words, not your wiring."),
-    Rule("vague name", _vague, "Name what happens: a verb and a thing, such as open_gripper."),
-    Rule("no unit", _without_unit, "Put the unit into the name (distance_m), or describe it under Args."),
-    Rule("not described", _undescribed, "List what is allowed (Literal or Enum), or describe it under Args."),
-    Rule("unclear choice", _unclear_choices, "Use words as values, and have your function look the number or code up."),
-    Rule("nested", _nested, "Make plain parameters of its fields: small models lose track of inner braces."),
-    Rule("many parameters", _many_parameters, f"Keep to {MANY_PARAMETERS}: give the rest defaults in your function."),
-    Rule("long docstring", _long, "Keep what decides when to call it; the rest costs time in every request."),
-    Rule(
+    DoubtRule("no docstring", _without_docstring, "Say in one sentence what the tool does and when to call it."),
+    DoubtRule("alike", _alike, "Say in name and docstring in which way each differs, or make one tool of two."),
+    DoubtRule(
+        "unclear name", _unclear_names, "Write whole words, as people say them: models know words, not your wiring."
+    ),
+    DoubtRule("vague name", _vague, "Name what happens: a verb and a thing, such as open_gripper."),
+    DoubtRule("no unit", _without_unit, "Put the unit into the name (distance_m), or describe it under Args."),
+    DoubtRule("not described", _undescribed, "List what is allowed (Literal or Enum), or describe it under Args."),
+    DoubtRule(
+        "unclear choice", _unclear_choices, "Use words as values, and have your function look the number or code up."
+    ),
+    DoubtRule("nested", _nested, "Make plain parameters of its fields: small models lose track of inner braces."),
+    DoubtRule(
+        "many parameters", _many_parameters, f"Keep to {MANY_PARAMETERS}: give the rest defaults in your function."
+    ),
+    DoubtRule("long docstring", _long, "Keep what decides when to call it; the rest costs time in every request."),
+    DoubtRule(
         "many tools",
         _many,
         f"Offer a small model at most {MANY_TOOLS} at once: hand over to another agent for some.",

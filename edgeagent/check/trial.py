@@ -25,7 +25,7 @@ from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError
 from edgeagent.hooks.talk_guard import moves
 from edgeagent.llm import LLM, LLMRequest
-from edgeagent.llm.types import ToolSpec, load_weights
+from edgeagent.llm.protocol import ToolSpec, load_weights
 from edgeagent.messages import Reading, ToolCall, ToolResult
 from edgeagent.tools import Tool
 from edgeagent.tools.coerce import ArgumentError

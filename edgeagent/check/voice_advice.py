@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from edgeagent.app.ears import stop_words
+from edgeagent.app.ears_setup import stop_words
 from edgeagent.check.voice_score import RecogniserScore, VoiceReport
 from edgeagent.config import Config
 from edgeagent.stt.stop_network import learnt

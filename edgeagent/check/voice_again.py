@@ -7,6 +7,7 @@ phrases. A recording of which voice activity noticed nothing stays unnoticed; th
 from __future__ import annotations
 
 import dataclasses
+import logging
 import math
 import statistics
 import time
@@ -20,23 +21,25 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.app.ears import ENGINES, Vocabulary, make_transcriber, stop_words, wake_words
+from edgeagent.app.ears_setup import ENGINES, Vocabulary, chosen_engine, make_transcriber, stop_words, wake_words
+from edgeagent.audio.device import Samples
 from edgeagent.audio.resample import Resampler
-from edgeagent.audio.types import Samples
 from edgeagent.audio.wav import read_wav
 from edgeagent.check.voice_plan import STOPS
 from edgeagent.check.voice_score import Attempt, RecogniserScore, Tally, Threshold, VoiceScore, judged
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, EdgeAgentError, RecognitionError
-from edgeagent.stt.keywords import Keyword, SpotterOptions
+from edgeagent.stt.key_phrases import SpottedPhrase, SpotterOptions
 from edgeagent.stt.spotters import KeyPhraseSpotter
+from edgeagent.stt.transcriber import RATE_HZ, Transcriber, Transcript
 from edgeagent.stt.tuning import tune
-from edgeagent.stt.types import RATE_HZ, Transcriber, Transcript
 
 Tell = Callable[[str], object]
 """Told what is being done, in a few words."""
 
 _BLOCK: Final = RATE_HZ // 2
+log: Final = logging.getLogger("edgeagent.check")
+
 _SPOTTED: Final = RATE_HZ // 100
 _AT_ONCE: Final = 100
 """Blocks that the spotter is given before it is waited for: it drops what it can't follow."""
@@ -57,12 +60,13 @@ class KeptUtterance:
 
 
 def read_recordings(kept: Iterable[tuple[Path, Attempt]]) -> list[KeptUtterance]:
-    """Reads the recordings of lines; one that is no sound file is left out."""
+    """Reads the recordings of lines; one that is no sound file is left out, with a warning."""
     found = []
     for path, attempt in kept:
         try:
             sound, rate_hz = read_wav(path)
-        except AudioError:
+        except AudioError as error:
+            log.warning("left out: %s", error)
             continue
         found.append(KeptUtterance(attempt, Resampler(rate_hz, RATE_HZ).process(sound, last=True)))
     return found
@@ -106,20 +110,20 @@ def compared(
     attempts: Sequence[Attempt],
     tell: Tell = lambda doing: None,
 ) -> list[RecogniserScore]:
-    """The recogniser of the settings and the other one on the same recordings; none where the other one is not here.
+    """The recogniser of the settings and the others on the same recordings, as far as they are here.
 
     Args:
         attempts: What that of the settings has heard of them.
     """
-    own = config.ears.get("engine", "sphinx")
+    own = chosen_engine(config)[0]
     others = [name for name in ENGINES if name != own]
     found = []
     for name in others:
-        settings = {key: value for key, value in config.ears.items() if key != "model" or name == "whisper"}
+        settings = {key: value for key, value in config.ears.items() if key != "model" or name != "sphinx"}
         other = dataclasses.replace(config, ears={**settings, "engine": name})
         tell(f"{name} hears the recordings")
         try:
-            if name == "whisper" and not find_spec("faster_whisper"):
+            if name != "sphinx" and not find_spec("faster_whisper"):
                 continue
             transcripts = _transcripts(recorded, other, vocabulary)
         except EdgeAgentError:  # its model is not here, or another language is wanted
@@ -159,7 +163,8 @@ def better_thresholds(
                 others=[one.sound for one in other],
                 said=config.ears.get("said", {}),
             )
-        except EdgeAgentError:
+        except EdgeAgentError as error:
+            log.warning("no threshold is looked for: %s", error)
             continue
         for threshold in _between(now.threshold, tuned.threshold):
             better = _tried(phrase, threshold, said, other, config)
@@ -242,7 +247,7 @@ def _spotted(
     recorded: Sequence[KeptUtterance], keywords: Mapping[str, float | None], config: Config
 ) -> tuple[list[dict[str, float | None]], Mapping[str, float]]:
     """Key phrases in each recording, with their seconds from the end of the word; and the thresholds in use."""
-    heard: SimpleQueue[Keyword] = SimpleQueue()
+    heard: SimpleQueue[SpottedPhrase] = SimpleQueue()
     spotter = KeyPhraseSpotter(keywords, heard.put, SpotterOptions(said=config.ears.get("said", {})))
     found: list[dict[str, float | None]] = []
     try:

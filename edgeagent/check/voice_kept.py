@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import logging
 import re
 import shutil
 import time
@@ -20,13 +21,15 @@ from typing import Any, Final
 
 import platformdirs
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.check.voice_plan import PlannedLine
 from edgeagent.check.voice_score import Attempt
 from edgeagent.check.voice_sound import RoomSound, VoiceSound
 from edgeagent.errors import ConfigError
 from edgeagent.stt.recordings import TRANSCRIPTS, Recordings, own_file
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
+
+log: Final = logging.getLogger("edgeagent.check")
 
 FOLDER: Final = "voice-test"
 ROOM: Final = "room.json"
@@ -187,7 +190,7 @@ def delete_kept(tests: Iterable[KeptTest]) -> tuple[list[KeptTest], dict[Path, s
 
 
 def kept_attempts(test: KeptTest) -> list[tuple[Path, Attempt]]:
-    """The lines of a test with their recordings; those that can't be read are left out.
+    """The lines of a test with their recordings; those that can't be read are left out, with a warning.
 
     What the recognisers heard then is not read: they hear the recordings anew.
     """
@@ -199,7 +202,8 @@ def kept_attempts(test: KeptTest) -> list[tuple[Path, Attempt]]:
             attempt = Attempt(
                 line=line, parts=int(told["parts"]), sound=sound, person=str(told["person"]), file=str(told["file"])
             )
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError) as error:
+            log.warning("left out: a line of %s can't be used: %r", test.folder / TRANSCRIPTS, error)
             continue
         if (test.folder / attempt.file).is_file():
             found.append((test.folder / attempt.file, attempt))

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from edgeagent import events
-from edgeagent.audio.types import Samples, Xruns
+from edgeagent.audio.device import Samples, Xruns
 from edgeagent.check.voice_plan import STOPS, STORIES, PlannedLine
 from edgeagent.check.voice_score import Attempt, judged
 from edgeagent.check.voice_sound import RoomSound, Tapped, VoiceSound, echo_levels, line_sound, noise_level
@@ -24,8 +24,8 @@ from edgeagent.errors import AudioError
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent, Level
-from edgeagent.stt.keywords import Keyword, missed
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.key_phrases import SpottedPhrase, missed
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.tts.mouth import Mouth, Speech
 
 QUIET_S: Final = 4.0
@@ -126,7 +126,7 @@ class VoiceRun:
         self._wake_words = frozenset(wake_words)
         self._queue: SimpleQueue[tuple[float, HearingEvent | events.Device | tuple[int, Samples]]] = SimpleQueue()
         self._utterances: dict[int, _Utterance] = {}
-        self._spotted: list[tuple[float, Keyword]] = []
+        self._spotted: list[tuple[float, SpottedPhrase]] = []
         self._levels = threading.Semaphore(_AHEAD) if in_step else None
         self._over = False
         self._stories = 0
@@ -267,7 +267,7 @@ class VoiceRun:
         """Utterances that are the person's: those that go on after the robot has asked."""
         return [one for one in self._utterances.values() if one.end_s is None or one.end_s > begin_s + _TAIL_S]
 
-    def _spotted_after(self, begin_s: float) -> list[tuple[float, Keyword]]:
+    def _spotted_after(self, begin_s: float) -> list[tuple[float, SpottedPhrase]]:
         """Key phrases that end after the robot has asked; it ends its question with the stop word itself."""
         return [(told_s, keyword) for told_s, keyword in self._spotted if keyword.end_s > begin_s + _TAIL_S]
 
@@ -306,7 +306,7 @@ class VoiceRun:
 
     def _say(self, text: str) -> None:
         """Speaks to the end."""
-        assert self._mouth is not None  # noqa: S101
+        assert self._mouth is not None  # noqa: S101 - a silent robot is never asked to speak
         speech = self._mouth.say(text)
         while not speech.is_over(self._device.now()):
             self._next()

@@ -12,7 +12,7 @@ from edgeagent.check.voice_plan import Kind, PlannedLine
 from edgeagent.check.voice_sound import RoomSound, VoiceSound
 from edgeagent.stt.confirming import confirm, missed
 from edgeagent.stt.error_rate import for_error_rate, word_error_rate
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,7 +55,7 @@ def ask(
         raise typer.BadParameter(f"{given}; give one of them", param_hint="TEXT")
     with exits.guarded():
         exits.watch(screen=False)
-        from edgeagent.cli.asking import Asking
+        from edgeagent.cli.ask_lines import Asking
 
         chosen = options.settings(
             config,

@@ -130,6 +130,6 @@ def _own_words(config: Config) -> Iterable[str]:
     """The stop words of the settings, where they have any: they count typed as well as spoken."""
     if "stop_words" not in config.ears:
         return ()
-    from edgeagent.app.ears import stop_words  # imports all that hears
+    from edgeagent.app.ears_setup import stop_words  # imports all that hears
 
     return stop_words(config)

@@ -6,7 +6,7 @@ import sys
 from typing import Final
 
 from edgeagent.app import App, build
-from edgeagent.app.phrases import examples
+from edgeagent.app.agent_phrases import examples
 from edgeagent.cli import exits, streams, text
 from edgeagent.config import Config
 from edgeagent.voice.goal_reports import GoalReports
@@ -43,9 +43,9 @@ def chatting(config: Config, *, screen: bool, always: bool = False, conversing: 
             from edgeagent.cli.screen import Screen
 
             return Screen(app, always=always).run()
-        from edgeagent.cli.script import Script
+        from edgeagent.cli.script import LineScript
 
-        Script(app, always=always).play()
+        LineScript(app, always=always).play()
     return exits.OK
 
 

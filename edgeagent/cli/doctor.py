@@ -63,8 +63,8 @@ def doctor(
 ) -> None:
     """Look at the machine, the engine, the sound and the ears: what is there, what was chosen, how fast it is."""
     with exits.guarded():
-        from edgeagent.doctor import Report, examine
-        from edgeagent.doctor.engine import engine
+        from edgeagent.doctor import DoctorReport, examine
+        from edgeagent.doctor.engine_section import engine
         from edgeagent.doctor.machine import machine
 
         settings = options.settings(config, model=model, app=app)
@@ -80,7 +80,7 @@ def doctor(
             sections.append(section)
             if not as_json:
                 _show(section)
-        report = Report(tuple(sections))
+        report = DoctorReport(tuple(sections))
         if as_json:
             streams.answer(json_text(report.as_dict(), ascii_only=not streams.is_utf8(streams.stdout()), indent=2))
     if report.problems:
@@ -95,9 +95,9 @@ def _voice_rooms(settings: Config, *, sound: bool) -> list[tuple[str, Examinatio
     """
     if missing := lacking("voice"):
         return [("audio", partial(_no_voice, missing))]
-    from edgeagent.app.ears import make_transcriber, stop_words, vocabulary, wake_words, why_engine
+    from edgeagent.app.ears_setup import chosen_engine, make_transcriber, stop_words, vocabulary, wake_words
     from edgeagent.doctor.audio import audio
-    from edgeagent.doctor.ears import ears
+    from edgeagent.doctor.ears_section import ears
     from edgeagent.doctor.sound import sound as heard
     from edgeagent.models.store import WHISPER_FOLDER, user_models_dir
 
@@ -109,7 +109,7 @@ def _voice_rooms(settings: Config, *, sound: bool) -> list[tuple[str, Examinatio
                 lambda: make_transcriber(settings, vocabulary(settings)),
                 lambda: stop_words(settings) | wake_words(settings),
                 user_models_dir() / WHISPER_FOLDER,
-                why=why_engine(settings),
+                why=lambda: chosen_engine(settings)[1],
             ),
         ),
     ]

@@ -51,7 +51,7 @@ def tune(
 ) -> None:
     """Find for each phrase the threshold that hears it most, with few false alarms; prints lines for the settings."""
     with exits.guarded():
-        from edgeagent.cli import tuning
+        from edgeagent.cli import keywords_tune
 
-        tuning.tune(phrases, recordings=recordings, said=said or [], wake=wake, output=output)
+        keywords_tune.tune(phrases, recordings=recordings, said=said or [], wake=wake, output=output)
     raise typer.Exit(exits.OK)

@@ -41,7 +41,8 @@ def listen(
         typer.Option("--record", metavar="DIR", help="Keep every utterance as a WAV file, and its text beside it."),
     ] = None,
     engine: Annotated[
-        str | None, typer.Option("--engine", metavar="NAME", help="sphinx or whisper. [dim](sphinx)[/]")
+        str | None,
+        typer.Option("--engine", metavar="NAME", help="fused, sphinx or whisper. [dim](the best that is here)[/]"),
     ] = None,
     model: Annotated[
         str | None,

@@ -27,7 +27,7 @@ class View(Protocol):
     def close(self) -> None: ...
 
 
-class JsonView:
+class ListenJson:
     """Every event as a line."""
 
     def show(self, event: events.VoiceEvent) -> None:
@@ -40,7 +40,7 @@ class JsonView:
         pass
 
 
-class LinesView:
+class ListenLines:
     """View of what is certain, a line each, for a pipe or a file."""
 
     def __init__(self, *, verbose: bool) -> None:

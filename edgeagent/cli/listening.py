@@ -15,11 +15,11 @@ from queue import SimpleQueue
 from typing import Final
 
 from edgeagent import events
-from edgeagent.app import ears as parts
+from edgeagent.app import ears_setup as parts
+from edgeagent.audio.device import Samples
 from edgeagent.audio.files import FileDevice
-from edgeagent.audio.types import Samples
 from edgeagent.cli import streams
-from edgeagent.cli.listen_view import JsonView, LinesView, MeterView, View
+from edgeagent.cli.listen_view import ListenJson, ListenLines, MeterView, View
 from edgeagent.cli.utterances import Utterances
 from edgeagent.config import Config
 from edgeagent.stt.ears import Ears
@@ -86,10 +86,10 @@ def listen(config: Config, *, json: bool, record: Path | None, verbose: bool) ->
 
 def _view(json: bool, verbose: bool) -> View:
     if json:
-        return JsonView()
+        return ListenJson()
     if streams.animated(streams.stdout()):
         return MeterView()
-    return LinesView(verbose=verbose)
+    return ListenLines(verbose=verbose)
 
 
 def _end_with(device: FileDevice, ears: Ears, queue: SimpleQueue[Item | None]) -> threading.Thread:

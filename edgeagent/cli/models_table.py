@@ -10,10 +10,21 @@ from edgeagent.cli import streams
 from edgeagent.cli.models_chosen import chosen
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import shortened
-from edgeagent.doctor.fit import WINDOW, Fit, Machine, fit, machine_of, memory, size_of, sizes, this_machine, window_of
+from edgeagent.doctor.fit import (
+    WINDOW,
+    Machine,
+    ModelFit,
+    fit,
+    machine_of,
+    memory,
+    size_of,
+    sizes,
+    this_machine,
+    window_of,
+)
 from edgeagent.errors import ModelError
 from edgeagent.json_lines import json_text
-from edgeagent.llm.memory import Memory
+from edgeagent.llm.memory_needed import Memory
 from edgeagent.models import store
 from edgeagent.models.catalog import Entry, LanguageModel, Recogniser, Voice, entries
 from edgeagent.models.profiles import PROFILES, Task
@@ -37,7 +48,7 @@ class _Row:
     here: bool
     size: int | None
     needed: Memory | None
-    fit: Fit | None
+    fit: ModelFit | None
     problem: str = ""
     """Fault of the file that is here."""
 

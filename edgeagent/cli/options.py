@@ -16,7 +16,7 @@ _HOUSE = "Simulated house"
 _SETTINGS = "Settings"
 
 
-class Level(StrEnum):
+class Gravity(StrEnum):
     """Least gravity of a message that is shown on stderr."""
 
     DEBUG = "debug"
@@ -25,7 +25,7 @@ class Level(StrEnum):
     ERROR = "error"
 
 
-def _set_level(level: Level | None) -> None:
+def _set_level(level: Gravity | None) -> None:
     if level is not None:
         streams.log_level(level.upper())
 
@@ -56,7 +56,7 @@ Audit = Annotated[
     typer.Option("--audit", metavar="FILE", help="Append what every run did, for [cyan]edgeagent replay FILE[/]."),
 ]
 LogLevel = Annotated[
-    Level | None,
+    Gravity | None,
     typer.Option(
         "--log-level",
         help="What the parts of the program tell on stderr. [dim](warning)[/]",

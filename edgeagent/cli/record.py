@@ -16,7 +16,7 @@ from edgeagent.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class SentRecord:
     """``text`` is what was sent, ``failure`` what the run raised, if it did. Times in seconds."""
 
     text: str
@@ -49,7 +49,7 @@ class Record:
         return json_text(fields, ascii_only=ascii_only)
 
 
-def ask(session: Session, text: str, said: str) -> Record:
+def ask(session: Session, text: str, said: str) -> SentRecord:
     """Runs one request to its end, whatever the end is.
 
     Args:
@@ -60,13 +60,13 @@ def ask(session: Session, text: str, said: str) -> Record:
     try:
         handle = session.start(said)
     except EdgeAgentError as error:
-        return Record(text=text, agent=name, reason="error", error=str(error), failure=error)
+        return SentRecord(text=text, agent=name, reason="error", error=str(error), failure=error)
     log = list(handle.events())
     handle.wait()
     return _recorded(text, handle, log, began_s)
 
 
-def _recorded(text: str, handle: RunHandle, log: Sequence[events.Event], began_s: float) -> Record:
+def _recorded(text: str, handle: RunHandle, log: Sequence[events.Event], began_s: float) -> SentRecord:
     """The record of a run that is over. One that raised has left its calls in the log."""
     failure = handle.error
     if failure is None:
@@ -92,7 +92,7 @@ def _recorded(text: str, handle: RunHandle, log: Sequence[events.Event], began_s
                 ended[call.id] = (call, done)
             case events.AgentEnd(reason=reason, abort_reason=abort_reason):
                 pass
-    return Record(
+    return SentRecord(
         text=text,
         agent=handle.agent.name,
         reply=reply,

@@ -138,7 +138,7 @@ class Replaying:
             self._line(f"  {self._bar(run)}")
 
     def _bar(self, run: RunRecord) -> str:
-        """Where the time went, one cell a share; what took any time has at least one."""
+        """Draws the shares of the time, in cells; a share that is not zero has at least one."""
         seconds = (run.model_s, run.tools_s, run.other_s)
         total = sum(seconds) or 1.0
         legend = "  ".join(

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Final
 
 from edgeagent.audio.files import check_format, is_file
-from edgeagent.audio.playback import Playback
+from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.audio.portaudio import LATENCY_S, PortAudioDevice
 from edgeagent.audio.wav import WavWriter
 from edgeagent.cli import streams, text
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.tts.mouth import Mouth, Speech
+from edgeagent.tts.speaker import Speaker
 from edgeagent.tts.text.normalise import speakable
 from edgeagent.tts.text.sentences import SentenceStream
-from edgeagent.tts.types import Speaker
-from edgeagent.tts.voices import speaker
+from edgeagent.tts.voice_choice import speaker
 
 _READ_BYTES: Final = 4096
 _WAITING: Final = 50
@@ -60,7 +60,7 @@ def _aloud(voice: Speaker, pieces: Iterator[str], config: Config, *, whole: bool
         latency_s=config.audio.get("latency_ms", LATENCY_S * 1000) / 1000,
         on_state=lambda state, told: streams.warn(told),
     )
-    playback = Playback(device.output_rate_hz or 48_000)
+    playback = PlaybackQueue(device.output_rate_hz or 48_000)
     device.start(fill=playback.fill)
     began_s = time.monotonic()
     try:

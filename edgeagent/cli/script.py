@@ -35,7 +35,7 @@ class _Asked:
     answer: SimpleQueue[str | None] = field(default_factory=SimpleQueue)
 
 
-class Script:
+class LineScript:
     """Plays the lines of stdin to an app."""
 
     def __init__(self, app: App, *, always: bool = False) -> None:

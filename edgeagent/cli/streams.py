@@ -40,7 +40,7 @@ class OutputError(EdgeAgentError):
 
 
 def stdout() -> TextIO:
-    """Where answers go."""
+    """Stream of answers."""
     return _kept or sys.stdout
 
 

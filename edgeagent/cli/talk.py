@@ -52,7 +52,10 @@ def talk(
         str | None, typer.Option("--voice", metavar="NAME|FILE.onnx", help="A voice of espeak-ng, or a Piper voice.")
     ] = None,
     engine: Annotated[
-        str | None, typer.Option("--engine", metavar="NAME", help="What hears: sphinx or whisper. [dim](sphinx)[/]")
+        str | None,
+        typer.Option(
+            "--engine", metavar="NAME", help="What hears: fused, sphinx or whisper. [dim](the best that is here)[/]"
+        ),
     ] = None,
     barge_in: Annotated[
         str | None,

@@ -26,8 +26,8 @@ from edgeagent.cli import exits, streams
 from edgeagent.cli.activity import Line, latch_line
 from edgeagent.cli.approvals import YES
 from edgeagent.cli.chatting import what_to_say
-from edgeagent.cli.history import open_history
 from edgeagent.cli.keyboard import keyboard
+from edgeagent.cli.line_history import open_history
 from edgeagent.cli.listen_view import meter
 from edgeagent.cli.screen import MARK, SlashCompleter, print_above
 from edgeagent.cli.slash import is_slash

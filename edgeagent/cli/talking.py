@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from edgeagent.app import App, build
 from edgeagent.app.conversation import Conversation
-from edgeagent.app.ears import check
+from edgeagent.app.ears_setup import check
 from edgeagent.audio.files import FileDevice, is_file
 from edgeagent.cli import exits, streams, text
 from edgeagent.cli.activity import latch_line
@@ -48,7 +48,7 @@ def talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
     """
     _check(config, json=json, text=text, screen=screen)
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
-    with StopSignal() as stop_signal, build(config, live=True, voice=True) as app:
+    with TripSignal() as stop_signal, build(config, live=True, voice=True) as app:
         try:
             conversation = _begin(app, config)
         except AudioError as error:
@@ -126,7 +126,7 @@ def _is_over(conversation: Conversation) -> bool:
     return conversation.state in _RESTING and not conversation.dialogue.robot.busy
 
 
-class StopSignal:
+class TripSignal:
     """SIGUSR1 trips the latch: whoever sees the robot do wrong may send it, from another terminal or program.
 
     The handler only posts: a latch that is tripped calls code that takes locks, and the main thread may hold them.

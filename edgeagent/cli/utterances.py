@@ -7,11 +7,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from edgeagent import events
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.cli.listen_view import View
 from edgeagent.stt import hearing
 from edgeagent.stt.hearing import HearingEvent
-from edgeagent.stt.keywords import Keyword, confirm, missed
+from edgeagent.stt.key_phrases import SpottedPhrase, confirm, missed
 from edgeagent.stt.recordings import Recordings
 
 
@@ -37,7 +37,7 @@ class Utterances:
     def __init__(self, view: View, stop_words: Collection[str], recordings: Recordings | None) -> None:
         self._view, self._stop_words, self._recordings = view, stop_words, recordings
         self._open: dict[int, _Utterance] = {}
-        self._spotted: list[Keyword] = []
+        self._spotted: list[SpottedPhrase] = []
         self._partial = ""
 
     def take(self, t: float, event: HearingEvent | events.Device | tuple[int, Samples]) -> None:
@@ -51,7 +51,7 @@ class Utterances:
                 self._view.show(events.SpeechEnd(t=t, soft=True))
             case hearing.Resumed(utterance=number):
                 self._open[number].result = None
-            case hearing.Partial(transcript=transcript):
+            case hearing.PartialWords(transcript=transcript):
                 if transcript.text != self._partial:
                     self._partial = transcript.text
                     self._view.show(events.Partial(t=t, text=transcript.text))

@@ -71,7 +71,12 @@ def voice_test(
     ] = None,
     engine: Annotated[
         str | None,
-        typer.Option("--engine", metavar="NAME", help="sphinx or whisper. [dim](sphinx)[/]", rich_help_panel=_HEARING),
+        typer.Option(
+            "--engine",
+            metavar="NAME",
+            help="fused, sphinx or whisper. [dim](the best that is here)[/]",
+            rich_help_panel=_HEARING,
+        ),
     ] = None,
     model: Annotated[
         str | None,

@@ -9,10 +9,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Final
 
-from edgeagent.app import ears as parts
-from edgeagent.app.phrases import conversation_phrases, house_phrases
+from edgeagent.app import ears_setup as parts
+from edgeagent.app.agent_phrases import conversation_phrases, house_phrases
 from edgeagent.audio.files import is_file
-from edgeagent.audio.playback import Playback
+from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.check.voice_advice import Mixer
 from edgeagent.check.voice_again import better_thresholds, compared, heard_again, read_recordings
 from edgeagent.check.voice_kept import (
@@ -37,7 +37,7 @@ from edgeagent.config import Config
 from edgeagent.errors import AudioError, ConfigError, EdgeAgentError
 from edgeagent.json_lines import json_text
 from edgeagent.tts.mouth import Mouth
-from edgeagent.tts.voices import speaker
+from edgeagent.tts.voice_choice import speaker
 
 _MIXERS: Final = (
     (
@@ -141,7 +141,7 @@ def again(config: Config, person: str | None, *, json: bool) -> None:
     report = VoiceReport(
         VoiceScore(attempts),
         kept_room(tests[-1]),
-        config.ears.get("engine", parts.ENGINES[0]),
+        parts.chosen_engine(config)[0],
         engines,
         thresholds,
         again=True,
@@ -218,7 +218,7 @@ def _report(
     Returns:
         True if Ctrl-C came, before or meanwhile.
     """
-    report = VoiceReport(VoiceScore(run.attempts), run.room, config.ears.get("engine", parts.ENGINES[0]))
+    report = VoiceReport(VoiceScore(run.attempts), run.room, parts.chosen_engine(config)[0])
     if not interrupted and kept.count:
         try:
             recorded = read_recordings((kept.folder / one.file, one) for one in run.attempts if one.file)
@@ -291,7 +291,7 @@ def _device(config: Config, *, silent: bool) -> Tapped:
 def _mouth(config: Config, device: Tapped) -> Iterator[Mouth]:
     voice = speaker(**config.speech)
     try:
-        with Mouth(voice, Playback(device.output_rate_hz or voice.rate_hz)) as mouth:
+        with Mouth(voice, PlaybackQueue(device.output_rate_hz or voice.rate_hz)) as mouth:
             yield mouth
     finally:
         voice.close()

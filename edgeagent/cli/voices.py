@@ -37,7 +37,7 @@ def voices(
     speaks."""
     with exits.guarded():
         from edgeagent.errors import AudioError
-        from edgeagent.tts.voices import default_voice
+        from edgeagent.tts.voice_choice import default_voice
 
         speech = options.settings(config).speech
         chosen = speech.get("voice") or default_voice(**speech)

@@ -177,8 +177,10 @@ def _common_lines(prompt: str, before: str) -> int:
 
 
 def _tools(prompt: str) -> list[tuple[int, int, int]]:
-    """Where the prompt tells of tools: begin, end and number of them; 0 where the number is unknown. In their order,
-    adjacent ones as one."""
+    """Finds the places of the prompt that tell of tools: begin, end and number of tools, 0 where it is unknown.
+
+    They are in order, adjacent ones as one.
+    """
     found = [(match.start(), match.end(), 0) for match in _TOOL_LISTS.finditer(prompt)]
     at, decoder = 0, json.JSONDecoder()
     while match := _TOOL_BEGINS.search(prompt, at):

@@ -270,11 +270,11 @@ class Config:
         _in(
             "engine",
             "text",
-            "sphinx",
+            "the best that is here",
             "what hears",
             flag="--engine",
             variable="EDGEAGENT_EARS",
-            choices=("sphinx", "whisper"),
+            choices=("fused", "sphinx", "whisper"),
         ),
         _in(
             "model",
@@ -355,8 +355,8 @@ _EXPERT: Final = (
     _expert("ears.max_s", "number", "20", "longest utterance", low=5, high=60, unit="seconds"),
     _expert("ears.noise_suppression", "boolean", "true", "on what the ears hear"),
     _expert("ears.speculative", "boolean", "true", "decode at the soft end, before the end is certain"),
-    _expert("ears.beam_size", "integer", "1", "of whisper", low=1, high=20),
-    _expert("ears.window_s", "number", "30", "of whisper: what it sees", low=10, high=30, unit="seconds"),
+    _expert("ears.beam_size", "integer", "5", "of whisper", low=1, high=20),
+    _expert("ears.window_s", "number", "15", "of whisper: what it sees at least", low=10, high=30, unit="seconds"),
     _expert("ears.threads", "integer", "up to 4", "cores for a decode of whisper", "ears_threads", **_CORES),
     _expert(
         "conversation.filler_s",

@@ -17,9 +17,9 @@ from threading import Event
 from typing import Any, Final, get_args
 
 from edgeagent.audio.cards import holder_of_cards
+from edgeagent.audio.device import DeviceInfo
 from edgeagent.audio.files import is_file
 from edgeagent.audio.portaudio import LATENCY_S, End, PortAudioDevice, devices, library
-from edgeagent.audio.types import DeviceInfo
 from edgeagent.doctor.report import Row
 from edgeagent.errors import AudioError, ConfigError, SpeechError
 from edgeagent.extras import install
@@ -185,7 +185,7 @@ def _server() -> str | None:
 
 
 def _address() -> str | None:
-    """Where a sound server answers."""
+    """Address of a sound server."""
     named = os.environ.get("PULSE_SERVER")
     if named:
         return named
@@ -218,7 +218,7 @@ def _server_row(server: str | None, found: list[DeviceInfo], cards: list[str]) -
 
 def _voice(speech: Mapping[str, Any]) -> Iterator[Row]:
     from edgeagent.tts import espeak_library
-    from edgeagent.tts.voices import speaker
+    from edgeagent.tts.voice_choice import speaker
 
     try:
         with espeak_library.held() as espeak:
@@ -248,7 +248,7 @@ def _voice(speech: Mapping[str, Any]) -> Iterator[Row]:
 
 def _why(speech: Mapping[str, Any]) -> str:
     """Tells why this voice speaks."""
-    from edgeagent.tts.voices import NATURAL, default_voice, has_natural
+    from edgeagent.tts.voice_choice import NATURAL, default_voice, has_natural
 
     if "voice" in speech:
         return "as the settings say"

@@ -11,9 +11,9 @@ from typing import Final, Literal
 
 from edgeagent.llm import native
 from edgeagent.llm.gguf import read_header
-from edgeagent.llm.memory import PROCESS_BYTES, Memory, memory_needed, sizes_of
+from edgeagent.llm.memory_needed import PROCESS_BYTES, Memory, memory_needed, sizes_of
 from edgeagent.models import store
-from edgeagent.models.catalog import Entry, LanguageModel, Sizes, Voice
+from edgeagent.models.catalog import Entry, LanguageModel, ModelSizes, Voice
 from edgeagent.models.profiles import SYSTEM_BYTES, Profile
 
 Verdict = Literal["fits", "tight", "no"]
@@ -44,7 +44,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class ModelFit:
     """The verdict about a model on a machine."""
 
     verdict: Verdict
@@ -74,7 +74,7 @@ def machine_of(profile: Profile) -> Machine:
     )
 
 
-def sizes(model: LanguageModel) -> Sizes | None:
+def sizes(model: LanguageModel) -> ModelSizes | None:
     """Sizes of a mind, from its file where that is here; None when nobody has told.
 
     Raises:
@@ -124,17 +124,17 @@ def size_of(entry: Entry) -> int | None:
     return sum(told) if told else None
 
 
-def fit(needed: Memory | None, machine: Machine) -> Fit | None:
+def fit(needed: Memory | None, machine: Machine) -> ModelFit | None:
     """The verdict about a model that needs so much; None when nobody has told."""
     if machine.architecture in _SHORT:
-        return Fit(verdict="no", why=f"{machine.architecture} has 32 bits: install a 64-bit system")
+        return ModelFit(verdict="no", why=f"{machine.architecture} has 32 bits: install a 64-bit system")
     if needed is None:
         return None
     if needed.total > machine.total:
-        return Fit(verdict="no", why=f"{_mb(needed.total)} of {_mb(machine.total)}")
+        return ModelFit(verdict="no", why=f"{_mb(needed.total)} of {_mb(machine.total)}")
     if needed.total > machine.free:
-        return Fit(verdict="tight", why=f"{_mb(needed.total)}, and {_mb(machine.free)} are free: close something")
-    return Fit(verdict="fits", why="")
+        return ModelFit(verdict="tight", why=f"{_mb(needed.total)}, and {_mb(machine.free)} are free: close something")
+    return ModelFit(verdict="fits", why="")
 
 
 def _mb(count: int) -> str:

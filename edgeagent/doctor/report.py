@@ -39,7 +39,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class DoctorReport:
     """All sections."""
 
     sections: tuple[Section, ...]

@@ -13,15 +13,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from edgeagent.audio.device import Device, Samples
 from edgeagent.audio.files import is_file
-from edgeagent.audio.playback import Playback
+from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.audio.resample import Resampler
-from edgeagent.audio.types import Device, Samples
 from edgeagent.doctor.audio import opened
 from edgeagent.doctor.report import Row
 from edgeagent.errors import AudioError
 from edgeagent.tts.mouth import Mouth
-from edgeagent.tts.voices import speaker
+from edgeagent.tts.voice_choice import speaker
 
 RATE_HZ: Final = 16_000
 """In which everything is computed."""
@@ -76,7 +76,7 @@ class _Measurement:
         self.speech = speech
         self.mode = str(settings.get("echo", "webrtc"))
         in_hz, out_hz = device.input_rate_hz or RATE_HZ, device.output_rate_hz or RATE_HZ
-        self.playback = Playback(out_hz)
+        self.playback = PlaybackQueue(out_hz)
         # whatever the setting says: what webrtc would remove is what a person wants to know
         self.canceller = EchoCanceller(in_hz, out_hz, mode="webrtc", rate_hz=RATE_HZ, xruns=device.xruns)
         self.in_hz, self.out_hz = in_hz, out_hz
@@ -220,6 +220,6 @@ class _Measurement:
 
 
 def _begin(blocks: list[Timed], rate_hz: int) -> float:
-    """When the first sample of a row of blocks was there, by the times of all."""
+    """Estimates the time of the first sample of a row of blocks from the times of all."""
     counts = np.cumsum([0, *(len(block) for _, block in blocks[:-1])])
     return float(np.median(np.array([at_s for at_s, _ in blocks]) - counts / rate_hz))

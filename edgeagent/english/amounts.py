@@ -138,7 +138,8 @@ def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
                 yield replace(first, **span, value=value)  # type: ignore[arg-type]
     for one in said:
         for other in said:
-            if not one.dimension and other.dimension not in ("", "times"):  # "three minutes, no, make that eight"
+            # "three minutes, no, make that eight"
+            if not one.dimension and other.dimension not in ("", "times") and other.bare:
                 value = one.bare * other.value / other.bare
                 yield replace(one, value=value, dimension=other.dimension, tolerance=other.tolerance)
         for count in said:

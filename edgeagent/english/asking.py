@@ -130,12 +130,13 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return True
     if _is_number_alone(words) or (_takes_back(words) and not is_question(words)):
         return False
-    if is_asked(text) or _ends_in_command(text):
+    main = bare(without_leading(words)) or words
+    plain = _without_openers(main)
+    forbids = _forbids_a_verb(plain) or (plain[:1] != ["don't"] and _forbids_inside(plain))
+    if (is_asked(text) and not forbids) or _ends_in_command(text):
         return True
     if _called(said, words) and not _forbids_inside(words):
         return True
-    main = bare(without_leading(words)) or words
-    plain = _without_openers(main)
     if asked := _after_comfort(plain):
         main = plain = asked
     if plain[:1] == ["not"] and plain[1:2] and plain[1] not in VERBS:  # "not the kitchen the bedroom"
@@ -177,6 +178,12 @@ def _takes_back(words: Sequence[str]) -> bool:
 def _forbidding(words: Sequence[str]) -> int:
     """Counts the words at the beginning forbid what follows."""
     return max((len(form) for form in _FORBIDS if tuple(words[: len(form)]) == form), default=0)
+
+
+def _forbids_a_verb(words: Sequence[str]) -> bool:
+    """True for a prohibition that no question mark makes a question of: "don't go", but not "don't you see"."""
+    forbidden = _forbidding(words)
+    return 0 < forbidden < len(words) and words[forbidden] in VERBS | _MORE_VERBS
 
 
 def _without_openers(words: list[str]) -> list[str]:

@@ -208,7 +208,7 @@ def _ends_with_auxiliary(words: list[str]) -> bool:
 
 
 def _asked_inside(words: list[str]) -> int | None:
-    """Where a question begins inside of a sentence, with its subject before its verb: "tell me where the cup is"."""
+    """Finds the beginning of a question inside a sentence, its subject before its verb: "tell me where the cup is"."""
     asked = [at for at, word in enumerate(words) if word in WH and at > 0]
     if not asked or set(words[asked[-1] + 1 : asked[-1] + 2]) & AUXILIARIES:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from edgeagent.hooks.types import (
+from edgeagent.hooks.hook import (
     AfterLLM,
     AfterTool,
     BaseHook,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from edgeagent.hooks.loop_detector import LoopDetectorHook
     from edgeagent.hooks.memory import MemoryHook
     from edgeagent.hooks.persist_session import PersistSessionHook
-    from edgeagent.hooks.pii import PIIHook
+    from edgeagent.hooks.pii_redaction import PIIHook
     from edgeagent.hooks.plan_mode import PlanModeHook
     from edgeagent.hooks.safety_guardrail import SafetyGuardrailHook
     from edgeagent.hooks.schema_retry import SchemaRetryHook
@@ -46,7 +46,7 @@ _HOME_OF = {
     "GroundingHook": "grounding",
     "LoopDetectorHook": "loop_detector",
     "MemoryHook": "memory",
-    "PIIHook": "pii",
+    "PIIHook": "pii_redaction",
     "PersistSessionHook": "persist_session",
     "PlanModeHook": "plan_mode",
     "SafetyGuardrailHook": "safety_guardrail",

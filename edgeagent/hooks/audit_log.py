@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.errors import ConfigError
-from edgeagent.hooks.types import (
+from edgeagent.hooks.hook import (
     AfterLLM,
     AfterTool,
     BaseHook,

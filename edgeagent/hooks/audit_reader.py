@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from edgeagent.errors import EdgeAgentError
-from edgeagent.hooks.types import FirePoint
+from edgeagent.hooks.hook import FirePoint
 from edgeagent.messages import Reading, Step
 
 _TORN: Final = b'{"t": '

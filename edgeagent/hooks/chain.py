@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from edgeagent.errors import EdgeAgentError
-from edgeagent.hooks.types import (
+from edgeagent.hooks.hook import (
     AfterLLM,
     AfterTool,
     BeforeLLM,

@@ -19,9 +19,9 @@ from edgeagent.hooks.compaction import (
     shortened,
     summary_of,
 )
-from edgeagent.hooks.types import BaseHook, BeforeLLM, FirePoint, HookResult
+from edgeagent.hooks.hook import BaseHook, BeforeLLM, FirePoint, HookResult
 from edgeagent.llm import LLM, LLMRequest, ToolSpec
-from edgeagent.llm.window import Sizes
+from edgeagent.llm.window import RequestSizes
 from edgeagent.messages import Message
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class ContextCompactionHook(BaseHook):
         state = ctx.state_of(self)
         cut: _Cut | None = state.get(_CUT)
         messages = cut.applied(payload.messages) if cut else payload.messages
-        if (ctx.sizes or Sizes()).may_exceed(budget, ctx.system, payload.tools, messages):
+        if (ctx.sizes or RequestSizes()).may_exceed(budget, ctx.system, payload.tools, messages):
             try:
                 shorter = self._compacted(messages, ctx.llm, plain, budget, ctx.stop_event, above=budget)
             except _StoppedError:
@@ -131,7 +131,7 @@ class ContextCompactionHook(BaseHook):
         if budget < 1 or not messages:
             return None
         stays = -1 if force else -(-budget * self.threshold // 100) - 1
-        if not Sizes().may_exceed(stays, system, tools, messages):
+        if not RequestSizes().may_exceed(stays, system, tools, messages):
             return None
         try:
             shorter = self._compacted(messages, llm, plain, budget, stop_event, above=stays, ask=ask)
@@ -174,7 +174,7 @@ class _StoppedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """Where a history was cut, so that it can be cut there again when it has grown."""
+    """Place at which a history was cut, so that it can be cut there again when it has grown."""
 
     summary: Message | None
     first: str

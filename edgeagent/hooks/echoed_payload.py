@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.hooks.loop_detector import WARNING
-from edgeagent.hooks.types import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.messages import Message, ToolCall
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from edgeagent.escapes import without_escapes
-from edgeagent.hooks.types import (
+from edgeagent.hooks.hook import (
     AfterLLM,
     AfterTool,
     BaseHook,

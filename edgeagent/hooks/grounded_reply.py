@@ -14,8 +14,8 @@ from edgeagent.english.amounts import Amount, amounts_of, derived
 from edgeagent.english.number_words import CLOCK, figures
 from edgeagent.english.tokens import words_of
 from edgeagent.hooks.echoed_payload import in_words
+from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, FirePoint, HookResult, Payload
 from edgeagent.hooks.loop_detector import WARNING
-from edgeagent.hooks.types import AfterLLM, BaseHook, BeforeLLM, FirePoint, HookResult, Payload
 from edgeagent.messages import Message
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from edgeagent.english.directions import Directions, is_usual, orientation, sign
 from edgeagent.english.names import is_named, words_in
 from edgeagent.english.tokens import words_of
 from edgeagent.english.word_classes import VERBS
-from edgeagent.hooks.types import AfterLLM, BaseHook, FirePoint, HookResult, Payload
+from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.messages import Message, ToolCall
 from edgeagent.tools import Tool
 

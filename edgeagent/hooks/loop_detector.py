@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.errors import ConfigError
-from edgeagent.hooks.types import AfterLLM, AfterTool, BaseHook, BeforeTool, FirePoint, HookResult, Payload
+from edgeagent.hooks.hook import AfterLLM, AfterTool, BaseHook, BeforeTool, FirePoint, HookResult, Payload
 from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.tools import Tool
 
@@ -123,6 +123,7 @@ class LoopDetectorHook(BaseHook):
 
     points = frozenset({FirePoint.AFTER_LLM, FirePoint.BEFORE_TOOL, FirePoint.AFTER_TOOL})
     priority = -500
+    quick = True
 
     def __init__(self, warn_at: int = 3, block_at: int = 4, max_tool_errors: int = 3) -> None:
         given: dict[str, object] = {"warn_at": warn_at, "block_at": block_at, "max_tool_errors": max_tool_errors}

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from edgeagent.errors import ConfigError, EdgeAgentError
-from edgeagent.hooks.types import BaseHook, BeforeLLM, FirePoint, HookResult
+from edgeagent.hooks.hook import BaseHook, BeforeLLM, FirePoint, HookResult
 from edgeagent.messages import Message
 from edgeagent.tools import Tool, tool
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from edgeagent.context import AgentContext
 from edgeagent.errors import EdgeAgentError
-from edgeagent.hooks.types import BaseHook, FirePoint, HookResult, Payload
+from edgeagent.hooks.hook import BaseHook, FirePoint, HookResult, Payload
 from edgeagent.journal import Backlog, Durability, Journal
 
 logger = logging.getLogger(__name__)

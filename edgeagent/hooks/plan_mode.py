@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from edgeagent.errors import ConfigError
-from edgeagent.hooks.types import AfterLLM, BaseHook, FirePoint, HookResult, Payload
+from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.messages import ToolCall
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from edgeagent.errors import ConfigError
-from edgeagent.hooks.types import BaseHook, BeforeTool, FirePoint, HookResult, Payload
+from edgeagent.hooks.hook import BaseHook, BeforeTool, FirePoint, HookResult, Payload
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.errors import ConfigError
-from edgeagent.hooks.types import AfterTool, BaseHook, FirePoint, HookResult, Payload
+from edgeagent.hooks.hook import AfterTool, BaseHook, FirePoint, HookResult, Payload
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext

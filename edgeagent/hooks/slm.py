@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from edgeagent.hooks.echoed_payload import EchoedPayloadHook
+from edgeagent.hooks.hook import Hook
 from edgeagent.hooks.loop_detector import LoopDetectorHook
 from edgeagent.hooks.schema_retry import SchemaRetryHook
-from edgeagent.hooks.types import Hook
 
 
 def default_slm_hooks() -> list[Hook]:

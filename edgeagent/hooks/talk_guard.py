@@ -14,7 +14,7 @@ from edgeagent.english.completeness import Phrases
 from edgeagent.english.language import has_english, is_english
 from edgeagent.english.stop_phrases import STOP_WORDS
 from edgeagent.english.tokens import NEGATIONS, words_of
-from edgeagent.hooks.types import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult
+from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult
 from edgeagent.tools import Tool
 
 if TYPE_CHECKING:

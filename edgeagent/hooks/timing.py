@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from edgeagent.hooks.types import AfterTool, BaseHook, BeforeTool, FirePoint, HookResult, Payload
+from edgeagent.hooks.hook import AfterTool, BaseHook, BeforeTool, FirePoint, HookResult, Payload
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.errors import ConfigError
-from edgeagent.hooks.types import BaseHook, FirePoint, HookResult, Payload
+from edgeagent.hooks.hook import BaseHook, FirePoint, HookResult, Payload
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext

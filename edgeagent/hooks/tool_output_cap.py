@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from edgeagent.errors import ConfigError
-from edgeagent.hooks.types import AfterTool, BaseHook, FirePoint, HookResult
+from edgeagent.hooks.hook import AfterTool, BaseHook, FirePoint, HookResult
 from edgeagent.tools.output import OUTPUT_LIMIT, capped
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Models: the protocol, and the engines behind it."""
 
-from edgeagent.llm.types import (
+from edgeagent.llm.protocol import (
     LLM,
     End,
     Error,

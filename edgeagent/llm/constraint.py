@@ -13,10 +13,10 @@ from typing import Final
 
 from edgeagent.llm import thinking
 from edgeagent.llm.engine import Logits
-from edgeagent.llm.gate import StreamGate
 from edgeagent.llm.gbnf import quoted
 from edgeagent.llm.grammar import Grammar
-from edgeagent.llm.vocab import Vocabulary
+from edgeagent.llm.stream_gate import StreamGate
+from edgeagent.llm.vocab import TokenVocabulary
 
 _ROOT: Final = "root ::= "
 _CALL_ENDS: Final = (">", "}", "]")  # of every format
@@ -44,7 +44,7 @@ class Plan:
     may_think: bool = False
 
 
-def obey(grammar: Grammar, token: int, logits: Logits, vocabulary: Vocabulary, refused: list[str]) -> int:
+def obey(grammar: Grammar, token: int, logits: Logits, vocabulary: TokenVocabulary, refused: list[str]) -> int:
     """The token that goes on: this one, or the likeliest that the grammar allows. Notes the text of a refused one."""
     if grammar.allows(token):
         return token
@@ -53,7 +53,9 @@ def obey(grammar: Grammar, token: int, logits: Logits, vocabulary: Vocabulary, r
     return grammar.end if grammar.may_end else grammar.pick(logits)
 
 
-def begun(vocabulary: Vocabulary, rules: str, pristine: Grammar, prefix: str, tokens: Sequence[int]) -> Grammar | None:
+def begun(
+    vocabulary: TokenVocabulary, rules: str, pristine: Grammar, prefix: str, tokens: Sequence[int]
+) -> Grammar | None:
     """A grammar after these tokens, of which the first has other text in front; None if it has no such way.
 
     Args:
@@ -79,7 +81,7 @@ def begun(vocabulary: Vocabulary, rules: str, pristine: Grammar, prefix: str, to
 class Constraint:
     """The plan of one reply, in the thread that generates it."""
 
-    def __init__(self, plan: Plan, vocabulary: Vocabulary, grammar: Grammar) -> None:
+    def __init__(self, plan: Plan, vocabulary: TokenVocabulary, grammar: Grammar) -> None:
         """Make one.
 
         Args:

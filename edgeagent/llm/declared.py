@@ -13,11 +13,11 @@ from typing import Final
 
 from edgeagent.llm.constraint import begun, obey
 from edgeagent.llm.engine import Logits
-from edgeagent.llm.gate import StreamGate
 from edgeagent.llm.grammar import Grammar
 from edgeagent.llm.parsers.grammars import bare_call_grammar
-from edgeagent.llm.types import ToolSpec
-from edgeagent.llm.vocab import Vocabulary
+from edgeagent.llm.protocol import ToolSpec
+from edgeagent.llm.stream_gate import StreamGate
+from edgeagent.llm.vocab import TokenVocabulary
 
 _BEFORE: Final = re.compile(r"\s*(?:```(?:json)?\s*|<\|python_tag\|>\s*|<tools>\s*)?\[?\s*")
 _BETWEEN: Final = re.compile(r"[\s,;]*")
@@ -48,7 +48,7 @@ class Declared:
         grammar: The same, before its first token; it is copied.
     """
 
-    def __init__(self, names: Sequence[str], vocabulary: Vocabulary, rules: str, grammar: Grammar) -> None:
+    def __init__(self, names: Sequence[str], vocabulary: TokenVocabulary, rules: str, grammar: Grammar) -> None:
         self._names = frozenset(names)
         self._vocabulary = vocabulary
         self._rules = rules

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from edgeagent.errors import ModelError
-from edgeagent.llm.chat import as_chat
-from edgeagent.llm.gate import StreamGate
+from edgeagent.llm.openai_form import as_chat
 from edgeagent.llm.parsers import FORMATS, CallFormat
+from edgeagent.llm.protocol import ToolCallEnd
+from edgeagent.llm.stream_gate import StreamGate
 from edgeagent.llm.template import ChatTemplate
-from edgeagent.llm.types import ToolCallEnd
 from edgeagent.messages import Message, ToolCall
 
 _SAMPLE: Final = ToolCall(

@@ -16,13 +16,13 @@ from edgeagent.errors import ModelError
 from edgeagent.llm.constraint import Constraint
 from edgeagent.llm.declared import Declared
 from edgeagent.llm.engine import Engine
-from edgeagent.llm.gate import StreamGate
 from edgeagent.llm.marks import Marks
 from edgeagent.llm.opening import Opening
 from edgeagent.llm.prefixes import Prefixes
 from edgeagent.llm.prompt import Prompt, Prompter
+from edgeagent.llm.protocol import End, Error, LLMEvent
 from edgeagent.llm.repetition import repeats
-from edgeagent.llm.types import End, Error, LLMEvent
+from edgeagent.llm.stream_gate import StreamGate
 from edgeagent.messages import Reading, StopReason, Usage
 
 log: Final = logging.getLogger("edgeagent.llm")

@@ -306,7 +306,7 @@ class _Reader:
         self._at = at
 
     def _tensor_end(self) -> int:
-        """Where this tensor's data end, counted from the start of all data."""
+        """Returns the end of this tensor's data, counted from the start of all data."""
         name = self._string()
         dimensions = self._unpack(_U32)
         if dimensions > _MAX_DIMENSIONS:

@@ -1,4 +1,4 @@
-"""Where a prompt can be shared: the end of an agent's system prompt and tools, and the end of its conversation so far.
+"""Ends of the parts of a prompt that can be shared: an agent's system prompt and tools, and its conversation so far.
 
 Found by rendering, because only the template knows: requests that agree up to there are made, and what their ids have
 in common is what they share, however the template and the tokeniser work.
@@ -14,7 +14,7 @@ from typing import Final
 from edgeagent.errors import ModelError
 from edgeagent.llm.engine import common_prefix
 from edgeagent.llm.prompt import Prompt, Prompter
-from edgeagent.llm.types import LLMRequest
+from edgeagent.llm.protocol import LLMRequest
 from edgeagent.messages import Message
 
 _OPENINGS: Final = ("a", "\n1")  # what people may begin with

@@ -16,11 +16,11 @@ import numpy as np
 
 from edgeagent.llm.declared import declared_name
 from edgeagent.llm.engine import Engine, Logits
-from edgeagent.llm.gate import StreamGate
 from edgeagent.llm.parsers import FORMATS, CallFormat
+from edgeagent.llm.protocol import IN_WORDS, LLMRequest, ToolSpec
+from edgeagent.llm.stream_gate import StreamGate
 from edgeagent.llm.thinking import MARKERS
-from edgeagent.llm.types import IN_WORDS, LLMRequest, ToolSpec
-from edgeagent.llm.vocab import Vocabulary
+from edgeagent.llm.vocab import TokenVocabulary
 from edgeagent.messages import Message
 from edgeagent.models.catalog import CallGate, language_models
 
@@ -47,7 +47,7 @@ class Openers:
         calls: The format of its template.
     """
 
-    def __init__(self, vocabulary: Vocabulary, calls: CallFormat | None) -> None:
+    def __init__(self, vocabulary: TokenVocabulary, calls: CallFormat | None) -> None:
         self._vocabulary = vocabulary
         self._own = (*calls.openers, *calls.start_openers) if calls else ()
         self._split = {opener for opener in self._own if opener not in vocabulary.markers}  # into several tokens

@@ -14,9 +14,9 @@ from edgeagent.llm.gbnf import Rules
 from edgeagent.llm.grammar import Grammar
 from edgeagent.llm.parsers import CallFormat
 from edgeagent.llm.parsers.grammars import call_grammar
+from edgeagent.llm.protocol import LLMRequest
 from edgeagent.llm.schema import expression
-from edgeagent.llm.types import LLMRequest
-from edgeagent.llm.vocab import Vocabulary
+from edgeagent.llm.vocab import TokenVocabulary
 
 _KEPT: Final = 8
 
@@ -37,7 +37,12 @@ class Plans:
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, calls: CallFormat | None, *, constrain: bool | None, force_arguments: bool = False
+        self,
+        vocabulary: TokenVocabulary,
+        calls: CallFormat | None,
+        *,
+        constrain: bool | None,
+        force_arguments: bool = False,
     ) -> None:
         self._vocabulary = vocabulary
         self._calls = calls

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from edgeagent.llm import thinking
-from edgeagent.llm.chat import as_chat, as_tools
+from edgeagent.llm.openai_form import as_chat, as_tools
+from edgeagent.llm.protocol import LLMRequest
 from edgeagent.llm.quirks import Adapter
 from edgeagent.llm.template import Chat, ChatTemplate
-from edgeagent.llm.types import LLMRequest
-from edgeagent.llm.vocab import Vocabulary
+from edgeagent.llm.vocab import TokenVocabulary
 
 _SECRET_DIGITS: Final = 24
 _INDEX_DIGITS: Final = 7  # more than any vocabulary has tokens
@@ -39,7 +39,7 @@ class Guard:
     for the life of a model, so that equal texts stay equal, and nobody outside can know it.
     """
 
-    def __init__(self, vocabulary: Vocabulary, role_markers: Iterable[str] = ()) -> None:
+    def __init__(self, vocabulary: TokenVocabulary, role_markers: Iterable[str] = ()) -> None:
         """Make one.
 
         Args:
@@ -93,7 +93,9 @@ class _Turn:
 class Prompter:
     """Makes prompts for one loaded model. Any thread may ask for one; only the generating thread remembers turns."""
 
-    def __init__(self, template: ChatTemplate, vocabulary: Vocabulary, adapter: Adapter, *, bos: str, eos: str) -> None:
+    def __init__(
+        self, template: ChatTemplate, vocabulary: TokenVocabulary, adapter: Adapter, *, bos: str, eos: str
+    ) -> None:
         self._template = template
         self._adapter = adapter
         self.vocabulary = vocabulary

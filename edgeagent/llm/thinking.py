@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from edgeagent.llm.types import End, Error, LLMEvent, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd
+from edgeagent.llm.protocol import End, Error, LLMEvent, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd
 
 #: Most families; Ministral and Magistral; Gemma 4.
 PAIRS: Final = (("<think>", "</think>"), ("[THINK]", "[/THINK]"), ("<|channel>thought", "<channel|>"))
@@ -32,7 +32,7 @@ def without_empty(prompt: str) -> str:
 
 
 class Markers:
-    """Where a marker stands in a text, or might be beginning at its end."""
+    """Finds a marker in a text, or what may be its beginning at the end."""
 
     def __init__(self, markers: tuple[str, ...]) -> None:
         self.first = re.compile("|".join(map(re.escape, markers)))

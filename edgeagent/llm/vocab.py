@@ -17,7 +17,7 @@ _BLANKS: Final = " \t\r\n▁"
 _PIECE_BYTES: Final = 64
 
 
-class Vocabulary:
+class TokenVocabulary:
     """Tokenises and detokenises with one model's vocabulary.
 
     Args:

@@ -10,7 +10,7 @@ from operator import is_
 from typing import Any, Final
 
 from edgeagent.errors import ModelError
-from edgeagent.llm.types import LLM, LLMRequest, ToolSpec
+from edgeagent.llm.protocol import LLM, LLMRequest, ToolSpec
 from edgeagent.messages import Message
 
 _OF_TEMPLATE: Final = 512
@@ -38,7 +38,7 @@ def check_length(tokens: int, reply_tokens: int, limit: int, of: str) -> None:
         )
 
 
-def check_window(llm: LLM, request: LLMRequest, *, sizes: Sizes | None = None) -> None:
+def check_window(llm: LLM, request: LLMRequest, *, sizes: RequestSizes | None = None) -> None:
     """Refuses a request that does not fit into the window of a model; one with ``checks_window`` does so itself.
 
     Args:
@@ -50,11 +50,13 @@ def check_window(llm: LLM, request: LLMRequest, *, sizes: Sizes | None = None) -
     window = llm.context_window
     if getattr(llm, "checks_window", False):
         return
-    if (sizes or Sizes()).may_exceed(window - request.max_tokens, request.system, request.tools, request.messages):
+    if (sizes or RequestSizes()).may_exceed(
+        window - request.max_tokens, request.system, request.tools, request.messages
+    ):
         check_length(llm.count_tokens(request), request.max_tokens, window, f"the context window of {window}")
 
 
-class Sizes:
+class RequestSizes:
     """Upper bounds of requests, made without a tokeniser: no token of a text stands for less than a byte of it.
 
     What was measured once is remembered, so that a turn costs what is new in it.

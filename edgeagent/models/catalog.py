@@ -87,7 +87,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
+class ModelSizes:
     """Sizes of a language model on which the memory of its context depends."""
 
     window: int | None = None
@@ -125,7 +125,7 @@ class LanguageModel(Entry):
     """The context can go back to an earlier token; that of hybrid and recurrent models can't."""
     call_gate: CallGate | None = None
     """As ``scripts/bench gate`` fitted it; None where nobody did."""
-    sizes: Sizes | None = None
+    sizes: ModelSizes | None = None
     """By the configuration in the model's first home; None of a model that comes with edgeagent, whose header tells."""
 
 

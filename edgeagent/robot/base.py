@@ -38,7 +38,7 @@ class Limits:
 
 
 class Odometry:
-    """Where the base believes it is, from the ticks of its wheel encoders alone."""
+    """Pose that the base believes to have, from the ticks of its wheel encoders alone."""
 
     __slots__ = ("_left_m", "_left_ticks", "_limits", "_right_m", "_right_ticks", "heading", "x", "y")
 

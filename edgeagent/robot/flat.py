@@ -38,7 +38,7 @@ DOCKED: Final = Pose(11.6, 5.65, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class FlatRoom:
     """A room: its outline, where the robot stops when it is sent there, and where people like to stand."""
 
     name: str
@@ -82,7 +82,7 @@ class Landmark:
 class Flat:
     """Everything that does not move."""
 
-    rooms: tuple[Room, ...]
+    rooms: tuple[FlatRoom, ...]
     obstacles: tuple[Obstacle, ...]
     doors: tuple[Door, ...]
     landmarks: tuple[Landmark, ...]
@@ -93,16 +93,16 @@ class Flat:
         """The room at that point, None outside the flat."""
         return next((room.name for room in self.rooms if room.outline.contains(x, y)), None)
 
-    def room(self, name: str) -> Room | None:
+    def room(self, name: str) -> FlatRoom | None:
         return next((room for room in self.rooms if room.name == name), None)
 
     def landmark(self, name: str) -> Landmark | None:
         return next((landmark for landmark in self.landmarks if landmark.name == name), None)
 
 
-def _rooms() -> tuple[Room, ...]:
-    def room(name: str, outline: Rect, spot: tuple[float, float], *people: tuple[float, float]) -> Room:
-        return Room(name, outline, Point(*spot), tuple(Point(x, y) for x, y in people))
+def _rooms() -> tuple[FlatRoom, ...]:
+    def room(name: str, outline: Rect, spot: tuple[float, float], *people: tuple[float, float]) -> FlatRoom:
+        return FlatRoom(name, outline, Point(*spot), tuple(Point(x, y) for x, y in people))
 
     return (
         room("kitchen", Rect(3.6, 6.3, 6.8, 9.0), (5.1, 7.4), (4.2, 7.5), (6.2, 7.0)),

@@ -10,7 +10,7 @@ from typing import Final
 
 from edgeagent.robot.base import STEP_S
 from edgeagent.robot.geometry import Point, wrap
-from edgeagent.robot.motion import DONE, Outcome, Program
+from edgeagent.robot.motion import DONE, Program, ProgramEnd
 from edgeagent.robot.planner import the_planner
 from edgeagent.robot.scene import Scene
 from edgeagent.robot.tracker import Tracker
@@ -59,7 +59,7 @@ def follow(scene: Scene) -> Program:
             if led is not None and sight.seen and _stands(scene, scene.steps - led):
                 return DONE
             if not sight.seen and _is_lost(sight, base.point):
-                return Outcome("lost")
+                return ProgramEnd("lost")
             tracker = _way_to(scene, sight.at)
         near = base.point.distance(sight.at) < (GAP_M if sight.seen else _THERE_M)
         if near or tracker is None or tracker.arrived:
@@ -69,7 +69,7 @@ def follow(scene: Scene) -> Program:
             gap = base.point.distance(person.point) - GAP_M if sight.seen else tracker.left_m
             yield tracker.command(max(0.0, gap))
             tracker.update()
-    return DONE if sight.ever else Outcome("lost")
+    return DONE if sight.ever else ProgramEnd("lost")
 
 
 def _look(scene: Scene, sight: _Sight) -> None:

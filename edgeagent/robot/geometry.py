@@ -106,7 +106,7 @@ class Rect:
         return min((entry for entry in entries if entry is not None), default=math.inf)
 
     def _entry(self, start: Point, dx: float, dy: float, limit: float = 1.0) -> float | None:
-        """Where start + t * (dx, dy) enters, 0 <= t <= limit; None if it does not."""
+        """Returns the t at which start + t * (dx, dy) enters, 0 <= t <= limit; None if it does not."""
         first, last = 0.0, limit
         for origin, step, low, high in ((start.x, dx, self.x0, self.x1), (start.y, dy, self.y0, self.y1)):
             if abs(step) < _EPSILON:

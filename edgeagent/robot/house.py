@@ -1,6 +1,6 @@
 """The house robot: what it can do, in words, on top of the simulated world.
 
-Every method returns a ``Report``; none raises for what a user or a model can get wrong. The physics is in
+Every method returns a ``CommandReport``; none raises for what a user or a model can get wrong. The physics is in
 ``motion`` and ``world``, the way it is offered to a model in ``skills``. Every method may be called from any thread;
 the base belongs to one motion at a time.
 """
@@ -15,14 +15,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
 from edgeagent.robot import motion
-from edgeagent.robot.flat import Landmark, Room
+from edgeagent.robot.command_report import CommandReport, arrival, failure, number_error, unknown
+from edgeagent.robot.flat import FlatRoom, Landmark
 from edgeagent.robot.follow import FOLLOW_S, follow
+from edgeagent.robot.house_words import number, plain_name, plural
+from edgeagent.robot.inhabitant import RADIUS_M
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.robot.motion import Program
-from edgeagent.robot.person import RADIUS_M
-from edgeagent.robot.report import Report, arrival, failure, number_error, unknown
 from edgeagent.robot.scene import PERSON, Direction, Scene
-from edgeagent.robot.words import number, plain_name, plural
 from edgeagent.robot.world import World
 
 if TYPE_CHECKING:
@@ -101,10 +101,10 @@ class HouseRobot:
         self.cancel_goals()
         self.world.close()
 
-    def drive(self, distance_m: float, *, goal: Goal | None = None) -> Report:
+    def drive(self, distance_m: float, *, goal: Goal | None = None) -> CommandReport:
         """Straight on by that many metres, backwards if negative."""
         if error := number_error(distance_m, "distance", DRIVE_RANGE_M, "m"):
-            return Report("failed", error)
+            return CommandReport("failed", error)
         wanted = number(abs(distance_m), 2)
         ahead, partly = ("forward", "drove") if distance_m > 0 else ("back", "drove back")
         return self._move(
@@ -116,10 +116,10 @@ class HouseRobot:
             goal=goal,
         )
 
-    def turn(self, angle_deg: float, *, goal: Goal | None = None) -> Report:
+    def turn(self, angle_deg: float, *, goal: Goal | None = None) -> CommandReport:
         """On the spot by that many degrees, to the right if negative."""
         if error := number_error(angle_deg, "angle", TURN_RANGE_DEG, "degrees"):
-            return Report("failed", error)
+            return CommandReport("failed", error)
         side, wanted = "left" if angle_deg > 0 else "right", number(abs(angle_deg))
         return self._move(
             "turn",
@@ -130,7 +130,7 @@ class HouseRobot:
             goal=goal,
         )
 
-    def go_to(self, place: str, *, goal: Goal | None = None) -> Report:
+    def go_to(self, place: str, *, goal: Goal | None = None) -> CommandReport:
         """Drives to a room or a landmark."""
         target = self._place(place)
         if target is None:
@@ -143,7 +143,7 @@ class HouseRobot:
             goal=goal,
         )
 
-    def pick_up(self, name: str, *, goal: Goal | None = None) -> Report:
+    def pick_up(self, name: str, *, goal: Goal | None = None) -> CommandReport:
         """Drives to an object and takes it."""
         wanted = plain_name(name)
         with self.world.lock:
@@ -151,7 +151,7 @@ class HouseRobot:
         if thing is None:
             return unknown("object", name)
         if held:
-            return Report("failed", f"the gripper already holds the {held}")
+            return CommandReport("failed", f"the gripper already holds the {held}")
         return self._move(
             "pick_up",
             lambda scene: motion.fetch(scene, thing),
@@ -160,12 +160,12 @@ class HouseRobot:
             goal=goal,
         )
 
-    def put_down(self, place: str, *, goal: Goal | None = None) -> Report:
+    def put_down(self, place: str, *, goal: Goal | None = None) -> CommandReport:
         """Drives to a room or a landmark and puts down there what the gripper holds."""
         with self.world.lock:
             held = self.world.scene.held
         if not held:
-            return Report("failed", "the gripper is empty")
+            return CommandReport("failed", "the gripper is empty")
         target = self._place(place)
         if target is None:
             return unknown("place", place)
@@ -177,13 +177,13 @@ class HouseRobot:
             goal=goal,
         )
 
-    def dock(self, *, goal: Goal | None = None) -> Report:
+    def dock(self, *, goal: Goal | None = None) -> CommandReport:
         """Drives to the charging dock and charges."""
         return self._move(
             "dock", motion.dock, done=lambda _: "docked and charging", timeout_s=DRIVE_TIMEOUT_S, goal=goal
         )
 
-    def follow(self, *, goal: Goal | None = None) -> Report:
+    def follow(self, *, goal: Goal | None = None) -> CommandReport:
         """Follows the person until that one stands still for 5 s, is lost, or for 60 s."""
         start_s = self.world.time_s
 
@@ -193,10 +193,10 @@ class HouseRobot:
 
         return self._move("follow", follow, done=done, timeout_s=FOLLOW_TIMEOUT_S, goal=goal)
 
-    def stop(self) -> Report:
+    def stop(self) -> CommandReport:
         """Cancels every goal and brakes."""
         self._halt()
-        return Report("done", "stopped")
+        return CommandReport("done", "stopped")
 
     def pause(self) -> None:
         """Brakes; what moves goes on where it was with ``resume``."""
@@ -213,12 +213,12 @@ class HouseRobot:
         for goal in list(self._goals):
             goal.cancel()
 
-    def get_battery(self) -> Report:
+    def get_battery(self) -> CommandReport:
         with self.world.lock:
             percent, charging = self.world.scene.battery.percent, self.world.scene.docked
-        return Report("done", f"battery at {percent} percent{', charging' if charging else ''}")
+        return CommandReport("done", f"battery at {percent} percent{', charging' if charging else ''}")
 
-    def get_location(self) -> Report:
+    def get_location(self) -> CommandReport:
         """The room, and the nearest landmark in it if it is within 2 m."""
         with self.world.lock:
             room, pose = self.world.scene.room, self.world.scene.base.pose
@@ -232,10 +232,10 @@ class HouseRobot:
             default=(math.inf, ""),
         )
         if near[0] > _LANDMARK_NEAR_M:
-            return Report("done", f"in the {room}")
-        return Report("done", f"in the {room}, {number(max(0.0, near[0]))} m from the {near[1]}")
+            return CommandReport("done", f"in the {room}")
+        return CommandReport("done", f"in the {room}, {number(max(0.0, near[0]))} m from the {near[1]}")
 
-    def scan(self) -> Report:
+    def scan(self) -> CommandReport:
         """The nearest obstacle: how far from the robot's rim, and on which side."""
         with self.world.lock:
             base, person = self.world.scene.base, self.world.scene.person
@@ -248,41 +248,41 @@ class HouseRobot:
         side = (
             "ahead" if abs(bearing) <= 45 else "behind" if abs(bearing) >= 135 else "left" if bearing > 0 else "right"
         )
-        return Report("done", f"nearest obstacle: {name}, {number(max(0.0, gap_m))} m {side}")
+        return CommandReport("done", f"nearest obstacle: {name}, {number(max(0.0, gap_m))} m {side}")
 
-    def set_light(self, place: str, on: bool) -> Report:
+    def set_light(self, place: str, on: bool) -> CommandReport:
         """Switches the light of a room."""
         room = self.world.scene.flat.room(plain_name(place))
         if room is None:
             return unknown("light", place)
         with self.world.lock:
             (self.world.scene.lit.add if on else self.world.scene.lit.discard)(room.name)
-        return Report("done", f"{room.name} light {'on' if on else 'off'}")
+        return CommandReport("done", f"{room.name} light {'on' if on else 'off'}")
 
-    def set_timer(self, duration_s: int) -> Report:
+    def set_timer(self, duration_s: int) -> CommandReport:
         """Has ``on_timer`` called after that many simulated seconds."""
         if isinstance(duration_s, bool) or not isinstance(duration_s, int):
-            return Report("failed", "a timer needs a whole number of seconds")
+            return CommandReport("failed", "a timer needs a whole number of seconds")
         if duration_s < 1:
-            return Report("failed", "a timer needs at least 1 second")
+            return CommandReport("failed", "a timer needs at least 1 second")
         if duration_s > LONGEST_TIMER_S:
-            return Report("failed", f"a timer is at most {LONGEST_TIMER_S} seconds")
+            return CommandReport("failed", f"a timer is at most {LONGEST_TIMER_S} seconds")
         count = plural(duration_s, "second")
         with self.world.lock:
             if self._timers >= MOST_TIMERS:
-                return Report("failed", f"{MOST_TIMERS} timers are running already")
+                return CommandReport("failed", f"{MOST_TIMERS} timers are running already")
             self._timers += 1
             self.world.scene.call_at(self.world.scene.time_s + duration_s, lambda: self._ring(count))
-        return Report("done", f"timer set for {count}")
+        return CommandReport("done", f"timer set for {count}")
 
-    def get_time(self) -> Report:
-        return Report("done", f"it is {self.world.scene.clock}")
+    def get_time(self) -> CommandReport:
+        return CommandReport("done", f"it is {self.world.scene.clock}")
 
-    def look(self, direction: Direction) -> Report:
+    def look(self, direction: Direction) -> CommandReport:
         """Points the camera."""
         with self.world.lock:
             self.world.scene.looking = direction
-        return Report("done", f"looking {direction}")
+        return CommandReport("done", f"looking {direction}")
 
     def _move(
         self,
@@ -293,15 +293,15 @@ class HouseRobot:
         timeout_s: float,
         goal: Goal | None,
         stopped: Callable[[float, float], str] = lambda way_m, _: f"stopped after {number(way_m)} m",
-    ) -> Report:
+    ) -> CommandReport:
         """Runs a motion program if the robot may and can move, and says how it went."""
         stops = self._stops
         if self.latch.state == LatchState.TRIPPED:
-            return Report("failed", f"motion is off until it is re-armed: {self.latch.reason}")
+            return CommandReport("failed", f"motion is off until it is re-armed: {self.latch.reason}")
         if self.world.scene.battery.empty:
-            return Report("failed", "the battery is empty")
+            return CommandReport("failed", "the battery is empty")
         if not self._base.acquire(timeout=_HANDOVER_S):
-            return Report("failed", f"base is still busy with {self._busy_with}")
+            return CommandReport("failed", f"base is still busy with {self._busy_with}")
         self._busy_with = name
         if self._paused:  # by a motion that was cancelled then, and never told to go on
             self.resume()
@@ -313,16 +313,16 @@ class HouseRobot:
             outcome = self.world.run(program, should_stop=self._watch(stops, goal, name), timeout_s=timeout_s)
             way_m, turned_deg = base.odometer_m - way_m, abs(math.degrees(base.rotated - rotated))
             if outcome.ok:
-                return Report("done", done(scene))
+                return CommandReport("done", done(scene))
             if outcome.end == "halted":
-                return Report("stopped", stopped(way_m, turned_deg))
-            return Report("failed", failure(outcome, way_m, scene.time_s - start_s, timeout_s))
+                return CommandReport("stopped", stopped(way_m, turned_deg))
+            return CommandReport("failed", failure(outcome, way_m, scene.time_s - start_s, timeout_s))
         finally:
             if goal is not None:
                 self._goals.remove(goal)
             self._base.release()
 
-    def _place(self, name: str) -> Room | Landmark | None:
+    def _place(self, name: str) -> FlatRoom | Landmark | None:
         wanted, flat = plain_name(name), self.world.scene.flat
         return flat.room(wanted) or flat.landmark(wanted)
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from edgeagent.robot.base import STEP_S
-from edgeagent.robot.flat import DOCK, DOCKED, WALL, Landmark, Room
+from edgeagent.robot.flat import DOCK, DOCKED, WALL, FlatRoom, Landmark
 from edgeagent.robot.geometry import Point, disc_reached, wrap
-from edgeagent.robot.person import RADIUS_M
-from edgeagent.robot.planner import Disc, the_planner
+from edgeagent.robot.inhabitant import RADIUS_M
+from edgeagent.robot.planner import Bystander, the_planner
 from edgeagent.robot.scene import PERSON, Scene
 from edgeagent.robot.things import Thing
 from edgeagent.robot.tracker import Tracker, speed_towards
@@ -41,7 +41,7 @@ _GRIP_STEPS: Final = round(2.0 / STEP_S)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProgramEnd:
     """End of a program; ``obstacle`` names what blocked it."""
 
     end: End
@@ -52,9 +52,9 @@ class Outcome:
         return self.end == "done"
 
 
-Program = Generator[tuple[float, float], None, Outcome]
+Program = Generator[tuple[float, float], None, ProgramEnd]
 
-DONE: Final = Outcome("done")
+DONE: Final = ProgramEnd("done")
 
 
 def drive(scene: Scene, distance_m: float) -> Program:
@@ -64,17 +64,17 @@ def drive(scene: Scene, distance_m: float) -> Program:
     heading = base.heading if distance_m > 0 else base.heading + math.pi
     start, goal = base.travelled_m, abs(distance_m)
     free, obstacle = scene.obstacles.free_way(base.point, heading, base.limits.radius_m + STOP_GAP_M)
-    end = DONE if free >= goal else Outcome("blocked", obstacle.name)
+    end = DONE if free >= goal else ProgramEnd("blocked", obstacle.name)
     goal = min(goal, free)
     waited = 0
     while (left := goal - (base.travelled_m - start) * sign) > 1e-6:
         if base.contact:
-            return Outcome("blocked", base.contact)
+            return ProgramEnd("blocked", base.contact)
         gap = _way_to_person(scene, heading, _PASS_M)
         if gap < min(left, STOP_GAP_M):
             waited += 1
             if waited > _PATIENCE_STEPS:
-                return Outcome("blocked", PERSON)
+                return ProgramEnd("blocked", PERSON)
             yield 0.0, 0.0
             continue
         waited = 0
@@ -105,16 +105,16 @@ def go(scene: Scene, goal: Point, heading: float | None = None) -> Program:
     outcome = yield from _go_once(scene, goal, None)
     for _ in range(_DETOURS):
         if outcome.obstacle == PERSON:
-            outcome = yield from _go_once(scene, goal, Disc(scene.person.point, _DETOUR_M))
+            outcome = yield from _go_once(scene, goal, Bystander(scene.person.point, _DETOUR_M))
     if outcome.ok and heading is not None:
         outcome = yield from face(scene, heading)
     return outcome
 
 
-def _go_once(scene: Scene, goal: Point, avoid: Disc | None) -> Program:
+def _go_once(scene: Scene, goal: Point, avoid: Bystander | None) -> Program:
     way = the_planner().plan(scene.base.point, goal, avoid)
     if way is None:
-        return Outcome("blocked", PERSON if avoid else WALL)
+        return ProgramEnd("blocked", PERSON if avoid else WALL)
     return (yield from track(scene, way, keep_m=_PASS_M if avoid else _STOP_M))
 
 
@@ -129,12 +129,12 @@ def track(scene: Scene, way: tuple[Point, ...], *, keep_m: float = _STOP_M) -> P
     waited = 0
     while not tracker.arrived:
         if base.contact:
-            return Outcome("blocked", base.contact)
+            return ProgramEnd("blocked", base.contact)
         gap = _way_to_person(scene, tracker.heading, keep_m)
         if gap < min(tracker.left_m, STOP_GAP_M):
             waited += 1
             if waited > _PATIENCE_STEPS:
-                return Outcome("blocked", PERSON)
+                return ProgramEnd("blocked", PERSON)
             yield 0.0, 0.0
         else:
             waited = 0
@@ -143,9 +143,9 @@ def track(scene: Scene, way: tuple[Point, ...], *, keep_m: float = _STOP_M) -> P
     return DONE
 
 
-def reach(scene: Scene, place: Room | Landmark) -> Program:
+def reach(scene: Scene, place: FlatRoom | Landmark) -> Program:
     """Drives to a room or a landmark. With the person standing on the very spot, near is good enough."""
-    if isinstance(place, Room):
+    if isinstance(place, FlatRoom):
         outcome = yield from go(scene, place.spot)
         there = scene.room == place.name
     else:
@@ -158,7 +158,7 @@ def fetch(scene: Scene, thing: Thing) -> Program:
     """Drives to an object, faces it and takes it."""
     spot = the_planner().approach(thing.at)
     if spot is None:
-        return Outcome("blocked", WALL)
+        return ProgramEnd("blocked", WALL)
     outcome = yield from go(scene, spot, spot.bearing(thing.at))
     if outcome.ok:
         yield from _rest(_GRIP_STEPS)
@@ -166,7 +166,7 @@ def fetch(scene: Scene, thing: Thing) -> Program:
     return outcome
 
 
-def bring(scene: Scene, place: Room | Landmark) -> Program:
+def bring(scene: Scene, place: FlatRoom | Landmark) -> Program:
     """Drives to a place and puts down there what the gripper holds."""
     outcome = yield from reach(scene, place)
     if outcome.ok:
@@ -182,7 +182,7 @@ def dock(scene: Scene) -> Program:
         if not outcome.ok:
             return outcome
         yield 0.0, 0.0
-    return DONE if scene.dock() else Outcome("blocked", DOCK)
+    return DONE if scene.dock() else ProgramEnd("blocked", DOCK)
 
 
 def _rest(steps: int) -> Generator[tuple[float, float], None, None]:

@@ -61,7 +61,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Polyline:
     """A polyline with round ends. ``opacity`` 0 to 1."""
 
     points: tuple[Point, ...]
@@ -100,7 +100,7 @@ class Label:
     halo: bool = False
 
 
-Shape = Box | Line | Disc | Polygon | Label
+Shape = Box | Polyline | Disc | Polygon | Label
 
 #: Where room names stand, in metres.
 _NAMES_AT: Final = {
@@ -184,7 +184,7 @@ def _other_names(flat: Flat, placer: Placer) -> list[Shape]:
 def _way(now: Snapshot) -> list[Shape]:
     if len(now.trail) < 2:
         return []
-    return [Line(now.trail, _WAY, 0.06, 0.6), Disc(now.trail[0], 0.07, PAPER, _WAY)]
+    return [Polyline(now.trail, _WAY, 0.06, 0.6), Disc(now.trail[0], 0.07, PAPER, _WAY)]
 
 
 def _things(now: Snapshot, placer: Placer) -> list[Shape]:
@@ -216,7 +216,7 @@ def _person(person: Pose, placer: Placer) -> list[Shape]:
     placer.take(_around(at, 0.22))
     name_at = placer.place("person", _TEXT_M, (Point(at.x, at.y - 0.34), Point(at.x, at.y + 0.34)))
     return [
-        Line((left, right), _PERSON, 0.2),
+        Polyline((left, right), _PERSON, 0.2),
         Disc(nose, 0.045, "#8a4b1b"),
         Disc(at, 0.115, "#f2c9a1", "#8a4b1b"),
         Label("person", name_at, _TEXT_M, _PERSON, halo=True),

@@ -39,7 +39,7 @@ _Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Disc:
+class Bystander:
     """Somebody who stands in the way: keep this far from that point."""
 
     centre: Point
@@ -100,7 +100,7 @@ class Planner:
         self._edges: list[list[tuple[int, float]]] = []
         self.plan: Final = functools.lru_cache(maxsize=1024)(self._plan)
 
-    def _plan(self, start: Point, goal: Point, avoid: Disc | None = None) -> tuple[Point, ...] | None:
+    def _plan(self, start: Point, goal: Point, avoid: Bystander | None = None) -> tuple[Point, ...] | None:
         """The corners of the shortest way, start and goal included; None if there is none.
 
         From a start that is too near to an obstacle, or to whom it shall avoid, the way first leads straight into the
@@ -135,8 +135,8 @@ class Planner:
                     return spot
         return None
 
-    def _way_out(self, start: Point, avoid: Disc | None) -> Point | None:
-        """Where to step back to from somebody who is too near; None if that is not needed, or not possible."""
+    def _way_out(self, start: Point, avoid: Bystander | None) -> Point | None:
+        """Finds a place to step back to from somebody who is too near; None if that is not needed, or not possible."""
         if avoid is None:
             return None
         wanted_m = avoid.keep_m * _CIRCUMSCRIBED + _STEP_BACK_M
@@ -158,7 +158,7 @@ class Planner:
         return None
 
     def approach(self, target: Point) -> Point | None:
-        """Where to stand to reach something that lies there, on a piece of furniture or on the floor."""
+        """Finds a place to stand to reach something that lies on a piece of furniture or on the floor."""
         room = the_flat().locate(target.x, target.y)
         for ring in range(6, 19):
             for turn in range(24):
@@ -184,7 +184,7 @@ class Planner:
                     self._edges[other].append((index, distance))
             self._built = True
 
-    def _search(self, start: Point, goal: Point, avoid: Disc | None) -> tuple[Point, ...] | None:
+    def _search(self, start: Point, goal: Point, avoid: Bystander | None) -> tuple[Point, ...] | None:
         """A* over the graph with start, goal and the corners around ``avoid`` added."""
         nodes, extra = self._nodes, [(goal.x, goal.y), (start.x, start.y)]
         around: _Octagons | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.robot.geometry import Point
-from edgeagent.robot.picture import FRAME, PAPER, Box, Disc, Label, Line, Polygon, Shape
+from edgeagent.robot.picture import FRAME, PAPER, Box, Disc, Label, Polygon, Polyline, Shape
 
 if TYPE_CHECKING:
     from PIL import ImageDraw, ImageFont
@@ -37,7 +37,7 @@ def png(shapes: Sequence[Shape]) -> bytes:
     size = round((FRAME.x1 - FRAME.x0) * _SCALE), round((FRAME.y1 - FRAME.y0) * _SCALE)
     image = Image.new("RGB", size, PAPER)
     for shape in shapes:
-        if isinstance(shape, Line) and shape.opacity < 1.0:
+        if isinstance(shape, Polyline) and shape.opacity < 1.0:
             # What is drawn twice must not become darker: draw the line into a mask, and paint once through it.
             mask = Image.new("L", size, 0)
             _line(ImageDraw.Draw(mask), shape, round(255 * shape.opacity))
@@ -56,7 +56,7 @@ def _draw(canvas: ImageDraw.ImageDraw, shape: Shape) -> None:
             corners = (*_at(Point(outline.x0, outline.y1)), *_at(Point(outline.x1, outline.y0)))
             width = _EDGE if edge else 0
             canvas.rounded_rectangle(corners, corner * _SCALE, fill=fill, outline=edge or None, width=width)
-        case Line():
+        case Polyline():
             _line(canvas, shape, shape.colour)
         case Disc(centre, radius, fill, edge):
             canvas.circle(_at(centre), radius * _SCALE, fill=fill, outline=edge or None, width=_EDGE if edge else 0)
@@ -74,7 +74,7 @@ def _draw(canvas: ImageDraw.ImageDraw, shape: Shape) -> None:
             )
 
 
-def _line(canvas: ImageDraw.ImageDraw, line: Line, colour: str | int) -> None:
+def _line(canvas: ImageDraw.ImageDraw, line: Polyline, colour: str | int) -> None:
     points = [_at(point) for point in line.points]
     canvas.line(points, fill=colour, width=round(line.width_m * _SCALE), joint="curve")
     for point in (points[0], points[-1]):

@@ -15,10 +15,10 @@ from typing import Final, Literal
 
 from edgeagent.robot.base import STEP_S, Drivetrain
 from edgeagent.robot.battery import Battery
-from edgeagent.robot.flat import DOCKED, START, Flat, Landmark, Room, the_flat
+from edgeagent.robot.flat import DOCKED, START, Flat, FlatRoom, Landmark, the_flat
 from edgeagent.robot.geometry import Point, Pose
+from edgeagent.robot.inhabitant import RADIUS_M, Inhabitant
 from edgeagent.robot.obstacles import Obstacles, the_obstacles
-from edgeagent.robot.person import RADIUS_M, Person
 from edgeagent.robot.things import Thing, lay_out
 
 Direction = Literal["left", "right", "up", "down", "ahead"]
@@ -72,7 +72,7 @@ class Scene:
         self.obstacles: Final[Obstacles] = the_obstacles()
         self.steps = 0
         self.start_of_day_s = start_of_day_s
-        self.person: Final = Person(seed)
+        self.person: Final = Inhabitant(seed)
         self.base: Final = Drivetrain(START, self._bumped)
         self.battery: Final = Battery()
         self.docked = False
@@ -140,7 +140,7 @@ class Scene:
         self.docked = self.base.still and self.base.point.distance(DOCKED) < _DOCKED_M
         return self.docked
 
-    def put_down(self, place: Room | Landmark) -> None:
+    def put_down(self, place: FlatRoom | Landmark) -> None:
         """Lays what the gripper holds on that landmark, if it has a top, else on the floor in front of the robot."""
         base = self.base
         on = place.name if isinstance(place, Landmark) and place.name in _WITH_TOP else ""

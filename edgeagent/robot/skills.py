@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from edgeagent.messages import ToolResult
+from edgeagent.robot.command_report import CommandReport
 from edgeagent.robot.house import HouseRobot
-from edgeagent.robot.report import Report
 from edgeagent.robot.scene import Direction
 from edgeagent.tools import GoalHandle, Tool, skill, tool
 
@@ -119,7 +119,7 @@ def _switches(house: HouseRobot) -> tuple[Tool, ...]:
     return stop, set_light, set_timer, look
 
 
-def _result(report: Report, goal: GoalHandle | None = None) -> ToolResult:
+def _result(report: CommandReport, goal: GoalHandle | None = None) -> ToolResult:
     """A goal that was cancelled is reported as interrupted by whoever cancelled it; any other stop is a failure."""
     if report.kind == "done" or (report.kind == "stopped" and goal is not None and goal.cancelled):
         return ToolResult.ok(report.text)

@@ -8,7 +8,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from edgeagent.robot.geometry import Point
-from edgeagent.robot.picture import FRAME, PAPER, Box, Disc, Label, Line, Polygon, Shape
+from edgeagent.robot.picture import FRAME, PAPER, Box, Disc, Label, Polygon, Polyline, Shape
 
 PIXELS_PER_M: Final = 100
 _EDGE_M: Final = 0.02
@@ -34,7 +34,7 @@ def _element(shape: Shape) -> str:
                 f'<rect x="{_x(outline.x0)}" y="{_y(outline.y1)}" width="{_n(outline.x1 - outline.x0)}" '
                 f'height="{_n(outline.y1 - outline.y0)}" rx="{_n(corner)}" fill="{fill}"{_stroke(edge)}/>'
             )
-        case Line(points, colour, width, opacity):
+        case Polyline(points, colour, width, opacity):
             return (
                 f'<polyline points="{_points(points)}" fill="none" stroke="{colour}" '
                 f'stroke-width="{_n(width)}" stroke-opacity="{_n(opacity)}"/>'

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from edgeagent.robot.flat import DOCK, FRONT_DOOR, HEIGHT_M, WALL, WIDTH_M, Flat, Room, the_flat
+from edgeagent.robot.flat import DOCK, FRONT_DOOR, HEIGHT_M, WALL, WIDTH_M, Flat, FlatRoom, the_flat
 from edgeagent.robot.geometry import Point, Rect
 from edgeagent.robot.scene import Snapshot
 from edgeagent.robot.things import OBJECTS
@@ -202,7 +202,7 @@ def _middle_first(low: int, high: int) -> list[int]:
     return sorted(range(low, high + 1), key=lambda value: abs(2 * value - low - high))
 
 
-def _write_near(grid: _Grid, room: Room, name: str, point: Point, style: str) -> None:
+def _write_near(grid: _Grid, room: FlatRoom, name: str, point: Point, style: str) -> None:
     """Into the free row of cells of the room that is nearest to the point; with a space on both sides."""
     box, aim = room.outline, _inside(point, the_flat())
     places = (

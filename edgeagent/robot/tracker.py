@@ -30,7 +30,7 @@ def speed_towards(left_m: float, top_mps: float) -> float:
 
 
 class Tracker:
-    """Where on the way the base is.
+    """Follows a way, and knows how far the base has come on it.
 
     Attributes:
         heading: Direction to the point that it steers for. left_m: Metres to the end. arrived: Nothing is left.

@@ -21,10 +21,10 @@ from collections.abc import Callable
 from typing import Final
 
 from edgeagent.robot.base import STEP_S
-from edgeagent.robot.lock import FairLock
-from edgeagent.robot.motion import Outcome, Program
-from edgeagent.robot.pacer import Pacer
+from edgeagent.robot.fair_lock import FairLock
+from edgeagent.robot.motion import Program, ProgramEnd
 from edgeagent.robot.scene import Scene, Snapshot
+from edgeagent.robot.world_clock import WorldPace
 
 _log = logging.getLogger(__name__)
 _IDLE_SLICE_S: Final = 0.05
@@ -55,7 +55,7 @@ class World:
     ) -> None:
         self.scene: Final = Scene(seed, start_of_day_s=start_of_day_s)
         self.lock: Final = FairLock()
-        self._pacer: Final = Pacer(speed, clock=clock)
+        self._pacer: Final = WorldPace(speed, clock=clock)
         self._runs = 0
         self._closed = threading.Event()
         self._ticker: threading.Thread | None = None
@@ -83,7 +83,7 @@ class World:
         *,
         should_stop: Callable[[], bool] = lambda: False,
         timeout_s: float = math.inf,
-    ) -> Outcome:
+    ) -> ProgramEnd:
         """Lets a motion program have the base until it ends, and the base come to rest.
 
         Args:
@@ -108,7 +108,7 @@ class World:
             self._pacer.wake()
             self._ring()
 
-    def _drive(self, program: Program, should_stop: Callable[[], bool], last_step: float) -> Outcome:
+    def _drive(self, program: Program, should_stop: Callable[[], bool], last_step: float) -> ProgramEnd:
         scene, base = self.scene, self.scene.base
         while not (should_stop() or self._closed.is_set()):
             with self.lock:
@@ -122,22 +122,22 @@ class World:
                 last_step += scene.steps - before
             else:
                 self._pacer.wait(self.time_s, should_stop)
-        return Outcome("halted")
+        return ProgramEnd("halted")
 
-    def _chunk(self, program: Program, last_step: float) -> Outcome | None:
+    def _chunk(self, program: Program, last_step: float) -> ProgramEnd | None:
         """Some steps of a program, under the lock; its outcome if it has ended."""
         scene, base = self.scene, self.scene.base
         for _ in range(self._pacer.chunk_steps):
             if base.halted:
-                return Outcome("halted")
+                return ProgramEnd("halted")
             if scene.battery.energy_mj == 0:
-                return Outcome("empty")
+                return ProgramEnd("empty")
             if scene.steps >= last_step:
-                return Outcome("timed_out")
+                return ProgramEnd("timed_out")
             try:
                 speed, turn_rate = next(program)
             except StopIteration as end:
-                outcome: Outcome = end.value
+                outcome: ProgramEnd = end.value
                 return outcome
             scene.step(speed, turn_rate)
             if scene.is_due or (base.speed_limit == 0.0 and base.still):

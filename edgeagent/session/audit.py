@@ -41,7 +41,7 @@ OUTCOMES: Final[dict[Status, Outcome]] = {
 
 
 class AuditSink(Protocol):
-    """Where the records go. ``emit`` is called on the threads of runs, so it should return soon."""
+    """Receives the records. ``emit`` is called on the threads of runs, so it should return soon."""
 
     def emit(self, record: dict[str, Any], /) -> None: ...
     def flush(self) -> None:

@@ -16,7 +16,7 @@ from edgeagent.context import StopSignal
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.llm import LLM, End, Error, LLMEvent, LLMRequest
-from edgeagent.llm.types import drain, load_weights
+from edgeagent.llm.protocol import drain, load_weights
 from edgeagent.llm.window import check_window
 from edgeagent.messages import Message
 

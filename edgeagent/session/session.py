@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, Self, TextIO
 
 from edgeagent import events
 from edgeagent.agent import Agent, AgentContext, Options, RunHandle, RunResult
-from edgeagent.agent.agent import Callbacks
+from edgeagent.agent.agent import RunCallbacks
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError
 from edgeagent.hooks.compaction import truncated
 from edgeagent.hooks.persist_session import PersistSessionHook
@@ -26,7 +26,7 @@ from edgeagent.pii import PII, Mode
 from edgeagent.session.audit import AuditSink, AuditTrail
 from edgeagent.session.fallback import FallbackLLM
 from edgeagent.session.history import History
-from edgeagent.session.keywords import check_keywords, compaction_hook, models_of, pii_hook, refuse_both
+from edgeagent.session.keyword_hooks import check_keywords, compaction_hook, models_of, pii_hook, refuse_both
 from edgeagent.session.spoken import AnswerHook, spoken
 from edgeagent.views import Writers
 
@@ -95,7 +95,7 @@ class Session:
         self.context.response_schema = response_schema
         self.context.max_context_tokens = max_context_tokens
         self.context.spoken = None if response_schema is None else spoken
-        self.callbacks: Callbacks | None = None
+        self.callbacks: RunCallbacks | None = None
         """For every run that is started without any, also those that a message wakes."""
         self.last_input_tokens = 0
         self._fallback_models, self._resolve = models_of(fallback_models), resolve_model
@@ -148,7 +148,7 @@ class Session:
         """
         return self._waited(self.start(task))
 
-    def start(self, task: str | Message | None = None, *, callbacks: Callbacks | None = None) -> RunHandle:
+    def start(self, task: str | Message | None = None, *, callbacks: RunCallbacks | None = None) -> RunHandle:
         """As ``step``, but returns at once.
 
         Raises:

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from edgeagent.english.tokens import NEGATIONS
-from edgeagent.stt.types import HeardWord, Transcript
+from edgeagent.stt.transcriber import HeardWord, Transcript
 
 ENGINE: Final = "pocketsphinx"
 
@@ -109,6 +109,42 @@ class Hypothesis:
         return " ".join(word.text for word in self.words)
 
 
+NOTHING: Final = Hypothesis((), None, 0.0, -math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Hypotheses:
+    """Hypotheses of both models for an utterance, and how many dB the speech is over the noise."""
+
+    app: Hypothesis = NOTHING
+    general: Hypothesis = NOTHING
+    clear_db: float = math.inf
+
+    @property
+    def texts(self) -> list[str]:
+        """Those of both, without those that are empty."""
+        return list(dict.fromkeys(one.text for one in (self.app, self.general) if one.text))
+
+
+class KnownRuns:
+    """Three words that follow one another in a sentence of the app, its begin and end among them.
+
+    Kept as hashes; as they are, they would take 10 MB for the house robot.
+    """
+
+    def __init__(self, sentences: Iterable[str]) -> None:
+        hashes = (hash(run) for sentence in sentences for run in _runs(sentence, 3))
+        self._known = np.unique(np.fromiter(hashes, np.int64))
+
+    def unknown(self, sentence: str) -> int:
+        """Counts those of a sentence that no sentence of the app has."""
+        runs = np.array([hash(run) for run in _runs(sentence, 3)], np.int64)
+        if not len(self._known):
+            return len(runs)
+        at = np.searchsorted(self._known, runs)
+        return int(np.count_nonzero(self._known.take(at, mode="clip") != runs))
+
+
 class Choice:
     """Chooses between the app's hypothesis and the general one.
 
@@ -134,10 +170,7 @@ class Choice:
         self._lead = lead
         self._least_app, self._least_general, self._least_acoustic = least_app, least_general, least_acoustic
         known = list(known)
-        hashes = (hash(run) for sentence in known for run in _runs(sentence, 3))
-        self._known = np.unique(np.fromiter(hashes, np.int64))
-        """Three words that follow one another in a sentence of the app, its begin and end among them; as they are, they
-        would take 10 MB for the house robot."""
+        self._known = KnownRuns(known)
         pairs = (pair for sentence in known for pair in _runs(sentence, 2))
         self._forbidding = frozenset(pair for pair in pairs if NEGATIONS.fullmatch(pair[0]))
 
@@ -177,10 +210,7 @@ class Choice:
     def probability(self, app: Hypothesis, general: Hypothesis) -> float:
         """Probability that the app's hypothesis is right; see ``OF_WORDS``."""
         lead = _MOST_LEAD if app.score is None or general.score is None else app.score - general.score
-        runs = np.array([hash(run) for run in _runs(app.text, 3)], np.int64)
-        at = np.searchsorted(self._known, runs)
-        known = self._known.take(at, mode="clip") == runs if len(self._known) else np.zeros(len(runs), np.bool_)
-        unknown = 1 - float(known.mean()) if len(runs) else 0.0
+        unknown = self._known.unknown(app.text) / max(1, len(app.words))
         logit = (
             BASE
             + OF_WORDS * _logit(app.confidence ** len(app.words))

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from edgeagent.errors import ConfigError
 from edgeagent.stt.phrases import spoken_words
-from edgeagent.stt.types import HeardWord, Transcript
+from edgeagent.stt.transcriber import HeardWord, Transcript
 
 Verdict = Literal["confirmed", "denied", "unclear"]
 
@@ -84,7 +84,7 @@ def confirm(transcript: Transcript | str, phrase: str) -> Verdict:
     if not verdicts:
         if sure:
             return "denied" if len(words) > _SHORT or _inflected(words, wanted) else "unclear"
-        return "denied" if _nothing_like(transcript, wanted) else "unclear"
+        return "denied" if nothing_like(transcript, phrase) else "unclear"
     if "confirmed" in verdicts:
         return "confirmed"
     return "unclear" if "unclear" in verdicts else "denied"
@@ -111,7 +111,7 @@ def occurrences(transcript: Transcript | str, phrases: Iterable[str]) -> int:
 
 
 def starts(words: Iterable[HeardWord], phrases: Iterable[str]) -> list[float]:
-    """When each of those phrases begins."""
+    """Returns the beginning of each of those phrases."""
     timed = [(part, word.start_s) for word in words for part in _words(word.text)]
     return [timed[at][1] for at in _places([part for part, _ in timed], phrases)]
 
@@ -130,8 +130,9 @@ def _read(transcript: Transcript | str) -> tuple[str, bool]:
     return transcript.text, transcript.final and transcript.understood and confident
 
 
-def _nothing_like(transcript: Transcript | str, wanted: list[str]) -> bool:
+def nothing_like(transcript: Transcript | str, phrase: str) -> bool:
     """True if all that a recogniser can think of is longer than a command to stop, and sounds like none."""
+    wanted = _words(phrase)
     if isinstance(transcript, str) or not transcript.final or not transcript.others:
         return False
     heard = [_words(text) for text in (transcript.text, *transcript.others)]
@@ -141,7 +142,7 @@ def _nothing_like(transcript: Transcript | str, wanted: list[str]) -> bool:
 
 
 def _places(words: list[str], phrases: Iterable[str]) -> list[int]:
-    """Where any of the phrases begins, without those that are a part of another one: "stop" of "emergency stop"."""
+    """Finds the phrases in a text, without those that are a part of another one: "stop" of "emergency stop"."""
     found = [(at, at + len(one)) for one in map(_words, phrases) if one for at in _found(words, one)]
     return sorted(
         {

@@ -1,5 +1,5 @@
-"""PocketSphinx, as it runs in the child processes: one decoder each. The recogniser is fed with cepstra whose mean is
-nothing, 13 little-endian 32-bit floats a frame, the spotter with 16-bit sound at 16 kHz.
+"""The recogniser's service, as it runs in its child processes: one PocketSphinx decoder each, fed with 16-bit sound at
+16 kHz.
 
 Standard library and PocketSphinx only: numpy would double the memory of each process. Scores are log likelihoods as
 PocketSphinx gives them, a natural logarithm with the acoustic scores shifted right by ten bits; only differences and
@@ -15,11 +15,9 @@ from typing import Any, Final
 import pocketsphinx  # type: ignore[import-untyped, unused-ignore]
 
 from edgeagent.stt.child import Emit, Message
+from edgeagent.stt.sphinx_input import BYTES_PER_S, CEPSTRAL_MEAN, FRAMES_PER_S
 
-FRAMES_PER_S: Final = 100
-BYTES_PER_S: Final = 32_000
-
-_PARTIAL_BYTES: Final = 12 * 4 * 13
+_PARTIAL_BYTES: Final = BYTES_PER_S * 12 // FRAMES_PER_S
 """A partial result is looked up after twelve frames."""
 _LEAST: Final = 1e-300
 _OTHERS: Final = 60
@@ -29,11 +27,11 @@ _MOST_HMMS: Final = 5_000
 
 
 def _decoder(settings: Message) -> Any:
-    options = {"maxhmmpf": _MOST_HMMS, **settings}
+    options = {"maxhmmpf": _MOST_HMMS, "cmninit": CEPSTRAL_MEAN, **settings}
     return pocketsphinx.Decoder(pocketsphinx.Config(loglevel="FATAL", **options))
 
 
-class Recogniser:
+class UtteranceDecoder:
     """Decodes utterances with one language model.
 
     Args:
@@ -42,10 +40,6 @@ class Recogniser:
 
     def __init__(self, settings: Message, emit: Emit) -> None:
         self._decoder = _decoder(settings["decoder"])
-        # the feat.params of the acoustic model overrules the Config: only now can it be changed
-        self._decoder.config["cmn"] = "none"
-        self._decoder.config["remove_noise"] = False
-        self._decoder.reinit_feat()
         self._emit = emit
         self._utterance: int | None = None
         self._said = ""
@@ -70,7 +64,7 @@ class Recogniser:
     def _feed(self, payload: bytes) -> None:
         if self._utterance is None:
             return
-        self._decoder.process_cep(payload, False, False)
+        self._decoder.process_raw(payload, False, False)
         self._bytes += len(payload)
         self._since += len(payload)
         if self._since >= _PARTIAL_BYTES:

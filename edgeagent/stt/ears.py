@@ -18,22 +18,22 @@ from typing import Final
 
 import numpy as np
 
+from edgeagent.audio.device import Device, Fill, Samples
 from edgeagent.audio.early_echo import FRAME_S, Frame
 from edgeagent.audio.echo import EchoCanceller, Mode
 from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
-from edgeagent.audio.types import Device, Fill, Samples
 from edgeagent.audio.vad import VoiceActivity, VoiceSettings
 from edgeagent.errors import AudioError, RecognitionError
 from edgeagent.stt.hearing import LEVEL_S, HearingEvent, Level, Spotted, Trouble
-from edgeagent.stt.keywords import Keyword
+from edgeagent.stt.key_phrases import SpottedPhrase
 from edgeagent.stt.lateness import Lateness
 from edgeagent.stt.level_meter import QUIETEST_DB, LevelMeter, level_db
 from edgeagent.stt.open_utterance import OpenUtterance
 from edgeagent.stt.own_voice import OwnVoice
 from edgeagent.stt.spotters import PhraseListener
+from edgeagent.stt.transcriber import RATE_HZ, Transcriber
 from edgeagent.stt.transcription import Transcription
-from edgeagent.stt.types import RATE_HZ, Transcriber
 
 log: Final = logging.getLogger("edgeagent.stt")
 
@@ -241,7 +241,7 @@ class Ears:
         except (Exception, SystemExit):  # the builder's code
             log.exception("what listens to the ears raised")
 
-    def _spotted(self, keyword: Keyword) -> bool:
+    def _spotted(self, keyword: SpottedPhrase) -> bool:
         """True if a spotted word counts."""
         if not self._on:
             return False
@@ -386,7 +386,7 @@ class Ears:
         self._transcription.look()
 
     def _time(self, count: int) -> float:
-        """When a sample entered the microphone, by the device's clock."""
+        """Returns the time at which a sample entered the microphone, by the device's clock."""
         return self._clock.time(count / RATE_HZ)
 
     # --- utterances -------------------------------------------------------------------------------------------------

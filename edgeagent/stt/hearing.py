@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from edgeagent.stt.keywords import Keyword
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.transcriber import Transcript
 
 LEVEL_S: Final = 0.02
 """Between two ``Level``."""
@@ -51,7 +51,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Partial:
+class PartialWords:
     """Knowledge about an utterance that goes on; anything about it may change."""
 
     utterance: int
@@ -88,7 +88,7 @@ class Spotted:
     Its times are the device's.
     """
 
-    keyword: Keyword
+    keyword: SpottedPhrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,4 +130,4 @@ class Trouble:
     lost: bool = True
 
 
-HearingEvent = Started | SoftEnded | Resumed | Ended | Partial | Transcribed | Judged | Spotted | Level | Trouble
+HearingEvent = Started | SoftEnded | Resumed | Ended | PartialWords | Transcribed | Judged | Spotted | Level | Trouble

@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.stt.hearing import LEVEL_S
-from edgeagent.stt.types import RATE_HZ
+from edgeagent.stt.transcriber import RATE_HZ
 
 QUIETEST_DB: Final = -90.0
 

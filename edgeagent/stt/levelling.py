@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.types import Samples
-from edgeagent.stt.types import RATE_HZ
+from edgeagent.audio.device import Samples
+from edgeagent.stt.transcriber import RATE_HZ
 
 _PEAK: Final = 0.1
 """Of a voice, as it comes out. At 0.9 instead, 16 of 30 stop words are heard that are all heard at 0.1."""

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 
 from edgeagent.audio import endpoint
+from edgeagent.audio.device import Samples
 from edgeagent.audio.endpoint import Endpointer
-from edgeagent.audio.types import Samples
 from edgeagent.stt.hearing import Ended, HearingEvent, Resumed, SoftEnded, Started, Trouble
 from edgeagent.stt.transcription import PART, Transcription
 
@@ -61,7 +61,7 @@ class OpenUtterance:
     def take(self, event: endpoint.VoiceEvent, at_s: float) -> None:
         """Takes an event of the endpointer, at that time of the device's clock."""
         match event:
-            case endpoint.SpeechStart(onset_s, pre_roll, begin_s):
+            case endpoint.SpeechStarted(onset_s, pre_roll, begin_s):
                 self.number += 1
                 self._soft = self._waits = False
                 self._hear_from_start(pre_roll)
@@ -75,7 +75,7 @@ class OpenUtterance:
                 if not self._waits:
                     self._decode(at_s)
                 self._tell(SoftEnded(self.number, at_s))
-            case endpoint.Resumed():
+            case endpoint.SpeechResumed():
                 if not self._waits:  # what was decoded is void
                     self._hand_over()
                     self._transcription.void()

@@ -12,11 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.audio.wav import WavWriter
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.resources import expanded
-from edgeagent.stt.types import RATE_HZ, Transcript
+from edgeagent.stt.transcriber import RATE_HZ, Transcript
 
 TRANSCRIPTS: Final = "transcripts.jsonl"
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.types import Samples
-from edgeagent.stt.types import RATE_HZ
+from edgeagent.audio.device import Samples
+from edgeagent.stt.transcriber import RATE_HZ
 
 _FRAME: Final = RATE_HZ // 50
 _PRE_EMPHASIS: Final = 0.97

@@ -1,4 +1,5 @@
-"""PocketSphinx as a recogniser: the app's own model and a general one side by side, each in a process of its own.
+"""PocketSphinx as a recogniser: the app's own model and a general one side by side, each in a process of its own; or
+the app's model alone, to help another recogniser.
 
 The app's model knows little and bends everything into a command; the general one knows much and mishears commands;
 ``choice`` tells which of them counts. One thread, as ``Transcriber`` says; sound is kept until the end of the
@@ -20,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
 from edgeagent.stt import app_model
@@ -31,17 +32,19 @@ from edgeagent.stt.choice import (
     LEAST_ACOUSTIC,
     LEAST_APP,
     LEAST_GENERAL,
+    NOTHING,
     Choice,
+    Hypotheses,
     Hypothesis,
     mean_confidence,
 )
-from edgeagent.stt.front_end import Cepstra, FrontEnd
-from edgeagent.stt.mel import COUNT
+from edgeagent.stt.levelling import Levelling
 from edgeagent.stt.phrases import sentences
-from edgeagent.stt.reply import Reply
 from edgeagent.stt.snr import snr_db
-from edgeagent.stt.types import HeardWord, Transcript
+from edgeagent.stt.sphinx_input import BYTES_PER_S, FRAMES_PER_S
+from edgeagent.stt.transcriber import HeardWord, Transcript
 from edgeagent.stt.worker import HANG_S, Worker, WorkerEvent
+from edgeagent.stt.worker_reply import WorkerReply
 
 log: Final = logging.getLogger("edgeagent.stt")
 
@@ -55,19 +58,17 @@ OFTEN: Final = 0.05
 reverberation, by slt, rms, awb and kal, 120 are understood if the house robot's model knows none of them, 177 if it has
 each once and 218 with this share, with four times as many 238."""
 _SCALE: Final = 10_000
-FRAMES_PER_S: Final = 100
 _RESTART_S: Final = 5.0
 """Seconds after the first loss that an utterance waits for processes that are started again."""
 _MOST_AGAIN: Final = 5
 """Times that an utterance is decoded again."""
-_FRAME_BYTES: Final = 4 * COUNT
 _WORK: Final = 1.0
 """Seconds of work for a second of sound on the slowest machine that keeps up."""
 _LAST_WORK: Final = 0.5
 """The same of the passes over all of an utterance, at its end."""
 _VARIANT: Final = re.compile(r"\(\d+\)$")
 _FILLERS: Final = re.compile(r"^[<\[+]")
-_RECOGNISER: Final = "edgeagent.stt.decoding:Recogniser"
+_RECOGNISER: Final = "edgeagent.stt.decoding:UtteranceDecoder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,9 @@ class SphinxOptions:
         said: Pronunciations that the builder knows better, such as {"robi": "R OW B IY"}.
         cache: Folder of built models; in the user's cache folder unless told.
         lead, least_app, least_general, least_acoustic: See ``choice.Choice``.
+        helps: It helps another recogniser: the app's model alone, without the general one's 105 MB and two thirds of a
+            core, and no second search at the end of an utterance, which takes 0.1 s. Its own transcripts mean nothing:
+            that model bends everything into a command.
         normalise: Makes the text of a transcript from the words as they were spoken.
         on_event: Told when a process starts, dies or hangs, on a thread of its own.
         hang_s: See ``worker.HANG_S``.
@@ -93,6 +97,7 @@ class SphinxOptions:
     least_app: float = LEAST_APP
     least_general: float = LEAST_GENERAL
     least_acoustic: float = LEAST_ACOUSTIC
+    helps: bool = False
     normalise: Callable[[str], str] = inverse_normalised
     on_event: Callable[[WorkerEvent], None] | None = None
     hang_s: float = HANG_S
@@ -112,6 +117,7 @@ class SphinxTranscriber:
 
     def __init__(self, phrases: Sequence[str], options: SphinxOptions | None = None) -> None:
         self._options = options = options or SphinxOptions()
+        self._phrases = phrases
         known = _known(phrases, options)
         self.model = app_model.build(known, said=options.said, cache=options.cache)
         self._choice = Choice(
@@ -127,16 +133,18 @@ class SphinxTranscriber:
         self._lock = threading.Lock()
         self._utterance = 0
         self._told = ""
-        self._front = FrontEnd()
+        self._levelling = Levelling()
         self._sound: list[Samples] = []
-        self._cepstra: list[bytes] = []
+        self._payloads: list[bytes] = []
 
         def app_files() -> tuple[Path, Path]:
             # the cache may have lost it
             model = app_model.build(_known(phrases, options), said=options.said, cache=options.cache)
             return model.language, model.dictionary
 
-        files = {"app": app_files, "general": lambda: (general.language, general.dictionary)}
+        files = {"app": app_files}
+        if not options.helps:
+            files["general"] = lambda: (general.language, general.dictionary)
         self._models: dict[str, _Model] = {}
         try:
             for name, its_files in files.items():
@@ -152,14 +160,19 @@ class SphinxTranscriber:
         return ENGINE
 
     @property
+    def known(self) -> list[str]:
+        """The sentences of the app's model, in spoken words. Made anew each time: they are megabytes."""
+        return _known(self._phrases, self._options)
+
+    @property
     def pids(self) -> list[int | None]:
         """The processes, for measurements."""
         return [model.worker.pid for model in self._models.values()]
 
     def begin(self) -> None:
         self._utterance += 1
-        self._front.begin()
-        self._sound, self._cepstra = [], []
+        self._levelling.reset()
+        self._sound, self._payloads = [], []
         self._told = ""
         with self._lock:
             self._partials = {}
@@ -167,8 +180,11 @@ class SphinxTranscriber:
             model.begin(self._utterance)
 
     def feed(self, samples: Samples) -> Transcript | None:
-        self._sound.append(samples)
-        self._pass_on(self._front.feed(samples))
+        if len(samples):
+            self._sound.append(samples)
+            self._payloads.append(self._levelling.process(samples))
+            for model in self._models.values():
+                model.feed(self._payloads[-1])
         text = self._partial()
         if text == self._told:
             return None
@@ -176,25 +192,33 @@ class SphinxTranscriber:
         return Transcript(self._options.normalise(text), final=False, engine=ENGINE, raw=text)
 
     def finish(self, stop_event: Event) -> Transcript:
-        self._pass_on(self._front.finish())
-        if not self._cepstra:
-            return Transcript("", understood=False, engine=ENGINE)
-        replies = [(model, model.ask_end()) for model in self._models.values()]
-        found = {}
-        for model, reply in replies:
-            message = model.wait_end(reply, self._utterance, self._cepstra, stop_event)
-            if message is None:
-                text = self._partial()
-                return Transcript(self._options.normalise(text), final=False, engine=ENGINE, raw=text)
-            found[model.name] = _hypothesis(message)
-        sound = np.concatenate(self._sound)
-        return self._choice.between(found["app"], found["general"], snr_db(sound))
+        heard = self.heard(stop_event)
+        if heard is None:
+            text = self._partial()
+            return Transcript(self._options.normalise(text), final=False, engine=ENGINE, raw=text)
+        return self.choose(heard)
 
-    def _pass_on(self, made: Cepstra) -> None:
-        if payload := _bytes(made):
-            self._cepstra.append(payload)
-            for model in self._models.values():
-                model.feed(payload)
+    def choose(self, heard: Hypotheses) -> Transcript:
+        """Returns what counts of what was heard."""
+        return self._choice.between(heard.app, heard.general, heard.clear_db)
+
+    def heard(self, stop_event: Event) -> Hypotheses | None:
+        """Ends the utterance as ``finish`` does, and returns what the models heard; None if stopped.
+
+        Raises:
+            RecognitionError: A process is lost again and again.
+        """
+        if not self._payloads:
+            return Hypotheses(clear_db=0.0)
+        replies = [(model, model.ask_end()) for model in self._models.values()]
+        found = []
+        for model, reply in replies:
+            message = model.wait_end(reply, self._utterance, self._payloads, stop_event)
+            if message is None:
+                return None
+            found.append(_hypothesis(message))
+        app, general = found if len(found) > 1 else (found[0], NOTHING)
+        return Hypotheses(app, general, snr_db(np.concatenate(self._sound)))
 
     def wait_idle(self, timeout_s: float = 10.0) -> bool:
         """Wait until all that was fed has been decoded; ``feed`` with nothing then tells what is known of it."""
@@ -242,7 +266,8 @@ class _Model:
 
         def settings() -> Message:
             language, dictionary = files()
-            return {"decoder": {"hmm": str(acoustic), "lm": str(language), "dict": str(dictionary), **LANGUAGE_WEIGHTS}}
+            paths = {"hmm": str(acoustic), "lm": str(language), "dict": str(dictionary)}
+            return {"decoder": {**paths, **LANGUAGE_WEIGHTS, "fwdflat": not options.helps}}
 
         self.worker = Worker(
             f"ears-{name}",
@@ -262,19 +287,19 @@ class _Model:
         self._whole = self.worker.send("begin", work_s=_LAST_WORK * self._fed_s, utterance=utterance)
         self._fed_s = 0.0
 
-    def feed(self, cepstra: bytes) -> None:
+    def feed(self, sound: bytes) -> None:
         if self._whole:
-            length_s = len(cepstra) / (_FRAME_BYTES * FRAMES_PER_S)
+            length_s = len(sound) / BYTES_PER_S
             self._fed_s += length_s
-            self._whole = self.worker.send("feed", cepstra, work_s=_WORK * length_s)
+            self._whole = self.worker.send("feed", sound, work_s=_WORK * length_s)
 
-    def hear_again(self, utterance: int, cepstra: list[bytes]) -> None:
+    def hear_again(self, utterance: int, sound: list[bytes]) -> None:
         """All of an utterance, by a process that has heard none of it or not all."""
         self.begin(utterance)
-        for piece in cepstra:
+        for piece in sound:
             self.feed(piece)
 
-    def ask_end(self) -> Reply | None:
+    def ask_end(self) -> WorkerReply | None:
         """Asks for the result; None if the process has not heard all."""
         if not self._whole or self.worker.generation != self._generation:
             return None
@@ -283,7 +308,9 @@ class _Model:
         except RecognitionError:
             return None
 
-    def wait_end(self, reply: Reply | None, utterance: int, cepstra: list[bytes], stop_event: Event) -> Message | None:
+    def wait_end(
+        self, reply: WorkerReply | None, utterance: int, sound: list[bytes], stop_event: Event
+    ) -> Message | None:
         """The result; where the process was lost, the next one hears all of it again. None if stopped.
 
         Raises:
@@ -299,7 +326,7 @@ class _Model:
             end_s = min(end_s, time.monotonic() + _RESTART_S)
             if not self.worker.wait_ready(max(0.0, end_s - time.monotonic()), stop_event):
                 return None
-            self.hear_again(utterance, cepstra)
+            self.hear_again(utterance, sound)
             reply = self.ask_end()
         if reply is None:
             raise RecognitionError(f"{self.worker.name} is lost again and again")
@@ -314,10 +341,6 @@ def _known(phrases: Sequence[str], options: SphinxOptions) -> list[str]:
     return known
 
 
-def _bytes(cepstra: Cepstra) -> bytes:
-    return cepstra.astype("<f4").tobytes()
-
-
 def _plain(text: str) -> str:
     return " ".join(_VARIANT.sub("", word) for word in text.split() if not _FILLERS.match(word))
 
@@ -325,7 +348,7 @@ def _plain(text: str) -> str:
 def _hypothesis(message: Message) -> Hypothesis:
     parts = [part for part in message["words"] if not _FILLERS.match(part["word"])]
     if not parts or message["score"] is None:
-        return Hypothesis((), None, 0.0, -math.inf)
+        return NOTHING
     words = tuple(
         HeardWord(_VARIANT.sub("", part["word"]), part["start_s"], part["end_s"], part["confidence"]) for part in parts
     )

@@ -9,11 +9,8 @@ from typing import Any, Final
 
 import pocketsphinx  # type: ignore[import-untyped, unused-ignore]
 
-from edgeagent.stt.cepstra import CEPSTRAL_MEAN
 from edgeagent.stt.child import Emit, Message
-
-FRAMES_PER_S: Final = 100
-BYTES_PER_S: Final = 32_000
+from edgeagent.stt.sphinx_input import BYTES_PER_S, CEPSTRAL_MEAN, FRAMES_PER_S
 
 _STREAM_BYTES: Final = 60 * BYTES_PER_S
 """Bytes of the longest utterance: a decoder keeps something of each frame."""

@@ -1,7 +1,7 @@
-"""The stop words that come with edgeagent, heard by a small network: "stop", "halt" and "freeze" in anybody's mouth.
+"""The stop words that come with edgeagent, heard by a small network: "stop", "halt" and "freeze".
 
 Trained by ``scripts/train_keywords`` on synthetic voices in rooms, in noise and over leftovers of the robot's voice.
-Any other phrase is PocketSphinx's (``edgeagent.stt.keywords``). Knows nothing of what was meant. One thread at a time.
+Any other phrase is PocketSphinx's (``edgeagent.stt.key_phrases``). Knows nothing of what was meant. Any one thread.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ import threading
 from collections import deque
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.errors import RecognitionError
-from edgeagent.extras import install
-from edgeagent.onnx import open_session
+from edgeagent.onnx import open_known
 from edgeagent.resources import models_dir
-from edgeagent.stt.keywords import Keyword
-from edgeagent.stt.types import RATE_HZ
+from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.transcriber import RATE_HZ
 
 __all__ = ["WORDS", "StopNetwork", "learnt"]
 
@@ -37,10 +36,10 @@ _BLOCK: Final = RATE_HZ // 25
 _HOP: Final = RATE_HZ // 100
 _WINDOW: Final = 400
 _SIZE: Final = 512
-_MELS: Final = 40
-_LOWEST_HZ, _HIGHEST_HZ = 80.0, 7_600.0
-_FLOOR: Final = 1e-6
-"""These six as in ``scripts/train_keywords/mixing.py``."""
+"""These three as in ``scripts/train_keywords/mixing.py``."""
+_PAST: Final = 6_312
+"""Length of what the network remembers from block to block."""
+_OUTPUTS: Final = ("probabilities", "next")
 _SMOOTHED: Final = 3
 _STEP_S: Final = 0.02
 _AFTER_S: Final = 0.06
@@ -75,12 +74,12 @@ class StopNetwork:
     def __init__(self, words: Collection[str] = WORDS, path: Path | None = None) -> None:
         self._lock = threading.Lock()
         self._words = [number for number, word in enumerate(WORDS, start=1) if word in words]
-        self._session = _session(path or models_dir() / _FILE)
-        self._past_shape = tuple(self._session.get_inputs()[1].shape)
-        self._weights = _mel_filters().T.copy()
+        path = path or models_dir() / _FILE
+        inputs = (("powers", _SIZE // 2 + 1), ("past", _PAST))
+        self._session = open_known(path, "stop words", inputs=inputs, outputs=_OUTPUTS, raises=RecognitionError)
         self._taper = (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(_WINDOW) / _WINDOW)).astype(np.float32)
         noise = np.random.default_rng(0).normal(0.0, _SILENCE, _WINDOW - _HOP + round(_SILENCE_S * RATE_HZ))
-        self._past: NDArray[np.float32] = np.zeros(self._past_shape, np.float32)
+        self._past: NDArray[np.float32] = np.zeros((1, _PAST), np.float32)
         self._sound: Samples = noise.astype(np.float32)
         while len(self._sound) - (_WINDOW - _HOP) >= _BLOCK:
             self._probabilities()
@@ -110,7 +109,7 @@ class StopNetwork:
         """Lets a word be found again at once: the one that was found did not count."""
         self._told[WORDS.index(word) + 1] = -math.inf
 
-    def process(self, samples: Samples, at_s: float) -> list[Keyword]:
+    def process(self, samples: Samples, at_s: float) -> list[SpottedPhrase]:
         """Hears the next block of the stream.
 
         Args:
@@ -122,7 +121,7 @@ class StopNetwork:
         """
         waiting = len(self._sound) - (_WINDOW - _HOP)
         self._sound = np.concatenate((self._sound, samples))
-        found: list[Keyword] = []
+        found: list[SpottedPhrase] = []
         taken = 0
         while len(self._sound) - (_WINDOW - _HOP) >= _BLOCK:
             taken += _BLOCK
@@ -136,13 +135,12 @@ class StopNetwork:
     def _probabilities(self) -> NDArray[np.float32]:
         """Of the first block that waits. Shape (2, words + 1)."""
         frames = np.lib.stride_tricks.sliding_window_view(self._sound[: _WINDOW - _HOP + _BLOCK], _WINDOW)[::_HOP]
-        power = np.abs(np.fft.rfft(frames * self._taper, _SIZE)) ** 2
-        features = np.log(power @ self._weights + _FLOOR).astype(np.float32)
-        made, self._past = self._session.run(None, {"frames": features[None], "past": self._past})
+        powers = np.square(np.abs(np.fft.rfft(frames * self._taper, _SIZE)), dtype=np.float32)
+        made, self._past = self._session.run(_OUTPUTS, {"powers": powers[None], "past": self._past})
         probabilities: NDArray[np.float32] = made[0]
         return probabilities
 
-    def _words_at(self, at_s: float, heard_s: float) -> list[Keyword]:
+    def _words_at(self, at_s: float, heard_s: float) -> list[SpottedPhrase]:
         found = []
         smoothed = self._recent.mean(axis=0)
         with self._lock:
@@ -153,32 +151,6 @@ class StopNetwork:
             if score >= LEAST[word]:
                 if at_s > self._told[number] + _AGAIN_S:
                     end_s = at_s - _AFTER_S
-                    found.append(Keyword(word, end_s - _WORD_S, end_s, heard_s, score))
+                    found.append(SpottedPhrase(word, end_s - _WORD_S, end_s, heard_s, score))
                 self._told[number] = at_s
         return found
-
-
-def _mel_filters() -> NDArray[np.float32]:
-    """Triangles on the mel scale. Shape (_MELS, _SIZE / 2 + 1)."""
-    mel = np.linspace(1127 * math.log1p(_LOWEST_HZ / 700), 1127 * math.log1p(_HIGHEST_HZ / 700), _MELS + 2)
-    edges = 700 * np.expm1(mel / 1127)
-    at_hz = np.arange(_SIZE // 2 + 1) * RATE_HZ / _SIZE
-    rising = (at_hz - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]
-    falling = (edges[2:, None] - at_hz) / (edges[2:] - edges[1:-1])[:, None]
-    filters: NDArray[np.float32] = np.maximum(0, np.minimum(rising, falling)).astype(np.float32)
-    return filters
-
-
-def _session(path: Path) -> Any:
-    try:
-        session = open_session(path, arena=False)
-    except ImportError as error:
-        raise RecognitionError(
-            f"stop words need onnxruntime, which is not installed ({error}): {install('voice')}"
-        ) from error
-    except Exception as error:
-        raise RecognitionError(f"{path} is not an ONNX model that can be loaded ({error})") from error
-    inputs = [entry.name for entry in session.get_inputs()]
-    if inputs != ["frames", "past"]:
-        raise RecognitionError(f"{path} is not the network of the stop words: it takes {', '.join(inputs)}")
-    return session

@@ -16,17 +16,17 @@ from typing import Any, Final
 
 import numpy as np
 
+from edgeagent.audio.device import Samples
 from edgeagent.audio.resample import Resampler
-from edgeagent.audio.types import Samples
 from edgeagent.audio.wav import read_wav
 from edgeagent.errors import ConfigError, SpeechError
 from edgeagent.scratch import scratch_folder
 from edgeagent.stt import app_model
-from edgeagent.stt.cepstra import CEPSTRAL_MEAN
 from edgeagent.stt.levelling import Levelling
 from edgeagent.stt.patterns import is_short, patterns
 from edgeagent.stt.phrases import spoken_words
-from edgeagent.stt.types import RATE_HZ
+from edgeagent.stt.sphinx_input import CEPSTRAL_MEAN
+from edgeagent.stt.transcriber import RATE_HZ
 
 VOICES: Final = ("en-us", "en-gb", "en-us+f3", "en-gb-scotland", "en-us+m3", "en-gb+f2")
 """Voices of espeak-ng that say the examples."""

@@ -1,40 +1,226 @@
-"""The files of a Whisper model in CTranslate2's format: checked, and loaded through faster-whisper without a network.
+"""A Whisper model in CTranslate2's format, one stage at a time: encoder, decoder, and how well a text fits a sound.
 
-Knows no utterance. faster-whisper is imported here, and only when a model is loaded.
+Loaded through faster-whisper without a network, which is imported here, and only when a model is loaded. CTranslate2
+can't be stopped inside a stage. Knows no utterance. One thread at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import chain
+import ctypes
+import math
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from edgeagent.audio.device import Samples
 from edgeagent.errors import RecognitionError
 from edgeagent.extras import install
+from edgeagent.stt.transcriber import RATE_HZ, HeardWord
 
 WINDOW_S: Final = 30.0
-"""Seconds of sound that Whisper was trained on; shorter speech is filled up to it."""
+"""Seconds of sound that Whisper was trained on."""
 _FILES: Final = ("config.json", "model.bin", "tokenizer.json")
 _VOCABULARIES: Final = ("vocabulary.json", "vocabulary.txt")
 _FRAMES_PER_S: Final = 100
-_LEAST_S: Final = 0.02
-_STRIDE: Final = 2
-"""Frames to a position of the encoder."""
+_TOKENS_PER_S: Final = 8
+"""Fast speech has five words in a second, which are seven tokens."""
+_TOKENS: Final = 12
+"""More than that, whatever the length: a number that is spelled, an unknown name."""
+_LONGEST_REPEAT: Final = 6
+"""No run of so many tokens comes twice: Whisper may repeat itself without end."""
+_MOST_TOKENS: Final = 448
+"""That Whisper has room for, the prompt among them."""
+NO_SPEECH: Final = 0.6
+LEAST_LOG_PROB: Final = -1.0
+"""OpenAI's gate against text that is made up: it is dropped if the probability that nobody speaks is above the first
+and the mean log probability of a token below the second. Under the second alone it is a guess."""
+_BEFORE_WORDS: Final = "\"'“¿([{-"
+_AFTER_WORDS: Final = "\"'.。,，!！?？:：”)]}、"  # noqa: RUF001 - of all scripts
+"""Marks that belong to the word after or before them; faster-whisper's."""
+_LEAST: Final = 1e-12
+_TRIM: Final = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+"""musl has none, and keeps nothing."""
 
 
-class Abandoned(Exception):
-    """Nobody wants the result any more; raised between the stages of a decode."""
+@dataclass(frozen=True, slots=True)
+class WhisperText:
+    """A text that Whisper wrote for a sound.
+
+    Attributes:
+        log_prob: Natural logarithm of the text's probability, its end included.
+        tokens: Number of tokens, the end not counted.
+        no_speech: Probability that nobody speaks, as Whisper has it.
+    """
+
+    text: str
+    log_prob: float
+    tokens: int
+    no_speech: float
+
+    @property
+    def is_made_up(self) -> bool:
+        """True if it is empty, or probably nobody spoke."""
+        return not self.text or (self.no_speech > NO_SPEECH and self.log_prob / (self.tokens + 1) < LEAST_LOG_PROB)
 
 
-def load(folder: Path, *, threads: int, compute_type: str) -> Any:
-    """Load a model; gives a ``faster_whisper.WhisperModel`` with two more attributes.
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Measure of a text against a sound: the natural logarithm of its probability, and the number of its tokens."""
 
-    ``frames`` is how much of the window the encoder sees, ``check`` is called before every stage and may raise.
+    log_prob: float
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """Output of the encoder for a sound. ``frames``: of 10 ms that it saw."""
+
+    output: Any
+    frames: int
+    seconds: float
+
+
+class WhisperModel:
+    """Stages of a Whisper model.
+
+    Args:
+        folder: With config.json, model.bin, tokenizer.json and the vocabulary.
+        threads: Cores for a stage.
+        compute_type: CTranslate2's: int8, float32 …
+
+    Attributes:
+        name: Such as "whisper tiny.en".
+        languages: Codes such as "en", sorted.
 
     Raises:
         RecognitionError: A file is missing, or is none of such a model; or faster-whisper is not installed.
     """
+
+    def __init__(self, folder: Path, *, threads: int, compute_type: str = "int8") -> None:
+        self._library = _loaded(folder, threads, compute_type)
+        self.name = f"whisper {folder.name}"
+        self.languages: list[str] = sorted(self._library.supported_languages)
+        self._tokenizers: dict[str, Any] = {}
+        self._pools = _thread_pools()
+
+    def encode(self, sound: Samples, window_s: float) -> Encoded:
+        """Encodes up to 30 s of sound, filled up with silence to the window at least.
+
+        The silence is added to the sound, as OpenAI does it, not to its features: with zeros there, a window under 30 s
+        makes Whisper repeat itself.
+        """
+        window = round(min(window_s, WINDOW_S) * RATE_HZ)
+        padded = np.zeros(window, np.float32)
+        padded[: len(sound)] = sound[:window]
+        frames = round(window_s * _FRAMES_PER_S)
+        with self._pools.limit(limits=1, user_api="blas"):
+            features: NDArray[np.float32] = self._library.feature_extractor(padded, padding=0)[:, :frames]
+        return Encoded(self._library.encode(features), frames, len(sound) / RATE_HZ)
+
+    def language(self, encoded: Encoded) -> str:
+        """Returns the code of the language that is spoken."""
+        if len(self.languages) == 1:
+            return self.languages[0]
+        [found] = self._library.model.detect_language(encoded.output)
+        return str(found[0][0]).strip("<|>")
+
+    def decode(
+        self, encoded: Encoded, language: str, *, beam_size: int = 1, hot_words: str | None = None
+    ) -> list[WhisperText]:
+        """Returns the likeliest texts, best first; as many as ``beam_size``, of which several may be the same but for
+        their punctuation.
+
+        The number of tokens is limited by the length of the sound.
+        """
+        tokenizer = self._tokenizer(language)
+        hot = f" {hot_words}" if hot_words else None
+        prompt = self._library.get_prompt(tokenizer, [], without_timestamps=True, hotwords=hot)
+        [made] = self._library.model.generate(
+            encoded.output,
+            [prompt],
+            beam_size=beam_size,
+            num_hypotheses=beam_size,
+            max_length=min(_MOST_TOKENS, len(prompt) + _TOKENS + round(_TOKENS_PER_S * encoded.seconds)),
+            no_repeat_ngram_size=_LONGEST_REPEAT,
+            suppress_tokens=self._suppressed(tokenizer),
+            return_scores=True,
+            return_no_speech_prob=True,
+        )
+        return [
+            WhisperText(tokenizer.decode(ids).strip(), score * len(ids), len(ids), made.no_speech_prob)
+            for ids, score in zip(made.sequences_ids, made.scores, strict=True)
+        ]
+
+    def fit(self, encoded: Encoded, language: str, text: str) -> Fit:
+        """Tells how well a text fits the sound: a pass of the decoder.
+
+        The end of a text does not count, so it should have a full stop, or its beginning alone would fit better.
+        """
+        tokenizer = self._tokenizer(language)
+        ids = tokenizer.encode(f" {text}")
+        [found] = self._library.model.align(encoded.output, tokenizer.sot_sequence, [ids], encoded.frames)
+        return Fit(sum(math.log(max(probability, _LEAST)) for probability in found.text_token_probs), len(ids))
+
+    def words(self, encoded: Encoded, language: str, text: str) -> tuple[HeardWord, ...]:
+        """Times and probabilities of the words of a text, by the attention of the decoder."""
+        tokenizer = self._tokenizer(language)
+        if not text:
+            return ()
+        from faster_whisper.transcribe import merge_punctuations
+
+        ids = tokenizer.encode(f" {text}")
+        [found] = self._library.find_alignment(tokenizer, [ids], encoded.output, encoded.frames)
+        merge_punctuations(found, _BEFORE_WORDS, _AFTER_WORDS)
+        return tuple(
+            HeardWord(word["word"].strip(), float(word["start"]), float(word["end"]), float(word["probability"]))
+            for word in found
+            if word["word"].strip()
+        )
+
+    def _tokenizer(self, language: str) -> Any:
+        if language not in self._tokenizers:
+            from faster_whisper.tokenizer import Tokenizer
+
+            many = self._library.model.is_multilingual
+            made = Tokenizer(self._library.hf_tokenizer, many, task="transcribe", language=language)
+            self._tokenizers[language] = made
+        return self._tokenizers[language]
+
+    @staticmethod
+    def _suppressed(tokenizer: Any) -> Any:
+        from faster_whisper.transcribe import get_suppressed_tokens
+
+        return get_suppressed_tokens(tokenizer, [-1])
+
+
+def release_memory() -> None:
+    """Gives memory that was freed back to the system: glibc keeps 40 MB that an encoder needs once in an utterance."""
+    if _TRIM is not None:
+        _TRIM(0)
+
+
+def _thread_pools() -> Any:
+    """A ``threadpoolctl.ThreadpoolController``, to make the features on one core.
+
+    numpy's threads keep their cores busy for a while after they have worked: the encoder beside them takes 110 ms in
+    place of 65 on two cores.
+
+    Raises:
+        RecognitionError: It is not installed.
+    """
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError as error:
+        raise RecognitionError(f"threadpoolctl is not installed ({error}): {install('whisper')}") from error
+    return ThreadpoolController()
+
+
+def _loaded(folder: Path, threads: int, compute_type: str) -> Any:
+    """A ``faster_whisper.WhisperModel``."""
     if not folder.exists():
         raise RecognitionError(f"there is no Whisper model {folder}: give the folder with its model.bin")
     if not folder.is_dir():
@@ -46,50 +232,10 @@ def load(folder: Path, *, threads: int, compute_type: str) -> Any:
         # without its tokenizer.json faster-whisper would fetch one
         raise RecognitionError(f"{folder} is no Whisper model for faster-whisper: it has no {', '.join(lacking)}")
     try:
-        whisper = _class()
+        from faster_whisper import WhisperModel as Library
     except ImportError as error:
         raise RecognitionError(f"faster-whisper is not installed ({error}): {install('whisper')}") from error
     try:
-        return whisper(str(folder), device="cpu", compute_type=compute_type, cpu_threads=threads, local_files_only=True)
+        return Library(str(folder), device="cpu", compute_type=compute_type, cpu_threads=threads, local_files_only=True)
     except Exception as error:
         raise RecognitionError(f"the Whisper model {folder} can't be loaded: {error}") from error
-
-
-def window_frames(window_s: float | None, speech_s: float, spare_s: float) -> int:
-    """Counts the frames of 10 ms that the encoder sees: all of them, or the window, or what the speech and some more
-    need."""
-    if window_s is None:
-        return round(WINDOW_S * _FRAMES_PER_S)
-    frames = round(min(WINDOW_S, max(window_s, speech_s + spare_s)) * _FRAMES_PER_S)
-    return frames + frames % _STRIDE
-
-
-def _class() -> Any:
-    """faster-whisper's class with a window that can be shorter, and with an end between its stages."""
-    from faster_whisper import WhisperModel
-
-    class Model(WhisperModel):  # type: ignore[misc]
-        frames = round(WINDOW_S * _FRAMES_PER_S)
-        check: Callable[[], None] = staticmethod(lambda: None)
-
-        def encode(self, features: Any) -> Any:
-            self.check()
-            return super().encode(features[..., : self.frames])
-
-        def generate_with_fallback(self, *arguments: Any, **named: Any) -> Any:
-            self.check()
-            return super().generate_with_fallback(*arguments, **named)
-
-        def add_word_timestamps(self, segments: Any, *arguments: Any, **named: Any) -> Any:
-            # moves the ends of a segment to those of its words; one that then has no length is left out, text and all
-            told = super().add_word_timestamps(segments, *arguments, **named)
-            for part in chain.from_iterable(segments):
-                if part["end"] <= part["start"]:
-                    part["end"] = part["start"] + _LEAST_S
-            return told
-
-        def find_alignment(self, *arguments: Any, **named: Any) -> Any:
-            self.check()
-            return super().find_alignment(*arguments, **named)
-
-    return Model

@@ -29,8 +29,8 @@ from typing import IO, Any, Final, Literal
 
 from edgeagent.errors import RecognitionError
 from edgeagent.stt.child import Message, read_message, write_message
-from edgeagent.stt.reply import STOP_POLL_S, Reply
 from edgeagent.stt.vital_signs import IDLE_LOOK_S, LOOK_S, STILL_S, Stillness, VitalSigns, unread_bytes
+from edgeagent.stt.worker_reply import STOP_POLL_S, WorkerReply
 
 log: Final = logging.getLogger("edgeagent.stt")
 
@@ -115,7 +115,7 @@ class Worker:
         something."""
         self._outgoing: deque[tuple[Message, bytes]] = deque()
         self._outgoing_bytes = 0
-        self._pending: dict[int, Reply] = {}
+        self._pending: dict[int, WorkerReply] = {}
         self._numbers = 0
         self._pinged_s = 0.0
         self._sent_s = self._done_s = 0.0
@@ -171,7 +171,7 @@ class Worker:
             self._ping()
         return True
 
-    def ask(self, op: str, payload: bytes = b"", *, work_s: float = 0.0, **message: Any) -> Reply:
+    def ask(self, op: str, payload: bytes = b"", *, work_s: float = 0.0, **message: Any) -> WorkerReply:
         """Ask. A process that hangs before it has answered is killed, and another one started.
 
         Args:
@@ -214,11 +214,11 @@ class Worker:
             self._pinged_s = now_s
             self._expect("ping", b"", {}, sign=-1)
 
-    def _expect(self, op: str, payload: bytes, message: Message, *, sign: int = 1) -> Reply:
+    def _expect(self, op: str, payload: bytes, message: Message, *, sign: int = 1) -> WorkerReply:
         self._numbers += 1
         number = sign * self._numbers
         allowed_s = self._hang_s + self._sent_s - self._done_s
-        reply = self._pending[number] = Reply(self.name, allowed_s, self._sent_s)
+        reply = self._pending[number] = WorkerReply(self.name, allowed_s, self._sent_s)
         self._put({"op": op, "id": number, **message}, payload)
         return reply
 

@@ -9,16 +9,16 @@ from edgeagent.testing.scripted import ScriptedLLM, call
 
 if TYPE_CHECKING:
     from edgeagent.testing.people import Said
+    from edgeagent.testing.people_voices import speechlike, synthesised
     from edgeagent.testing.room import Room
     from edgeagent.testing.room_settings import RoomSettings
-    from edgeagent.testing.voices import speechlike, synthesised
 
 _HOME_OF = {
     "Room": "edgeagent.testing.room",
     "RoomSettings": "edgeagent.testing.room_settings",
     "Said": "edgeagent.testing.people",
-    "speechlike": "edgeagent.testing.voices",
-    "synthesised": "edgeagent.testing.voices",
+    "speechlike": "edgeagent.testing.people_voices",
+    "synthesised": "edgeagent.testing.people_voices",
 }
 
 __all__ = ["Room", "RoomSettings", "Said", "ScriptedLLM", "call", "speechlike", "synthesised"]

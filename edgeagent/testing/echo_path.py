@@ -16,8 +16,8 @@ from edgeagent.testing.acoustics import Reverberation, band_pass, convolved
 from edgeagent.testing.convolver import Convolver
 from edgeagent.testing.delay_line import DelayLine
 from edgeagent.testing.levels import Signal, from_db, speech_level
+from edgeagent.testing.people_voices import speechlike
 from edgeagent.testing.room_settings import RoomSettings
-from edgeagent.testing.voices import speechlike
 
 _TURN_S: Final = 0.050
 """Within this time one path becomes another."""

@@ -37,7 +37,7 @@ _PLACE_DB: Final = 0.0
 """Direct sound over reverberation of people who talk among themselves, further away."""
 
 
-class Source(Protocol):
+class NoiseSource(Protocol):
     """Something that is heard."""
 
     def block(self, at: int, count: int) -> Signal:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 
 _FIRST: Final = 1 << 16
 

@@ -15,17 +15,17 @@ from typing import Final
 
 import numpy as np
 
+from edgeagent.audio.device import Fill, Samples, Take, Xruns
 from edgeagent.audio.resample import Resampler
-from edgeagent.audio.types import Fill, Samples, Take, Xruns
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.testing.echo_path import EchoPath
 from edgeagent.testing.levels import Signal, from_db, rms
-from edgeagent.testing.noise import Loop, Motor, Source, babble, steady_noise
+from edgeagent.testing.noise import Loop, Motor, NoiseSource, babble, steady_noise
 from edgeagent.testing.pacer import Pacer
 from edgeagent.testing.people import People, Said
+from edgeagent.testing.people_voices import speechlike
 from edgeagent.testing.recorded import Recorded
 from edgeagent.testing.room_settings import NoiseKind, RoomSettings
-from edgeagent.testing.voices import speechlike
 
 _ECHO, _PERSON, _NOISE = range(3)
 """Each has random numbers of its own, so that one more of the one changes nothing of the other."""
@@ -60,7 +60,7 @@ class Room:
         self._path = EchoPath(settings, [settings.seed, _ECHO])
         self._people = People(settings, [settings.seed, _PERSON])
         self._scene = threading.Lock()
-        self._noises: list[Source] = []
+        self._noises: list[NoiseSource] = []
         self._noises_made = 0
         self._lost = 0
         self._calls = threading.RLock()
@@ -112,7 +112,7 @@ class Room:
             self._fill = self._take = None
 
     def leaves_s(self, sample: int) -> float:
-        """When a sample of the loudspeaker leaves it, by the room's clock; ``delay_ms`` later it is heard."""
+        """Time at which the loudspeaker plays a sample, by the room's clock; it is heard ``delay_ms`` later."""
         return sample / (self._rate_hz * self._tempo)
 
     # --- time -------------------------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ class Room:
             random = np.random.default_rng([self.settings.seed, _NOISE, self._noises_made])
         return self.person_level * from_db(-snr_db), random
 
-    def _add(self, *sources: Source) -> None:
+    def _add(self, *sources: NoiseSource) -> None:
         with self._scene:
             self._noises.extend(sources)
 

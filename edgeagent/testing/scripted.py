@@ -21,8 +21,8 @@ from edgeagent.llm import (
     ThinkingEnd,
     ToolCallEnd,
 )
-from edgeagent.llm.lock import InferenceLock
-from edgeagent.llm.types import drain
+from edgeagent.llm.inference_lock import InferenceLock
+from edgeagent.llm.protocol import drain
 from edgeagent.messages import Message, StopReason, ToolCall, Usage, new_id
 
 

@@ -40,8 +40,8 @@ _POLL_S: Final = 0.02
 DispatchMode = Literal["sequential", "parallel", "batch"]
 
 
-class Reporter(Protocol):
-    """Where the dispatch tells what happens; called on the loop's thread."""
+class DispatchReporter(Protocol):
+    """Receives what happens in a dispatch; called on the loop's thread."""
 
     def tool_started(self, execution: Execution) -> None:
         """Tells every subscriber, then calls ``execution.begin``."""
@@ -56,7 +56,7 @@ class Reporter(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class DispatchLimits:
     """``grace_s``: how long a body that was asked to stop may take to return."""
 
     mode: DispatchMode = "batch"
@@ -73,15 +73,15 @@ class Dispatch:
     Args:
         should_stop: None while the run goes on, else the reason for which it stops.
         may_start: None while further calls may start, else why not; they end not_run.
-        should_skip: With ``Limits.skip_after_each``: true when the rest is to be skipped.
+        should_skip: With ``DispatchLimits.skip_after_each``: true when the rest is to be skipped.
     """
 
     def __init__(
         self,
         gates: Gates,
-        reporter: Reporter,
+        reporter: DispatchReporter,
         workers: Workers,
-        limits: Limits,
+        limits: DispatchLimits,
         should_stop: Callable[[], str | None],
         *,
         may_start: Callable[[], str | None] = lambda: None,
@@ -137,7 +137,7 @@ class Dispatch:
                 busy = self._workers.acquire(execution, prepared.resources)
                 if busy is None:
                     self._running[prepared.call.id] = execution
-                    execution.start()
+                    execution.start(self._reporter.tool_started)
                     continue
                 refusal = self._pre_empt(prepared.call, busy)
             if refusal is None:

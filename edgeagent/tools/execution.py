@@ -28,6 +28,7 @@ from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
 PATCHABLE: Final = frozenset({"ok", "error", "unknown", "invalid", "blocked", "timed_out"})
+_RAISED: Final = "the gates of %s raised"
 _ABORT_S: Final = 0.1
 """Seconds for which the result of a body that a tripped latch ended waits for an abort, which mostly comes next: the
 model is not to be asked in between."""
@@ -69,13 +70,22 @@ class Refused:
 
 
 class Gates(Protocol):
-    """The agent's part in a call. All but ``let_go`` run on a worker's thread, between ``enter_`` and ``leave_worker``.
+    """The agent's part in a call.
 
-    ``after`` runs on the dispatching thread too, where no body ran.
+    All but ``answer_at_once``, ``would_admit`` and ``let_go`` run on a worker's thread, between ``enter_worker`` and
+    ``leave_worker``; ``before`` and ``after`` may run on the dispatching thread.
     """
 
     def enter_worker(self) -> None: ...
     def leave_worker(self) -> None: ...
+    def answer_at_once(self, prepared: Prepared) -> bool:
+        """True if ``before`` waits for nobody, so that it may be asked on the dispatching thread."""
+        ...
+
+    def would_admit(self, prepared: Prepared) -> bool:
+        """True if ``admit`` would let the call pass at once. On the dispatching thread."""
+        ...
+
     def before(self, prepared: Prepared) -> Prepared | Refused | ToolResult:
         """The hooks before the tool. Returns the call to execute, or the result to use instead.
 
@@ -168,6 +178,8 @@ class Execution:
         self.returned_s = 0.0
         self.result: ToolResult | None = None
         """Result of the call, once its worker has left it; the mailbox has it too."""
+        self._passed: Prepared | Refused | ToolResult | None = prepared if prepared.rewritten else None
+        """Outcome of the hooks before the tool, once they were asked."""
         self._announced = False
         self._told_start: SimpleQueue[None] = SimpleQueue()
         """Holds something once every subscriber has returned that was told of the start."""
@@ -223,8 +235,30 @@ class Execution:
         """The calls that wait for the agent which made this one, the outermost first."""
         return getattr(self._agent, "within", ())
 
-    def start(self) -> None:
-        self._workers.threads.run(self._work, f"tool-{self.prepared.call.name}")
+    def start(self, tell: Callable[[Execution], object]) -> None:
+        """Gives the call to a worker. On the dispatching thread.
+
+        Gates that answer at once are passed here, and the start is told while the worker wakes: to wait for the worker
+        first takes longer than all of that.
+
+        Args:
+            tell: As for ``announce``.
+        """
+        if self._gates.answer_at_once(self.prepared):
+            try:
+                self._passed = self._passed or self._gates.before(self.prepared)
+            except BaseException as error:  # be it SystemExit
+                logger.exception(_RAISED, self.name)
+                self._passed = self._result("error", f"{type(error).__name__}: {error}")
+            self.admitted = self._passed is self.prepared and self._gates.would_admit(self.prepared)
+        try:
+            self._workers.threads.run(self._work, f"tool-{self.prepared.call.name}")
+        except RuntimeError as error:  # the limit of the system
+            self.admitted = False  # nobody is to be told of a start any more
+            self._workers.returned(self.call_id)
+            self._settle(self._result("error", f"no thread can be started: {error}"))
+            return
+        self.announce(tell)
 
     def interrupt(self, reason: str = "") -> None:
         """Asks the body to end and has its actuator stopped; one that has not begun never begins. Does not wait. Any
@@ -356,7 +390,7 @@ class Execution:
         try:
             return self._call()
         except BaseException as error:  # be it SystemExit
-            logger.exception("the gates of %s raised", self.prepared.call.name)
+            logger.exception(_RAISED, self.name)
             return self._result("error", f"{type(error).__name__}: {error}")
         finally:
             self._workers.returned(self.prepared.call.id)
@@ -378,9 +412,7 @@ class Execution:
 
     def _call(self) -> ToolResult | Prepared:
         """Runs the call, and returns its result; or the call of another tool that a hook made of it."""
-        prepared: Prepared | Refused | ToolResult = self.prepared
-        if not self.prepared.rewritten:
-            prepared = self._gates.before(self.prepared)
+        prepared = self._passed or self._gates.before(self.prepared)
         if isinstance(prepared, ToolResult):
             result = prepared
         elif isinstance(prepared, Refused):
@@ -390,7 +422,8 @@ class Execution:
             return replace(prepared, rewritten=True)
         else:
             self.prepared = prepared
-            result = self._gates.admit(prepared, self.stop_event) or self._run_body()
+            refusal = None if self.admitted else self._gates.admit(prepared, self.stop_event)
+            result = refusal or self._run_body()
         if result.status in PATCHABLE and not self._told:
             result = self._gates.after(self.prepared.call, result)
         return result
@@ -402,8 +435,9 @@ class Execution:
         with self._lock:
             if self.interrupted_s is not None:
                 return self.never_began()
-            self.admitted = True
-        self._mailbox.put(Admitted(self))
+            told, self.admitted = self.admitted, True
+        if not told:
+            self._mailbox.put(Admitted(self))
         self._wait_until_told()
         result = self.never_began() if self.started_s is None else self._body()
         with self._lock:
@@ -440,7 +474,7 @@ class Execution:
         call, tool = self.prepared.call, self.prepared.tool
         if self.goal is not None:
             self._workers.obey()()  # a latch may have closed since the gates
-        cancelled = self.goal is not None and self.goal.cancelled
+        cancelled = self.interrupted_s is not None or (self.goal is not None and self.goal.cancelled)
         self._entered.put(None)
         try:
             if cancelled:

@@ -60,7 +60,7 @@ class Body(Protocol):
         ...
 
 
-class Follower(Protocol):
+class MovingPart(Protocol):
     """Part of a robot that moves and obeys a latch."""
 
     def obey(self) -> Callable[[], object]:
@@ -73,7 +73,7 @@ class Follower(Protocol):
 
 
 class Latch(Protocol):
-    """Safety latch as the workers use it; ``edgeagent.robot.SafetyLatch`` is one, and takes a ``Follower`` too."""
+    """Safety latch as the workers use it; ``edgeagent.robot.SafetyLatch`` is one, and takes a ``MovingPart`` too."""
 
     @property
     def state(self) -> str: ...
@@ -249,7 +249,7 @@ class Workers:
             if latch in self._latches:
                 return
             self._latches.append(latch)
-        follow: Callable[[Follower], object] | None = getattr(latch, "follow", None)
+        follow: Callable[[MovingPart], object] | None = getattr(latch, "follow", None)
         if follow is not None:
             follow(self)
         else:  # a latch of the builder's own

@@ -16,12 +16,12 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
 from edgeagent.tts import espeak_library
-from edgeagent.tts.espeak_library import Block, EspeakSettings, VoiceInfo
-from edgeagent.tts.types import SpeechChunk, WordTime
-from edgeagent.tts.words import WordClock, pieces, plain
+from edgeagent.tts.espeak_library import EspeakSettings, SoundBlock, VoiceInfo
+from edgeagent.tts.speaker import SpeechChunk, WordTime
+from edgeagent.tts.word_times import WordClock, pieces, plain
 
 __all__ = ["EspeakSpeaker", "VoiceInfo", "voices"]
 
@@ -118,10 +118,10 @@ class EspeakSpeaker:
                 yield from line.add(block.pcm, [(offset + place, begun + sample) for place, sample in block.words])
             yield from line.finish(offset + len(piece))
 
-    def _blocks(self, piece: str, stop_event: Event, *, end_pause: bool) -> Iterator[Block]:
+    def _blocks(self, piece: str, stop_event: Event, *, end_pause: bool) -> Iterator[SoundBlock]:
         """Synthesise one piece on a thread, and give the blocks as they come."""
         abandoned = Event()
-        queue: SimpleQueue[Block | Exception | None] = SimpleQueue()
+        queue: SimpleQueue[SoundBlock | Exception | None] = SimpleQueue()
 
         def stopped() -> bool:
             return abandoned.is_set() or stop_event.is_set()
@@ -144,12 +144,12 @@ def _synthesise(
     piece: str,
     settings: EspeakSettings,
     end_pause: bool,
-    queue: SimpleQueue[Block | Exception | None],
+    queue: SimpleQueue[SoundBlock | Exception | None],
     stopped: Callable[[], bool],
 ) -> None:
     """The thread of a piece."""
 
-    def take(block: Block) -> bool:
+    def take(block: SoundBlock) -> bool:
         if stopped():
             return False
         queue.put(block)

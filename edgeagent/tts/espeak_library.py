@@ -54,7 +54,7 @@ class EspeakSettings:
     volume: int
 
 
-class Block(NamedTuple):
+class SoundBlock(NamedTuple):
     """A piece of sound as espeak-ng gives it."""
 
     pcm: bytes
@@ -63,7 +63,7 @@ class Block(NamedTuple):
     """Words that begin: (character of the text, counted from 0; sample since the text began)."""
 
 
-Sink = Callable[[Block], bool]
+Sink = Callable[[SoundBlock], bool]
 """Takes a block; says whether to go on. Runs inside espeak-ng: it neither waits nor raises."""
 
 
@@ -241,7 +241,7 @@ class EspeakLibrary:
             index += 1
         if self._sink is None or wav is None or (not count and not words):
             return 0
-        return 0 if self._sink(Block(ctypes.string_at(wav, 2 * count), tuple(words))) else 1
+        return 0 if self._sink(SoundBlock(ctypes.string_at(wav, 2 * count), tuple(words))) else 1
 
 
 def _tags(languages: Any) -> Iterator[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgeagent.audio.resample import Resampler
 from edgeagent.errors import SpeechError
-from edgeagent.tts.types import Speaker, SpeechChunk, UnreadableError
+from edgeagent.tts.speaker import Speaker, SpeechChunk, UnreadableError
 
 logger = logging.getLogger(__name__)
 

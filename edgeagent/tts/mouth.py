@@ -16,13 +16,13 @@ from typing import Final, Self
 
 import numpy as np
 
-from edgeagent.audio.heard import HeardText, SpokenWord
-from edgeagent.audio.playback import Playback, Utterance
+from edgeagent.audio.heard_words import HeardText, SpokenWord
+from edgeagent.audio.playback import PlaybackQueue, Utterance
 from edgeagent.audio.resample import Resampler
 from edgeagent.errors import AudioError, SpeechError
+from edgeagent.tts.speaker import Speaker, WordTime
 from edgeagent.tts.text.normalise import speakable
 from edgeagent.tts.text.sentences import Piece, SentenceStream
-from edgeagent.tts.types import Speaker, WordTime
 
 logger = logging.getLogger(__name__)
 
@@ -186,7 +186,7 @@ class Mouth:
         playback: What it writes to; the voice's rate need not be that of the loudspeaker.
     """
 
-    def __init__(self, speaker: Speaker, playback: Playback) -> None:
+    def __init__(self, speaker: Speaker, playback: PlaybackQueue) -> None:
         self.speaker = speaker
         self.playback = playback
         self.language: str = getattr(speaker, "language", "en")  # a builder's voice may not know of it

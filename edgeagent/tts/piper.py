@@ -14,13 +14,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
 from edgeagent.onnx import run_until
 from edgeagent.tts.piper_text import Clause, read
 from edgeagent.tts.piper_voice import VoiceFile
-from edgeagent.tts.types import SpeechChunk, WordTime
-from edgeagent.tts.words import WordClock, chunks, pieces, plain
+from edgeagent.tts.speaker import SpeechChunk, WordTime
+from edgeagent.tts.word_times import WordClock, chunks, pieces, plain
 
 _PIECE_CHARS: Final = 300  # read at once; what is synthesised at once is a clause
 _SILENT: Final = 1e-6  # a peak below is silence, not to be made loud

@@ -10,8 +10,8 @@ from difflib import SequenceMatcher
 from itertools import accumulate
 from typing import Any, Final
 
-from edgeagent.tts.types import UnreadableError
-from edgeagent.tts.words import words_in
+from edgeagent.tts.speaker import UnreadableError
+from edgeagent.tts.word_times import words_in
 
 # A clause is synthesised in one go before its first sound is there, so a long sentence is cut at its commas. A cut
 # costs melody: about 2 s of speech stand on each side of it, except where a clause is longer than about 12 s.

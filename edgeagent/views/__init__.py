@@ -2,7 +2,7 @@
 
 from edgeagent.views.answer import Answer, Unanswered
 from edgeagent.views.callbacks import Callbacks
-from edgeagent.views.prompt import PromptEvent, PromptStream, prompt
+from edgeagent.views.prompt_stream import PromptEvent, PromptStream, prompt
 from edgeagent.views.writers import Writers
 
 __all__ = ["Answer", "Callbacks", "PromptEvent", "PromptStream", "Unanswered", "Writers", "prompt"]

@@ -13,4 +13,4 @@ class Unanswered(EdgeAgentError):
 
 
 class Answer(SimpleQueue[Any]):
-    """Where the answer to a question goes: ``put(x)``, from any thread; the first counts."""
+    """Receives the answer to a question by ``put(x)``, from any thread; the first counts."""

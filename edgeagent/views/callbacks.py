@@ -16,7 +16,7 @@ from queue import Empty
 from typing import Any, Final
 
 from edgeagent import events
-from edgeagent.agent.options import check_callback
+from edgeagent.agent.run_options import check_callback
 from edgeagent.messages import Message, ToolResult
 from edgeagent.views.answer import Answer, Unanswered
 

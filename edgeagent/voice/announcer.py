@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnouncerSettings:
-    """When the robot says what it is doing."""
+    """Settings of what the robot says about its own doing, and when."""
 
     filler: str = "One moment."
     """Empty: none."""

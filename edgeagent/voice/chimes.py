@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 
 PEAK: Final = 0.1
 """Of full scale: -20 dBFS."""

@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from edgeagent import events
-from edgeagent.agent.options import check_callback
+from edgeagent.agent.run_options import check_callback
 from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import words_of
 from edgeagent.escapes import without_escapes
@@ -30,10 +30,10 @@ from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent
 from edgeagent.tts.mouth import Mouth
 from edgeagent.voice.robot_side import RobotSide
-from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.speech_queue import Priority, SpeechHandle
-from edgeagent.voice.table import Event, State
+from edgeagent.voice.table import State, TableEvent
 from edgeagent.voice.turn_taking import TurnTaking
+from edgeagent.voice.voice_settings import DialogueSettings
 
 logger = logging.getLogger(__name__)
 
@@ -179,7 +179,7 @@ class Dialogue:
         """Allows motion again. True if it was off, or waited for a person's "continue"."""
         waited = self.turns.stop_words.move_on()
         if waited:
-            self._post(partial(self.turns.fire, Event.GO_ON))
+            self._post(partial(self.turns.fire, TableEvent.GO_ON))
         return self.latch.rearm() or waited
 
     def push_to_talk(self, down: bool) -> None:
@@ -258,7 +258,7 @@ class Dialogue:
             self._post(partial(self.turns.trip, trip))
         elif not self._may_move:
             self.turns.stop_words.rearmed(self.ears.now_s)
-            self._post(partial(self.turns.states.fire, Event.REARM))
+            self._post(partial(self.turns.states.fire, TableEvent.REARM))
         self._may_move = state is not LatchState.TRIPPED
 
     def _work(self) -> None:

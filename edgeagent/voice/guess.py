@@ -14,7 +14,7 @@ from edgeagent.english.asking import may_ask
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.tokens import NEGATIONS, words_of
 from edgeagent.stt.confirming import occurrences
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.controls import Control, control_of
 from edgeagent.voice.speech_queue import SpeechHandle
 from edgeagent.voice.utterance import Kind, kind_of
@@ -22,7 +22,7 @@ from edgeagent.voice.utterance import Kind, kind_of
 _LEAST_WORDS: Final = 2
 _MOST_WORDS: Final = 10
 """Words of the longest question: a person who hears a longer one has forgotten how it began."""
-_LEAST: Final = 0.2
+LEAST_GUESS: Final = 0.2
 """Least confidence. In the simulated room the commands of flite's people that were heard right and not understood had
 0.24 to 0.81, what was heard wrong 0.10 to 0.67."""
 _LEAST_STATEMENT: Final = 0.4
@@ -82,7 +82,7 @@ def guessed(
     text, confidence = transcript.text, transcript.confidence
     if NEGATIONS.search(text) or occurrences(transcript, stop_words):
         return None
-    if not _LEAST_WORDS <= len(text.split()) <= _MOST_WORDS or confidence is None or confidence < _LEAST:
+    if not _LEAST_WORDS <= len(text.split()) <= _MOST_WORDS or confidence is None or confidence < LEAST_GUESS:
         return None
     if (controlled := control_of(text)) is not None:
         return text if stopped and controlled.control is Control.CONTINUE else None

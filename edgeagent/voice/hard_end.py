@@ -1,4 +1,4 @@
-"""When a turn is over, and when speech over the robot's voice interrupts it: the numbers of the preset.
+"""Ends of turns by preset: how long a pause ends a turn, and how much speech interrupts the robot.
 
 Pure functions, on any thread.
 """
@@ -11,7 +11,7 @@ from edgeagent.english.completeness import Phrases
 from edgeagent.english.sentence_rules import bare, without_asking, without_leading
 from edgeagent.english.tokens import words_of
 from edgeagent.english.word_classes import VERBS
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.presets import Preset
 from edgeagent.voice.turn import Turn
 from edgeagent.voice.utterance import Kind, kind_of

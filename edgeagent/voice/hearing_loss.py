@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from edgeagent.stt.hearing import HearingEvent, Partial, Spotted, Transcribed, Trouble
+from edgeagent.stt.hearing import HearingEvent, PartialWords, Spotted, Transcribed, Trouble
 
 EARS_S: Final = 1.0
 """Ears that fail or are behind for so long hear no stop word in time."""
@@ -34,7 +34,7 @@ class HearingLoss:
                     self._since_s.setdefault((part, source), now_s)
             case Spotted():
                 self._works("keywords")
-            case Partial():
+            case PartialWords():
                 self._works("transcriber")
             case Transcribed(transcript=transcript) if transcript.text:
                 self._works("transcriber")

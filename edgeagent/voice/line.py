@@ -12,7 +12,7 @@ from edgeagent.errors import AudioError
 from edgeagent.tts.mouth import Mouth, Speech
 
 
-class Line:
+class SpokenLine:
     """A text that is spoken as it comes.
 
     Args:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from edgeagent import events
 from edgeagent.stt.hearing import Transcribed, Trouble
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.robot_side import Emit
 
 

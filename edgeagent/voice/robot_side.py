@@ -23,13 +23,13 @@ from edgeagent.voice.chimes import Chime, chime
 from edgeagent.voice.controls import Control, Controlled
 from edgeagent.voice.goal_reports import GoalReports
 from edgeagent.voice.hard_end import APART
-from edgeagent.voice.person import VoicePerson
-from edgeagent.voice.reply import HeardMessage
 from edgeagent.voice.runs import Runs
-from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.speech_queue import Priority, SpeechHandle, SpeechQueue
+from edgeagent.voice.spoken_questions import VoicePerson
+from edgeagent.voice.spoken_reply import HeardMessage
 from edgeagent.voice.stopped_answer import StoppedAnswer
 from edgeagent.voice.table import State
+from edgeagent.voice.voice_settings import DialogueSettings
 
 logger = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from edgeagent.errors import BusyError
 from edgeagent.messages import Message
 from edgeagent.session import Session
 from edgeagent.voice.announcer import Announcer
-from edgeagent.voice.reply import HeardMessage, Reply, keep_heard
 from edgeagent.voice.speech_queue import SpeechQueue
+from edgeagent.voice.spoken_reply import HeardMessage, SpokenReply, keep_heard
 
 _END_S: Final = 1.0
 """From the last event of a run to its result."""
@@ -30,7 +30,7 @@ class _Going:
     run_id: str
     before: list[Message]
     """History when it began."""
-    reply: Reply
+    reply: SpokenReply
     text: str = ""
     woken: bool = False
     """A message of the app's began it, or a goal that has ended, and nobody who spoke."""
@@ -75,7 +75,7 @@ class Runs:
         self._handle: RunHandle | None = None
         self._starting = False
         """Somebody has asked, and the run that answers has not begun."""
-        self._last_reply: Reply | None = None
+        self._last_reply: SpokenReply | None = None
         self._calm = threading.Condition()
         self.last_text = ""
         """The last answer, for who did not catch it."""

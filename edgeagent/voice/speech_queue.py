@@ -15,8 +15,8 @@ from typing import Final, Literal
 
 from edgeagent.errors import BusyError
 from edgeagent.tts.mouth import Mouth
-from edgeagent.voice.line import Line
-from edgeagent.voice.reply import HeardMessage, Reply
+from edgeagent.voice.line import SpokenLine
+from edgeagent.voice.spoken_reply import HeardMessage, SpokenReply
 
 Priority = Literal["normal", "urgent"]
 LIMIT: Final = 100
@@ -30,7 +30,7 @@ class SpeechHandle:
         self.text = text
         self.interruptible = interruptible
         self._queue = queue
-        self._line: Line | None = None
+        self._line: SpokenLine | None = None
         self._over = threading.Event()
         self._heard = ""
 
@@ -65,12 +65,12 @@ class SpeechHandle:
 
     def begin(self, mouth: Mouth) -> None:
         """Has the mouth say it."""
-        self._line = Line(mouth)
+        self._line = SpokenLine(mouth)
         self._line.feed(self.text)
         self._line.end()
 
     @property
-    def line(self) -> Line | None:
+    def line(self) -> SpokenLine | None:
         """Line that says the text, once speech has begun."""
         return self._line
 
@@ -117,7 +117,7 @@ class SpeechQueue:
         self._mouth = mouth
         self._limit = limit
         self._lock = threading.RLock()
-        self._replies: list[Reply] = []
+        self._replies: list[SpokenReply] = []
         self._waiting: deque[SpeechHandle] = deque()
         self._asides: deque[SpeechHandle] = deque()
         self._urgent: deque[SpeechHandle] = deque()
@@ -189,14 +189,16 @@ class SpeechQueue:
         spoken: Callable[[str], str] | None = None,
         on_heard: Callable[[HeardMessage], object] = lambda heard: None,
         on_failure: Callable[[str], object] = lambda text: None,
-    ) -> Reply:
-        """The voice of a run that is about to start, after those before it; arguments as ``Reply`` has them.
+    ) -> SpokenReply:
+        """The voice of a run that is about to start, after those before it; arguments as ``SpokenReply`` has them.
 
         Begun while somebody has the floor, it says nothing until ``resume``. Any thread.
         """
         with self._lock:
             suspended = self._held or self._suspended
-            reply = Reply(self._mouth, spoken=spoken, suspended=suspended, on_heard=on_heard, on_failure=on_failure)
+            reply = SpokenReply(
+                self._mouth, spoken=spoken, suspended=suspended, on_heard=on_heard, on_failure=on_failure
+            )
             self._suspended, self.last = suspended, None
             self._replies.append(reply)
             return reply

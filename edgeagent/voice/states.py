@@ -10,7 +10,7 @@ from typing import Final
 
 from edgeagent import events
 from edgeagent.voice.robot_side import Emit, RobotSide
-from edgeagent.voice.table import TABLE, Action, Event, State
+from edgeagent.voice.table import TABLE, Action, State, TableEvent
 from edgeagent.voice.turn import Turn
 
 _PLAYBACK: Final = {State.SPEAKING: "playing", State.HELD: "held"}
@@ -68,7 +68,7 @@ class States:
         self.actions: Mapping[Action, Callable[[], object]] = {}
         self._robot, self._what_goes_on, self._stop_waits, self._emit = robot, what_goes_on, stop_waits, emit
 
-    def fire(self, event: Event) -> None:
+    def fire(self, event: TableEvent) -> None:
         """Does the cell of an event."""
         cell = TABLE[self.now, event]
         self.actions[cell.action]()
@@ -77,11 +77,11 @@ class States:
         elif cell.then != "stay":
             self._become(cell.then, event)
 
-    def go_back(self, why: Event) -> None:
+    def go_back(self, why: TableEvent) -> None:
         """To what goes on."""
         self._become(self._what_goes_on(), why)
 
-    def stay(self, why: Event) -> None:
+    def stay(self, why: TableEvent) -> None:
         """In this state; but what is held may go on, if the state lets it."""
         self._become(self.now, why)
 
@@ -89,24 +89,24 @@ class States:
         """Takes up changes of the loudspeaker, and a goal that has ended after its run."""
         if self.now is State.SPEAKING:
             if not self._robot.sounding:
-                self.fire(Event.PLAYBACK_FINISHED)
+                self.fire(TableEvent.PLAYBACK_FINISHED)
         elif self.now in (State.HEARING, State.HELD):
             return
         elif self._robot.sounding:
-            self.fire(Event.SOUND)
+            self.fire(TableEvent.SOUND)
         elif self.now in (State.THINKING, State.ACTING) and self._what_goes_on() is not self.now:
-            self.fire(Event.RUN_FINISHED)
+            self.fire(TableEvent.RUN_FINISHED)
 
     def change(self, event: events.Event) -> None:
         """Takes up the changes of a run."""
         if isinstance(event, events.AgentEnd):
             self._robot.ended(event)
         if isinstance(event, events.ToolExecutionStart):
-            self.fire(Event.TOOL)
+            self.fire(TableEvent.TOOL)
         elif self.now in (State.THINKING, State.ACTING):
-            self.fire(Event.RUN_FINISHED)
+            self.fire(TableEvent.RUN_FINISHED)
 
-    def _become(self, state: State, why: Event) -> None:
+    def _become(self, state: State, why: TableEvent) -> None:
         if state in (State.HEARING, State.HELD):
             self._robot.hold()
         elif not self._stop_waits():

@@ -15,8 +15,8 @@ from edgeagent import events
 from edgeagent.english.stop_phrases import StopPhrases
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt.confirming import occurrences
-from edgeagent.stt.keywords import Keyword
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stopped_answer import WAIT
 from edgeagent.voice.stopping import Outcome, StopWatch
@@ -86,7 +86,7 @@ class StopWords:
         self._latch.hold(_WORD, owner=self._word)
         self._robot.hold(everything=True)
 
-    def spotted(self, keyword: Keyword, turn: Turn | None, *, alone: bool, now_s: float) -> None:
+    def spotted(self, keyword: SpottedPhrase, turn: Turn | None, *, alone: bool, now_s: float) -> None:
         """The spotter has heard one, and it was halted.
 
         Args:

@@ -13,9 +13,9 @@ from typing import Final, Literal
 
 from edgeagent.english.stop_phrases import Grade, StopPhrases
 from edgeagent.english.tokens import words_of
-from edgeagent.stt.confirming import confirm, forbids, missed, occurrences, starts
-from edgeagent.stt.keywords import Keyword
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.confirming import confirm, forbids, missed, nothing_like, occurrences, starts
+from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.transcriber import Transcript
 
 AFTER_SPEECH_S: Final = 1.0
 """Seconds after the end of the speech at which an unclear stop word counts (contract, section 4)."""
@@ -46,7 +46,7 @@ Outcome = Literal["trip", "release"]
 class _Waiting:
     """A word that was spotted, and means nothing yet."""
 
-    keyword: Keyword
+    keyword: SpottedPhrase
     alone: bool
     """The robot speaks, and nobody else was heard."""
     speech_end_s: float | None
@@ -73,7 +73,8 @@ class StopWatch:
 
     A transcript says something of a word that lies in its speech. That it was not meant it says of the first stop word
     of a sentence by whatever is around it, of another one only by its own "don't": a sentence that has told of a stop
-    and then has one more is likely to mean it.
+    and then has one more is likely to mean it. Two different words that were spotted, and neither is in the transcript,
+    were none.
 
     Args:
         phrases: The stop words that the spotter listens for.
@@ -83,8 +84,8 @@ class StopWatch:
     def __init__(self, phrases: Sequence[str], stops: StopPhrases | None = None) -> None:
         self._phrases, self._stops = tuple(phrases), stops or StopPhrases()
         self._waiting: list[_Waiting] = []
-        self._ends_s: deque[float] = deque(maxlen=_KEPT)
-        """Of the words that were spotted."""
+        self._spotted: deque[tuple[str, float]] = deque(maxlen=_KEPT)
+        """The words that were spotted, and their ends."""
         self._said: deque[_Said] = deque(maxlen=_KEPT)
         self.phrase = ""
         """The one that was spotted, or decided, last."""
@@ -94,7 +95,7 @@ class StopWatch:
         return bool(self._waiting)
 
     def spotted(
-        self, keyword: Keyword, *, alone: bool = False, speech_end_s: float | None = None, now_s: float = math.inf
+        self, keyword: SpottedPhrase, *, alone: bool = False, speech_end_s: float | None = None, now_s: float = math.inf
     ) -> Outcome | None:
         """Another stop word.
 
@@ -113,7 +114,7 @@ class StopWatch:
                 word.alone = False
         word = _Waiting(keyword, alone, speech_end_s)
         self._waiting.append(word)
-        self._ends_s.append(keyword.end_s)
+        self._spotted.append((keyword.phrase, keyword.end_s))
         for said in reversed(self._said):
             outcome = self._meant(word, said)
             if outcome == "trip" or (outcome == "release" and said.transcript.final):
@@ -227,7 +228,7 @@ class StopWatch:
         denied = forbids(said.transcript, self._phrases, after=before) if before else verdict == "denied"
         return "release" if denied else None
 
-    def _stops_before(self, keyword: Keyword, said: _Said) -> int:
+    def _stops_before(self, keyword: SpottedPhrase, said: _Said) -> int:
         """Number of stop words that were said before one in the same speech, as far as is known."""
         began_s = said.began_s
         if began_s is None:
@@ -236,6 +237,10 @@ class StopWatch:
         if len(same) == 1:
             return same[0]
         first_s = began_s - _APART_S
-        spotted = sum(first_s <= end_s < keyword.end_s - _WORD_S for end_s in self._ends_s)
+        earlier = [phrase for phrase, end_s in self._spotted if first_s <= end_s < keyword.end_s - _WORD_S]
+        # each was taken for another word, or for one that nothing in the transcript is like
+        if not said.stops and (keyword.phrase not in earlier or nothing_like(said.transcript, keyword.phrase)):
+            return 0
+        spotted = len(earlier)
         known = [s.stops for s in self._said if s.began_s == began_s and s.known_s <= keyword.end_s - _WORD_S]
         return max(spotted, known[-1] if known else 0)

@@ -29,7 +29,7 @@ class State(StrEnum):
     """A person speaks over the robot's voice, which waits in the middle of a word."""
 
 
-class Event(StrEnum):
+class TableEvent(StrEnum):
     """Event that happens to the robot."""
 
     SPEECH_START = "speech start"
@@ -133,92 +133,92 @@ _SOON: Final = Cell(Action.END_SOON)
 _DEFER: Final = Cell(Action.DEFER)
 _RESUME: Final = Cell(Action.RESUME, "back")
 
-_EVERYWHERE: Final[dict[Event, Cell]] = {
-    Event.STOP_WORD: _HALT,
-    Event.WAIT: Cell(Action.WAIT, "back"),
-    Event.GO_ON: Cell(Action.NOTHING, "back"),
-    Event.DEVICE_LOST: Cell(Action.LOSE, "back"),
-    Event.TRIP: Cell(Action.STOP, "back"),
-    Event.REARM: Cell(Action.REARM),
+_EVERYWHERE: Final[dict[TableEvent, Cell]] = {
+    TableEvent.STOP_WORD: _HALT,
+    TableEvent.WAIT: Cell(Action.WAIT, "back"),
+    TableEvent.GO_ON: Cell(Action.NOTHING, "back"),
+    TableEvent.DEVICE_LOST: Cell(Action.LOSE, "back"),
+    TableEvent.TRIP: Cell(Action.STOP, "back"),
+    TableEvent.REARM: Cell(Action.REARM),
 }
 
-_AT_WORK: Final[dict[Event, Cell]] = {
-    Event.SPEECH_START: Cell(Action.OPEN, State.HEARING),
-    Event.GOAL_DONE: Cell(Action.TELL),
-    Event.FOLLOW_UP: Cell(Action.TELL),
-    Event.SOUND: Cell(Action.NOTHING, State.SPEAKING),
-    Event.TOOL: Cell(Action.NOTHING, State.ACTING),
-    Event.RUN_FINISHED: Cell(Action.NOTHING, "back"),
-    Event.HARD_END: _ANSWER,
+_AT_WORK: Final[dict[TableEvent, Cell]] = {
+    TableEvent.SPEECH_START: Cell(Action.OPEN, State.HEARING),
+    TableEvent.GOAL_DONE: Cell(Action.TELL),
+    TableEvent.FOLLOW_UP: Cell(Action.TELL),
+    TableEvent.SOUND: Cell(Action.NOTHING, State.SPEAKING),
+    TableEvent.TOOL: Cell(Action.NOTHING, State.ACTING),
+    TableEvent.RUN_FINISHED: Cell(Action.NOTHING, "back"),
+    TableEvent.HARD_END: _ANSWER,
 }
 
-_ROWS: Final[dict[State, dict[Event, Cell]]] = {
+_ROWS: Final[dict[State, dict[TableEvent, Cell]]] = {
     State.ASLEEP: {
-        Event.WAKE_WORD: Cell(Action.WAKE, "back"),
-        Event.GOAL_DONE: Cell(Action.TELL),
-        Event.FOLLOW_UP: Cell(Action.TELL),
-        Event.SOUND: Cell(Action.NOTHING, State.SPEAKING),
-        Event.TOOL: Cell(Action.NOTHING, State.ACTING),
-        Event.HARD_END: _ANSWER,
+        TableEvent.WAKE_WORD: Cell(Action.WAKE, "back"),
+        TableEvent.GOAL_DONE: Cell(Action.TELL),
+        TableEvent.FOLLOW_UP: Cell(Action.TELL),
+        TableEvent.SOUND: Cell(Action.NOTHING, State.SPEAKING),
+        TableEvent.TOOL: Cell(Action.NOTHING, State.ACTING),
+        TableEvent.HARD_END: _ANSWER,
     },
     State.LISTENING: {
-        Event.SPEECH_START: Cell(Action.OPEN, State.HEARING),
-        Event.GOAL_DONE: Cell(Action.TELL),
-        Event.FOLLOW_UP: Cell(Action.TELL),
-        Event.SOUND: Cell(Action.NOTHING, State.SPEAKING),
-        Event.TOOL: Cell(Action.NOTHING, State.ACTING),
-        Event.QUIET: Cell(Action.SLEEP, State.ASLEEP),
-        Event.HARD_END: _ANSWER,
+        TableEvent.SPEECH_START: Cell(Action.OPEN, State.HEARING),
+        TableEvent.GOAL_DONE: Cell(Action.TELL),
+        TableEvent.FOLLOW_UP: Cell(Action.TELL),
+        TableEvent.SOUND: Cell(Action.NOTHING, State.SPEAKING),
+        TableEvent.TOOL: Cell(Action.NOTHING, State.ACTING),
+        TableEvent.QUIET: Cell(Action.SLEEP, State.ASLEEP),
+        TableEvent.HARD_END: _ANSWER,
     },
     State.HEARING: {
-        Event.SPEECH_START: Cell(Action.OPEN),
-        Event.SOFT_END: Cell(Action.PREPARE),
-        Event.BACKCHANNEL: _SOON,
-        Event.COMMAND: _SOON,
-        Event.QUESTION: _SOON,
-        Event.CORRECTION: _SOON,
-        Event.UNFINISHED: Cell(Action.END_LATE),
-        Event.HARD_END: _ANSWER,
-        Event.NOT_UNDERSTOOD: Cell(Action.ASK, "back"),
-        Event.FALSE_ALARM: Cell(Action.CLOSE, "back"),
-        Event.GOAL_DONE: _DEFER,
-        Event.FOLLOW_UP: _DEFER,
+        TableEvent.SPEECH_START: Cell(Action.OPEN),
+        TableEvent.SOFT_END: Cell(Action.PREPARE),
+        TableEvent.BACKCHANNEL: _SOON,
+        TableEvent.COMMAND: _SOON,
+        TableEvent.QUESTION: _SOON,
+        TableEvent.CORRECTION: _SOON,
+        TableEvent.UNFINISHED: Cell(Action.END_LATE),
+        TableEvent.HARD_END: _ANSWER,
+        TableEvent.NOT_UNDERSTOOD: Cell(Action.ASK, "back"),
+        TableEvent.FALSE_ALARM: Cell(Action.CLOSE, "back"),
+        TableEvent.GOAL_DONE: _DEFER,
+        TableEvent.FOLLOW_UP: _DEFER,
     },
     State.THINKING: _AT_WORK,
     State.ACTING: _AT_WORK,
     State.SPEAKING: {
-        Event.SPEECH_START: Cell(Action.HOLD, State.HELD),
-        Event.TWO_WORDS: _CUT,
-        Event.HALF_SECOND: _CUT,
-        Event.WAKE_WORD: _CUT,
-        Event.COMMAND: _CUT,
-        Event.QUESTION: _CUT,
-        Event.CORRECTION: _CUT,
-        Event.UNFINISHED: Cell(Action.END_LATE),
-        Event.STOP_WORD: Cell(Action.HALT, State.HELD),
-        Event.GOAL_DONE: _DEFER,
-        Event.FOLLOW_UP: _DEFER,
-        Event.PLAYBACK_FINISHED: Cell(Action.NOTHING, "back"),
+        TableEvent.SPEECH_START: Cell(Action.HOLD, State.HELD),
+        TableEvent.TWO_WORDS: _CUT,
+        TableEvent.HALF_SECOND: _CUT,
+        TableEvent.WAKE_WORD: _CUT,
+        TableEvent.COMMAND: _CUT,
+        TableEvent.QUESTION: _CUT,
+        TableEvent.CORRECTION: _CUT,
+        TableEvent.UNFINISHED: Cell(Action.END_LATE),
+        TableEvent.STOP_WORD: Cell(Action.HALT, State.HELD),
+        TableEvent.GOAL_DONE: _DEFER,
+        TableEvent.FOLLOW_UP: _DEFER,
+        TableEvent.PLAYBACK_FINISHED: Cell(Action.NOTHING, "back"),
     },
     State.HELD: {
-        Event.TWO_WORDS: _CUT,
-        Event.HALF_SECOND: _CUT,
-        Event.WAKE_WORD: _CUT,
-        Event.SOFT_END: Cell(Action.PREPARE),
-        Event.COMMAND: _CUT,
-        Event.QUESTION: _CUT,
-        Event.CORRECTION: _CUT,
-        Event.UNFINISHED: Cell(Action.END_LATE),
-        Event.BACKCHANNEL: _RESUME,
-        Event.FALSE_ALARM: _RESUME,
-        Event.NOT_UNDERSTOOD: _RESUME,
-        Event.HARD_END: _RESUME,
-        Event.GOAL_DONE: _DEFER,
-        Event.FOLLOW_UP: _DEFER,
+        TableEvent.TWO_WORDS: _CUT,
+        TableEvent.HALF_SECOND: _CUT,
+        TableEvent.WAKE_WORD: _CUT,
+        TableEvent.SOFT_END: Cell(Action.PREPARE),
+        TableEvent.COMMAND: _CUT,
+        TableEvent.QUESTION: _CUT,
+        TableEvent.CORRECTION: _CUT,
+        TableEvent.UNFINISHED: Cell(Action.END_LATE),
+        TableEvent.BACKCHANNEL: _RESUME,
+        TableEvent.FALSE_ALARM: _RESUME,
+        TableEvent.NOT_UNDERSTOOD: _RESUME,
+        TableEvent.HARD_END: _RESUME,
+        TableEvent.GOAL_DONE: _DEFER,
+        TableEvent.FOLLOW_UP: _DEFER,
     },
 }
 
-TABLE: Final[dict[tuple[State, Event], Cell]] = {
-    (state, event): (_EVERYWHERE | _ROWS[state]).get(event, _NONE) for state in State for event in Event
+TABLE: Final[dict[tuple[State, TableEvent], Cell]] = {
+    (state, event): (_EVERYWHERE | _ROWS[state]).get(event, _NONE) for state in State for event in TableEvent
 }
 """Every cell."""

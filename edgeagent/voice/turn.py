@@ -11,7 +11,7 @@ from typing import Final
 
 from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import NEGATIONS, after
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.utterance import Kind
 
 _WHOLE: Final = frozenset({Kind.COMMAND, Kind.QUESTION, Kind.CORRECTION, Kind.CONTROL, Kind.ANSWER})

@@ -19,12 +19,12 @@ from edgeagent.voice.controls import Control, Controlled, control_of
 from edgeagent.voice.guess import Guess, guessed
 from edgeagent.voice.hard_end import hard_end_ms, is_another
 from edgeagent.voice.robot_side import Emit, RobotSide
-from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.states import States
 from edgeagent.voice.stop_words import StopWords
 from edgeagent.voice.table import Action, State
 from edgeagent.voice.turn import Turn
 from edgeagent.voice.turns import Turns
+from edgeagent.voice.voice_settings import DialogueSettings
 from edgeagent.voice.waking import without_wake_word
 
 

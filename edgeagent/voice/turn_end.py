@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.errors import RecognitionError
 from edgeagent.extras import install
 from edgeagent.onnx import open_session
@@ -44,7 +44,7 @@ _LOG_STEP: Final = np.log(6.4) / 27.0
 _INPUT: Final = "input_features"
 
 
-class TurnEnd(Protocol):
+class TurnEndModel(Protocol):
     """Tells from the sound of an utterance whether its speaker is done."""
 
     @property

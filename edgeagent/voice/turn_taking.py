@@ -15,32 +15,33 @@ from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent
-from edgeagent.stt.keywords import Keyword
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.controls import Control, control_of
+from edgeagent.voice.guess import LEAST_GUESS
 from edgeagent.voice.hard_end import final_after_ms, has_said_enough, is_over, says_something
 from edgeagent.voice.hearing_loss import HearingLoss
 from edgeagent.voice.reporting import HearingReport
 from edgeagent.voice.robot_side import Emit, RobotSide
-from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.states import States, going_on
 from edgeagent.voice.stop_words import StopWords
-from edgeagent.voice.table import Event, State
+from edgeagent.voice.table import State, TableEvent
 from edgeagent.voice.turn import Turn
 from edgeagent.voice.turn_actions import TurnActions
 from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.turns import Turns
 from edgeagent.voice.utterance import Kind, kind_of
+from edgeagent.voice.voice_settings import DialogueSettings
 from edgeagent.voice.waking import is_called, only_called
 
 _EVENT_OF: Final = {
-    Kind.COMMAND: Event.COMMAND,
-    Kind.CONTROL: Event.COMMAND,
-    Kind.ANSWER: Event.COMMAND,
-    Kind.QUESTION: Event.QUESTION,
-    Kind.CORRECTION: Event.CORRECTION,
-    Kind.UNFINISHED: Event.UNFINISHED,
-    Kind.BACKCHANNEL: Event.BACKCHANNEL,
+    Kind.COMMAND: TableEvent.COMMAND,
+    Kind.CONTROL: TableEvent.COMMAND,
+    Kind.ANSWER: TableEvent.COMMAND,
+    Kind.QUESTION: TableEvent.QUESTION,
+    Kind.CORRECTION: TableEvent.CORRECTION,
+    Kind.UNFINISHED: TableEvent.UNFINISHED,
+    Kind.BACKCHANNEL: TableEvent.BACKCHANNEL,
 }
 """Kinds that are known at the soft end; other kinds change nothing until the hard end."""
 _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
@@ -81,7 +82,7 @@ class TurnTaking:
             latch,
             robot,
             emit=emit,
-            on_trip=lambda: self.fire(Event.TRIP),
+            on_trip=lambda: self.fire(TableEvent.TRIP),
             on_release=self._go_on_after_all,
         )
         self._stop = self.stop_words.watch
@@ -116,7 +117,7 @@ class TurnTaking:
             case hearing.Ended():
                 self._turns.answered = None
                 self._end(cut=event.cut)
-            case hearing.Partial():
+            case hearing.PartialWords():
                 self._hear_partly(event)
             case hearing.Judged():
                 self._judge(event)
@@ -149,7 +150,7 @@ class TurnTaking:
 
     def _take_floor(self, turn: Turn) -> None:
         if self.state is not State.SPEAKING:
-            self.fire(Event.SPEECH_START)
+            self.fire(TableEvent.SPEECH_START)
         elif self._settings.preset.interruptible:
             self._hold(turn, self._ears.now_s)
 
@@ -169,7 +170,7 @@ class TurnTaking:
         self._report.paused()
         if self._turns.now is not None:
             self._turns.now.soft_end_s = at_s
-            self.fire(Event.SOFT_END)
+            self.fire(TableEvent.SOFT_END)
 
     def _end(self, *, cut: bool = False) -> None:
         self._report.ended()
@@ -177,7 +178,7 @@ class TurnTaking:
             self._turns.now.ended, self._turns.now.cut = True, cut
             self._close_turn()
 
-    def _hear_partly(self, event: hearing.Partial) -> None:
+    def _hear_partly(self, event: hearing.PartialWords) -> None:
         transcript = event.transcript
         self._report.partly(transcript)
         turn, preset = self._turns.now, self._settings.preset
@@ -187,7 +188,7 @@ class TurnTaking:
         self.stop_words.decide(turn, transcript, now_s=self.states.now_s)
         kind = kind_of(transcript, phrases=self._settings.phrases, speaking=True)
         if not turn.dismissed and has_said_enough(turn, preset, kind) and not self._is_about_waiting(turn.text):
-            self.fire(Event.TWO_WORDS)
+            self.fire(TableEvent.TWO_WORDS)
 
     def _understand(self, event: hearing.Transcribed) -> None:
         self._report.transcribed(event)
@@ -220,7 +221,7 @@ class TurnTaking:
         turn.transcript = transcript = event.transcript
         self.stop_words.decide(turn, transcript, now_s=self.states.now_s, ended_s=event.at_s)
         if turn.asleep and is_called(transcript, self._settings.wake_words):
-            self.fire(Event.WAKE_WORD)
+            self.fire(TableEvent.WAKE_WORD)
         if not turn.dismissed and not turn.asleep:
             self._weigh(turn, transcript)
         self._close_turn()
@@ -233,7 +234,7 @@ class TurnTaking:
 
     def _weigh(self, turn: Turn, transcript: Transcript) -> None:
         """Weighs the words until the soft end: they decide when the turn ends, and whether it interrupts."""
-        if transcript.understood and self._heed(turn, transcript):
+        if self._heed(turn, transcript) if transcript.understood else self._heed_doubtful(turn, transcript):
             return
         over, preset = self.state in (State.SPEAKING, State.HELD), self._settings.preset
         turn.kind = (
@@ -249,16 +250,16 @@ class TurnTaking:
         if over and control is not None and control.control in _BESIDE:
             turn.dismissed = True
             self._robot.obey(control)
-            self.fire(Event.FALSE_ALARM)
+            self.fire(TableEvent.FALSE_ALARM)
         elif turn.before is not None and after(transcript.text, turn.before.text) == "":  # no speech went on
             turn.dismissed = True
             self._turns.answered = turn.before  # but it may be the beginning of some
-            self.fire(Event.FALSE_ALARM)
+            self.fire(TableEvent.FALSE_ALARM)
         elif turn.kind not in _EVENT_OF:
             self._actions.wait_for_rest()
             phrases = self._settings.phrases
             if over and turn.kind is Kind.STATEMENT and says_something(transcript, preset, phrases):
-                self.fire(Event.TWO_WORDS)
+                self.fire(TableEvent.TWO_WORDS)
         elif preset.interruptible or not over:
             if turn.kind is Kind.BACKCHANNEL and not self._robot.runs.acting:
                 self.stop_words.deny()
@@ -271,9 +272,9 @@ class TurnTaking:
             return
         self._turns.now, self._turns.closing, self._turns.last = None, turn, turn
         if turn.dismissed or turn.asleep or not turn.transcript.text.strip() or only_called(turn):
-            self.fire(Event.FALSE_ALARM)
+            self.fire(TableEvent.FALSE_ALARM)
         else:
-            self.fire(Event.HARD_END if turn.transcript.understood else Event.NOT_UNDERSTOOD)
+            self.fire(TableEvent.HARD_END if turn.transcript.understood else TableEvent.NOT_UNDERSTOOD)
         self._turns.closing = None
         if self._turns.answered is None:  # it can't go on: what follows is another turn
             self._ears.hard_end_ms = 0
@@ -303,33 +304,33 @@ class TurnTaking:
         now_s = self.states.now_s
         turn = Turn(0, now_s, ended=True, final=True, transcript=Transcript(text), soft_end_s=now_s)
         self._turns.closing = turn
-        self.fire(Event.COMMAND)
+        self.fire(TableEvent.COMMAND)
         if self.state is State.HEARING:  # what was said until now is cut
-            self.states.go_back(Event.COMMAND)
-        self.fire(Event.HARD_END)
+            self.states.go_back(TableEvent.COMMAND)
+        self.fire(TableEvent.HARD_END)
         self._turns.closing = None
 
     def press(self) -> None:
         """The button: the person has the floor."""
         self._turns.awake = True
         if self.state in (State.SPEAKING, State.HELD):
-            self.fire(Event.TWO_WORDS)
-            self.states.go_back(Event.TWO_WORDS)
+            self.fire(TableEvent.TWO_WORDS)
+            self.states.go_back(TableEvent.TWO_WORDS)
         elif self.state is State.ASLEEP:
-            self.states.go_back(Event.WAKE_WORD)
+            self.states.go_back(TableEvent.WAKE_WORD)
 
     def device(self, state: str, part: str = "device") -> None:
         """A part of the ears is "lost" or "back"."""
         if state == "back":
             self.stop_words.undeafen(part)
         elif self.stop_words.deafen(part):
-            self.fire(Event.DEVICE_LOST)
+            self.fire(TableEvent.DEVICE_LOST)
             self._take_typed()
 
     def trip(self, number: int) -> None:
         """The latch was tripped: speech and thought follow."""
         self.stop_words.obey(number)
-        self.fire(Event.TRIP)
+        self.fire(TableEvent.TRIP)
 
     def _listen_for_loss(self, now_s: float) -> None:
         """Ears that deliver sound may be deaf nevertheless."""
@@ -348,27 +349,27 @@ class TurnTaking:
         self.stop_words.tick(now_s, turn)
         if self.stop_words.has_waited(now_s, self._spoken_s):
             self.stop_words.speak_on()
-            self.fire(Event.GO_ON)
+            self.fire(TableEvent.GO_ON)
         if turn is not None and not turn.dismissed and turn.speaking and preset.interruptible:
             self._hold(turn, now_s)
             long = (now_s - turn.onset_s) * 1000 >= final_after_ms(preset)
             if self.state is State.HELD and long and not self._is_about_waiting(turn.text):
-                self.fire(Event.HALF_SECOND)
+                self.fire(TableEvent.HALF_SECOND)
         elif turn is not None and not turn.ended and is_over(turn, preset, now_s):
             self._end()
         elif self.state is State.HELD and not self._stop.waiting and not self.stop_words.speech_waits:
             silent_s = self.states.since_s if turn is None or turn.soft_end_s is None else turn.soft_end_s
             if (now_s - silent_s) * 1000 >= preset.resume_after_ms:
-                self.fire(Event.FALSE_ALARM)
+                self.fire(TableEvent.FALSE_ALARM)
         waited_s = now_s - self.states.since_s
         if self.state is State.LISTENING and self._settings.wake_words and waited_s >= self._settings.follow_up_s:
-            self.fire(Event.QUIET)
+            self.fire(TableEvent.QUIET)
         self._robot.tick(now_s, self.state)
 
     def _hold(self, turn: Turn, now_s: float) -> None:
         """Somebody who speaks over the robot's voice has the floor, once it is long enough."""
         if self.state is State.SPEAKING and (now_s - turn.onset_s) * 1000 >= self._settings.preset.hold_after_ms:
-            self.fire(Event.SPEECH_START)
+            self.fire(TableEvent.SPEECH_START)
 
     # --- stop words -----------------------------------------------------------------------------
 
@@ -396,9 +397,22 @@ class TurnTaking:
         self._wait_or_go_on(transcript.text, turn.grade)
         return True
 
+    def _heed_doubtful(self, turn: Turn, transcript: Transcript) -> bool:
+        """Makes motion wait for a probable "wait" or "no", and says so: who is unsure stops moving. False: neither."""
+        if not self._robot.runs.moves or (transcript.confidence or 0.0) < LEAST_GUESS:
+            return False
+        if self.grade(turn.rest(transcript).text, cut=turn.final) not in (Grade.HOLD, Grade.CANCEL):
+            return False
+        again = turn.waits
+        turn.dismissed = turn.waits = True
+        self.fire(TableEvent.WAIT)
+        if not again:
+            self._robot.remark(self._settings.waiting)
+        return True
+
     def _wait_or_go_on(self, text: str, grade: Grade | None) -> None:
         if grade is Grade.HOLD:
-            self.fire(Event.WAIT)
+            self.fire(TableEvent.WAIT)
             return
         if self._released(text) is Release.MOTION:
             self.stop_words.move_on()
@@ -406,7 +420,7 @@ class TurnTaking:
             self.stop_words.speak_on()
         else:
             self._robot.remark(self._settings.waiting)
-        self.fire(Event.GO_ON)
+        self.fire(TableEvent.GO_ON)
 
     def _released(self, text: str) -> Release | None:
         """Returns what an utterance releases of all that waits for a person's word; None where nothing waits."""
@@ -424,26 +438,26 @@ class TurnTaking:
         row = self._settings.phrases.stops.read(" ".join(words_of(text)))
         return (row is not None and row.grade is Grade.HOLD) or self._released(text) is not None
 
-    def _spot(self, keyword: Keyword) -> None:
+    def _spot(self, keyword: SpottedPhrase) -> None:
         if keyword.phrase not in self._settings.stop_words:
             self._emit(events.Keyword, phrase=keyword.phrase, confirmed=True)
             if self._turns.now is not None:
                 self._turns.now.woken_s = keyword.end_s
             self._turns.awake = True
-            self.fire(Event.WAKE_WORD)
+            self.fire(TableEvent.WAKE_WORD)
             alone = self._turns.now is None  # who called has not said more yet
             if alone and self.state in (State.HEARING, State.HELD):
-                self.states.go_back(Event.WAKE_WORD)
+                self.states.go_back(TableEvent.WAKE_WORD)
             return
         turn = self._turns.now
         alone = turn is None and self._robot.sounding and not self._robot.runs.acting
         alone = alone and keyword.end_s - self._spoken_s > _SILENT_S
-        self.fire(Event.STOP_WORD)
+        self.fire(TableEvent.STOP_WORD)
         self.stop_words.spotted(keyword, turn, alone=alone, now_s=self.states.now_s)
 
     def _go_on_after_all(self) -> None:
         """Goes on with everything that was held, because a word was no stop word, or the robot's own."""
         if self.state is State.HELD and self._turns.now is None:
-            self.fire(Event.FALSE_ALARM)
+            self.fire(TableEvent.FALSE_ALARM)
         else:
-            self.states.stay(Event.FALSE_ALARM)
+            self.states.stay(TableEvent.FALSE_ALARM)

@@ -11,7 +11,7 @@ from edgeagent.english.completeness import Phrases
 from edgeagent.english.sentence_rules import bare, is_correction, is_number, is_question
 from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import is_asked, trails_off, words_of
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.controls import control_of
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from edgeagent.english.tokens import after, words_of
 from edgeagent.stt.confirming import missed
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.turn import Turn
 
 _CALL_S: Final = 0.4

@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 from benchmarks.mouth_voices import Rows
 
-from edgeagent.app.phrases import house_heard
-from edgeagent.stt.keywords import STOP_WORDS, KeywordSpotter, SpotterOptions
+from edgeagent.app.agent_phrases import house_heard
+from edgeagent.stt.key_phrases import STOP_WORDS, KeywordSpotter, SpotterOptions
 from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
-from edgeagent.stt.types import RATE_HZ
+from edgeagent.stt.transcriber import RATE_HZ
 from edgeagent.stt.worker import WorkerEvent
 
 NAMES: Final = ("app's model", "general model", "key phrases")

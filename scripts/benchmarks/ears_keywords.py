@@ -16,11 +16,11 @@ from typing import Final
 import numpy as np
 from benchmarks import ears_double_talk, ears_sentences
 
-from edgeagent.audio.types import Samples
-from edgeagent.stt.keywords import STOP_WORDS, Keyword, confirm, missed
+from edgeagent.audio.device import Samples
+from edgeagent.stt.key_phrases import STOP_WORDS, SpottedPhrase, confirm, missed
 from edgeagent.stt.sphinx import SphinxTranscriber
 from edgeagent.stt.stop_network import StopNetwork
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.testing import synthesised
 
 Row = tuple[str, str, str]
@@ -58,7 +58,7 @@ class Listening:
     def __init__(self) -> None:
         self.network = StopNetwork(STOP_WORDS)
 
-    def hear(self, sound: Samples) -> list[Keyword]:
+    def hear(self, sound: Samples) -> list[SpottedPhrase]:
         """What is heard in a sound that begins at 0 s."""
         self.network.reset()
         blocks = range(0, len(sound), _BLOCK)

@@ -16,14 +16,14 @@ from typing import Any, Final
 
 from benchmarks.mouth_voices import SENTENCES
 
-from edgeagent.app.ears import Vocabulary, build_ears
-from edgeagent.app.phrases import house_heard
-from edgeagent.audio.playback import Playback
+from edgeagent.app.agent_phrases import house_heard
+from edgeagent.app.ears_setup import Vocabulary, build_ears
+from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.audio.portaudio import PortAudioDevice
 from edgeagent.config import Config
-from edgeagent.stt.hearing import HearingEvent, Level, Partial
+from edgeagent.stt.hearing import HearingEvent, Level, PartialWords
 from edgeagent.tts.mouth import Mouth, Speech
-from edgeagent.tts.voices import speaker
+from edgeagent.tts.voice_choice import speaker
 
 _VOICE: Final = "en"
 _MORE: Final = 2
@@ -39,7 +39,7 @@ def tell(kind: str, **what: Any) -> None:
 
 def heard(event: HearingEvent) -> None:
     """What the ears tell, on their threads."""
-    if not isinstance(event, (Level, Partial)):
+    if not isinstance(event, (Level, PartialWords)):
         tell(type(event).__name__.lower(), **dataclasses.asdict(event))
 
 
@@ -47,7 +47,7 @@ def main() -> None:
     """Listens until stdin ends."""
     logging.disable(logging.CRITICAL)  # what they warn of is told as trouble
     device = PortAudioDevice(ends=("input", "output"), latency_s=float(sys.argv[1]) / 1000)
-    playback = Playback(device.output_rate_hz or 48_000)
+    playback = PlaybackQueue(device.output_rate_hz or 48_000)
     vocabulary = Vocabulary(phrases=house_heard())
     ears = build_ears(Config(), device, vocabulary, heard)
     speech: Speech | None = None

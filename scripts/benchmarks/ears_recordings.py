@@ -15,17 +15,17 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.app.ears import Vocabulary, stop_words, vocabulary, wake_words
+from edgeagent.app.ears_setup import Vocabulary, stop_words, vocabulary, wake_words
+from edgeagent.audio.device import Samples
 from edgeagent.audio.resample import Resampler
-from edgeagent.audio.types import Samples
 from edgeagent.audio.wav import read_wav
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError
 from edgeagent.stt.error_rate import for_error_rate, word_error_rate
-from edgeagent.stt.keywords import Keyword, confirm
+from edgeagent.stt.key_phrases import SpottedPhrase, confirm
 from edgeagent.stt.sphinx import LEAD, SphinxOptions, SphinxTranscriber
 from edgeagent.stt.spotters import KeyPhraseSpotter
-from edgeagent.stt.types import RATE_HZ, Transcript
+from edgeagent.stt.transcriber import RATE_HZ, Transcript
 
 Rows = list[tuple[str, ...]]
 
@@ -134,7 +134,7 @@ def _transcribe(found: list[Recorded], model: str, lead: float, said: Vocabulary
 
 
 def _spot(found: list[Recorded], keywords: dict[str, float | None]) -> None:
-    heard: Queue[Keyword] = Queue()
+    heard: Queue[SpottedPhrase] = Queue()
     spotter = KeyPhraseSpotter(keywords, heard.put)
     try:
         for one in found:

@@ -14,9 +14,9 @@ from typing import Final
 
 import numpy as np
 
+from edgeagent.audio.device import Samples
 from edgeagent.audio.echo import EchoCanceller
-from edgeagent.audio.endpoint import Endpointer, HardEnd, SoftEnd, SpeechStart
-from edgeagent.audio.types import Samples
+from edgeagent.audio.endpoint import Endpointer, HardEnd, SoftEnd, SpeechStarted
 from edgeagent.audio.vad import RATE_HZ
 from edgeagent.testing import Room, RoomSettings, synthesised
 
@@ -127,7 +127,7 @@ def hear(stream: list[Piece]) -> tuple[Heard, float]:
         found = endpointer.feed(piece.samples, far_active=piece.far_active, microphone_db=piece.microphone_db)
         for event in found:
             match event:
-                case SpeechStart():
+                case SpeechStarted():
                     heard.starts += 1
                     heard.found.append([event.begin_s, event.at_s, endpointer.now_s, event.at_s, endpointer.now_s])
                 case SoftEnd():

@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 from benchmarks.mouth_voices import Rows, percentile
 
+from edgeagent.audio.device import Samples
 from edgeagent.audio.resample import Resampler
-from edgeagent.audio.types import Samples
-from edgeagent.stt.types import RATE_HZ
-from edgeagent.stt.whisper import WhisperTranscriber
+from edgeagent.stt.transcriber import RATE_HZ
+from edgeagent.stt.whisper import WhisperOptions, WhisperTranscriber
 from edgeagent.tts.espeak import EspeakSpeaker
 
 _ROOT: Final = Path(__file__).parents[2]
@@ -34,7 +34,7 @@ def rows(quick: bool) -> tuple[Rows, list[str]]:
         return [(name, f"not measured: {error}", "")], []
     texts = SENTENCES.read_text(encoding="utf-8").splitlines()
     texts = texts[:: len(texts) // QUICK] if quick else texts
-    transcriber = WhisperTranscriber(FOLDER, threads=1)
+    transcriber = WhisperTranscriber(FOLDER, WhisperOptions(threads=1))
     missed, took_s = [], []
     try:
         for text in texts:

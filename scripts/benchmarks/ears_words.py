@@ -25,18 +25,18 @@ from benchmarks import ears_sentences as said
 
 from edgeagent import Agent, LlamaLLM, Options
 from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME
-from edgeagent.app.phrases import house_heard
+from edgeagent.app.agent_phrases import house_heard
+from edgeagent.audio.device import Samples
 from edgeagent.audio.echo import EchoCanceller
-from edgeagent.audio.types import Samples
 from edgeagent.english.completeness import Phrases
 from edgeagent.hooks.talk_guard import TalkGuardHook, changes
 from edgeagent.robot import HouseRobot
 from edgeagent.stt.error_rate import for_error_rate, word_error_rate
 from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
-from edgeagent.stt.types import RATE_HZ, Transcript
+from edgeagent.stt.transcriber import RATE_HZ, Transcript
 from edgeagent.testing import Room, RoomSettings, synthesised
 from edgeagent.testing.levels import Signal, from_db, speech_level
-from edgeagent.testing.noise import FULL_SPEED_MPS, Motor, Source, babble, steady_noise
+from edgeagent.testing.noise import FULL_SPEED_MPS, Motor, NoiseSource, babble, steady_noise
 
 Rows = list[tuple[str, ...]]
 
@@ -173,7 +173,7 @@ def at_microphone(text: str, voice: str, noise: tuple[str, float] | None, *, see
 def _noise(kind: str) -> Signal:
     """Half a minute of it, of level 1."""
     random, count = np.random.default_rng(1), _NOISE_S * RATE_HZ
-    sources: list[Source]
+    sources: list[NoiseSource]
     if kind == "steady":
         sources = [steady_noise("pink", 1.0, random, RATE_HZ)]
     elif kind == "motor":

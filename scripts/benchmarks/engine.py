@@ -23,7 +23,7 @@ from benchmarks.model import BareLoop, Stopwatch, beyond_the_new, ratio, speeds
 
 from edgeagent import LlamaLLM, Message
 from edgeagent.llm import LLMRequest
-from edgeagent.llm.settings import EngineSettings
+from edgeagent.llm.engine_settings import EngineSettings
 from edgeagent.robot import HouseRobot
 from tests.llm.random_models import half_billion
 

@@ -16,9 +16,9 @@ from benchmarks.highlevel import opened
 
 from edgeagent import LlamaLLM, Message
 from edgeagent.llm import LLMRequest
+from edgeagent.llm.engine_settings import EngineSettings
 from edgeagent.llm.gbnf import Rules
 from edgeagent.llm.schema import expression
-from edgeagent.llm.settings import EngineSettings
 from edgeagent.robot import HouseRobot
 
 _TOKENS: Final = 48

@@ -10,7 +10,7 @@ from unittest import mock
 import llama_cpp
 
 from edgeagent.llm import native
-from edgeagent.llm.settings import default_threads
+from edgeagent.llm.engine_settings import default_threads
 
 _SYSTEM: Final = "Agent {}. " + "Be kind. " * 300
 _TOKENS: Final = 48

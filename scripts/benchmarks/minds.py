@@ -25,7 +25,7 @@ from benchmarks.minds_record import record
 from benchmarks.minds_table import loud, markdown, misses, published, shown, told
 
 from edgeagent.llm import native
-from edgeagent.llm.settings import default_threads
+from edgeagent.llm.engine_settings import default_threads
 from edgeagent.models.catalog import language_models
 from edgeagent.models.store import FOLDER_VARIABLE, find_model, is_here, paths, user_models_dir
 

@@ -19,10 +19,10 @@ from edgeagent import Agent, LlamaLLM, Message
 from edgeagent.app.file import AppFile
 from edgeagent.llm import LLMRequest, thinking
 from edgeagent.llm.engine import Engine, common_prefix
+from edgeagent.llm.engine_settings import EngineSettings
 from edgeagent.llm.parsers import FORMATS
 from edgeagent.llm.repetition import repeats
-from edgeagent.llm.settings import EngineSettings
-from edgeagent.llm.vocab import Vocabulary
+from edgeagent.llm.vocab import TokenVocabulary
 from edgeagent.testing import ScriptedLLM
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "replies"
@@ -54,7 +54,7 @@ def _request(agent: Agent, case: Case) -> LLMRequest:
 def _replies(llm: LlamaLLM, asked: Sequence[Case], prompts: Sequence[list[int]]) -> Iterator[dict[str, Any]]:
     engine = Engine(llm.header, llm.context_window, EngineSettings())
     shown = (marker for known in FORMATS for marker in known.markers)
-    vocabulary = Vocabulary(engine.vocab, shown=(*shown, *thinking.MARKERS))
+    vocabulary = TokenVocabulary(engine.vocab, shown=(*shown, *thinking.MARKERS))
     try:
         for case, ids in zip(asked, prompts, strict=True):
             engine.cut(min(common_prefix(engine.evaluated, ids), len(ids) - 1))
@@ -73,7 +73,7 @@ def _replies(llm: LlamaLLM, asked: Sequence[Case], prompts: Sequence[list[int]])
         engine.free()
 
 
-def _first(engine: Engine, vocabulary: Vocabulary) -> list[tuple[str, float]]:
+def _first(engine: Engine, vocabulary: TokenVocabulary) -> list[tuple[str, float]]:
     """The likeliest first tokens, with the probability that the model gives them."""
     logits = engine.logits.astype(np.float64)
     chances = np.exp(logits - logits.max())
@@ -86,7 +86,7 @@ def _first(engine: Engine, vocabulary: Vocabulary) -> list[tuple[str, float]]:
     ]
 
 
-def _greedy(engine: Engine, vocabulary: Vocabulary) -> str:
+def _greedy(engine: Engine, vocabulary: TokenVocabulary) -> str:
     """The reply to its end, or to where the engine cuts a model that repeats itself."""
     engine.begin(0.0, 0)
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")

@@ -20,11 +20,11 @@ from benchmarks.minds_cases import Case, app_file, cases
 
 from edgeagent import events
 from edgeagent.app import App, build
-from edgeagent.audio.playback import Playback
+from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.config import load_config
 from edgeagent.tts.mouth import Mouth
-from edgeagent.tts.types import SpeechChunk
-from edgeagent.voice.reply import Reply
+from edgeagent.tts.speaker import SpeechChunk
+from edgeagent.voice.spoken_reply import SpokenReply
 
 _RATE_HZ: Final = 16_000
 _STARTED: Final = ("ok", "error")
@@ -60,8 +60,8 @@ def ask(app: App, case: Case) -> dict[str, Any]:
     app.renew()
     voice = Transcript()
     begun_s = time.perf_counter()
-    with Mouth(voice, Playback(_RATE_HZ)) as mouth:
-        reply = Reply(mouth, spoken=app.session.context.spoken)
+    with Mouth(voice, PlaybackQueue(_RATE_HZ)) as mouth:
+        reply = SpokenReply(mouth, spoken=app.session.context.spoken)
         unsubscribe = app.session.subscribe(reply)
         handle = app.session.start(case.said)
         log = list(handle.events())

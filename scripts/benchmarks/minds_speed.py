@@ -19,7 +19,7 @@ from benchmarks.model import load, speeds
 from edgeagent import LlamaLLM, Message
 from edgeagent.app.file import AppFile
 from edgeagent.llm import LLMRequest
-from edgeagent.llm.settings import EngineSettings
+from edgeagent.llm.engine_settings import EngineSettings
 from edgeagent.testing import ScriptedLLM
 
 _ROUNDS: Final = 2

@@ -18,8 +18,8 @@ import llama_cpp
 from edgeagent import LlamaLLM, Message, ToolResult
 from edgeagent.app import INSTRUCTIONS
 from edgeagent.llm import LLMRequest, native
-from edgeagent.llm.settings import EngineSettings
-from edgeagent.llm.types import ToolSpec
+from edgeagent.llm.engine_settings import EngineSettings
+from edgeagent.llm.protocol import ToolSpec
 from edgeagent.robot.house import HouseRobot
 
 _ROUNDS: Final = 20

@@ -12,7 +12,7 @@ import pocketsphinx
 import soxr
 from benchmarks.mouth_voices import SENTENCES, Rows, percentile
 
-from edgeagent.tts.voices import speaker
+from edgeagent.tts.voice_choice import speaker
 
 _HZ: Final = 16_000
 _FRAME_S: Final = 0.01

@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
+from edgeagent.audio.device import Samples
 from edgeagent.audio.echo import FRAME_S, EchoCanceller
 from edgeagent.audio.resample import Resampler
-from edgeagent.audio.types import Samples
 from edgeagent.testing import Room, RoomSettings, synthesised
 from edgeagent.testing.levels import in_db, rms, speech_frames, speech_level
 

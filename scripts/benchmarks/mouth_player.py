@@ -16,11 +16,11 @@ from typing import Any, Final
 import numpy as np
 from benchmarks.mouth_voices import SENTENCES, Tap, error_of
 
-from edgeagent.audio.playback import Playback
+from edgeagent.audio.device import Samples
+from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.audio.portaudio import LATENCY_S, PortAudioDevice
-from edgeagent.audio.types import Samples
 from edgeagent.tts.mouth import Mouth, Speech
-from edgeagent.tts.voices import speaker
+from edgeagent.tts.voice_choice import speaker
 
 SILENT: Final = 10 ** (-50 / 20)
 HELD_S: Final = 0.5
@@ -42,7 +42,7 @@ class Loudspeaker:
 
     def __init__(self, *ends: Any) -> None:
         self.device = PortAudioDevice(ends=ends or ("output",), latency_s=LATENCY_S)
-        self.playback = Playback(self.device.output_rate_hz or 48_000)
+        self.playback = PlaybackQueue(self.device.output_rate_hz or 48_000)
         self.blocks: list[tuple[float, float]] = []
         """When the callback ran, and the peak of what it got."""
         self.ahead_s: list[float] = []

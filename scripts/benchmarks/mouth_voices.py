@@ -19,10 +19,10 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.playback import Playback
+from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.tts.mouth import AHEAD_S, Mouth, Speech
-from edgeagent.tts.types import Speaker, SpeechChunk
-from edgeagent.tts.voices import speaker
+from edgeagent.tts.speaker import Speaker, SpeechChunk
+from edgeagent.tts.voice_choice import speaker
 
 Rows = list[tuple[str, str, str]]
 
@@ -136,7 +136,7 @@ def rows(voice: str, name: str, *, quick: bool) -> tuple[Rows, list[str]]:
 def _first_ms(tap: Tap, count: int) -> list[float]:
     """From a text to the first samples that can be played."""
     times_ms = []
-    playback = Playback(_RATE_HZ)
+    playback = PlaybackQueue(_RATE_HZ)
     with Mouth(tap, playback) as mouth:
         for i in range(count):
             begun_s = time.monotonic()
@@ -172,7 +172,7 @@ def _stops(tap: Tap, count: int) -> tuple[list[int], bool]:
     for _ in range(count):
         text = " ".join(rng.sample(SENTENCES, 3))
         tap.forget()
-        playback = Playback(_RATE_HZ)
+        playback = PlaybackQueue(_RATE_HZ)
         now_s = 0.0
         with Mouth(tap, playback) as mouth:
             speech = mouth.say(text)

@@ -13,10 +13,10 @@ from benchmarks.kept import Kept
 from benchmarks.people_trials import Trial, wanted_calls
 
 from edgeagent.agent import Agent, Options
+from edgeagent.app.agent_phrases import house_phrases
 from edgeagent.app.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME
 from edgeagent.app.guards import add_guards
 from edgeagent.app.outfit import configured_llm
-from edgeagent.app.phrases import house_phrases
 from edgeagent.config import Config
 from edgeagent.hooks.talk_guard import changes
 from edgeagent.llm.llama import LlamaLLM

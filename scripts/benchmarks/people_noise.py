@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.testing import synthesised
 from edgeagent.testing.levels import Signal, rms, speech_level
 

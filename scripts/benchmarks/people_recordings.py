@@ -21,10 +21,10 @@ from typing import Final
 
 import numpy as np
 
+from edgeagent.audio.device import Samples
 from edgeagent.audio.resample import Resampler
-from edgeagent.audio.types import Samples
 from edgeagent.audio.wav import read_wav
-from edgeagent.stt.types import RATE_HZ
+from edgeagent.stt.transcriber import RATE_HZ
 
 _BSD: Final = "BSD-2-Clause, of PocketSphinx"
 _LIBRIVOX: Final = "public domain, LibriVox; in PocketSphinx, BSD-2-Clause"

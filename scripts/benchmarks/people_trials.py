@@ -19,12 +19,12 @@ from benchmarks.people_noise import noise
 from benchmarks.people_recordings import RECORDINGS
 from benchmarks.people_recordings import sound as recorded
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.models.catalog import voices
 from edgeagent.models.store import is_here
-from edgeagent.stt.types import RATE_HZ
+from edgeagent.stt.transcriber import RATE_HZ
 from edgeagent.testing import Room, RoomSettings, synthesised
-from edgeagent.testing.voices import NATURAL_VOICES
+from edgeagent.testing.people_voices import NATURAL_VOICES
 from edgeagent.tts.text.normalise import speakable
 
 SETS: Final = ("recordings", "commands", "talk")

@@ -26,7 +26,8 @@ from typing import Any, Final, Self
 import numpy as np
 from benchmarks.mouth_player import SILENT
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
+from edgeagent.models.store import user_models_dir
 from edgeagent.testing import synthesised
 from tests.audio.pulse import Pulse
 
@@ -168,7 +169,11 @@ class PulseRoom:
             self._errors = (self.pulse.folder / "errors").open("w+")
             self._process = subprocess.Popen(
                 [sys.executable, "-m", module, *arguments],
-                env=self.pulse.environment | {"PYTHONPATH": f"{root}{os.pathsep}{root / 'scripts'}"},
+                env=self.pulse.environment
+                | {
+                    "PYTHONPATH": f"{root}{os.pathsep}{root / 'scripts'}",
+                    "EDGEAGENT_MODELS": str(user_models_dir()),  # the server has a home of its own
+                },
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,

@@ -27,7 +27,7 @@ from edgeagent.llm import LLMRequest
 from edgeagent.models.catalog import voices
 from edgeagent.models.store import is_here
 from edgeagent.testing import RoomSettings, call
-from edgeagent.testing.voices import FLITE_VOICES, NATURAL_VOICES
+from edgeagent.testing.people_voices import FLITE_VOICES, NATURAL_VOICES
 from edgeagent.voice.stopping import AFTER_SPEECH_S
 from edgeagent.voice.table import State
 

@@ -17,7 +17,7 @@ from benchmarks.voice_trials import LIMIT_S, calm, talking, tell
 
 from edgeagent.llm import LLMRequest
 from edgeagent.testing import RoomSettings, call
-from edgeagent.testing.voices import NATURAL_VOICES
+from edgeagent.testing.people_voices import NATURAL_VOICES
 from edgeagent.voice.table import State
 
 Row = tuple[str, str, str]

@@ -18,7 +18,7 @@ from edgeagent.llm.llama import LlamaLLM
 from edgeagent.robot import HouseRobot
 from edgeagent.testing import RoomSettings
 from edgeagent.tts.text.normalise import speakable
-from edgeagent.voice.settings import DialogueSettings
+from edgeagent.voice.voice_settings import DialogueSettings
 
 WORDS: Final = (2, 8)
 """Of a spoken command."""

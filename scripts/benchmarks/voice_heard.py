@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks import voice_lines
 from benchmarks.voice_trials import LIMIT_S, VOICES, Once, Row, calm, talking, tell
 
+from edgeagent.audio.device import Samples
 from edgeagent.audio.resample import Resampler
-from edgeagent.audio.types import Samples
 from edgeagent.llm import LLMRequest
 from edgeagent.testing import RoomSettings
 from edgeagent.testing.recorded import Recorded

@@ -23,7 +23,7 @@ from benchmarks.mouth_player import SILENT
 from edgeagent import events
 from edgeagent.app import App, build
 from edgeagent.app.conversation import Conversation
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.config import Config
 from edgeagent.llm import LLMEvent, LLMRequest
 from edgeagent.messages import Message

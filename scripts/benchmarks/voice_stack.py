@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,9 +23,10 @@ _HEARD: Final = "well my sister said that the weather would be nice tomorrow and
 def family(pid: int) -> Iterator[int]:
     """A process and all below it."""
     yield pid
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield from family(int(child))
+    for task in Path(f"/proc/{pid}/task").glob("*"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # threads end meanwhile
+            for child in (task / "children").read_text().split():
+                yield from family(int(child))
 
 
 def pss_mb(pid: int) -> float:
@@ -44,7 +46,7 @@ def used_s(pid: int) -> float:
 def name(pid: int) -> str:
     """The conversation, or what its child recognises."""
     argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    if b"edgeagent.stt.decoding:Recogniser" in argv or b"edgeagent.stt.spotting:Spotter" in argv:
+    if b"edgeagent.stt.decoding:UtteranceDecoder" in argv or b"edgeagent.stt.spotting:Spotter" in argv:
         text = b" ".join(argv)
         return "key phrases" if b"Spotter" in text else "app's model" if b"edgeagent" in _model(argv) else "general"
     return "conversation"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import torch
-from mixing import MELS
+from mixing import FLOOR, MELS, filters
 from torch import Tensor, nn
 
 CHANNELS: Final = 112
@@ -83,15 +83,19 @@ class KeywordNetwork(nn.Module):
 
 
 class Streaming(nn.Module):
-    """The network as it is exported: frames and one tensor of the past in, probabilities and the next past out."""
+    """The network as it is exported: power spectra of frames and one tensor of the past in, probabilities and the next
+    past out."""
+
+    mel: Tensor
 
     def __init__(self, network: KeywordNetwork) -> None:
         super().__init__()
         self.network = network
         self.lengths = [width * steps for width, steps in network.sizes]
+        self.register_buffer("mel", torch.as_tensor(filters()).T.contiguous())
 
-    def forward(self, frames: Tensor, past: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, powers: Tensor, past: Tensor) -> tuple[Tensor, Tensor]:
         parts = torch.split(past, self.lengths, dim=1)
         pasts = [part.reshape(1, *size) for part, size in zip(parts, self.network.sizes, strict=True)]
-        scores, left = self.network(frames, pasts)
+        scores, left = self.network(torch.log(powers @ self.mel + FLOOR), pasts)
         return scores.exp(), torch.cat([one.reshape(1, -1) for one in left], dim=1)

@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from edgeagent.app.phrases import house_phrases
+from edgeagent.app.agent_phrases import house_phrases
 from edgeagent.errors import EdgeAgentError
 from edgeagent.stt.app_model import general_model
 from edgeagent.testing import synthesised
-from edgeagent.testing.voices import NATURAL_VOICES
+from edgeagent.testing.people_voices import NATURAL_VOICES
 
 RATE_HZ: Final = 16_000
 WORDS: Final = ("stop", "halt", "freeze")
@@ -132,18 +132,14 @@ def write_voice(voice: str, talk: Sequence[str], out: Path) -> list[dict[str, An
 
 
 def write_people(file: Path, out: Path) -> list[dict[str, Any]]:
-    """People's recordings, none of whom says a keyword: those of the enhancer's trainer.
+    """People's recordings, none of whom says a keyword.
 
     Args:
-        file: What ``train_enhancer/voices.py`` writes.
+        file: What ``people.py`` writes.
     """
     listed: list[dict[str, Any]] = []
     with np.load(file) as known:
-        names = sorted({key.rpartition("/")[0] for key in known})
-        for name in names:
-            if not name.startswith(("asterisk", "tuxpaint", "ktuberling")):
-                continue
-            whole = known[f"{name}/sound"]
+        for name, whole in sorted(known.items()):
             sound = whole[: min(len(whole) * 2 // 3, RATE_HZ * 900)].astype(np.float32)  # the rest is for measuring
             sound = sound / np.abs(sound).max() * 0.5
             _write(out / f"people-{name}.npy", sound)
@@ -164,7 +160,7 @@ def _write(path: Path, sound: np.ndarray[Any, Any]) -> None:
 def main() -> None:
     """Speaks all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--people", type=Path, help="recordings of people, as train_enhancer/voices.py writes them")
+    parser.add_argument("--people", type=Path, help="recordings of people, as people.py writes them")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import torch
-from mixing import MELS, WORDS, Batches, Clips
+from mixing import SIZE, WORDS, Batches, Clips
 from network import KeywordNetwork, Streaming
 from torch import Tensor
 
@@ -62,11 +62,11 @@ def train(batches: Batches, minutes: float, size: int) -> KeywordNetwork:
 def export(network: KeywordNetwork, out: Path) -> None:
     """Writes the network as it runs, block by block."""
     streaming = Streaming(network)
-    frames, past = torch.zeros(1, 4, MELS), torch.zeros(1, sum(streaming.lengths))
-    names = {"input_names": ["frames", "past"], "output_names": ["probabilities", "next"]}
+    powers, past = torch.zeros(1, 4, SIZE // 2 + 1), torch.zeros(1, sum(streaming.lengths))
+    names = {"input_names": ["powers", "past"], "output_names": ["probabilities", "next"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # the other exporter needs onnxscript
-        torch.onnx.export(streaming, (frames, past), str(out), opset_version=17, dynamo=False, **names)
+        torch.onnx.export(streaming, (powers, past), str(out), opset_version=17, dynamo=False, **names)
     print(f"{out}: {out.stat().st_size} bytes", flush=True)
 
 

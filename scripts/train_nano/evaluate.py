@@ -31,8 +31,8 @@ from lexicon import DOCK, LANDMARKS, OBJECTS, ROOMS
 
 from edgeagent import Agent, LlamaLLM, Options
 from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME
+from edgeagent.app.agent_phrases import house_phrases
 from edgeagent.app.guards import add_guards
-from edgeagent.app.phrases import house_phrases
 from edgeagent.hooks.grounding import LIMITS
 from edgeagent.hooks.talk_guard import changes
 from edgeagent.robot import HouseRobot

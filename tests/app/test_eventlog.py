@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from edgeagent import PII, Agent, Session, ToolCall, events, tool
-from edgeagent.app.eventlog import EventLog
+from edgeagent.app.eventlog import EventWriter
 from edgeagent.cli.talk_view import JsonView
-from edgeagent.stt.types import HeardWord
+from edgeagent.stt.transcriber import HeardWord
 from edgeagent.testing import ScriptedLLM, call
 
 SECRETS = ("ann@example.com", "4111 1111 1111 1111", "hunter2pass")
@@ -28,7 +28,7 @@ def logged(path: Path, **settings: Any) -> list[dict[str, Any]]:
     """The events of a run in which personal data stand everywhere."""
     replies = [[call("mail", to=SECRETS[0], text=SAID)], {"text": SAID, "thinking": SAID}]
     agent = Agent("toy", llm=ScriptedLLM(*replies), tools=[mail])
-    with EventLog(path, **settings) as log:
+    with EventWriter(path, **settings) as log:
         agent.subscribe(log)
         agent.run(SAID)
     return [json.loads(line) for line in path.read_text().splitlines()]
@@ -54,7 +54,7 @@ def test_nor_do_its_pieces_while_a_reply_streams(tmp_path: Path) -> None:
 
 def test_what_is_not_personal_streams_as_it_is(tmp_path: Path) -> None:
     agent = Agent("toy", llm=ScriptedLLM("I drove 2.5 m and turned 90 degrees."))
-    with EventLog(tmp_path / "log") as log:
+    with EventWriter(tmp_path / "log") as log:
         agent.subscribe(log)
         agent.run("drive 2.5 m")
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
@@ -70,7 +70,7 @@ def test_a_builder_s_own_object_is_redacted_too(tmp_path: Path) -> None:
 
     made = ToolCall("c1", "mail", {})
     event = events.ToolExecutionUpdate(seq=1, t=1.0, run_id="r", agent="a", turn=1, call=made, update=Position())
-    with EventLog(tmp_path / "log") as log:
+    with EventWriter(tmp_path / "log") as log:
         log(event)
     assert json.loads((tmp_path / "log").read_text())["update"] == "at <EMAIL>"
 
@@ -79,7 +79,7 @@ def test_many_runs_of_a_session_cost_the_same_each(tmp_path: Path) -> None:
     path = tmp_path / "log"
     agent = Agent("toy", llm=ScriptedLLM(*["I did that."] * 30))
     sizes = []
-    with EventLog(path) as log, Session(agent) as session:
+    with EventWriter(path) as log, Session(agent) as session:
         session.subscribe(log)
         for _ in range(30):
             session.step("do that")

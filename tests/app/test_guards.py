@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from edgeagent.app import App, build
@@ -57,6 +57,7 @@ def test_text_that_asks_for_nothing_moves_nothing(house: App, text: str) -> None
     assert acted(house, text) == []
 
 
+@example("::::::", "don't go to the kitchen", "::?")
 @given(
     st.text(st.sampled_from(EMOJI + SIGNS + CONTROLS + BYTES), max_size=8),
     st.sampled_from(["don't go to the kitchen", "please don't", "go to the kitchen never"]),

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from edgeagent.audio.endpoint import Endpointer, EndpointSettings, HardEnd, SpeechStart, VoiceEvent
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
+from edgeagent.audio.endpoint import Endpointer, EndpointSettings, HardEnd, SpeechStarted, VoiceEvent
 from edgeagent.audio.vad import FRAME, RATE_HZ, VoiceActivity, VoiceFrame
 
 
@@ -51,7 +51,7 @@ def kinds(found: list[VoiceEvent]) -> list[type]:
 
 def samples_are_the_streams(found: list[VoiceEvent], sound: Samples) -> None:
     for event in found:
-        if isinstance(event, HardEnd | SpeechStart):
+        if isinstance(event, HardEnd | SpeechStarted):
             begin = round(event.begin_s * RATE_HZ)
             samples = event.samples if isinstance(event, HardEnd) else event.pre_roll
             np.testing.assert_array_equal(samples, sound[begin : begin + len(samples)])

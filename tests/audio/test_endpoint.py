@@ -8,7 +8,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from edgeagent.audio.endpoint import _LAG_MS, Endpointer, EndpointSettings, HardEnd, Resumed, SoftEnd, SpeechStart
+from edgeagent.audio.endpoint import (
+    _LAG_MS,
+    Endpointer,
+    EndpointSettings,
+    HardEnd,
+    SoftEnd,
+    SpeechResumed,
+    SpeechStarted,
+)
 from edgeagent.audio.silero import CHUNK
 from edgeagent.audio.vad import FRAME, RATE_HZ
 from edgeagent.errors import ConfigError
@@ -19,7 +27,7 @@ from tests.audio.scripted import Scripted, kinds, run, samples_are_the_streams, 
 
 def test_an_utterance_starts_ends_softly_and_ends():
     found = run(stream(2000, 1000, 2000))
-    assert kinds(found) == [SpeechStart, SoftEnd, HardEnd]
+    assert kinds(found) == [SpeechStarted, SoftEnd, HardEnd]
     start, soft, hard = found
     # Silero takes 32 ms to hear the beginning, and goes on hearing after the end; here it does not
     assert start.at_s == pytest.approx(2.0 - CHUNK / RATE_HZ, abs=0.001)
@@ -41,13 +49,13 @@ def test_the_ends_come_when_they_are_due():
 
 def test_resumption_between_soft_and_hard_end_is_one_utterance():
     found = run(stream(1000, 500, 400, 500, 2000))
-    assert kinds(found) == [SpeechStart, SoftEnd, Resumed, SoftEnd, HardEnd]
+    assert kinds(found) == [SpeechStarted, SoftEnd, SpeechResumed, SoftEnd, HardEnd]
     assert found[2].at_s == pytest.approx(1.9 - CHUNK / RATE_HZ, abs=0.001)
     assert found[4].at_s == pytest.approx(2.4 - _LAG_MS / 1000, abs=0.001)
 
 
 def test_a_click_after_the_soft_end_resumes_nothing():
-    assert kinds(run(stream(1000, 500, 300, 30, 2000))) == [SpeechStart, SoftEnd, HardEnd]
+    assert kinds(run(stream(1000, 500, 300, 30, 2000))) == [SpeechStarted, SoftEnd, HardEnd]
 
 
 @pytest.mark.parametrize("ms", [10, 50, 80])
@@ -73,7 +81,7 @@ def test_the_hard_end_may_be_set_while_somebody_speaks_and_counts_for_that_utter
             found.append(type(event))
             if len(found) == 1:
                 endpointer.hard_end_ms = 1_500  # "drive to the"
-    assert found == [SpeechStart, SoftEnd, Resumed, SoftEnd, HardEnd]
+    assert found == [SpeechStarted, SoftEnd, SpeechResumed, SoftEnd, HardEnd]
     run(stream(1000, 500), endpointer)
     assert endpointer.speaking
     assert endpointer.hard_end_ms == endpointer.settings.hard_end_ms
@@ -81,29 +89,29 @@ def test_the_hard_end_may_be_set_while_somebody_speaks_and_counts_for_that_utter
 
 def test_a_shorter_hard_end_after_the_soft_end_counts_at_once():
     endpointer = Endpointer(EndpointSettings(hard_end_ms=2_000), activity=Scripted())
-    assert kinds(run(stream(1000, 500, 500), endpointer)) == [SpeechStart, SoftEnd]
+    assert kinds(run(stream(1000, 500, 500), endpointer)) == [SpeechStarted, SoftEnd]
     endpointer.hard_end_ms = 300  # a complete command
     assert kinds(endpointer.feed(np.zeros(FRAME, np.float32))) == [HardEnd]
 
 
 def test_a_hard_end_before_the_soft_one_brings_both():
-    assert kinds(run(stream(1000, 500, 1000), hard_end_ms=100)) == [SpeechStart, SoftEnd, HardEnd]
+    assert kinds(run(stream(1000, 500, 1000), hard_end_ms=100)) == [SpeechStarted, SoftEnd, HardEnd]
 
 
 @pytest.mark.parametrize("field", ["soft_end_ms", "hard_end_ms"])
 def test_no_end_comes_while_somebody_speaks_however_short_it_is_set(field):
-    assert kinds(run(stream(1000, 3000, 1000), **{field: 0})) == [SpeechStart, SoftEnd, HardEnd]
+    assert kinds(run(stream(1000, 3000, 1000), **{field: 0})) == [SpeechStarted, SoftEnd, HardEnd]
 
 
 def test_the_soft_end_may_be_set():
     endpointer = Endpointer(activity=Scripted())
     endpointer.soft_end_ms = 500
-    assert kinds(run(stream(1000, 500, 350), endpointer)) == [SpeechStart]
+    assert kinds(run(stream(1000, 500, 350), endpointer)) == [SpeechStarted]
 
 
 def test_a_stream_that_is_over_ends_its_utterance():
-    assert kinds(run(stream(1000, 500), finish=True)) == [SpeechStart, SoftEnd, HardEnd]
-    assert kinds(run(stream(1000, 500, 400), finish=True)) == [SpeechStart, SoftEnd, HardEnd]
+    assert kinds(run(stream(1000, 500), finish=True)) == [SpeechStarted, SoftEnd, HardEnd]
+    assert kinds(run(stream(1000, 500, 400), finish=True)) == [SpeechStarted, SoftEnd, HardEnd]
     assert run(stream(1000), finish=True) == []
 
 
@@ -139,7 +147,7 @@ def test_utterances_are_exactly_the_streams_samples(parts, blocks, max_s, pre_ro
         at += size
     found += endpointer.finish()
     samples_are_the_streams(found, sound)
-    assert kinds(found).count(SpeechStart) == kinds(found).count(HardEnd)
+    assert kinds(found).count(SpeechStarted) == kinds(found).count(HardEnd)
     # an utterance is never longer than it may be
     assert all(len(e.samples) <= max_s * RATE_HZ for e in found if isinstance(e, HardEnd))
     # the size of the blocks changes nothing
@@ -168,7 +176,7 @@ def test_speech_without_an_end_is_cut_at_its_quietest_place_without_a_gap():
     sound[25 * RATE_HZ :] = 0
     found = run(sound, max_s=12)
     first, second, third = [e for e in found if isinstance(e, HardEnd)]
-    assert kinds(found)[:3] == [SpeechStart, HardEnd, SpeechStart]
+    assert kinds(found)[:3] == [SpeechStarted, HardEnd, SpeechStarted]
     assert (first.cut, second.cut, third.cut) == (True, True, False)
     assert 10.0 <= first.at_s <= 10.1
     samples_are_the_streams(found, sound)

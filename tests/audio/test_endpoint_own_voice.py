@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from edgeagent.audio.echo import EchoCanceller
-from edgeagent.audio.endpoint import Endpointer, EndpointSettings, HardEnd, SoftEnd, SpeechStart
+from edgeagent.audio.endpoint import Endpointer, EndpointSettings, HardEnd, SoftEnd, SpeechStarted
 from edgeagent.audio.vad import FRAME, RATE_HZ, VoiceActivity, VoiceFrame
 from edgeagent.testing import Room, RoomSettings, synthesised
 from tests.audio.scripted import Scripted, kinds, stream
@@ -51,7 +51,7 @@ def test_what_is_left_of_the_robots_voice_is_no_speech_however_likely(lasts):
 
 def test_a_person_over_the_robots_voice_needs_not_be_as_likely(lasts):
     lasts(1, 0.0, -60.0, far_active=True, microphone_db=-20.0)
-    assert lasts(0.2, 0.25, -35.0, far_active=True, microphone_db=-19.0) == [SpeechStart]
+    assert lasts(0.2, 0.25, -35.0, far_active=True, microphone_db=-19.0) == [SpeechStarted]
 
 
 def test_where_the_robot_is_silent_that_is_no_speech(lasts):
@@ -65,18 +65,18 @@ def test_a_pause_of_the_robot_makes_nothing_of_it_speech(lasts):
 
 def test_without_the_microphones_level_it_must_be_quite_sure(lasts):
     assert lasts(2, 0.7, -30.0, far_active=True) == []
-    assert lasts(0.2, 0.9, -30.0, far_active=True) == [SpeechStart]
+    assert lasts(0.2, 0.9, -30.0, far_active=True) == [SpeechStarted]
 
 
 def test_the_robots_voice_resumes_no_utterance_and_does_not_hold_it_open(lasts):
-    assert lasts(0.5, 1.0, -30.0) == [SpeechStart]
+    assert lasts(0.5, 1.0, -30.0) == [SpeechStarted]
     assert lasts(0.4, 0.0, -60.0) == [SoftEnd]
     assert lasts(2, 1.0, -45.0, far_active=True, microphone_db=-20.0) == [HardEnd]
 
 
 @pytest.mark.parametrize("microphone_db", [-np.inf, np.nan])
 def test_a_microphone_without_a_level_does_no_harm(lasts, microphone_db):
-    assert lasts(1, 1.0, -30.0, far_active=True, microphone_db=microphone_db) == [SpeechStart]
+    assert lasts(1, 1.0, -30.0, far_active=True, microphone_db=microphone_db) == [SpeechStarted]
 
 
 ROBOT = (
@@ -120,7 +120,7 @@ def over_own_voice(echo_gain_db, voice, seconds, *lines, seed=2, rt60_s=0.6, **f
 
 def test_the_robots_own_voice_starts_nothing():
     hard, _ = over_own_voice(6, "awb", 12, seed=10, far_below_db=200)
-    assert any(isinstance(event, SpeechStart) for event, _ in hard)  # what is left of it is like speech
+    assert any(isinstance(event, SpeechStarted) for event, _ in hard)  # what is left of it is like speech
     assert over_own_voice(6, "awb", 12, seed=10)[0] == []
 
 
@@ -128,7 +128,7 @@ def test_the_robots_own_voice_starts_nothing():
 def test_a_person_is_heard_over_the_robots_voice(echo_gain_db):
     lines = [("turn left now", "rms", 6.0), ("no wait", "slt", 9.0), ("go to the bedroom", "en-us", 12.0)]
     found, said = over_own_voice(echo_gain_db, "en-gb", 15, *lines)
-    starts = [(event, known_s) for event, known_s in found if isinstance(event, SpeechStart)]
+    starts = [(event, known_s) for event, known_s in found if isinstance(event, SpeechStarted)]
     assert len(starts) == len(said)
     for (event, known_s), true in zip(starts, said, strict=True):
         assert event.begin_s < true.start_s
@@ -144,7 +144,7 @@ def test_while_the_robots_voice_is_heard_as_loud_as_it_is_nothing_starts_and_wha
         return kinds([e for p in pieces for e in endpointer.feed(p, far_active=own, microphone_db=-20.0, own=own)])
 
     assert heard(0, 1_000, own=True) == []
-    assert heard(1_000, 1_500, own=False) == [SpeechStart]
+    assert heard(1_000, 1_500, own=False) == [SpeechStarted]
     assert heard(1_500, 2_300, own=True) == []
     assert heard(2_300, 3_300, own=False) == [SoftEnd, HardEnd]
 
@@ -153,7 +153,7 @@ def test_nobody_starts_while_the_robots_echo_is_sought():
     endpointer = Endpointer(activity=Scripted())
     person = np.full(RATE_HZ, 0.9, np.float32)
     assert endpointer.feed(person, far_active=True, microphone_db=-20.0, own=True) == []
-    assert kinds(endpointer.feed(person, far_active=True, microphone_db=-20.0)) == [SpeechStart]
+    assert kinds(endpointer.feed(person, far_active=True, microphone_db=-20.0)) == [SpeechStarted]
 
 
 @pytest.mark.parametrize(("asked_ms", "kept_s"), [(500, 0.2), (100, 0.1)])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgeagent.audio.endpoint import Endpointer, EndpointSettings, HardEnd, SpeechStart
+from edgeagent.audio.endpoint import Endpointer, EndpointSettings, HardEnd, SpeechStarted
 from edgeagent.audio.vad import RATE_HZ
 from edgeagent.testing import Room, RoomSettings, synthesised
 from tests.audio.scripted import run, samples_are_the_streams
@@ -29,7 +29,7 @@ def test_start_and_end_are_near_the_truth_and_no_first_sound_is_lost(noise):
     sound, said = told(*lines, seconds=16, noise=noise)
     found = hear(sound)
     hard = [e for e in found if isinstance(e, HardEnd)]
-    starts = [e for e in found if isinstance(e, SpeechStart)]
+    starts = [e for e in found if isinstance(e, SpeechStarted)]
     assert len(hard) == len(said)
     for true, start, end in zip(said, starts, hard, strict=True):
         assert start.begin_s < true.start_s

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from edgeagent.audio.device import Samples
 from edgeagent.audio.echo import EchoCanceller
 from edgeagent.audio.linear_echo import LinearCanceller, Remainder
-from edgeagent.audio.types import Samples
 from edgeagent.testing import Room, RoomSettings, synthesised
 from edgeagent.testing.levels import in_db, rms, speech_level
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.audio.playback import Playback, Utterance
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
+from edgeagent.audio.playback import PlaybackQueue, Utterance
 
 RATE_HZ = 16_000
 BLOCK = 160
@@ -22,7 +22,7 @@ BLOCK = 160
 class Loudspeaker:
     """Asks for blocks, each the next 10 ms of its clock, and keeps them."""
 
-    def __init__(self, playback: Playback) -> None:
+    def __init__(self, playback: PlaybackQueue) -> None:
         self.playback = playback
         self.blocks: list[Samples] = []
 
@@ -43,7 +43,7 @@ def tone(seconds: float, level: float = 0.5) -> Samples:
     return np.full(int(seconds * RATE_HZ), level, np.float32)
 
 
-def spoken(playback: Playback, *pieces: Samples) -> Utterance:
+def spoken(playback: PlaybackQueue, *pieces: Samples) -> Utterance:
     utterance = playback.begin()
     for piece in pieces:
         playback.write(utterance, piece)
@@ -52,12 +52,12 @@ def spoken(playback: Playback, *pieces: Samples) -> Utterance:
 
 
 @pytest.fixture
-def playback() -> Playback:
-    return Playback(RATE_HZ)
+def playback() -> PlaybackQueue:
+    return PlaybackQueue(RATE_HZ)
 
 
 @pytest.fixture
-def loudspeaker(playback: Playback) -> Loudspeaker:
+def loudspeaker(playback: PlaybackQueue) -> Loudspeaker:
     return Loudspeaker(playback)
 
 
@@ -65,7 +65,7 @@ def test_without_anything_to_say_there_is_silence(loudspeaker: Loudspeaker) -> N
     assert not loudspeaker.play(3).any()
 
 
-def test_sentences_follow_without_a_gap(playback: Playback, loudspeaker: Loudspeaker) -> None:
+def test_sentences_follow_without_a_gap(playback: PlaybackQueue, loudspeaker: Loudspeaker) -> None:
     utterance = spoken(playback, tone(0.033), tone(0.0471), tone(0.05))
     out = loudspeaker.play(20)
     sounding = np.flatnonzero(out)
@@ -74,7 +74,9 @@ def test_sentences_follow_without_a_gap(playback: Playback, loudspeaker: Loudspe
     assert utterance.ended
 
 
-def test_a_hold_is_silent_within_a_block_and_resumes_where_it_was(playback: Playback, loudspeaker: Loudspeaker) -> None:
+def test_a_hold_is_silent_within_a_block_and_resumes_where_it_was(
+    playback: PlaybackQueue, loudspeaker: Loudspeaker
+) -> None:
     utterance = spoken(playback, np.linspace(0.1, 0.9, RATE_HZ, dtype=np.float32))
     loudspeaker.play(30)
     before = utterance.handed
@@ -92,7 +94,7 @@ def test_a_hold_is_silent_within_a_block_and_resumes_where_it_was(playback: Play
 
 
 def test_a_flush_is_silent_within_a_block_and_what_follows_is_spoken(
-    playback: Playback, loudspeaker: Loudspeaker
+    playback: PlaybackQueue, loudspeaker: Loudspeaker
 ) -> None:
     first, second = spoken(playback, tone(1)), spoken(playback, tone(1))
     loudspeaker.play(10)
@@ -109,7 +111,7 @@ def test_a_flush_is_silent_within_a_block_and_what_follows_is_spoken(
     assert not loudspeaker.play(5).any(), "a flushed utterance takes no more"
 
 
-def test_what_was_heard_follows_the_clock_of_the_device(playback: Playback, loudspeaker: Loudspeaker) -> None:
+def test_what_was_heard_follows_the_clock_of_the_device(playback: PlaybackQueue, loudspeaker: Loudspeaker) -> None:
     loudspeaker.play(5)
     utterance = spoken(playback, tone(0.2))
     loudspeaker.play(30)
@@ -121,7 +123,7 @@ def test_what_was_heard_follows_the_clock_of_the_device(playback: Playback, loud
     assert playback.heard_s(playback.begin(), began_s) == 0
 
 
-def test_a_slow_mouth_is_counted(playback: Playback, loudspeaker: Loudspeaker) -> None:
+def test_a_slow_mouth_is_counted(playback: PlaybackQueue, loudspeaker: Loudspeaker) -> None:
     utterance = playback.begin()
     playback.write(utterance, tone(0.015))
     loudspeaker.play(4)
@@ -132,7 +134,7 @@ def test_a_slow_mouth_is_counted(playback: Playback, loudspeaker: Loudspeaker) -
     assert utterance.starved == 3
 
 
-def test_volume_and_ducking_change_without_a_click(playback: Playback, loudspeaker: Loudspeaker) -> None:
+def test_volume_and_ducking_change_without_a_click(playback: PlaybackQueue, loudspeaker: Loudspeaker) -> None:
     spoken(playback, tone(2, 1.0))
     loudspeaker.play(2)
     playback.duck(0.25)
@@ -148,7 +150,7 @@ def test_volume_and_ducking_change_without_a_click(playback: Playback, loudspeak
     st.lists(st.tuples(st.sampled_from(["write", "hold", "resume", "flush", "play"]), st.integers(1, 700)), max_size=40)
 )
 def test_whatever_is_done_nothing_is_lost_or_said_twice(steps: list[tuple[str, int]]) -> None:
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     loudspeaker = Loudspeaker(playback)
     utterance, written, out = playback.begin(), 0, []
     for step, size in steps:
@@ -173,7 +175,7 @@ def test_whatever_is_done_nothing_is_lost_or_said_twice(steps: list[tuple[str, i
 
 
 @pytest.mark.parametrize("end", ["hold", "flush"])
-def test_an_end_where_a_piece_ends_makes_no_click(playback: Playback, loudspeaker: Loudspeaker, end: str) -> None:
+def test_an_end_where_a_piece_ends_makes_no_click(playback: PlaybackQueue, loudspeaker: Loudspeaker, end: str) -> None:
     """Voices give chunks that are a whole number of blocks."""
     spoken(playback, *[tone(BLOCK / RATE_HZ)] * 20)
     loudspeaker.play(5)
@@ -182,7 +184,7 @@ def test_an_end_where_a_piece_ends_makes_no_click(playback: Playback, loudspeake
 
 
 def test_after_an_under_run_in_the_middle_of_a_block_it_begins_without_a_click(
-    playback: Playback, loudspeaker: Loudspeaker
+    playback: PlaybackQueue, loudspeaker: Loudspeaker
 ) -> None:
     utterance = playback.begin()
     playback.write(utterance, tone(0.015))
@@ -191,7 +193,7 @@ def test_after_an_under_run_in_the_middle_of_a_block_it_begins_without_a_click(
     assert loudspeaker.play(1)[0] == 0
 
 
-def test_a_flush_while_it_is_held_leaves_nothing_to_play(playback: Playback, loudspeaker: Loudspeaker) -> None:
+def test_a_flush_while_it_is_held_leaves_nothing_to_play(playback: PlaybackQueue, loudspeaker: Loudspeaker) -> None:
     spoken(playback, tone(1))
     loudspeaker.play(3)
     playback.hold()
@@ -204,7 +206,7 @@ def test_a_flush_while_it_is_held_leaves_nothing_to_play(playback: Playback, lou
 
 
 def test_what_was_heard_of_an_utterance_is_known_after_long_ones_that_followed(
-    playback: Playback, loudspeaker: Loudspeaker
+    playback: PlaybackQueue, loudspeaker: Loudspeaker
 ) -> None:
     first = spoken(playback, tone(0.5))
     for _ in range(5):
@@ -213,7 +215,7 @@ def test_what_was_heard_of_an_utterance_is_known_after_long_ones_that_followed(
     assert playback.heard_s(first, loudspeaker.now_s) == pytest.approx(0.5)
 
 
-def test_pieces_of_a_few_samples_leave_their_times_known(playback: Playback, loudspeaker: Loudspeaker) -> None:
+def test_pieces_of_a_few_samples_leave_their_times_known(playback: PlaybackQueue, loudspeaker: Loudspeaker) -> None:
     utterance = spoken(playback, *[tone(0.0005)] * 2000)
     loudspeaker.play(100)
     for at_s in (0.1, 0.4, 0.9):
@@ -227,7 +229,7 @@ def test_pieces_of_a_few_samples_leave_their_times_known(playback: Playback, lou
     )
 )
 def test_no_schedule_of_holds_makes_a_click(steps: list[tuple[str, int]]) -> None:
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     loudspeaker = Loudspeaker(playback)
     utterance = playback.begin()
     playback.write(utterance, tone(20))
@@ -250,7 +252,7 @@ def test_no_schedule_of_holds_makes_a_click(steps: list[tuple[str, int]]) -> Non
 
 
 def test_a_flush_while_others_write_and_the_device_plays_loses_nothing_after_it() -> None:
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     ended = threading.Event()
     failures: list[Exception] = []
 
@@ -287,7 +289,7 @@ def test_a_flush_while_others_write_and_the_device_plays_loses_nothing_after_it(
     assert not playback.active
 
 
-def test_memory_does_not_grow_over_a_thousand_utterances(playback: Playback, loudspeaker: Loudspeaker) -> None:
+def test_memory_does_not_grow_over_a_thousand_utterances(playback: PlaybackQueue, loudspeaker: Loudspeaker) -> None:
     def say(count: int) -> int:
         for index in range(count):
             spoken(playback, tone(0.05))

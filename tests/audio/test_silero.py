@@ -93,7 +93,7 @@ def test_a_file_that_is_none_is_named(tmp_path):
 def test_another_network_is_not_taken_for_it():
     spec = importlib.util.find_spec("piper")
     path = Path(spec.submodule_search_locations[0], "tashkeel", "model.onnx")
-    with pytest.raises(AudioError, match=r"model\.onnx is not Silero's network, version 6"):
+    with pytest.raises(AudioError, match=r"model\.onnx is not the network of voice activity"):
         Silero(path)
 
 

@@ -9,7 +9,7 @@ from edgeagent.check.voice_plan import PlannedLine
 from edgeagent.check.voice_score import Attempt, RecogniserScore, Tally, Threshold, VoiceReport, VoiceScore, judged
 from edgeagent.check.voice_sound import RoomSound, VoiceSound
 from edgeagent.config import Config
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
 
 GOOD = VoiceSound(-26.0, 35.0)
 ROOM = RoomSound(-65.0, -20.0, -35.0, 45.0)

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.app.ears import Vocabulary
-from edgeagent.audio.types import Samples
+from edgeagent.app.ears_setup import Vocabulary
+from edgeagent.audio.device import Samples
 from edgeagent.check.voice_again import KeptUtterance, better_thresholds, compared, heard_again, read_recordings
 from edgeagent.check.voice_kept import VoiceRecordings, delete_kept, kept_attempts, kept_room, kept_tests
 from edgeagent.check.voice_plan import PlannedLine
 from edgeagent.check.voice_score import Attempt, Tally, VoiceScore
 from edgeagent.config import Config
-from edgeagent.stt.types import RATE_HZ, Transcript
+from edgeagent.stt.transcriber import RATE_HZ, Transcript
 from edgeagent.testing import synthesised
 
 COMMANDS = ("go to the kitchen", "turn left", "where are you", "look to the left")
@@ -78,13 +78,13 @@ def test_one_recording_of_a_word_tells_nothing_about_its_threshold(recorded: lis
 
 def test_recognisers_are_compared_on_the_same_recordings(recorded: list[KeptUtterance], checkout: Path) -> None:
     pytest.importorskip("faster_whisper")
-    config = Config(ears={"model": str(checkout / "tests/stt/whisper_fixture")})
+    config = Config(ears={"engine": "sphinx", "model": str(checkout / "tests/stt/whisper_fixture")})
     attempts = [replace(one.attempt, heard=one.attempt.line.text, raw=one.attempt.line.text) for one in recorded]
-    own, other = compared(recorded, config, Vocabulary(phrases=COMMANDS), attempts)
-    assert (own.name, other.name) == ("sphinx", "whisper")
+    own, both, other = compared(recorded, config, Vocabulary(phrases=COMMANDS), attempts)
+    assert (own.name, both.name, other.name) == ("sphinx", "fused", "whisper")
     assert (own.words.count, own.words.of) == (0, other.words.of)
     assert other.decode_s is not None
-    missing = Config(ears={"model": "small.en"})
+    missing = Config(ears={"engine": "sphinx", "model": "small.en"})
     assert compared(recorded, missing, Vocabulary(phrases=COMMANDS), attempts) == []
 
 

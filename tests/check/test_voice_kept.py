@@ -14,7 +14,7 @@ from edgeagent.check.voice_kept import VoiceRecordings, delete_kept, kept_tests
 from edgeagent.check.voice_plan import PlannedLine
 from edgeagent.check.voice_score import Attempt
 from edgeagent.stt.recordings import Recordings
-from edgeagent.stt.types import RATE_HZ, Transcript
+from edgeagent.stt.transcriber import RATE_HZ, Transcript
 
 SOUND = np.full(RATE_HZ // 10, 0.1, np.float32)
 TOLD = Transcript("turn left")

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from edgeagent.app.phrases import house_phrases
+from edgeagent.app.agent_phrases import house_phrases
 from edgeagent.check.voice_plan import STORIES, PlannedLine, plan
 from edgeagent.stt.confirming import confirm, missed
 from edgeagent.stt.phrases import spoken_words

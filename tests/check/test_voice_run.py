@@ -11,7 +11,7 @@ from edgeagent.check.voice_plan import Kind, PlannedLine
 from edgeagent.check.voice_run import VoiceRun
 from edgeagent.check.voice_sound import Tapped
 from edgeagent.stt.hearing import Level, Spotted
-from edgeagent.stt.keywords import Keyword
+from edgeagent.stt.key_phrases import SpottedPhrase
 from edgeagent.testing import Room, RoomSettings
 from tests.check.voice_people import RATE_HZ, Person, VoiceTaken
 
@@ -31,9 +31,12 @@ def room(**settings: object) -> RoomSettings:
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> VoiceTaken:
     lines = [
-        *SAID,
+        # PocketSphinx, which hears alone here, may mishear "go to the kitchen" in a room
+        PlannedLine("turn left", "command"),
+        PlannedLine("stop", "stop", "stop"),
+        PlannedLine("where are you", "command"),
         PlannedLine("stop", "stop_over", "stop", "3 m"),
-        PlannedLine("my stop is the next one", "talk", "stop", "3 m"),
+        PlannedLine("the coffee is cold again", "talk", "", "3 m"),
     ]
     return VoiceTaken(lines, tmp_path_factory.mktemp("good"))
 
@@ -119,7 +122,7 @@ class Spotting(Person):
         self.end_s = end_s
 
     def listen(self, line: PlannedLine) -> None:
-        self.put(Spotted(Keyword("stop", self.end_s - 0.4, self.end_s, self.end_s, 1.0)))
+        self.put(Spotted(SpottedPhrase("stop", self.end_s - 0.4, self.end_s, self.end_s, 1.0)))
         for now_s in (1.0, 10.0, 20.0, 50.0):
             self.put(Level(now_s, -60.0, -60.0, False, False))
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from edgeagent.app import ears as parts
-from edgeagent.audio.playback import Playback
+from edgeagent.app import ears_setup as parts
+from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.check.voice_advice import advice
 from edgeagent.check.voice_kept import VoiceRecordings
 from edgeagent.check.voice_plan import PlannedLine
@@ -20,7 +20,7 @@ from edgeagent.config import Config
 from edgeagent.stt.hearing import Level
 from edgeagent.testing import Room, RoomSettings, synthesised
 from edgeagent.tts.mouth import Mouth
-from edgeagent.tts.voices import speaker
+from edgeagent.tts.voice_choice import speaker
 
 COMMANDS = ("go to the kitchen", "turn left", "where are you", "what time is it", "look to the left", "follow me")
 RATE_HZ = 16_000
@@ -80,13 +80,13 @@ class VoiceTaken:
         gain: float = 1.0,
         quits: int | None = None,
     ) -> None:
-        self.config = Config()
+        self.config = Config(ears={"engine": "sphinx"})
         self.room = Room(room or RoomSettings(rate_hz=RATE_HZ, echo_gain_db=-6, noise_snr_db=45, record=False))
         self.person = Person(self.room, gain=gain, quits=quits)
         self.recordings = VoiceRecordings(lambda told: None, person="anna", among=folder)
         self.interrupted = False
         voice = speaker("en")
-        mouth = None if silent else Mouth(voice, Playback(RATE_HZ))
+        mouth = None if silent else Mouth(voice, PlaybackQueue(RATE_HZ))
         tapped = Tapped(self.room)
         run = VoiceRun(
             tapped,

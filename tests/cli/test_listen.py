@@ -14,6 +14,7 @@ import pytest
 from edgeagent.audio.wav import WavWriter, read_wav
 from edgeagent.testing import synthesised
 from tests.audio.pulse import ASOUND, Pulse, missing
+from tests.processes import descendants
 
 sound = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 RATE_HZ = 16_000
@@ -68,13 +69,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return talk(tmp_path_factory.mktemp("short") / "talk.wav", ("go to the bathroom", "slt"))
-
-
-def children_of(pid: int) -> set[int]:
-    found: set[int] = set()
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        found |= {int(child) for child in (task / "children").read_text().split()}
-    return found
 
 
 def test_a_file_is_heard_to_its_end(listen, file: Path) -> None:
@@ -218,7 +212,7 @@ def test_a_microphone_is_heard_until_a_signal_ends_it(listen, number: signal.Sig
                     kinds.append(json.loads(line)["kind"])
                     if kinds[-1] == "transcript":
                         break
-                processes = children_of(process.pid)
+                processes = descendants(process.pid)
                 assert len(processes) == 3
                 os.killpg(process.pid, number)
                 _, err = process.communicate(timeout=20)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import pytest
 from edgeagent.audio.wav import WavWriter, read_wav
 from edgeagent.cli.talk_button import FIRST_REPEAT_S, LET_GO_S, TalkButton
 from edgeagent.testing import synthesised
+from tests.processes import descendants, left
 
 RATE_HZ = 16_000
 END_S = 8
@@ -47,28 +47,6 @@ def room(folder: Path, *lines: str) -> list[str]:
     with WavWriter(folder / "room.wav", RATE_HZ) as writer:
         writer.write(whole)
     return ["--input", "room.wav", "--output", "robot.wav"]
-
-
-def children(pid: int) -> set[int]:
-    return {
-        int(child)
-        for task in Path(f"/proc/{pid}/task").glob("*")
-        for child in (task / "children").read_text(encoding="ascii").split()
-    }
-
-
-def left(pids: set[int]) -> list[int]:
-    """Those that have not ended, or do not within two seconds: a child's death is a matter of the system's."""
-    found = []
-    for pid in pids:
-        try:
-            handle = os.pidfd_open(pid)
-        except ProcessLookupError:
-            continue
-        if not select.select([handle], [], [], 2.0)[0]:
-            found.append(pid)
-        os.close(handle)
-    return found
 
 
 def test_without_the_model_of_the_ears_no_file_is_left(command) -> None:
@@ -133,7 +111,7 @@ def test_who_names_a_file_that_is_none_is_not_told_to_type_instead(in_process, c
     ("arguments", "code", "told"),
     [
         (["--barge-in", "often"], 2, "--barge-in: should be one of eager, balanced, strict, off, not 'often'"),
-        (["--engine", "ear"], 2, "--engine: should be one of sphinx, whisper, not 'ear'"),
+        (["--engine", "ear"], 2, "--engine: should be one of fused, sphinx, whisper, not 'ear'"),
         (["--input", "a.mp3", "--output", "b.wav"], 2, "a.mp3: sound is read from WAV files"),
         (["--push-to-talk"], 2, "push-to-talk needs a terminal"),
         (["--text", "--json"], 2, "--log writes for both"),
@@ -247,7 +225,7 @@ def test_a_signal_ends_it_in_every_state_with_nothing_left_running(talks, state:
     if STATES[state]:
         terminal.enter(STATES[state])
         terminal.expect("→ go_to kitchen" if STATES[state] == GO else "speaking")
-    below = children(terminal.process.pid)
+    below = descendants(terminal.process.pid)
     assert below, "the recognisers are processes of their own"
     terminal.process.send_signal(number)
     assert terminal.ends() == 128 + number
@@ -260,7 +238,7 @@ def test_without_a_terminal_a_signal_leaves(command, number: signal.Signals) -> 
         assert process.stderr is not None
         while b"ready" not in process.stderr.readline():
             assert process.poll() is None
-        below = children(process.pid)
+        below = descendants(process.pid)
         process.send_signal(number)
         out, err = process.communicate(timeout=END_S)
     assert (process.returncode, out) == (128 + number, b"")

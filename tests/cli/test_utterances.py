@@ -6,8 +6,8 @@ from typing import Any
 
 from edgeagent.cli.utterances import Utterances
 from edgeagent.stt.hearing import Ended, SoftEnded, Spotted, Started, Transcribed
-from edgeagent.stt.keywords import Keyword
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.transcriber import Transcript
 
 
 class Shown:
@@ -32,7 +32,7 @@ def test_a_late_transcript_says_nothing_of_the_next_utterances_phrase() -> None:
         SoftEnded(1, 2.0),
         Ended(1, 2.0, cut=False),
         Started(2, 2.5),
-        Spotted(Keyword("stop", 2.6, 2.9, 2.95, 1.0)),
+        Spotted(SpottedPhrase("stop", 2.6, 2.9, 2.95, 1.0)),
         Transcribed(1, Transcript("could you please go to the kitchen", confidence=0.9), 2.0, 2.0),
     ):
         heard.take(0, event)

@@ -17,7 +17,7 @@ from edgeagent.check.voice_run import VoiceRun
 from edgeagent.check.voice_score import Attempt
 from edgeagent.check.voice_sound import RoomSound
 from edgeagent.errors import AudioError
-from edgeagent.stt.types import RATE_HZ, Transcript
+from edgeagent.stt.transcriber import RATE_HZ, Transcript
 from edgeagent.testing import synthesised
 from tests.audio.pulse import ASOUND, Pulse, missing
 

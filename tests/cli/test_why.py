@@ -16,7 +16,7 @@ from edgeagent import Agent, Handoff, events, tool
 from edgeagent.cli.why import LastRequest, explained
 from edgeagent.hooks import AuditLogHook
 from edgeagent.llm import End, LLMRequest
-from edgeagent.llm.types import LLMEvent
+from edgeagent.llm.protocol import LLMEvent
 from edgeagent.messages import Reading, Step
 from edgeagent.testing import ScriptedLLM, call
 

@@ -7,15 +7,15 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from edgeagent import PII, Options, Session
-from edgeagent.agent.options import _CALLBACKS, _CHOICES
+from edgeagent.agent.run_options import _CALLBACKS, _CHOICES
 from edgeagent.app import MAX_TOOL_HOPS, NAME
-from edgeagent.app.ears import ENGINES
+from edgeagent.app.ears_setup import ENGINES
 from edgeagent.audio.echo import Mode
 from edgeagent.config import SETTINGS, TABLES, Config, Setting
 from edgeagent.journal import Durability
 from edgeagent.json_lines import FILES, MAX_MB
+from edgeagent.llm.engine_settings import EngineSettings
 from edgeagent.llm.llama import LlamaLLM
-from edgeagent.llm.settings import EngineSettings
 from edgeagent.voice.presets import PRESETS
 
 NO_VALUES = {"on_event", "orchestrator"}

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from edgeagent import LlamaLLM, ModelError
-from edgeagent.doctor import Report, Row, examine
-from edgeagent.doctor import engine as engine_module
-from edgeagent.doctor.engine import engine
+from edgeagent.doctor import DoctorReport, Row, examine
+from edgeagent.doctor import engine_section as engine_module
+from edgeagent.doctor.engine_section import engine
 from edgeagent.doctor.machine import machine
 
 
@@ -59,7 +59,7 @@ def test_what_fails_does_not_keep_the_next_section_from_being_looked_at() -> Non
         yield Row("first", "fine")
         raise ModelError("no model at all")
 
-    report = Report(tuple(examine([("one", broken), ("two", lambda: iter([Row("a", "b")]))])))
+    report = DoctorReport(tuple(examine([("one", broken), ("two", lambda: iter([Row("a", "b")]))])))
     assert [row.found for row in report.problems] == ["no model at all"]
     assert [section.name for section in report.sections] == ["one", "two"]
     assert report.as_dict()["two"] == {"a": {"found": "b", "status": "ok"}}

@@ -10,7 +10,7 @@ import pytest
 
 from edgeagent.doctor import fit as fits
 from edgeagent.doctor.fit import Machine, fit, machine_of, memory, this_machine, window_of
-from edgeagent.llm.memory import Memory
+from edgeagent.llm.memory_needed import Memory
 from edgeagent.models.catalog import LanguageModel, Recogniser, Voice, entries, language_models
 from edgeagent.models.profiles import PROFILES, Profile, ProfileName, nearest
 

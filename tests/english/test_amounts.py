@@ -1,7 +1,7 @@
 """Amounts in sentences, units of parameters, and directions."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from edgeagent.english.amounts import amounts, amounts_of, derived, unit_of
@@ -103,6 +103,7 @@ def test_a_description_tells_which_direction_is_negative() -> None:
     assert sign_of(words_of("turn left, sorry, right"), left, right) == 0
 
 
+@example("0M0")
 @given(st.text(max_size=60))
 def test_any_text_can_be_read(text: str) -> None:
     words = words_of(text)

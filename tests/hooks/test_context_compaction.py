@@ -17,7 +17,7 @@ from edgeagent.hooks.chain import HookChain
 from edgeagent.hooks.compaction import LEFT_OUT, SUMMARY, summary_of
 from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.llm import LLMRequest
-from edgeagent.llm.window import Sizes
+from edgeagent.llm.window import RequestSizes
 from edgeagent.testing import ScriptedLLM
 
 WINDOW = 1256
@@ -382,7 +382,7 @@ def test_what_is_not_counted_has_no_more_tokens_than_it_seemed(nano: LlamaLLM, t
         Message.tool(ToolResult(call.id, "look", "error", text)),
     ]
     request = LLMRequest(system=text, messages=messages, tools=[look] * 3)
-    assert Sizes().may_exceed(nano.count_tokens(request) - 1, text, request.tools, messages)
+    assert RequestSizes().may_exceed(nano.count_tokens(request) - 1, text, request.tools, messages)
 
 
 @pytest.mark.parametrize(
@@ -390,7 +390,7 @@ def test_what_is_not_counted_has_no_more_tokens_than_it_seemed(nano: LlamaLLM, t
 )
 def test_arguments_are_never_taken_for_shorter_than_they_are_written(arguments: dict[str, object]) -> None:
     def size(message: Message) -> int:
-        return next(limit for limit in range(9999) if not Sizes().may_exceed(limit, None, (), [message]))
+        return next(limit for limit in range(9999) if not RequestSizes().may_exceed(limit, None, (), [message]))
 
     more = size(Message.assistant("", [ToolCall("c", "look", arguments)])) - size(Message.assistant(""))
     assert more - 64 >= len('"c""look"') + len(json.dumps(json.dumps(arguments, indent=4)))
@@ -398,7 +398,7 @@ def test_arguments_are_never_taken_for_shorter_than_they_are_written(arguments: 
 
 def test_a_call_that_was_changed_after_it_fitted_is_measured_anew() -> None:
     call = ToolCall("c", "look", {"where": "left"})
-    messages, sizes = [Message.user("go"), Message.assistant("", [call])], Sizes()
+    messages, sizes = [Message.user("go"), Message.assistant("", [call])], RequestSizes()
     assert not sizes.may_exceed(2000, None, (), messages)
     call.arguments["where"] = "left" * 500
     assert sizes.may_exceed(2000, None, (), messages)

@@ -11,7 +11,7 @@ from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
 from edgeagent.hooks import AfterTool, BaseHook, BeforeLLM, FirePoint, RunStart
 from edgeagent.hooks.chain import HookChain
-from edgeagent.hooks.pii import PIIHook
+from edgeagent.hooks.pii_redaction import PIIHook
 from edgeagent.hooks.tool_output_cap import ToolOutputCapHook
 from edgeagent.pii import PII
 

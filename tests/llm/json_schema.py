@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgeagent.llm.grammar import Grammar
-from edgeagent.llm.vocab import Vocabulary
+from edgeagent.llm.vocab import TokenVocabulary
 
 _PATIENCE = 400
 _ENDINGS = b'"', b"}])</>.", b"0123456789abc"
@@ -84,7 +84,7 @@ def _same(one: Any, other: Any) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
-def obeys(vocabulary: Vocabulary, grammar: Grammar, text: str) -> bool:
+def obeys(vocabulary: TokenVocabulary, grammar: Grammar, text: str) -> bool:
     """Whether a text is whole by a grammar, when it is written token by token."""
     state = grammar.clone()
     try:
@@ -97,7 +97,7 @@ def obeys(vocabulary: Vocabulary, grammar: Grammar, text: str) -> bool:
         state.free()
 
 
-def write(vocabulary: Vocabulary, grammar: Grammar, seed: int) -> str:
+def write(vocabulary: TokenVocabulary, grammar: Grammar, seed: int) -> str:
     """A text that a model without any sense writes under a grammar. The vocabulary should be small."""
     rng = np.random.default_rng(seed)
     pieces = [vocabulary.piece(token) for token in range(vocabulary.size)]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from edgeagent.llm import TextDelta, ToolCallEnd
-from edgeagent.llm.gate import StreamGate
 from edgeagent.llm.parsers import CallFormat, format_named
+from edgeagent.llm.stream_gate import StreamGate
 from edgeagent.messages import ToolCall
 
 CALLS = {

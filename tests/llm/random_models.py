@@ -20,7 +20,7 @@ import gguf
 import numpy as np
 
 from edgeagent.llm import native
-from edgeagent.llm.vocab import Vocabulary
+from edgeagent.llm.vocab import TokenVocabulary
 from tests.llm import architectures
 from tests.llm.architectures import Shape
 from tests.llm.gguf_file import Array, Kind, Tensor, numbers, packed, read_pairs, texts, write_gguf
@@ -225,7 +225,7 @@ def header(family: Family) -> dict[str, bytes]:
 
 
 @contextmanager
-def open_vocabulary(path: Path) -> Iterator[Vocabulary]:
+def open_vocabulary(path: Path) -> Iterator[TokenVocabulary]:
     """The vocabulary of a model file, without its weights."""
     llama = native.library()
     params = llama.llama_model_default_params()
@@ -233,7 +233,7 @@ def open_vocabulary(path: Path) -> Iterator[Vocabulary]:
     model = llama.llama_model_load_from_file(os.fsencode(path), params)
     assert model, f"llama.cpp can't load the vocabulary of {path}"
     try:
-        yield Vocabulary(llama.llama_model_get_vocab(model))
+        yield TokenVocabulary(llama.llama_model_get_vocab(model))
     finally:
         llama.llama_model_free(model)
 

@@ -22,7 +22,7 @@ from edgeagent.llm import LLMRequest
 from edgeagent.llm.prompt import Prompter
 from edgeagent.llm.quirks import Adapter, probe, write_hermes
 from edgeagent.llm.template import ChatTemplate
-from edgeagent.llm.vocab import Vocabulary
+from edgeagent.llm.vocab import TokenVocabulary
 from tests.llm.architectures import NORM_EPSILON, Shape
 from tests.llm.gguf_file import Array, Kind, Tensor, write_gguf
 from tests.llm.random_models import FAMILIES, Family, header, open_vocabulary
@@ -84,14 +84,14 @@ def write_scripted(path: Path, script: Sequence[str | bytes], family: str = "qwe
     return path
 
 
-def _tokens(vocabulary: Vocabulary, part: str | bytes) -> list[int]:
+def _tokens(vocabulary: TokenVocabulary, part: str | bytes) -> list[int]:
     if isinstance(part, str):
         return vocabulary.tokenize(part, markers=True)
     ids = {vocabulary.piece(token): token for token in range(vocabulary.size)}
     return [ids[bytes([byte])] for byte in part]
 
 
-def _starts(family: Family, vocabulary: Vocabulary) -> list[Context]:
+def _starts(family: Family, vocabulary: TokenVocabulary) -> list[Context]:
     """The tokens with which the template asks for a reply, whatever the user said: one such end for each way to ask."""
     template = ChatTemplate(template_source(family.template), family.template)
     prompter = Prompter(template, vocabulary, Adapter(probe(template), write_hermes), bos="", eos="")

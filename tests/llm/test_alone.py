@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from edgeagent import Message, ToolResult, tool
 from edgeagent.llm import End, Error, LLMEvent, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ToolCallEnd
-from edgeagent.llm.reading import read_reply
-from edgeagent.llm.types import ToolChoice
+from edgeagent.llm.protocol import ToolChoice
+from edgeagent.llm.reply_reader import read_reply
 from edgeagent.messages import Reading, StopReason
 from edgeagent.testing import call
 

@@ -12,8 +12,8 @@ import pytest
 
 from edgeagent import LlamaLLM, Message, ModelError, ToolCall, ToolResult
 from edgeagent.llm import LLMRequest, ToolCallEnd
-from edgeagent.llm.gate import StreamGate
 from edgeagent.llm.parsers import format_named
+from edgeagent.llm.stream_gate import StreamGate
 from tests.llm.random_models import FAMILIES, write_random
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from edgeagent import BusyError, LlamaLLM, Message, ModelError
 from edgeagent.llm import End, LLMEvent, LLMRequest, TextDelta
-from edgeagent.llm.settings import EngineSettings
+from edgeagent.llm.engine_settings import EngineSettings
 
 LIMIT_S = 20.0
 LONG = "hello there " * 60

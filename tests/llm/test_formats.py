@@ -13,8 +13,8 @@ import pytest
 
 from edgeagent.llm import LLMEvent, TextDelta, ToolCallEnd
 from edgeagent.llm.detect import detect_format, written_by
-from edgeagent.llm.gate import StreamGate
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
+from edgeagent.llm.stream_gate import StreamGate
 from edgeagent.llm.template import ChatTemplate
 from edgeagent.messages import ToolCall
 from edgeagent.tools.coerce import coerce

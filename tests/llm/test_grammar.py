@@ -18,7 +18,7 @@ from edgeagent.llm.grammar import Grammar
 from edgeagent.llm.parsers import FORMATS, CallFormat, Found, format_named
 from edgeagent.llm.parsers.grammars import call_grammar
 from edgeagent.llm.schema import SchemaError
-from edgeagent.llm.vocab import Vocabulary
+from edgeagent.llm.vocab import TokenVocabulary
 from edgeagent.messages import ToolCall
 from edgeagent.tools.coerce import coerce
 from tests.llm.json_schema import is_valid, obeys, write
@@ -86,25 +86,25 @@ TOOLS = [
 
 
 @pytest.fixture(scope="module")
-def letters(babble_file: Path) -> Iterator[Vocabulary]:
+def letters(babble_file: Path) -> Iterator[TokenVocabulary]:
     """A vocabulary of little more than the bytes."""
     with open_vocabulary(babble_file) as vocabulary:
         yield vocabulary
 
 
 @pytest.fixture(scope="module")
-def qwen() -> Iterator[Vocabulary]:
+def qwen() -> Iterator[TokenVocabulary]:
     """A real one, of 152k tokens."""
     with open_vocabulary(vocabulary_file("qwen2")) as vocabulary:
         yield vocabulary
 
 
 @pytest.fixture
-def compiled() -> Iterator[Callable[[Vocabulary, str], Grammar]]:
+def compiled() -> Iterator[Callable[[TokenVocabulary, str], Grammar]]:
     """Makes grammars that are freed after the test."""
     made: list[Grammar] = []
 
-    def make(vocabulary: Vocabulary, text: str) -> Grammar:
+    def make(vocabulary: TokenVocabulary, text: str) -> Grammar:
         made.append(Grammar(vocabulary.pointer, text))
         return made[-1]
 
@@ -113,19 +113,19 @@ def compiled() -> Iterator[Callable[[Vocabulary, str], Grammar]]:
         grammar.free()
 
 
-Compile = Callable[[Vocabulary, str], Grammar]
+Compile = Callable[[TokenVocabulary, str], Grammar]
 
 
 @pytest.mark.parametrize(
     "text", ["root ::= missing", "no root", "", "root ::= (", 'root ::= "a\0"', 'root ::= root | "a"', 'other ::= "a"']
 )
-def test_a_grammar_that_llama_cpp_refuses_is_an_error_and_no_crash(letters: Vocabulary, text: str) -> None:
+def test_a_grammar_that_llama_cpp_refuses_is_an_error_and_no_crash(letters: TokenVocabulary, text: str) -> None:
     with pytest.raises(ModelError, match="refuses this grammar"):
         Grammar(letters.pointer, text)
 
 
 def test_a_grammar_goes_on_with_what_it_allows_and_ends_where_it_is_whole(
-    letters: Vocabulary, compiled: Compile
+    letters: TokenVocabulary, compiled: Compile
 ) -> None:
     grammar = compiled(letters, 'root ::= "he" "llo"?')
     he, hello, letter, end = (letters.tokenize(text, markers=True)[0] for text in ("he", "hello", "l", "<|im_end|>"))
@@ -140,7 +140,7 @@ def test_a_grammar_goes_on_with_what_it_allows_and_ends_where_it_is_whole(
     assert grammar.allows(letter)
 
 
-def test_a_clone_goes_its_own_way(letters: Vocabulary, compiled: Compile) -> None:
+def test_a_clone_goes_its_own_way(letters: TokenVocabulary, compiled: Compile) -> None:
     grammar = compiled(letters, 'root ::= "ab" | "cd"')
     a, b, c = (letters.tokenize(letter, markers=True)[0] for letter in "abc")
     other = grammar.clone()
@@ -153,7 +153,7 @@ def test_a_clone_goes_its_own_way(letters: Vocabulary, compiled: Compile) -> Non
     other.free()
 
 
-def test_a_character_may_come_in_pieces(letters: Vocabulary, compiled: Compile) -> None:
+def test_a_character_may_come_in_pieces(letters: TokenVocabulary, compiled: Compile) -> None:
     grammar = compiled(letters, 'root ::= "é" | "日"')
     first, second = letters.tokenize("é", markers=True)
     assert grammar.allows(first)
@@ -163,7 +163,7 @@ def test_a_character_may_come_in_pieces(letters: Vocabulary, compiled: Compile) 
     assert not grammar.may_end
 
 
-def test_the_likeliest_token_that_is_allowed_is_picked(qwen: Vocabulary, compiled: Compile) -> None:
+def test_the_likeliest_token_that_is_allowed_is_picked(qwen: TokenVocabulary, compiled: Compile) -> None:
     grammar = compiled(qwen, 'root ::= "true" | "false"')
     logits = np.random.default_rng(1).standard_normal(qwen.size).astype(np.float32)
     [true], [false] = qwen.tokenize("true", markers=False), qwen.tokenize("false", markers=False)
@@ -177,7 +177,7 @@ def test_the_likeliest_token_that_is_allowed_is_picked(qwen: Vocabulary, compile
         grammar.pick(logits)
 
 
-def test_a_vocabulary_that_cannot_go_on_is_an_error(letters: Vocabulary, compiled: Compile) -> None:
+def test_a_vocabulary_that_cannot_go_on_is_an_error(letters: TokenVocabulary, compiled: Compile) -> None:
     grammar = compiled(letters, "root ::= [\\x00]")
     with pytest.raises(ModelError, match="does not have"):
         grammar.pick(np.zeros(letters.size, np.float32))
@@ -194,7 +194,7 @@ def read(known: CallFormat, text: str) -> tuple[ToolCall, ...]:
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
 @pytest.mark.parametrize("strict", [True, False])
 def test_whatever_a_grammar_of_calls_writes_is_read_as_calls_that_are_right(
-    letters: Vocabulary, compiled: Compile, known: CallFormat, *, strict: bool
+    letters: TokenVocabulary, compiled: Compile, known: CallFormat, *, strict: bool
 ) -> None:
     schemas = {tool.name: tool.parameters for tool in TOOLS}
     seen = set()
@@ -216,7 +216,7 @@ def test_whatever_a_grammar_of_calls_writes_is_read_as_calls_that_are_right(
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
 def test_a_tool_without_parameters_takes_no_arguments(
-    letters: Vocabulary, compiled: Compile, known: CallFormat
+    letters: TokenVocabulary, compiled: Compile, known: CallFormat
 ) -> None:
     rules, call = call_grammar(known.name, [Tool("stop", {})], strict=True)
     for seed in SEEDS:
@@ -225,7 +225,7 @@ def test_a_tool_without_parameters_takes_no_arguments(
 
 
 @pytest.mark.parametrize("name", ["granite", "mistral", "pythonic", "xlam"])
-def test_lists_hold_several_calls(letters: Vocabulary, compiled: Compile, name: str) -> None:
+def test_lists_hold_several_calls(letters: TokenVocabulary, compiled: Compile, name: str) -> None:
     rules, call = call_grammar(name, [Tool("stop"), Tool("go")], strict=True)
     grammar = compiled(letters, rules.text(call))
     counts = {len(read(format_named(name), write(letters, grammar, seed))) for seed in range(40)}
@@ -237,7 +237,7 @@ LISTED = {"hermes": '<tool_call>{"name": "a", "arguments": {"x": 1, "y": 2}}</to
 
 @pytest.mark.parametrize(("name", "text"), LISTED.items())
 def test_optional_arguments_may_be_missing_and_others_may_not_be_there(
-    qwen: Vocabulary, compiled: Compile, name: str, text: str
+    qwen: TokenVocabulary, compiled: Compile, name: str, text: str
 ) -> None:
     number = {"type": "integer"}
     for properties, allowed in (
@@ -263,7 +263,7 @@ def test_optional_arguments_may_be_missing_and_others_may_not_be_there(
     ],
 )
 def test_what_a_format_cannot_write_is_refused_if_that_was_asked_for(
-    letters: Vocabulary, compiled: Compile, name: str, parameters: dict[str, Any], keyword: str
+    letters: TokenVocabulary, compiled: Compile, name: str, parameters: dict[str, Any], keyword: str
 ) -> None:
     tools = [Tool("say", parameters)]
     with pytest.raises(SchemaError, match=keyword):
@@ -274,7 +274,7 @@ def test_what_a_format_cannot_write_is_refused_if_that_was_asked_for(
 
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
-def test_two_hundred_tools_are_one_grammar(qwen: Vocabulary, compiled: Compile, known: CallFormat) -> None:
+def test_two_hundred_tools_are_one_grammar(qwen: TokenVocabulary, compiled: Compile, known: CallFormat) -> None:
     parameters = taking(PLACE={"enum": [f"room {i}" for i in range(50)]}, speed={"type": "number", "minimum": 0})
     rules, call = call_grammar(known.name, [Tool(f"tool_{i}", parameters) for i in range(200)], strict=True)
     text = rules.text(call)

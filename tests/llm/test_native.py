@@ -12,7 +12,7 @@ import pytest
 
 from edgeagent import LlamaLLM, ModelError
 from edgeagent.llm import native
-from edgeagent.llm.settings import default_threads
+from edgeagent.llm.engine_settings import default_threads
 
 
 def test_importing_edgeagent_and_its_llm_room_loads_no_llama_cpp() -> None:

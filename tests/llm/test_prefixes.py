@@ -12,7 +12,7 @@ import pytest
 
 from edgeagent import LlamaLLM, Message
 from edgeagent.llm import LLMRequest
-from edgeagent.llm.settings import EngineSettings
+from edgeagent.llm.engine_settings import EngineSettings
 
 RULES = " ".join(f"Rule {i}: go on." for i in range(60))
 SLACK = 16

@@ -13,7 +13,7 @@ import pytest
 from edgeagent import LlamaLLM, Message
 from edgeagent.llm import LLMRequest
 from edgeagent.llm.engine import Logits
-from edgeagent.llm.settings import EngineSettings
+from edgeagent.llm.engine_settings import EngineSettings
 
 RULES = " ".join(f"Rule {i}: go on with it." for i in range(40))
 SLACK = 16

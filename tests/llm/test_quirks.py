@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from edgeagent import LlamaLLM, Message, ToolResult
-from edgeagent.llm.chat import as_chat, as_tools
+from edgeagent.llm.openai_form import as_chat, as_tools
 from edgeagent.llm.quirks import Adapter, Quirks, probe, write_granite, write_hermes, write_pythonic
 from edgeagent.llm.template import ChatTemplate
 from edgeagent.messages import ToolCall

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -19,7 +20,7 @@ MODELS = ("smollm2-135m", "qwen2.5-coder-0.5b")
 
 
 @pytest.fixture(scope="module", params=MODELS)
-def mind(request: pytest.FixtureRequest) -> Iterator[LlamaLLM]:
+def mind(request: pytest.FixtureRequest, pulled_models: Path) -> Iterator[LlamaLLM]:
     try:
         llm = LlamaLLM(request.param)
     except ModelError as error:

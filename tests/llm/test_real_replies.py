@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 
 from edgeagent.llm import End, LLMEvent, TextDelta, ToolCallEnd
-from edgeagent.llm.gate import StreamGate
 from edgeagent.llm.parsers.hermes import HERMES
-from edgeagent.llm.reading import read_reply
+from edgeagent.llm.reply_reader import read_reply
+from edgeagent.llm.stream_gate import StreamGate
 from edgeagent.tools.coerce import coerce
 from tests.llm.recorded_replies import RecordedReply, models, replies
 

@@ -18,7 +18,7 @@ from edgeagent.llm.gbnf import Rules
 from edgeagent.llm.grammar import Grammar
 from edgeagent.llm.ranges import Bound, integer_range, number_range
 from edgeagent.llm.schema import SchemaError, expression
-from edgeagent.llm.vocab import Vocabulary
+from edgeagent.llm.vocab import TokenVocabulary
 from tests.llm.json_schema import is_valid, obeys, write
 from tests.llm.random_models import open_vocabulary
 from tests.llm.source import vocabulary_file
@@ -29,7 +29,7 @@ given_often = settings(max_examples=60, suppress_health_check=[HealthCheck.funct
 class Judge:
     """Says whether a text obeys a grammar, and writes texts that do."""
 
-    def __init__(self, vocabulary: Vocabulary, letters: Vocabulary) -> None:
+    def __init__(self, vocabulary: TokenVocabulary, letters: TokenVocabulary) -> None:
         self._vocabulary = vocabulary
         self._letters = letters
 

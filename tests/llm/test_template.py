@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from edgeagent import Message, ModelError, ToolCall, ToolResult
-from edgeagent.llm.chat import as_chat
+from edgeagent.llm.openai_form import as_chat
 from edgeagent.llm.template import ChatTemplate
 from edgeagent.messages import Status
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from edgeagent import Agent, tool
 from edgeagent.llm import End, Error, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd
+from edgeagent.llm.protocol import drain
 from edgeagent.llm.thinking import thinking_apart
-from edgeagent.llm.types import drain
 from edgeagent.testing import ScriptedLLM, call
 
 REPLIES = [

@@ -154,10 +154,10 @@ def test_a_disk_that_takes_no_more_is_told_and_a_pull_with_room_goes_on(
 
 
 def test_a_whisper_and_a_voice_are_found_by_their_names_after_a_pull(home: Path) -> None:
-    from edgeagent.app.ears import whisper_folder
+    from edgeagent.app.ears_setup import whisper_folder
     from edgeagent.errors import RecognitionError, SpeechError
     from edgeagent.models.catalog import entries
-    from edgeagent.tts.voices import speaker
+    from edgeagent.tts.voice_choice import speaker
 
     with pytest.raises(SpeechError, match="edgeagent models pull joe fetches it"):
         speaker("joe")

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from edgeagent.robot import HouseRobot
-from edgeagent.robot.motion import Outcome, Program
+from edgeagent.robot.motion import Program, ProgramEnd
 from edgeagent.robot.scene import Scene
 
 Eventually = Callable[[Callable[[], bool]], None]
-Play = Callable[..., Outcome]
+Play = Callable[..., ProgramEnd]
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def alone(house: HouseRobot) -> HouseRobot:
 def play() -> Play:
     """Runs a motion program on a bare scene, without world or threads; ``look`` sees the scene after every step."""
 
-    def run(scene: Scene, program: Program, look: Callable[[Scene], object] = lambda _: None) -> Outcome:
+    def run(scene: Scene, program: Program, look: Callable[[Scene], object] = lambda _: None) -> ProgramEnd:
         while True:
             try:
                 command = next(program)
@@ -49,7 +49,7 @@ def play() -> Play:
         while not scene.base.still:
             scene.step()
             look(scene)
-        assert isinstance(outcome, Outcome)
+        assert isinstance(outcome, ProgramEnd)
         return outcome
 
     return run

@@ -12,7 +12,7 @@ import pytest
 from edgeagent.robot.flat import HEIGHT_M, START, WIDTH_M, the_flat
 from edgeagent.robot.geometry import Point, length
 from edgeagent.robot.obstacles import the_obstacles
-from edgeagent.robot.planner import CLEARANCE_M, Disc, the_planner
+from edgeagent.robot.planner import CLEARANCE_M, Bystander, the_planner
 
 CELL_M = 0.05
 RADIUS_M = 0.2
@@ -97,7 +97,7 @@ def test_ways_keep_their_distance_from_every_obstacle() -> None:
 
 def test_a_way_around_somebody_keeps_the_distance_asked_for() -> None:
     start, goal, person = Point(2.8, 3.05), Point(7.5, 3.2), Point(5.0, 3.1)
-    direct, around = the_planner().plan(start, goal), the_planner().plan(start, goal, Disc(person, 0.55))
+    direct, around = the_planner().plan(start, goal), the_planner().plan(start, goal, Bystander(person, 0.55))
     assert direct is not None
     assert around is not None
     assert length(direct) < length(around) < length(direct) + 0.5
@@ -109,7 +109,7 @@ def test_a_way_around_somebody_keeps_the_distance_asked_for() -> None:
 def test_there_is_no_way_past_somebody_in_the_only_door() -> None:
     bedroom_door, bedroom, hallway = Point(9.5, 5.0), Point(9.8, 3.0), Point(5.5, 5.65)
     assert the_planner().plan(hallway, bedroom) is not None
-    assert the_planner().plan(hallway, bedroom, Disc(bedroom_door, 0.55)) is None
+    assert the_planner().plan(hallway, bedroom, Bystander(bedroom_door, 0.55)) is None
 
 
 def test_a_way_from_close_to_a_wall_first_leads_away_from_it() -> None:
@@ -123,7 +123,7 @@ def test_a_way_from_close_to_a_wall_first_leads_away_from_it() -> None:
 
 def test_a_way_from_too_close_to_somebody_first_steps_back() -> None:
     start, person = Point(5.0, 3.0), Point(5.48, 3.0)
-    way = the_planner().plan(start, Point(7.5, 3.0), Disc(person, 0.55))
+    way = the_planner().plan(start, Point(7.5, 3.0), Bystander(person, 0.55))
     assert way is not None
     assert person.distance(way[1]) > 0.55
 

@@ -10,7 +10,10 @@ import pytest
 from edgeagent import Agent, Session
 from edgeagent.testing import ScriptedLLM
 
-LIMIT_S = 10
+LIMIT_S = 30
+"""More than twice what a session that closes waits for its run."""
+POINTS = 80
+"""A start has some 60 points; fewer or more where its thread is sooner or later than it."""
 
 
 class _CtrlC:
@@ -56,11 +59,9 @@ def _left_behind(at: int) -> tuple[bool, list[str]]:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # where garbage is freed it is lost
 def test_ctrl_c_at_any_point_of_a_start_leaves_nothing_at_work() -> None:
-    at = 1
-    while True:
-        interrupted, left = _left_behind(at)
+    interrupted = 0
+    for at in range(1, POINTS + 1):
+        came, left = _left_behind(at)
         assert left == [], f"interrupted at point {at}"
-        if not interrupted:
-            break
-        at += 1
-    assert at > 20  # it did stop at many points
+        interrupted += came
+    assert interrupted > POINTS / 4  # it did stop at many points

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from edgeagent import Agent, EdgeAgentError, Message, Session, Usage, tool
-from edgeagent.agent.heard import INTERRUPTED
+from edgeagent.agent.heard_reply import INTERRUPTED
 from edgeagent.testing import ScriptedLLM, call
 
 LIMIT_S = 10
@@ -80,13 +80,16 @@ def test_runs_of_another_session_or_of_the_agent_itself_stay_apart():
 
 
 def test_close_stops_the_run_and_takes_no_more():
-    session = Session(Agent("a", llm=ScriptedLLM(" ".join(["word"] * 100), token_delay_s=0.02)))
+    session = Session(Agent("closed", llm=ScriptedLLM(" ".join(["word"] * 100), token_delay_s=0.02)))
     handle = session.start("one")
     next(e for e in handle.events() if e.kind == "message_update")
     session.close()
     session.close()
     assert handle.state == "cancelled"
-    assert not [t for t in threading.enumerate() if t.name == "agent-a"]
+    own = [thread for thread in threading.enumerate() if thread.name == "agent-closed"]
+    for thread in own:  # the run is over before its thread is
+        thread.join(LIMIT_S)
+    assert not any(thread.is_alive() for thread in own)
     with pytest.raises(EdgeAgentError, match="closed"):
         session.step("two")
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from threading import Event
 from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.types import Samples
-from edgeagent.stt.mel import Energies, Spectra, in_mel_bands
-from edgeagent.testing.voices import synthesised
+from edgeagent.audio.device import Samples
+from edgeagent.audio.resample import Resampler
+from edgeagent.testing.people_voices import synthesised
+from edgeagent.tts.espeak import EspeakSpeaker
 
 VOICES: Final = ("slt", "rms", "awb")
 RATE_HZ: Final = 16_000
@@ -35,15 +38,18 @@ def said(text: str, voice: str, pause_s: float = PAUSE_S) -> Samples:
     return (sound + np.random.default_rng(1).normal(0, 3e-4, len(sound))).astype(np.float32)
 
 
+@lru_cache
+def spoken(text: str) -> Samples:
+    """By the voice that the Whisper fixture knows best: the first one of scripts/train_whisper_fixture/speak.py."""
+    speaker = EspeakSpeaker("en-us")
+    sound = np.concatenate([chunk.samples for chunk in speaker.speak(text, Event())])
+    return Resampler(speaker.rate_hz, RATE_HZ).process(sound, last=True)
+
+
 def blocks(sound: Samples, size: int = 160) -> Iterator[Samples]:
     """10 ms at a time."""
     for start in range(0, len(sound), size):
         yield sound[start : start + size]
-
-
-def mel_bands(sound: Samples) -> Energies:
-    """Its energies, shape (frames, 25)."""
-    return in_mel_bands(Spectra().process(sound))
 
 
 def within(limit_s: float, condition: Callable[[], object]) -> bool:

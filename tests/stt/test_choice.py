@@ -6,7 +6,7 @@ import pytest
 
 from edgeagent.stt.choice import Choice, Hypothesis
 from edgeagent.stt.phrases import sentences
-from edgeagent.stt.types import HeardWord
+from edgeagent.stt.transcriber import HeardWord
 from tests.stt.speech import PHRASES
 
 

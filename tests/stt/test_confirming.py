@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeagent.stt.confirming import confirm, forbids, missed, occurrences, starts
-from edgeagent.stt.types import HeardWord, Transcript
+from edgeagent.stt.transcriber import HeardWord, Transcript
 from tests.stt.stop_sentences import COMMANDS, NO_COMMAND, listed
 
 WORDS = ("stop", "halt", "freeze")

@@ -13,7 +13,7 @@ from edgeagent.audio.files import FileDevice
 from edgeagent.errors import AudioError, RecognitionError
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import LEVEL_S, Ended, Resumed, SoftEnded, Started, Transcribed, Trouble
-from edgeagent.stt.types import RATE_HZ, Transcript
+from edgeagent.stt.transcriber import RATE_HZ, Transcript
 from tests.stt.listening import Listening, Notes, listening
 
 LIMIT_S = 30.0

@@ -9,12 +9,12 @@ from queue import Queue
 import numpy as np
 import pytest
 
+from edgeagent.audio.device import Fill, Samples, Take, Xruns
 from edgeagent.audio.endpoint import EndpointSettings
-from edgeagent.audio.types import Fill, Samples, Take, Xruns
 from edgeagent.stt.ears import STALL_S, START_S, Ears
 from edgeagent.stt.hearing import LEVEL_S, Ended, HearingEvent, Level, Started, Transcribed, Trouble
 from edgeagent.stt.lateness import BEHIND_S, LOST_S, Lateness
-from edgeagent.stt.types import RATE_HZ
+from edgeagent.stt.transcriber import RATE_HZ
 from edgeagent.testing import speechlike, synthesised
 from tests.stt.listening import Notes, listening
 

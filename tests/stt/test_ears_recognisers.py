@@ -10,14 +10,14 @@ import pytest
 
 from edgeagent.audio.echo import Mode
 from edgeagent.audio.files import FileDevice
-from edgeagent.audio.playback import Playback
+from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.audio.wav import WavWriter
 from edgeagent.errors import RecognitionError
 from edgeagent.stt.ears import Ears, EarsSettings
-from edgeagent.stt.hearing import Ended, Judged, Partial, SoftEnded, Spotted, Started, Transcribed, Trouble
-from edgeagent.stt.keywords import KeywordSpotter
+from edgeagent.stt.hearing import Ended, Judged, PartialWords, SoftEnded, Spotted, Started, Transcribed, Trouble
+from edgeagent.stt.key_phrases import KeywordSpotter
 from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
-from edgeagent.stt.types import RATE_HZ
+from edgeagent.stt.transcriber import RATE_HZ
 from edgeagent.testing import Room, RoomSettings, synthesised
 from tests.stt.listening import Kept, Notes, listening
 from tests.stt.speech import PHRASES, ROOMS, blocks, said, within
@@ -44,7 +44,7 @@ def test_a_command_is_heard_and_its_times_are_the_rooms(sphinx: Kept) -> None:
     with listening(sphinx) as here:
         end_s = here.say("where are you", at_s=2.0)
         here.run(5.0)
-    assert here.kinds(Partial) == ["Started", "SoftEnded", "Transcribed", "Ended"]
+    assert here.kinds(PartialWords) == ["Started", "SoftEnded", "Transcribed", "Ended"]
     (started,), (soft,), (heard,), (ended,) = (here.of(kind) for kind in (Started, SoftEnded, Transcribed, Ended))
     assert heard.transcript.text == "where are you"
     assert heard.transcript.final
@@ -54,7 +54,7 @@ def test_a_command_is_heard_and_its_times_are_the_rooms(sphinx: Kept) -> None:
         "the silence until the soft end; decoding takes no room time"
     )
     assert not ended.cut
-    partials = [event.transcript for event in here.of(Partial)]
+    partials = [event.transcript for event in here.of(PartialWords)]
     assert partials
     assert not any(transcript.final for transcript in partials)
 
@@ -105,7 +105,7 @@ def test_a_turn_end_model_that_fails_is_said_and_the_words_come_nevertheless(sph
 
 def test_a_person_is_heard_over_the_robots_own_voice_and_that_voice_is_not() -> None:
     room = Room(RoomSettings(rate_hz=RATE_HZ, echo_gain_db=-6))
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     text = "the kitchen is warm and the lamp in the hall is on and all the windows are closed"
     talk = playback.begin()
     for _ in range(3):
@@ -126,7 +126,7 @@ def test_a_person_is_heard_over_the_robots_own_voice_and_that_voice_is_not() -> 
 def test_a_stop_word_is_spotted_over_the_robots_voice_and_the_robots_own_is_not() -> None:
     spotter = KeywordSpotter({"stop": None}, lambda keyword: None)
     room = Room(RoomSettings(rate_hz=RATE_HZ, echo_gain_db=-6, rt60_s=0.2, drift_ppm=100))
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     talk = playback.begin()
     for text in ("i will stop at the kitchen door. please tell me to stop.", "stop. i have come to a full stop now."):
         playback.write(talk, synthesised(text, "en", RATE_HZ))

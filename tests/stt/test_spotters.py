@@ -8,9 +8,10 @@ from queue import SimpleQueue
 import numpy as np
 import pytest
 
-from edgeagent.audio.types import Samples
-from edgeagent.stt.keywords import STOP_WORDS, Keyword
+from edgeagent.audio.device import Samples
+from edgeagent.stt.key_phrases import STOP_WORDS, SpottedPhrase
 from edgeagent.stt.spotters import KeyPhraseSpotter
+from edgeagent.stt.stop_network import StopNetwork
 from tests.stt.test_stop_network import BEFORE_S, RATE_HZ, clip
 
 LIMIT_S = 30.0
@@ -20,11 +21,11 @@ class Heard:
     """A spotter of the words that are shipped and of a wake word, and what it told."""
 
     def __init__(self) -> None:
-        self.told: SimpleQueue[Keyword] = SimpleQueue()
+        self.told: SimpleQueue[SpottedPhrase] = SimpleQueue()
         self.counts = True
         self.spotter = KeyPhraseSpotter(dict.fromkeys((*STOP_WORDS, "hello charlie")), self._take)
 
-    def _take(self, keyword: Keyword) -> bool:
+    def _take(self, keyword: SpottedPhrase) -> bool:
         self.told.put(keyword)
         return self.counts
 
@@ -69,7 +70,7 @@ def test_a_word_with_a_threshold_of_the_builders_is_pocketsphinxs_alone() -> Non
 def test_pocketsphinx_is_not_believed_where_the_network_finds_nothing_like_the_word(heard: Heard) -> None:
     heard.spotter.flush()
     heard.spotter.feed(np.random.default_rng(0).normal(0, 0.02, 2 * RATE_HZ).astype(np.float32), BEFORE_S)
-    made_up = Keyword("stop", BEFORE_S + 1.1, BEFORE_S + 1.5, BEFORE_S + 1.5, 1.0)
+    made_up = SpottedPhrase("stop", BEFORE_S + 1.1, BEFORE_S + 1.5, BEFORE_S + 1.5, 1.0)
     assert heard.spotter.sphinx.on_keyword(made_up) is False
     assert heard.told.empty()
     heard.spotter.flush()
@@ -81,6 +82,36 @@ def test_pocketsphinx_is_not_believed_where_the_network_finds_nothing_like_the_w
 def test_a_word_right_after_a_flush_is_heard(heard: Heard, word: str) -> None:
     sound, _ = clip(word, "heart")
     assert heard.hear(sound[round((BEFORE_S - 0.1) * RATE_HZ) :]) == [word]
+
+
+@pytest.mark.parametrize("floor", [3e-4, 0.02])
+@pytest.mark.parametrize("nobody_s", [0.9, 1.02, 1.1, 1.3, 3.0])
+def test_a_word_after_a_rest_is_heard_by_the_network_however_late_somebody_is_noticed(
+    heard: Heard, monkeypatch: pytest.MonkeyPatch, nobody_s: float, floor: float
+) -> None:
+    monkeypatch.setattr(heard.spotter.sphinx, "feed", lambda *_, **__: None)
+    for word, late_s in zip((*STOP_WORDS, *STOP_WORDS), (0.1, 0.2, 0.3, 0.4, 0.5, 0.15), strict=True):
+        sound, _ = clip(word, "heart")
+        begin = round((max(nobody_s - late_s, 0.0) + 1.5) * RATE_HZ)
+        whole = np.concatenate((np.zeros(begin - round(BEFORE_S * RATE_HZ), np.float32), sound))
+        whole += np.random.default_rng(1).normal(0, floor, len(whole)).astype(np.float32)
+        noticed = begin + round(late_s * RATE_HZ)
+        heard.spotter.flush()
+        for at in range(0, len(whole), 160):
+            nobody = noticed - nobody_s * RATE_HZ <= at < noticed
+            heard.spotter.feed(whole[at : at + 160], at / RATE_HZ, nobody=nobody)
+        told = [heard.told.get().phrase for _ in range(heard.told.qsize())]
+        assert told == [word], late_s
+
+
+def test_the_network_rests_while_nobody_speaks(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+    monkeypatch.setattr(StopNetwork, "process", lambda network, samples, at_s: given.append(at_s) or [])
+    heard.spotter.flush()
+    for at in range(0, 10 * RATE_HZ, 160):
+        heard.spotter.feed(np.zeros(160, np.float32), at / RATE_HZ, nobody=at < 9 * RATE_HZ)
+    assert max(np.diff(given)) > 6.5, "of nine seconds the first one and the last one"
+    assert given[-1] == pytest.approx(9.99)
 
 
 def test_a_callback_may_flush(heard: Heard) -> None:

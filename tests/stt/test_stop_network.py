@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.keywords import STOP_WORDS, Keyword
+from edgeagent.stt.key_phrases import STOP_WORDS, SpottedPhrase
 from edgeagent.stt.stop_network import WORDS, StopNetwork, learnt
 from edgeagent.testing import synthesised
 
@@ -29,7 +30,7 @@ TALK = (
 )  # fmt: skip
 
 
-def heard(network: StopNetwork, sound: Samples, block: int = 160) -> list[Keyword]:
+def heard(network: StopNetwork, sound: Samples, block: int = 160) -> list[SpottedPhrase]:
     """What is heard in a sound that begins at 0 s."""
     network.reset()
     blocks = range(0, len(sound), block)
@@ -89,8 +90,9 @@ def test_blocks_of_any_length_give_the_same(sizes: list[int]) -> None:
     whole = heard(network, sound, len(sound))
     network.reset()
     found, at = [], 0
-    while at < len(sound):
-        size = sizes[len(found) % len(sizes)] if found else sizes[at % len(sizes)]
+    for size in cycle(sizes):
+        if at >= len(sound):
+            break
         found += network.process(sound[at : at + size], at / RATE_HZ)
         at += size
     assert [each.phrase for each in found] == [each.phrase for each in whole] == ["stop"]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from edgeagent.stt.hearing import HearingEvent, Transcribed, Trouble
+from edgeagent.stt.transcriber import RATE_HZ
 from edgeagent.stt.transcription import Transcription
-from edgeagent.stt.types import RATE_HZ
 from tests.stt.listening import LIMIT_S, Notes
 
 

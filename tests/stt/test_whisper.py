@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from pathlib import Path
 from threading import Event, Thread
 from threading import enumerate as threads
@@ -19,13 +18,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgeagent.audio.resample import Resampler
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
-from edgeagent.stt import whisper_model
-from edgeagent.stt.types import RATE_HZ, Transcriber, Transcript
-from edgeagent.stt.whisper import WhisperDecoding, WhisperTranscriber
-from edgeagent.tts.espeak import EspeakSpeaker
+from edgeagent.stt.transcriber import RATE_HZ, Transcriber, Transcript
+from edgeagent.stt.whisper import WhisperOptions, WhisperTranscriber
+from tests.stt.speech import spoken
 
 pytest.importorskip("faster_whisper")
 pytestmark = [
@@ -38,13 +35,6 @@ HARD_LIMIT_S = 20
 MOST_BYTES = 4_000_000
 
 
-@lru_cache
-def spoken(text: str) -> np.ndarray:
-    speaker = EspeakSpeaker("en-us")  # the first voice of speak.py
-    sound = np.concatenate([chunk.samples for chunk in speaker.speak(text, NEVER)])
-    return Resampler(speaker.rate_hz, RATE_HZ).process(sound, last=True)
-
-
 def heard(transcriber: WhisperTranscriber, sound: np.ndarray, stop_event: Event = NEVER) -> Transcript:
     transcriber.begin()
     transcriber.feed(sound)
@@ -52,7 +42,7 @@ def heard(transcriber: WhisperTranscriber, sound: np.ndarray, stop_event: Event 
 
 
 def made(**settings: Any) -> WhisperTranscriber:
-    return WhisperTranscriber(FOLDER, **{"threads": 1, **settings})
+    return WhisperTranscriber(FOLDER, WhisperOptions(**{"threads": 1, **settings}))
 
 
 @pytest.fixture(scope="module")
@@ -63,24 +53,25 @@ def whisper() -> Iterator[WhisperTranscriber]:
 
 
 class Gate:
-    """Holds a decode inside its first stage until it is opened, and counts the decodes."""
+    """Holds a decode inside its first stage until it is opened, and counts the stages."""
 
     def __init__(self, transcriber: WhisperTranscriber, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.entered, self.open, self.decodes, self.encoded = Event(), Event(), 0, 0
-        transcribe, encode = transcriber._model.transcribe, transcriber._model.encode
+        self.entered, self.open, self.encoded, self.decoded = Event(), Event(), 0, 0
+        model = transcriber._model
+        encode, decode = model.encode, model.decode
 
-        def counted(*arguments: Any, **named: Any) -> Any:
-            self.decodes += 1
-            return transcribe(*arguments, **named)
-
-        def held(features: Any) -> Any:
+        def held(sound: np.ndarray, window_s: float) -> Any:
             self.entered.set()
             assert self.open.wait(HARD_LIMIT_S)
             self.encoded += 1
-            return encode(features)
+            return encode(sound, window_s)
 
-        monkeypatch.setattr(transcriber._model, "transcribe", counted)
-        monkeypatch.setattr(transcriber._model, "encode", held)
+        def counted(*arguments: Any, **named: Any) -> Any:
+            self.decoded += 1
+            return decode(*arguments, **named)
+
+        monkeypatch.setattr(model, "encode", held)
+        monkeypatch.setattr(model, "decode", counted)
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -109,9 +100,8 @@ def test_the_fixture_knows_its_sentences(whisper: WhisperTranscriber, checkout: 
     assert got["Where are you?"].text == "Where are you?"
 
 
-def test_the_fixture_is_small_and_its_window_is_whispers(whisper: WhisperTranscriber) -> None:
+def test_the_fixture_is_small(whisper: WhisperTranscriber) -> None:
     assert sum(file.stat().st_size for file in FOLDER.iterdir()) <= MOST_BYTES
-    assert whisper._model.feature_extractor.nb_max_frames == 3000
     protocol: Transcriber = whisper
     assert protocol.name == "whisper whisper_fixture"
 
@@ -127,20 +117,6 @@ def test_words_have_times_and_confidences(whisper: WhisperTranscriber) -> None:
         assert 0 <= word.confidence <= 1
     assert words[2].start_s == pytest.approx(0.37, abs=0.2)  # as espeak-ng says
     assert words[5].start_s == pytest.approx(0.93, abs=0.25)
-    assert not heard(made(decoding=WhisperDecoding(word_times=False)), sound).words
-
-
-def test_words_without_a_length_do_not_take_the_text_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    # faster-whisper leaves out a segment whose words begin and end at the same time: "Stop." was heard as nothing
-    transcriber = made()
-    align = transcriber._model.find_alignment
-
-    def flat(*arguments: Any, **named: Any) -> Any:
-        return [[{**word, "start": 0.0, "end": 0.0} for word in words] for words in align(*arguments, **named)]
-
-    monkeypatch.setattr(transcriber._model, "find_alignment", flat)
-    assert heard(transcriber, spoken("Stop.")).raw == "Stop."
-    assert heard(transcriber, spoken(DRIVE)).raw == DRIVE
 
 
 def test_pieces_are_one_utterance_and_begin_forgets(whisper: WhisperTranscriber) -> None:
@@ -179,35 +155,26 @@ def test_a_click_does_no_harm(whisper: WhisperTranscriber, samples: int) -> None
 
 
 def test_speech_longer_than_the_window_is_heard_to_its_end(whisper: WhisperTranscriber) -> None:
-    sound = np.concatenate([spoken(DRIVE), np.zeros(30 * RATE_HZ, np.float32), spoken("Follow me.")])
-    assert heard(whisper, sound).final
-
-
-def test_a_segment_is_dropped_only_if_both_thresholds_say_so() -> None:
-    sound = spoken(DRIVE)
-    assert heard(made(decoding=WhisperDecoding(no_speech=-1, log_prob=1)), sound).raw == ""
-    assert heard(made(decoding=WhisperDecoding(no_speech=-1, log_prob=-50)), sound).raw == DRIVE
-    improbable = heard(made(decoding=WhisperDecoding(no_speech=2, log_prob=1)), sound)
-    assert improbable.raw == DRIVE
-    assert not improbable.understood
+    follow, pause = spoken("Follow me."), np.zeros(26 * RATE_HZ, np.float32)
+    said = heard(whisper, np.concatenate([spoken(DRIVE), pause, follow, pause, spoken("Stop.")]))
+    assert said.raw == f"{DRIVE} Follow me. Stop."
+    starts = [word.start_s for word in said.words if word.text in ("Drive", "Follow", "Stop.")]
+    assert [start_s // 20 for start_s in starts] == [0, 1, 2]  # the fixture's times are those of its pieces
 
 
 def test_options_reach_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     transcriber = made(beam_size=3, hot_words=("lidar", " Robi ", ""), compute_type="float32")
     asked: dict[str, Any] = {}
-    transcribe = transcriber._model.transcribe
+    decode = transcriber._model.decode
     monkeypatch.setattr(
-        transcriber._model, "transcribe", lambda sound, **named: asked.update(named) or transcribe(sound, **named)
+        transcriber._model, "decode", lambda *given, **named: asked.update(named) or decode(*given, **named)
     )
     assert heard(transcriber, spoken(DRIVE)).raw == DRIVE
-    assert asked["hotwords"] == "lidar, Robi"
-    assert asked["beam_size"] == 3
-    assert asked["language"] == "en"
-    assert asked["condition_on_previous_text"] is False
+    assert asked == {"hot_words": "lidar, Robi", "beam_size": 3}
     assert heard(made(language=None), spoken(DRIVE)).text == "Drive 2 meters forward"
 
 
-def test_a_shorter_window_is_cheaper_and_never_cuts_speech(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_window_is_as_long_as_the_speech_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     import faster_whisper
 
     seen = []
@@ -215,17 +182,43 @@ def test_a_shorter_window_is_cheaper_and_never_cuts_speech(monkeypatch: pytest.M
     monkeypatch.setattr(
         faster_whisper.WhisperModel, "encode", lambda self, x: seen.append(x.shape[-1]) or encode(self, x)
     )
+    assert heard(made(), spoken(DRIVE)).raw == DRIVE
     transcriber = made(window_s=10)
     assert heard(transcriber, spoken(DRIVE)).raw == DRIVE
     heard(transcriber, np.pad(spoken(DRIVE), (0, 9 * RATE_HZ)))
-    heard(made(), spoken(DRIVE))
-    assert seen[0] == 1000
-    assert seen[1] == pytest.approx((len(spoken(DRIVE)) / RATE_HZ + 9 + 2) * 100, abs=2)
-    assert seen[-1] == 3000
-    assert whisper_model.window_frames(10, 40, 2) == 3000
+    assert seen[:2] == [1500, 1000]
+    assert seen[2] == pytest.approx((len(spoken(DRIVE)) / RATE_HZ + 9 + 1) * 100, abs=2)
     for wrong in (5, 9.9, 31):
         with pytest.raises(RecognitionError, match="window_s"):
             made(window_s=wrong)
+
+
+def test_the_length_of_the_sound_limits_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcriber = made()
+    generate, asked = transcriber._model._library.model.generate, []
+
+    class Endless:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(library, name)
+
+        def generate(self, *arguments: Any, **named: Any) -> Any:
+            asked.append(named["max_length"] - len(arguments[1][0]))
+            return generate(*arguments, **named)
+
+    library = transcriber._model._library.model
+    monkeypatch.setattr(transcriber._model._library, "model", Endless())
+    assert heard(transcriber, spoken(DRIVE)).raw == DRIVE
+    heard(transcriber, np.pad(spoken(DRIVE), (0, 5 * RATE_HZ)))
+    assert asked[0] < 30
+    assert asked[1] == asked[0] + 40
+
+
+def test_the_cost_of_a_decode_is_known_after_the_first() -> None:
+    transcriber = made()
+    assert transcriber.cost_s is None
+    heard(transcriber, spoken(DRIVE))
+    assert transcriber.cost_s is not None
+    assert transcriber.cost_s > 0
 
 
 def test_a_stop_leaves_the_decode_behind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,60 +252,17 @@ def test_a_stop_that_came_before_is_honoured(monkeypatch: pytest.MonkeyPatch) ->
     until(lambda: not decodes())
 
 
-def test_speculation_is_used_if_nothing_follows_and_dropped_if_speech_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    transcriber = made(decoding=WhisperDecoding(speculate_under_s=1000))
-    transcriber.begin()
-    transcriber.feed(spoken(DRIVE))
-    assert not transcriber.speculate()  # nothing is known of its cost
-    assert transcriber.finish(NEVER).raw == DRIVE
-    assert transcriber.cost_s is not None
-    assert transcriber.cost_s > 0
-
-    gate = Gate(transcriber, monkeypatch)
-    gate.open.set()
-    transcriber.begin()
-    assert not transcriber.speculate()  # nothing was said
-    transcriber.feed(spoken(DRIVE))
-    assert transcriber.speculate()
-    assert transcriber.speculate()  # once is enough
-    until(lambda: not decodes())
-    assert transcriber.finish(NEVER).raw == DRIVE
-    assert gate.decodes == 1
-
-    transcriber.begin()
-    transcriber.feed(spoken("Stop."))
-    assert transcriber.speculate()
-    transcriber.begin()
-    transcriber.feed(spoken(DRIVE)[:8000])
-    assert transcriber.speculate()
-    transcriber.feed(spoken(DRIVE)[8000:])
-    assert transcriber.finish(NEVER).raw == DRIVE
-
-
-def test_speculation_that_was_dropped_ends_between_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    transcriber = made(decoding=WhisperDecoding(speculate_under_s=1000))
-    heard(transcriber, spoken(DRIVE))
-    gate = Gate(transcriber, monkeypatch)
-    generated: list[Any] = []
-    base = type(transcriber._model).__mro__[1]
-    monkeypatch.setattr(base, "generate_with_fallback", lambda *_, **__: generated.append(1))
-    transcriber.begin()
-    transcriber.feed(spoken(DRIVE))
-    assert transcriber.speculate()
+def test_a_decode_that_is_void_ends_between_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcriber = made()
+    gate, stop = Gate(transcriber, monkeypatch), Event()
+    caller = Thread(target=lambda: heard(transcriber, spoken(DRIVE), stop))
+    caller.start()
     assert gate.entered.wait(HARD_LIMIT_S)
-    transcriber.begin()
+    stop.set()
+    caller.join(HARD_LIMIT_S)
     gate.open.set()
     until(lambda: not decodes())
-    assert not generated
-
-
-def test_speculation_is_off_where_it_costs_too_much() -> None:
-    transcriber = made(decoding=WhisperDecoding(speculate_under_s=0))
-    heard(transcriber, spoken(DRIVE))
-    transcriber.begin()
-    transcriber.feed(spoken(DRIVE))
-    assert not transcriber.speculate()
-    assert transcriber.finish(NEVER).raw == DRIVE
+    assert (gate.encoded, gate.decoded) == (1, 0)
 
 
 def test_a_decode_that_fails_is_an_error_and_the_next_one_works(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,7 +272,7 @@ def test_a_decode_that_fails_is_an_error_and_the_next_one_works(monkeypatch: pyt
         raise RuntimeError("out of memory")
 
     with monkeypatch.context() as patched:
-        patched.setattr(transcriber._model, "transcribe", broken)
+        patched.setattr(transcriber._model, "decode", broken)
         with pytest.raises(RecognitionError, match="out of memory"):
             heard(transcriber, spoken(DRIVE))
     assert heard(transcriber, spoken(DRIVE)).raw == DRIVE
@@ -340,7 +290,6 @@ def test_close_frees_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not got[0].final
     gate.open.set()
     until(lambda: not decodes())
-    assert not transcriber.speculate()
     with pytest.raises(RecognitionError, match="closed"):
         heard(transcriber, spoken(DRIVE))
 
@@ -368,7 +317,7 @@ def test_a_folder_that_is_no_model_is_named(tmp_path: Path, damage: Callable[[Pa
     folder = shutil.copytree(FOLDER, tmp_path / "broken")
     damage(folder)
     with pytest.raises(RecognitionError, match=complaint) as told:
-        WhisperTranscriber(folder, threads=1)
+        WhisperTranscriber(folder)
     assert str(folder) in str(told.value)
 
 
@@ -402,7 +351,7 @@ def test_it_leaves_downloads_of_the_same_process_alone(checkout: Path) -> None:
     program = f"""
 import os
 from edgeagent.stt.whisper import WhisperTranscriber
-WhisperTranscriber({str(FOLDER)!r}, threads=1).close()
+WhisperTranscriber({str(FOLDER)!r}).close()
 from huggingface_hub import constants
 print(constants.HF_HUB_OFFLINE, "HF_HUB_OFFLINE" in os.environ)
 """
@@ -420,7 +369,7 @@ import sys, numpy as np
 from threading import Event
 from edgeagent.stt.whisper import WhisperTranscriber
 assert not {{"faster_whisper", "ctranslate2", "av", "onnxruntime"}} & set(sys.modules)
-whisper = WhisperTranscriber({str(FOLDER)!r}, threads=1)
+whisper = WhisperTranscriber({str(FOLDER)!r})
 assert "onnxruntime" not in sys.modules
 whisper.feed(np.random.default_rng(1).standard_normal(32000).astype(np.float32))
 stop = Event()

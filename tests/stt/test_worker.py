@@ -89,6 +89,15 @@ def test_what_it_says_unasked_arrives(start: Callable[..., Worker]) -> None:
     assert told.get(timeout=LIMIT_S) == {"told": "héllo"}
 
 
+def test_an_answer_that_is_there_is_none_to_whoever_has_been_stopped(start: Callable[..., Worker]) -> None:
+    worker = start()
+    worker.wait_ready()
+    reply, stop = worker.ask("echo"), threading.Event()
+    assert reply.wait(stop) is not None
+    stop.set()
+    assert reply.wait(stop) is None
+
+
 def test_one_that_is_killed_is_back_and_says_so(start: Callable[..., Worker], events: Events) -> None:
     worker = start()
     worker.wait_ready()

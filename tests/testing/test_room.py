@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from edgeagent.audio.types import Device
+from edgeagent.audio.device import Device
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.testing import Room, RoomSettings, speechlike
 from edgeagent.testing.levels import rms, snr_db, speech_level

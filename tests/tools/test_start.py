@@ -5,14 +5,17 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from edgeagent import Agent, GoalHandle, skill, tool
 from edgeagent.events import ToolExecutionStart
+from edgeagent.hooks import BaseHook, FirePoint, HookResult
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
+from edgeagent.tools.execution import Execution
 from tests.agent.kit import LIMIT_S, ends, opened, statuses
 
 
@@ -146,6 +149,7 @@ _KILLED_IN_A_BODY = """
 import os, signal, sys
 from edgeagent import Agent, Session, tool
 from edgeagent.testing import ScriptedLLM, call
+from edgeagent.tools.execution import Execution
 
 @tool
 def drive() -> str:
@@ -165,3 +169,196 @@ def test_the_audit_has_the_call_although_the_process_dies_in_its_body(tmp_path):
     )
     assert died.returncode == -signal.SIGKILL
     assert '"type": "tool_call"' in path.read_text()
+
+
+class Gate(BaseHook):
+    """A hook before the tool that answers what it is told to, and notes on which thread."""
+
+    points = frozenset({FirePoint.BEFORE_TOOL})
+
+    def __init__(self, answer: HookResult | None, *, quick: bool) -> None:
+        self.answer, self.quick = answer, quick
+        self.threads: list[threading.Thread] = []
+
+    def __call__(self, point: FirePoint, ctx: object, payload: object) -> HookResult | None:
+        self.threads.append(threading.current_thread())
+        return self.answer
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize(
+    ("answer", "status", "told"),
+    [
+        (None, "ok", ["start", "end"]),
+        (HookResult.block("not now"), "blocked", ["end"]),
+        (HookResult.supply("done already"), "ok", ["end"]),
+        (HookResult.end_turn("bye"), "not_run", ["end"]),
+    ],
+)
+def test_a_quick_hook_decides_as_any_other_and_on_the_loops_thread(quick, answer, status, told):
+    gate, loop = Gate(answer, quick=quick), []
+
+    @tool
+    def lamp() -> str:
+        """Lights."""
+        return "lit"
+
+    agent = Agent("a", llm=ScriptedLLM([call("lamp")], "done"), tools=[lamp], hooks=[gate])
+    agent.subscribe(lambda event: loop.append(threading.current_thread()))
+    handle = agent.start("go")
+    assert statuses(handle.result(LIMIT_S)) == [status]
+    kinds = [event.kind for event in handle.events()]
+    assert [kind.removeprefix("tool_execution_") for kind in kinds if kind.startswith("tool_execution")] == told
+    assert (gate.threads == loop[:1]) is quick
+
+
+def test_a_quick_hook_that_makes_another_call_of_it_has_that_one_told():
+    @tool
+    def lamp(percent: int) -> str:
+        """Lights."""
+        return f"at {percent}"
+
+    class Dim(Gate):
+        def __call__(self, point, ctx, payload):
+            return HookResult.replace(replace(payload, call=replace(payload.call, arguments={"percent": 5})))
+
+    agent = Agent("a", llm=ScriptedLLM([call("lamp", percent=90)], "done"), tools=[lamp], hooks=[Dim(None, quick=True)])
+    handle = agent.start("go")
+    assert handle.result(LIMIT_S).reply == "done"
+    starts = [event.call.arguments for event in handle.events() if event.kind == "tool_execution_start"]
+    assert starts == [{"percent": 5}]
+
+
+def test_motion_behind_a_held_latch_is_told_when_it_is_let_go():
+    drive, latch = Drive(), SafetyLatch()
+    agent = Agent("a", llm=ScriptedLLM([call("drive")], "done"), tools=[drive.tool], latch=latch)
+    latch.hold("uncertain")
+    began = threading.Event()
+    agent.subscribe(lambda event: began.set() if isinstance(event, ToolExecutionStart) else None)
+    handle = agent.start("go")
+    assert not began.wait(0.2)
+    latch.release()
+    assert statuses(handle.result(LIMIT_S)) == ["ok"]
+    assert began.is_set()
+
+
+class Acting(Gate):
+    """A quick hook that does something, be it to what moves, before it lets a call pass."""
+
+    def __init__(self, act) -> None:
+        super().__init__(None, quick=True)
+        self.act = act
+
+    def __call__(self, point, ctx, payload):
+        return self.act(payload)
+
+
+def starts(handle):
+    return [event.call.name for event in handle.events() if event.kind == "tool_execution_start"]
+
+
+@pytest.mark.parametrize("stop", ["trip", "abort", "safety stop"])
+def test_a_stop_by_a_quick_hook_keeps_the_start_from_being_told(stop):
+    drive, latch = Drive(), SafetyLatch()
+
+    def act(payload: object) -> None:
+        if stop == "trip":
+            latch.trip("a hook")
+        else:
+            agent.abort("safety_stop" if stop == "safety stop" else "user")
+
+    agent = Agent("a", llm=ScriptedLLM([call("drive")], "done"), tools=[drive.tool], hooks=[Acting(act)], latch=latch)
+    handle = agent.start("go")
+    assert statuses(handle.result(LIMIT_S)) == ["blocked" if stop == "trip" else "not_run"]
+    assert starts(handle) == []
+    assert drive.called == []
+
+
+def test_a_hold_by_a_quick_hook_is_waited_for():
+    latch, ran = SafetyLatch(), []
+
+    @tool(motion=True)
+    def nudge() -> None:
+        """Moves a little."""
+        ran.append(latch.state)
+
+    hook = Acting(lambda payload: latch.hold("uncertain") and None)
+    agent = Agent("a", llm=ScriptedLLM([call("nudge")], "done"), tools=[nudge], hooks=[hook], latch=latch)
+    handle = agent.start("go")
+    with pytest.raises(TimeoutError):
+        handle.result(0.2)
+    assert ran == []
+    latch.release()
+    assert statuses(handle.result(LIMIT_S)) == ["ok"]
+    assert ran == ["free"]
+
+
+def test_gates_that_raise_are_an_error_of_their_call_alone():
+    @tool
+    def lamp(percent: int) -> str:
+        """Lights."""
+        return "lit"
+
+    @tool
+    def bell() -> str:
+        """Rings."""
+        return "rung"
+
+    def act(payload):
+        if payload.call.name == "bell":
+            return None
+        return HookResult.replace(replace(payload, call=replace(payload.call, raw=5)))  # no text
+
+    agent = Agent(
+        "a", llm=ScriptedLLM([call("bell"), call("lamp", percent=5)], "done"), tools=[lamp, bell], hooks=[Acting(act)]
+    )
+    handle = agent.start("go")
+    assert statuses(handle.result(LIMIT_S)) == ["ok", "error"]
+    assert starts(handle) == ["bell"]
+
+
+def test_a_call_for_which_no_thread_can_be_started_is_an_error(monkeypatch):
+    ran = []
+
+    @tool
+    def lamp(number: int) -> str:
+        """Lights."""
+        ran.append(number)
+        return "lit"
+
+    start = threading.Thread.start
+
+    def full(thread):
+        if not ran and type(thread).__name__ == "_Thread":
+            ran.append("full")
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    agent = Agent("a", llm=ScriptedLLM([call("lamp", number=1), call("lamp", number=2)], "done"), tools=[lamp])
+    monkeypatch.setattr(threading.Thread, "start", full)
+    result = agent.run("go")
+    assert statuses(result) == ["error", "ok"]
+    assert result.reply == "done"
+    assert ran == ["full", 2]
+
+
+def test_a_body_that_has_not_been_called_yet_is_not_called_after_an_abort(monkeypatch):
+    ran = []
+
+    @tool(on_interrupt="cancel")
+    def lamp() -> str:
+        """Lights."""
+        ran.append("lamp")
+        return "lit"
+
+    body = Execution._body
+
+    def late(execution):
+        agent.abort()
+        opened(execution.stop_event)
+        return body(execution)
+
+    agent = Agent("a", llm=ScriptedLLM([call("lamp")], "done"), tools=[lamp])
+    monkeypatch.setattr(Execution, "_body", late)
+    assert statuses(ends(agent.start("go"), "aborted", "user")) == ["interrupted"]
+    assert ran == []

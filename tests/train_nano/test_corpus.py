@@ -8,7 +8,7 @@ import pytest
 
 from edgeagent import Message
 from edgeagent.llm import LLMRequest
-from edgeagent.llm.chat import as_chat, as_tools
+from edgeagent.llm.openai_form import as_chat, as_tools
 from edgeagent.llm.template import ChatTemplate
 from edgeagent.resources import models_dir
 from edgeagent.robot import HouseRobot

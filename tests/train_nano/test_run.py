@@ -7,7 +7,7 @@ import pytest
 
 
 @pytest.mark.parametrize("option", ["--help", "-h"])
-@pytest.mark.parametrize("script", ["train_nano", "train_enhancer", "train_whisper_fixture"])
+@pytest.mark.parametrize("script", ["train_nano", "train_keywords", "train_whisper_fixture"])
 def test_help_only_helps(checkout: Path, tmp_path: Path, script: str, option: str) -> None:
     """A copy, so that what a wrong script does is done to nothing."""
     run = tmp_path / "scripts" / script / "run"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from edgeagent.errors import SpeechError
 from edgeagent.tts import espeak_library
 from edgeagent.tts.espeak import EspeakSpeaker, voices
-from edgeagent.tts.types import Speaker, SpeechChunk, WordTime
+from edgeagent.tts.speaker import Speaker, SpeechChunk, WordTime
 
 pytestmark = pytest.mark.timeout(60)
 NEVER = Event()

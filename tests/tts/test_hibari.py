@@ -13,8 +13,8 @@ from onnx import TensorProto, helper
 
 from edgeagent.errors import SpeechError
 from edgeagent.tts.hibari import HibariSpeaker
-from edgeagent.tts.types import SpeechChunk, UnreadableError, WordTime
-from edgeagent.tts.voices import speaker
+from edgeagent.tts.speaker import SpeechChunk, UnreadableError, WordTime
+from edgeagent.tts.voice_choice import speaker
 
 pytestmark = pytest.mark.timeout(60)
 NEVER = Event()

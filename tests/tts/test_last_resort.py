@@ -13,8 +13,8 @@ from edgeagent.errors import SpeechError
 from edgeagent.tts.espeak import EspeakSpeaker
 from edgeagent.tts.hibari import HibariSpeaker
 from edgeagent.tts.last_resort import WithLastResort
-from edgeagent.tts.types import Speaker, SpeechChunk, WordTime
-from edgeagent.tts.voices import speaker
+from edgeagent.tts.speaker import Speaker, SpeechChunk, WordTime
+from edgeagent.tts.voice_choice import speaker
 from tests.tts.tiny_voice import tiny_voice
 
 pytestmark = pytest.mark.timeout(60)

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from edgeagent.audio.playback import Playback
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
+from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.errors import SpeechError
 from edgeagent.tts.espeak import EspeakSpeaker
 from edgeagent.tts.mouth import AHEAD_S, Mouth, Speech
-from edgeagent.tts.types import SpeechChunk, WordTime
+from edgeagent.tts.speaker import SpeechChunk, WordTime
 
 RATE_HZ = 16_000
 LIMIT_S = 20
@@ -53,7 +53,7 @@ class Broken(Counting):
 class Loudspeaker:
     """A device whose clock goes when it is told to."""
 
-    def __init__(self, playback: Playback) -> None:
+    def __init__(self, playback: PlaybackQueue) -> None:
         self.playback = playback
         self.now_s = 0.0
 
@@ -90,7 +90,7 @@ def wait_until_written(speech: Speech, seconds: float) -> None:
 
 def test_it_begins_before_the_text_is_whole() -> None:
     voice = Counting()
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     with Mouth(voice, playback) as mouth:
         speech = mouth.begin()
         for delta in ("Okay, I will", " drive to the", " kitchen, and"):
@@ -106,7 +106,7 @@ def test_it_begins_before_the_text_is_whole() -> None:
 
 def test_what_was_heard_is_known_to_the_word_in_the_words_of_the_text() -> None:
     voice = Counting()
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     loudspeaker = Loudspeaker(playback)
     with Mouth(voice, playback) as mouth:
         speech = mouth.say("It is 21 °C. Good.")
@@ -123,7 +123,7 @@ def test_what_was_heard_is_known_to_the_word_in_the_words_of_the_text() -> None:
 
 
 def test_it_is_ahead_of_the_playback_by_a_bounded_time() -> None:
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     with Mouth(Counting(), playback) as mouth:
         speech = mouth.say("word " * 200 + ".")
         wait_until_written(speech, AHEAD_S)
@@ -136,7 +136,7 @@ def test_it_is_ahead_of_the_playback_by_a_bounded_time() -> None:
 
 
 def test_a_flush_ends_it_and_the_next_reply_is_spoken() -> None:
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     loudspeaker = Loudspeaker(playback)
     with Mouth(Counting(), playback) as mouth:
         first, second = mouth.say("one two three four five six seven eight. " * 5), mouth.say("never said")
@@ -152,7 +152,7 @@ def test_a_flush_ends_it_and_the_next_reply_is_spoken() -> None:
 
 
 def test_a_hold_stops_the_clock_of_what_is_heard() -> None:
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     loudspeaker = Loudspeaker(playback)
     with Mouth(Counting(), playback) as mouth:
         speech = mouth.say("one two three four five six.")
@@ -167,7 +167,7 @@ def test_a_hold_stops_the_clock_of_what_is_heard() -> None:
 
 
 def test_a_voice_that_fails_is_told_and_the_mouth_goes_on() -> None:
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     with Mouth(Broken(), playback) as mouth:
         for _ in range(2):
             speech = mouth.say("hello")
@@ -177,7 +177,7 @@ def test_a_voice_that_fails_is_told_and_the_mouth_goes_on() -> None:
 
 def test_closing_twice_and_in_the_middle_leaves_no_thread() -> None:
     before = threading.active_count()
-    mouth = Mouth(Counting(), Playback(RATE_HZ))
+    mouth = Mouth(Counting(), PlaybackQueue(RATE_HZ))
     mouth.say("word " * 100)
     mouth.close()
     mouth.close()
@@ -195,7 +195,7 @@ def test_random_stops_of_a_real_voice_are_known_within_a_word() -> None:
         at += len(chunk.samples) / chunk.rate_hz
     ends.append(at)
     for _ in range(20):
-        playback = Playback(RATE_HZ)
+        playback = PlaybackQueue(RATE_HZ)
         loudspeaker = Loudspeaker(playback)
         with Mouth(voice, playback) as mouth:
             speech = mouth.say(" ".join(words))
@@ -212,7 +212,7 @@ def test_random_stops_of_a_real_voice_are_known_within_a_word() -> None:
 def test_a_sentence_that_was_stopped_in_its_middle_was_not_heard_to_its_end() -> None:
     voice = Counting()
     voice.rate_hz = RATE_HZ  # nothing is held back by a resampler
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     loudspeaker = Loudspeaker(playback)
     with Mouth(voice, playback) as mouth:
         speech = mouth.begin()
@@ -241,7 +241,7 @@ def test_a_sentence_that_was_stopped_in_its_middle_was_not_heard_to_its_end() ->
 
 
 def test_speeches_that_are_stopped_and_never_ended_are_forgotten() -> None:
-    with Mouth(Counting(), Playback(RATE_HZ)) as mouth:
+    with Mouth(Counting(), PlaybackQueue(RATE_HZ)) as mouth:
         for _ in range(1000):
             mouth.begin().feed("one two. ")
             mouth.flush()
@@ -250,7 +250,7 @@ def test_speeches_that_are_stopped_and_never_ended_are_forgotten() -> None:
 
 def test_many_short_replies_are_not_synthesised_long_before_they_are_heard() -> None:
     voice = Counting()
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     with Mouth(voice, playback) as mouth:
         speeches = [mouth.say("one two three four five.") for _ in range(50)]
         wait_until_written(speeches[3], 0.5)
@@ -265,7 +265,7 @@ def test_many_short_replies_are_not_synthesised_long_before_they_are_heard() -> 
 def test_who_feeds_sees_how_much_waits() -> None:
     voice = Counting()
     voice.going.clear()
-    with Mouth(voice, Playback(RATE_HZ)) as mouth:
+    with Mouth(voice, PlaybackQueue(RATE_HZ)) as mouth:
         speech = mouth.begin()
         speech.feed("One sentence is here. " * 20)
         assert speech.waiting >= 18
@@ -277,7 +277,7 @@ def test_who_feeds_sees_how_much_waits() -> None:
 def test_numbers_are_said_in_the_language_of_the_voice() -> None:
     voice = Counting()
     voice.language = "de"  # type: ignore[attr-defined]
-    playback = Playback(RATE_HZ)
+    playback = PlaybackQueue(RATE_HZ)
     with Mouth(voice, playback) as mouth:
         Loudspeaker(playback).play_out(mouth.say("Es sind 21 Kisten."))
     assert voice.spoken == ["Es sind einundzwanzig Kisten."]
@@ -285,7 +285,7 @@ def test_numbers_are_said_in_the_language_of_the_voice() -> None:
 
 def test_a_flush_at_any_moment_of_a_real_voice_ends_it_and_the_next_is_whole() -> None:
     """Also while it synthesises, and before its first sound."""
-    rng, playback = random.Random(2), Playback(RATE_HZ)
+    rng, playback = random.Random(2), PlaybackQueue(RATE_HZ)
     loudspeaker, voice, text = Loudspeaker(playback), EspeakSpeaker(), "one two three four five. six seven eight nine."
     pause = threading.Event()
     with Mouth(voice, playback) as mouth:

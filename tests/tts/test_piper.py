@@ -18,7 +18,7 @@ pytest.importorskip("onnx")
 from edgeagent.errors import SpeechError
 from edgeagent.tts.espeak import EspeakSpeaker
 from edgeagent.tts.piper import PiperSpeaker
-from edgeagent.tts.types import Speaker, SpeechChunk, WordTime
+from edgeagent.tts.speaker import Speaker, SpeechChunk, WordTime
 from tests.tts.tiny_voice import HOP, RATE_HZ, frames_of, tiny_voice
 
 pytestmark = pytest.mark.timeout(60)

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from edgeagent import Agent
 from edgeagent.robot import SafetyLatch
 from edgeagent.stt import hearing
-from edgeagent.stt.types import Transcript
-from edgeagent.voice.settings import DialogueSettings
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.table import State
+from edgeagent.voice.voice_settings import DialogueSettings
 
 from .stage import Stage
 

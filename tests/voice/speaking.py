@@ -9,13 +9,13 @@ from typing import Self
 
 import numpy as np
 
-from edgeagent.audio.playback import Playback
+from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.errors import SpeechError
 from edgeagent.testing.room import Room
 from edgeagent.testing.room_settings import RoomSettings
 from edgeagent.tts.espeak import EspeakSpeaker
 from edgeagent.tts.mouth import Mouth
-from edgeagent.tts.types import Speaker, SpeechChunk
+from edgeagent.tts.speaker import Speaker, SpeechChunk
 from edgeagent.voice.speech_queue import SpeechHandle, SpeechQueue
 
 RATE_HZ = 16_000
@@ -55,7 +55,7 @@ class Stage:
     def __init__(self, *, limit: int = 100, voice: Speaker | None = None) -> None:
         self.room = Room(RoomSettings(rate_hz=RATE_HZ))
         self.voice = ListenedTo()
-        self.playback = Playback(RATE_HZ)
+        self.playback = PlaybackQueue(RATE_HZ)
         self.mouth = Mouth(voice or self.voice, self.playback)
         self.queue = SpeechQueue(self.mouth, limit=limit)
         self.room.start(fill=self.playback.fill)

@@ -9,18 +9,18 @@ from typing import Any, Self
 import numpy as np
 
 from edgeagent import Agent, Session, events
-from edgeagent.audio.playback import Playback
-from edgeagent.audio.types import Fill, Samples
+from edgeagent.audio.device import Fill, Samples
+from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.stt import hearing
 from edgeagent.stt.hearing import HearingEvent
-from edgeagent.stt.keywords import Keyword
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.testing import ScriptedLLM
 from edgeagent.tts.espeak import EspeakSpeaker
 from edgeagent.tts.mouth import Mouth
 from edgeagent.voice.dialogue import Dialogue
-from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.table import State
+from edgeagent.voice.voice_settings import DialogueSettings
 
 RATE_HZ = 16_000
 BLOCK = 160
@@ -77,7 +77,7 @@ class Stage:
         self.agent.llm = self.agent.llm or self.llm
         self.session = Session(self.agent)
         self.speaker = EspeakSpeaker()
-        self.mouth = Mouth(self.speaker, Playback(RATE_HZ))
+        self.mouth = Mouth(self.speaker, PlaybackQueue(RATE_HZ))
         self.dialogue = Dialogue(
             self.session,
             self.mouth,
@@ -141,11 +141,11 @@ class Stage:
         self.tell(hearing.Started(self.ears.utterance, self.now_s - ago_s))
 
     def partly(self, text: str) -> None:
-        self.tell(hearing.Partial(self.ears.utterance, Transcript(text, final=False)))
+        self.tell(hearing.PartialWords(self.ears.utterance, Transcript(text, final=False)))
 
-    def pause(self, text: str, *, understood: bool = True) -> None:
+    def pause(self, text: str, *, understood: bool = True, confidence: float = 0.9) -> None:
         """A soft end, and the words until it."""
-        transcript = Transcript(text, understood=understood, confidence=0.9)
+        transcript = Transcript(text, understood=understood, confidence=confidence)
         self.tell(hearing.SoftEnded(self.ears.utterance, self.now_s))
         self.tell(hearing.Transcribed(self.ears.utterance, transcript, self.now_s, 0.1))
 
@@ -155,17 +155,17 @@ class Stage:
     def end(self) -> None:
         self.tell(hearing.Ended(self.ears.utterance, self.now_s, cut=False))
 
-    def say(self, text: str, *, seconds: float = 0.3, understood: bool = True) -> None:
+    def say(self, text: str, *, seconds: float = 0.3, understood: bool = True, confidence: float = 0.9) -> None:
         """A whole utterance, and the silence after it."""
         self.begin()
         self.pass_s(seconds)
-        self.pause(text, understood=understood)
+        self.pause(text, understood=understood, confidence=confidence)
         self.pass_s(0.2)
         self.end()
 
     def spot(self, phrase: str) -> None:
         """The spotter hears a phrase that ends now."""
-        keyword = Keyword(phrase, self.now_s - 0.3, self.now_s, self.now_s, 0.9)
+        keyword = SpottedPhrase(phrase, self.now_s - 0.3, self.now_s, self.now_s, 0.9)
         self.tell(hearing.Spotted(keyword))
 
     def kinds(self) -> list[str]:

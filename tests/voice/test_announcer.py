@@ -12,7 +12,7 @@ from edgeagent import Agent, Session, events, skill, tool
 from edgeagent.agent import RunHandle
 from edgeagent.messages import ToolResult
 from edgeagent.robot import HouseRobot
-from edgeagent.robot.telling import announcement
+from edgeagent.robot.skill_sentences import announcement
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import GoalHandle, Tool
 from edgeagent.voice.announcer import Announcer, AnnouncerSettings

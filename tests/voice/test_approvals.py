@@ -10,8 +10,8 @@ import pytest
 from edgeagent import Agent, tool
 from edgeagent.english.completeness import Phrases
 from edgeagent.testing import ScriptedLLM, call
-from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.table import State
+from edgeagent.voice.voice_settings import DialogueSettings
 from tests.voice.stage import Stage
 
 

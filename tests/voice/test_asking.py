@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeagent import PII, Agent, FirePoint, Message, ToolContext, skill, tool
-from edgeagent.app.phrases import house_phrases
+from edgeagent.app.agent_phrases import house_phrases
 from edgeagent.english.asking import may_ask
 from edgeagent.english.completeness import Phrases
 from edgeagent.hooks import BeforeLLM, BeforeTool, PIIHook
@@ -15,7 +15,7 @@ from edgeagent.hooks.talk_guard import NOT_UNDERSTOOD, ONLY_ENGLISH, changes, mo
 from edgeagent.robot import HouseRobot
 from edgeagent.testing import call
 from edgeagent.tools import Tool
-from edgeagent.voice.settings import DialogueSettings
+from edgeagent.voice.voice_settings import DialogueSettings
 
 from .stage import Stage
 
@@ -131,6 +131,19 @@ def test_what_may_ask(text: str) -> None:
 @pytest.mark.parametrize("text", TELLS)
 def test_what_tells_or_forbids(text: str) -> None:
     assert not may_ask(text, PLAIN)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["don't go to the kitchen?", ":: don't go there ?", "no, don't turn left?", "could you please not turn left?"],
+)
+def test_a_question_mark_makes_no_question_of_a_prohibition(text: str) -> None:
+    assert not may_ask(text, PLAIN)
+
+
+@pytest.mark.parametrize("text", ["don't you see the cup?", "why don't you go to the kitchen?", "not the kitchen?"])
+def test_a_question_with_a_negation_asks(text: str) -> None:
+    assert may_ask(text, PLAIN)
 
 
 def test_what_an_app_lists_asks_whatever_it_begins_with() -> None:

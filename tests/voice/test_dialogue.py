@@ -8,7 +8,7 @@ import pytest
 from edgeagent import Agent, ToolContext, tool
 from edgeagent.stt.ears import Ears
 from edgeagent.testing import call
-from edgeagent.voice.table import TABLE, Event, State
+from edgeagent.voice.table import TABLE, State, TableEvent
 
 from .scenes import LONG, QUIET, count_to_sixteen, latched, quiet, until
 from .stage import PlayedEars, Stage
@@ -25,8 +25,8 @@ def test_the_played_ears_are_like_the_real_ones() -> None:
 
 
 @pytest.mark.parametrize("state", State)
-@pytest.mark.parametrize("event", Event)
-def test_every_cell_does_its_action_and_goes_to_its_state(state: State, event: Event) -> None:
+@pytest.mark.parametrize("event", TableEvent)
+def test_every_cell_does_its_action_and_goes_to_its_state(state: State, event: TableEvent) -> None:
     with Stage() as stage:
         dialogue, states, done = stage.dialogue, stage.dialogue.turns.states, []
         states.actions = {action: lambda action=action: done.append(action) for action in states.actions}

@@ -10,13 +10,13 @@ from edgeagent import Agent, ToolContext, skill, tool
 from edgeagent.errors import SpeechError
 from edgeagent.robot import SafetyLatch
 from edgeagent.stt import hearing
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.testing import call
 from edgeagent.tools import GoalHandle
 from edgeagent.tts.espeak import EspeakSpeaker
-from edgeagent.tts.types import SpeechChunk
-from edgeagent.voice.settings import DialogueSettings
+from edgeagent.tts.speaker import SpeechChunk
 from edgeagent.voice.table import State
+from edgeagent.voice.voice_settings import DialogueSettings
 
 from .scenes import LIMIT_S, LONG, until
 from .stage import RATE_HZ, Stage
@@ -134,7 +134,9 @@ def test_a_stop_word_stops_in_every_state(state: State) -> None:
         if state not in (State.HEARING, State.HELD):
             stage.ears.utterance += 1
             stage.ears.on_event(hearing.Started(stage.ears.utterance, stage.now_s - 0.1))
-        stage.ears.on_event(hearing.Spotted(hearing.Keyword("stop", stage.now_s - 0.3, stage.now_s, stage.now_s, 0.9)))
+        stage.ears.on_event(
+            hearing.Spotted(hearing.SpottedPhrase("stop", stage.now_s - 0.3, stage.now_s, stage.now_s, 0.9))
+        )
         assert stage.dialogue.latch.state == "held", "at once, on the thread that spotted it"
         stage.ears.on_event(hearing.SoftEnded(stage.ears.utterance, stage.now_s))
         stage.ears.on_event(hearing.Transcribed(stage.ears.utterance, Transcript("stop"), stage.now_s, 0.1))
@@ -194,7 +196,7 @@ def test_a_model_that_never_stops_is_stopped_by_two_words() -> None:
         stage.ears.utterance += 1
         stage.ears.on_event(hearing.Started(stage.ears.utterance, stage.now_s - 0.6))
         for text in ("go to sleep", "go to sleep now"):
-            stage.ears.on_event(hearing.Partial(stage.ears.utterance, Transcript(text, final=False)))
+            stage.ears.on_event(hearing.PartialWords(stage.ears.utterance, Transcript(text, final=False)))
         assert until(lambda: not stage.dialogue.robot.runs.active)
         emitted = stage.llm.emitted
         stage.pause("that is enough")

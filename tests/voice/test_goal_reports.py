@@ -11,7 +11,7 @@ from edgeagent import Agent, LlamaLLM, Session, events
 from edgeagent.app.app import INSTRUCTIONS
 from edgeagent.messages import Message
 from edgeagent.robot import HouseRobot
-from edgeagent.robot.telling import report
+from edgeagent.robot.skill_sentences import report
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import Tool, skill
 from edgeagent.voice.goal_reports import GoalReports

@@ -5,10 +5,10 @@ import pytest
 from edgeagent import Agent
 from edgeagent.english.completeness import Phrases
 from edgeagent.robot import SafetyLatch
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.guess import Guess, guessed
-from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.table import State
+from edgeagent.voice.voice_settings import DialogueSettings
 
 from .stage import Stage
 

@@ -7,8 +7,8 @@ import threading
 from edgeagent import Agent, Options, tool
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
-from edgeagent.voice.settings import DialogueSettings
 from edgeagent.voice.table import State
+from edgeagent.voice.voice_settings import DialogueSettings
 from tests.voice.stage import Stage
 
 LIMIT_S = 20

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from edgeagent.voice.line import Line
+from edgeagent.voice.line import SpokenLine
 from tests.voice.speaking import LIMIT_S, Stage
 
 TEXT = "It is 21 °C in the kitchen. **Two** people are there, and a cat; I can see Dr. Miller, too. Shall I go on?"
@@ -21,8 +21,8 @@ def stage() -> Iterator[Stage]:
         yield made
 
 
-def said(stage: Stage, text: str, *, suspended: bool = False) -> Line:
-    line = Line(stage.mouth, suspended=suspended)
+def said(stage: Stage, text: str, *, suspended: bool = False) -> SpokenLine:
+    line = SpokenLine(stage.mouth, suspended=suspended)
     line.feed(text)
     line.end()
     return line
@@ -61,7 +61,7 @@ def test_suspended_it_says_nothing_and_resumed_all_of_it(stage: Stage) -> None:
 def test_however_often_it_is_suspended_each_word_is_heard_once(stage: Stage) -> None:
     rng = random.Random(3)
     for _ in range(5):
-        line = Line(stage.mouth)
+        line = SpokenLine(stage.mouth)
         words = TEXT.split(" ")
         heard = ""
         while words or not line.is_over(stage.now_s):
@@ -94,7 +94,7 @@ def test_dropped_it_alone_falls_silent(stage: Stage) -> None:
 def test_many_that_begin_at_once_are_all_said_or_all_flushed(stage: Stage) -> None:
     """A reply begins on its run's thread while the robot says something by itself."""
     barrier = threading.Barrier(8)
-    lines: list[Line] = []
+    lines: list[SpokenLine] = []
 
     def begin() -> None:
         barrier.wait(LIMIT_S)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgeagent.voice.dialogue import LEARN_S
-from edgeagent.voice.settings import DialogueSettings
+from edgeagent.voice.voice_settings import DialogueSettings
 from tests.voice.stage import Stage
 
 QUIET = DialogueSettings(chimes=False)

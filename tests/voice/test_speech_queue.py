@@ -12,8 +12,8 @@ import pytest
 from edgeagent import events
 from edgeagent.errors import BusyError
 from edgeagent.messages import Message
-from edgeagent.voice.reply import HeardMessage, Reply
 from edgeagent.voice.speech_queue import SpeechHandle
+from edgeagent.voice.spoken_reply import HeardMessage, SpokenReply
 from tests.voice.speaking import LIMIT_S, Stage
 
 LONG = "I drive through the hall and look at every door on my way, and then I come back to you."
@@ -27,7 +27,7 @@ def stage() -> Iterator[Stage]:
         yield made
 
 
-def speak(reply: Reply, text: str, *, to_its_end: bool = True) -> str:
+def speak(reply: SpokenReply, text: str, *, to_its_end: bool = True) -> str:
     """A run's message, as its events tell it. Returns the message's id."""
     message = Message.assistant(text)
     about = {"run_id": "run", "agent": "robi", "turn": 1, "t": 0.0}
@@ -45,7 +45,7 @@ def speak(reply: Reply, text: str, *, to_its_end: bool = True) -> str:
     return message.id
 
 
-def replying(stage: Stage, text: str = LONG, *, to_its_end: bool = True) -> tuple[Reply, list[HeardMessage]]:
+def replying(stage: Stage, text: str = LONG, *, to_its_end: bool = True) -> tuple[SpokenReply, list[HeardMessage]]:
     told: list[HeardMessage] = []
     reply = stage.queue.begin_reply(on_heard=told.append)
     speak(reply, text, to_its_end=to_its_end)

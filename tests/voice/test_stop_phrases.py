@@ -159,6 +159,23 @@ def test_wait_holds_what_drives_and_continue_alone_lets_it_go_on(
     assert asked(driving) == before
 
 
+@pytest.mark.parametrize("text", ["wait", "hold on", "no", "cancel that"])
+def test_what_is_probably_a_wait_or_a_no_holds_what_drives(driving: Stage, base: Base, text: str) -> None:
+    driving.say(text, understood=False, confidence=0.3)
+    assert until(lambda: base.notes == ["pause"])
+    assert driving.dialogue.robot.runs.acting, "nothing is cancelled by a guess"
+    driving.pass_until(lambda: QUIET.waiting in [event.text for event in driving.log if event.kind == "heard"])
+    driving.say("continue")
+    assert until(lambda: base.notes == ["pause", "resume"])
+
+
+@pytest.mark.parametrize(("text", "confidence"), [("wait", 0.1), ("the weight", 0.9), ("hello", 0.9)])
+def test_what_is_hardly_a_wait_holds_nothing(driving: Stage, base: Base, text: str, confidence: float) -> None:
+    driving.say(text, understood=False, confidence=confidence)
+    driving.pass_s(1.0)
+    assert base.notes == []
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_wait_holds_what_is_said_until_go_on(way: Way) -> None:
     with Stage(LONG, agent=latched()) as stage:

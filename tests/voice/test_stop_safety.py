@@ -5,7 +5,7 @@ import pytest
 from edgeagent import Agent, ToolContext, tool
 from edgeagent.robot import SafetyLatch
 from edgeagent.stt import hearing
-from edgeagent.stt.keywords import Keyword
+from edgeagent.stt.key_phrases import SpottedPhrase
 from edgeagent.testing import call
 from edgeagent.voice.table import State
 
@@ -84,7 +84,7 @@ def test_a_stop_word_that_is_spotted_late_is_judged_by_the_words_it_lies_in(driv
     drives.pause("the bus stop is far")
     drives.pass_s(0.4)
     drives.end()
-    drives.tell(hearing.Spotted(Keyword("stop", said_s - 0.5, said_s - 0.2, drives.now_s, 0.9)))
+    drives.tell(hearing.Spotted(SpottedPhrase("stop", said_s - 0.5, said_s - 0.2, drives.now_s, 0.9)))
     assert latch(drives) == "free"
     drives.pass_s(3.5)
     assert latch(drives) == "free"

@@ -1,10 +1,10 @@
 """A stop word that was spotted: the transcript decides what it meant, or the time does."""
 
-from edgeagent.stt.keywords import Keyword
-from edgeagent.stt.types import HeardWord, Transcript
+from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.transcriber import HeardWord, Transcript
 from edgeagent.voice.stopping import AFTER_SPEECH_S, AFTER_WORD_S, ALONE_S, StopWatch
 
-STOP = Keyword("stop", start_s=9.7, end_s=10.0, heard_s=10.05, score=0.9)
+STOP = SpottedPhrase("stop", start_s=9.7, end_s=10.0, heard_s=10.05, score=0.9)
 
 
 def _partial(text: str) -> Transcript:
@@ -117,9 +117,34 @@ def test_a_guess_from_before_the_word_confirms_it_at_most() -> None:
 
 def test_of_two_words_each_is_decided() -> None:
     watch = _watch()
-    watch.spotted(Keyword("stop", 10.7, 11.0, 11.05, 0.9))
+    watch.spotted(SpottedPhrase("stop", 10.7, 11.0, 11.05, 0.9))
     assert watch.told(_partial("don't stop"), began_s=9.0, now_s=11.1) is None, "the second one waits"
     assert watch.told(Transcript("don't stop no don't stop"), began_s=9.0, ended_s=11.1) == "release"
+
+
+def test_of_two_words_that_nobody_has_said_none_is_a_stop_word_before_the_other() -> None:
+    watch = StopWatch(["stop", "freeze"])
+    watch.spotted(SpottedPhrase("freeze", 2.86, 3.21, 3.25, 0.9))
+    watch.spotted(SpottedPhrase("stop", 3.72, 4.2, 4.25, 0.9))
+    heard = Transcript("he always leaves his shoes in the hall")
+    assert watch.told(heard, began_s=2.41, ended_s=4.07) == "release"
+
+
+def test_a_stop_that_was_spotted_twice_is_not_released_by_a_transcript_that_lacks_it() -> None:
+    watch = StopWatch(["stop"])
+    watch.spotted(SpottedPhrase("stop", 3.0, 3.3, 3.35, 0.9))
+    watch.spotted(SpottedPhrase("stop", 3.9, 4.2, 4.25, 0.9))
+    assert watch.told(Transcript("the shop is on top"), began_s=2.8, ended_s=4.2) is None
+    assert watch.due(4.21 + AFTER_WORD_S) == "trip"
+
+
+def test_a_stop_that_was_spotted_twice_is_released_where_nothing_that_was_said_is_like_it() -> None:
+    watch = StopWatch(["stop"])
+    watch.spotted(SpottedPhrase("stop", 2.3, 2.7, 2.75, 0.9))
+    watch.spotted(SpottedPhrase("stop", 4.18, 4.63, 4.7, 0.9))
+    words = "some people just like to hear themselves talk"
+    heard = Transcript(words, others=("some people to swipe your themselves talk",))
+    assert watch.told(heard, began_s=2.42, ended_s=4.55) == "release"
 
 
 def _timed(*words: tuple[str, float]) -> Transcript:
@@ -130,7 +155,7 @@ def _timed(*words: tuple[str, float]) -> Transcript:
 
 def test_a_word_whose_end_is_told_too_late_is_not_taken_for_a_second_one() -> None:
     watch = StopWatch(["stop"])
-    watch.spotted(Keyword("stop", 13.92, 14.85, 14.92, 0.84))
+    watch.spotted(SpottedPhrase("stop", 13.92, 14.85, 14.92, 0.84))
     watch.told(_partial("the guy stop"), began_s=13.1, now_s=14.6)
     heard = _timed(("the", 0.48), ("guy", 0.66), ("not", 1.02), ("stop", 1.34), ("there", 1.77))
     assert watch.told(heard, began_s=13.1, ended_s=14.74, sound_s=12.6) == "release"
@@ -138,9 +163,9 @@ def test_a_word_whose_end_is_told_too_late_is_not_taken_for_a_second_one() -> No
 
 def test_a_word_that_is_spotted_twice_at_once_is_one() -> None:
     watch = StopWatch(["stop"])
-    watch.spotted(Keyword("stop", 23.8, 24.44, 24.52, 0.81))
+    watch.spotted(SpottedPhrase("stop", 23.8, 24.44, 24.52, 0.81))
     watch.told(_partial("don't stop in"), began_s=24.28, now_s=25.0)
-    watch.spotted(Keyword("stop", 24.36, 24.95, 25.02, 0.85))
+    watch.spotted(SpottedPhrase("stop", 24.36, 24.95, 25.02, 0.85))
     heard = _timed(("don't", 0.46), ("stop", 0.71), ("and", 1.18), ("show", 1.34))
     assert watch.told(heard, began_s=24.28, ended_s=26.45, sound_s=23.78) == "release"
 
@@ -148,7 +173,7 @@ def test_a_word_that_is_spotted_twice_at_once_is_one() -> None:
 def test_a_word_that_begins_with_the_pause_before_it_is_a_second_one_though_the_transcript_has_lost_it() -> None:
     watch = StopWatch(["stop"])
     watch.told(_partial("don't stop"), began_s=2.0, now_s=3.0)
-    watch.spotted(Keyword("stop", 2.61, 3.61, 3.66, 0.9))
+    watch.spotted(SpottedPhrase("stop", 2.61, 3.61, 3.66, 0.9))
     assert watch.told(_timed(("don't", 0.5), ("stop", 0.75)), began_s=2.0, ended_s=3.5, sound_s=1.5) is None
     assert watch.due(3.62 + AFTER_WORD_S) == "trip"
 

@@ -9,7 +9,7 @@ import pytest
 
 from edgeagent.errors import ConfigError
 from edgeagent.voice.presets import PRESETS, Preset, preset
-from edgeagent.voice.table import TABLE, Action, Cell, Event, State
+from edgeagent.voice.table import TABLE, Action, Cell, State, TableEvent
 
 
 def _table(checkout: Path, corner: str) -> dict[str, list[str]]:
@@ -26,14 +26,14 @@ def _shown(cell: Cell) -> str:
 
 
 def test_there_is_a_cell_for_every_state_and_event() -> None:
-    assert set(TABLE) == {(state, event) for state in State for event in Event}
+    assert set(TABLE) == {(state, event) for state in State for event in TableEvent}
 
 
 def test_the_page_shows_every_cell(checkout: Path) -> None:
     rows = _table(checkout, "event |")
     assert rows.pop("event") == [str(state) for state in State]
-    assert list(rows) == [str(event) for event in Event]
-    for event in Event:
+    assert list(rows) == [str(event) for event in TableEvent]
+    for event in TableEvent:
         assert rows[event] == [_shown(TABLE[state, event]) for state in State], event
 
 
@@ -54,9 +54,9 @@ def test_the_page_shows_the_numbers_of_the_presets(checkout: Path) -> None:
 
 @pytest.mark.parametrize("state", State)
 def test_a_stop_word_halts_and_a_trip_stops_everything_in_every_state(state: State) -> None:
-    assert TABLE[state, Event.STOP_WORD].action is Action.HALT
-    assert TABLE[state, Event.TRIP].action is Action.STOP
-    assert TABLE[state, Event.REARM].action is Action.REARM
+    assert TABLE[state, TableEvent.STOP_WORD].action is Action.HALT
+    assert TABLE[state, TableEvent.TRIP].action is Action.STOP
+    assert TABLE[state, TableEvent.REARM].action is Action.REARM
 
 
 def test_a_preset_is_found_by_its_name() -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio.types import Samples
+from edgeagent.audio.device import Samples
 from edgeagent.errors import RecognitionError
-from edgeagent.voice.turn_end import DONE, RATE_HZ, SmartTurn, TurnEnd, features
+from edgeagent.voice.turn_end import DONE, RATE_HZ, SmartTurn, TurnEndModel, features
 from tests.voice.turn_model import turn_model
 
 
@@ -25,7 +25,7 @@ def sound(seconds: float, *, quiet_s: float = 0.0, seed: int = 1) -> Samples:
 
 
 def test_a_voice_that_has_fallen_silent_is_done_and_one_that_goes_on_is_not(model: SmartTurn) -> None:
-    turn_end: TurnEnd = model
+    turn_end: TurnEndModel = model
     assert turn_end.name == "tiny-turn"
     assert turn_end.probability(sound(8.0, quiet_s=1.0)) > 0.9
     assert turn_end.probability(sound(8.0)) < 0.1

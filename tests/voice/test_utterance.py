@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from edgeagent.english.completeness import Phrases
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.utterance import Kind, kind_of
 from tests.english.test_completeness import HOUSE
 

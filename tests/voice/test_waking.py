@@ -2,7 +2,7 @@
 
 import pytest
 
-from edgeagent.stt.types import Transcript
+from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.waking import is_called, without_wake_word
 
 

@@ -16,6 +16,7 @@ from itertools import takewhile
 from typing import Any, Final, Literal
 
 from edgeagent.llm.parsers.brackets import end_of, skip_blanks
+from edgeagent.llm.parsers.call_format import CallFormat, Found
 from edgeagent.llm.parsers.gemma import FUNCTION_GEMMA, GEMMA4
 from edgeagent.llm.parsers.granite import GRANITE
 from edgeagent.llm.parsers.hermes import HERMES
@@ -24,7 +25,6 @@ from edgeagent.llm.parsers.json_object import PYTHON_TAG
 from edgeagent.llm.parsers.mistral import MISTRAL
 from edgeagent.llm.parsers.pythonic import PYTHONIC
 from edgeagent.llm.parsers.repair import loads
-from edgeagent.llm.parsers.types import CallFormat, Found
 from edgeagent.llm.parsers.xml import XML
 from edgeagent.messages import ToolCall
 
@@ -202,7 +202,7 @@ def _cut(text: str, at: int, ends: int, whole: list[str], tools: Tools) -> Block
 
 
 def _limit(text: str, at: int) -> int:
-    """Where JSON inside a line that can't be read ends at the latest, and prose goes on."""
+    """Returns the latest end of JSON inside a line that can't be read; prose goes on there."""
     left = _LEAVES_JSON.search(text, at, at + NEAR)
     return left.start() if left else min(at + NEAR, len(text))
 

@@ -1,4 +1,4 @@
-"""Where a bracketed text ends, for calls that no marker closes."""
+"""Finds the end of a bracketed text, for calls that no marker closes."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from edgeagent.llm.parsers.types import Found, NotACall
+from edgeagent.llm.parsers.call_format import Found, NotACall
 from edgeagent.messages import ToolCall, new_id
 
 _HEAD: Final = re.compile(r"\s*call:\s*([A-Za-z_][\w.-]*)\s*(?=\{)")

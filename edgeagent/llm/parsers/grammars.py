@@ -13,8 +13,8 @@ from typing import Any, Final
 from edgeagent.llm.gbnf import JSON, PYTHON, Rules, marked, one_of, quoted
 from edgeagent.llm.parsers import gemma, granite, json_object, mistral, pythonic, xml
 from edgeagent.llm.parsers.xml_values import xml_expression
+from edgeagent.llm.protocol import ToolSpec
 from edgeagent.llm.schema import SchemaError, expression
-from edgeagent.llm.types import ToolSpec
 
 _MOST_CALLS: Final = 8  # in one list
 _OBJECT: Final = {"type": "object"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from edgeagent.llm.parsers.brackets import end_of, skip_blanks
+from edgeagent.llm.parsers.call_format import Found, NotACall
 from edgeagent.llm.parsers.json_calls import guess_name, read_calls, unreadable
-from edgeagent.llm.parsers.types import Found, NotACall
 
 OPEN: Final = "<|tool_call|>"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from edgeagent.llm.parsers.call_format import Found, NotACall
 from edgeagent.llm.parsers.json_calls import guess_name, looks_like_json, read_calls, unreadable
-from edgeagent.llm.parsers.types import Found, NotACall
 
 _OPEN: Final = "<tool_call>"
 _CLOSE: Final = "</tool_call>"

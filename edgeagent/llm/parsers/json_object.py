@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from edgeagent.llm.parsers.brackets import end_of, skip_blanks
+from edgeagent.llm.parsers.call_format import Found, NotACall
 from edgeagent.llm.parsers.json_calls import begins_call, guess_name, read_calls, unreadable
-from edgeagent.llm.parsers.types import Found, NotACall
 from edgeagent.messages import ToolCall
 
 PYTHON_TAG: Final = "<|python_tag|>"

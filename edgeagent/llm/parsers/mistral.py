@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from edgeagent.llm.parsers.brackets import end_of, skip_blanks
+from edgeagent.llm.parsers.call_format import Found, NotACall
 from edgeagent.llm.parsers.json_calls import guess_name, read_arguments, read_calls, unreadable
-from edgeagent.llm.parsers.types import Found, NotACall
 
 OPEN: Final = "[TOOL_CALLS]"
 CALL_ID: Final = "[CALL_ID]"

@@ -10,8 +10,8 @@ import re
 from typing import Final
 
 from edgeagent.llm.parsers.brackets import end_of, escape_line_breaks, skip_blanks
+from edgeagent.llm.parsers.call_format import Found, NotACall
 from edgeagent.llm.parsers.repair import parse, value_of
-from edgeagent.llm.parsers.types import Found, NotACall
 from edgeagent.messages import ToolCall, new_id
 
 OPEN: Final = "<|tool_call_start|>"

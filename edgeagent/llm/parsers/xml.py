@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from edgeagent.llm.parsers.call_format import Found, NotACall
 from edgeagent.llm.parsers.repair import loads
-from edgeagent.llm.parsers.types import Found, NotACall
 from edgeagent.messages import ToolCall, new_id
 
 OPEN: Final = "<tool_call>"
@@ -62,7 +62,7 @@ class Xml:
 
     @staticmethod
     def _outer_end(text: str, at: int, *, final: bool) -> int | None:
-        """Where the call ends whose function ended at ``at``; None while the closing marker may still come."""
+        """Returns the end of the call whose function ended at ``at``; None while the closing marker may still come."""
         if text.startswith(CLOSE, at):
             return at + len(CLOSE)
         return None if not final and CLOSE.startswith(text[at:]) else at

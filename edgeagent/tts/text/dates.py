@@ -9,8 +9,8 @@ import re
 from typing import Final
 
 from edgeagent.tts.text.numbers import END, cardinal, is_year, ordinal, year
+from edgeagent.tts.text.quantities import UNIT
 from edgeagent.tts.text.rule import Rule, before
-from edgeagent.tts.text.units import UNIT
 
 _MONTHS: Final = "January February March April May June July August September October November December".split()
 _SHORT: Final = {month[:3]: month for month in _MONTHS} | {"Sept": "September"}

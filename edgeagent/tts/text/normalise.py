@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from edgeagent.tts.text import abbreviations, codes, dates, names, numbers, roman, symbols, times, units
+from edgeagent.tts.text import abbreviations, codes, dates, identifiers, numbers, quantities, roman, symbols, times
 from edgeagent.tts.text.characters import CLAUSE, DROP, FRACTIONS, STOP, WORD
 from edgeagent.tts.text.markdown import mask
 from edgeagent.tts.text.rule import Rule
@@ -28,22 +28,22 @@ _AT_DIGITS: Final = (
     *codes.DIGIT_RULES,
     *dates.RULES,
     *times.RULES,
-    *units.FRACTION_RULES,
+    *quantities.FRACTION_RULES,
     *numbers.RULES,
-    *names.DIGIT_RULES,
-    *units.RULES,
-    *names.MIXED_RULES,
+    *identifiers.DIGIT_RULES,
+    *quantities.RULES,
+    *identifiers.MIXED_RULES,
 )
-_AT_SIGNS: Final = (*numbers.RULES, *units.RULES, *names.DOT_RULES, *names.PATH_RULES, *symbols.RULES)
+_AT_SIGNS: Final = (*numbers.RULES, *quantities.RULES, *identifiers.DOT_RULES, *identifiers.PATH_RULES, *symbols.RULES)
 _AT_LETTERS: Final = (
     *codes.WORD_RULES,
     *dates.WORD_RULES,
     *abbreviations.WORD_RULES,
-    *units.WORD_RULES,
+    *quantities.WORD_RULES,
     *roman.WORD_RULES,
-    *names.WORD_RULES,
+    *identifiers.WORD_RULES,
 )
-_AT_OTHERS: Final = (*codes.SIGN_RULES, *units.WORD_RULES, *names.PATH_RULES, *symbols.RULES)
+_AT_OTHERS: Final = (*codes.SIGN_RULES, *quantities.WORD_RULES, *identifiers.PATH_RULES, *symbols.RULES)
 _PLAIN: Final = re.compile(r"[A-Za-z][a-z]++(?=[\s,;!?)])")
 """Most words of most replies; no rule reads them otherwise, but for a few."""
 _NOT_PLAIN: Final = dates.NAMES | set(abbreviations.POINTLESS) | {"et", "Et", "min", "sec", "hr"}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """Where the pattern matches, ``say`` gives the words for all of the match, or None if it is none of its kind."""
+    """Pattern and its words: ``say`` gives them for all of a match, or None if the match is none of its kind."""
 
     pattern: re.Pattern[str]
     say: Callable[[re.Match[str]], str | None]

@@ -154,7 +154,7 @@ class SentenceStream:
         return False, at + 1
 
     def _gap(self, at: int) -> tuple[int, str]:
-        """Where white space ends, and the character behind it; the empty one at the end of the reply.
+        """Finds the end of white space, and the character behind it; the empty one at the end of the reply.
 
         Raises:
             Unclear: The white space goes on with what comes next.

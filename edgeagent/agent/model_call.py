@@ -1,0 +1,268 @@
+"""One model call of a run: what it holds, what streams back, and what is committed. Runs on the loop's thread."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Final
+
+from edgeagent import events
+from edgeagent.agent.run import Run
+from edgeagent.errors import EdgeAgentError
+from edgeagent.hooks import AfterLLM, BeforeLLM, FirePoint
+from edgeagent.llm import End, Error, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
+from edgeagent.llm.protocol import IN_WORDS, Hidden, LLMEvent, ToolChoice
+from edgeagent.llm.reply_reader import read_reply
+from edgeagent.llm.thinking import thinking_apart
+from edgeagent.llm.window import check_length, check_window
+from edgeagent.messages import Message, Reading, ToolCall, Usage, as_message, new_id
+from edgeagent.tools import Tool
+
+logger = logging.getLogger(__name__)
+_MODEL_ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
+MAX_HIDDEN_REPLIES: Final = 1
+"""Replies of one run that are hidden and followed by another turn."""
+_COULD_NOT: Final = "I could not do that."
+"""Said instead of a further reply that is hidden."""
+
+
+def think(
+    run: Run,
+    tool_choice: ToolChoice = "auto",
+    *,
+    messages: Sequence[Message] | None = None,
+    tools: Sequence[Tool] | None = None,
+) -> Message:
+    """One model call, streamed. Returns the committed message, which may be empty, cut, aborted or failed.
+
+    Args:
+        messages: What the request holds instead of the history.
+        tools: What it holds instead of all tools.
+
+    A hook may end the run before the model is asked; then ``run.ended`` is set and the message has no stop reason.
+
+    Raises:
+        ModelError: The model cannot answer at all.
+        BaseException: What a model, ``transform_context`` or ``convert_messages`` raised, unchanged.
+    """
+    part = run.part
+    in_words, run.in_words = run.in_words, False
+    held = _messages(run, part.history if messages is None else messages)
+    if in_words:
+        tool_choice = "none"
+        held.append(Message.user(IN_WORDS, origin="ephemeral"))
+    payload = BeforeLLM(held, list(part.tools if tools is None else tools), run.budget.hops)
+    fired = part.hooks.fire(FirePoint.BEFORE_LLM, payload)
+    run.tell_notices()
+    message = Message("assistant", stop_reason=None)
+    if fired.reply is not None:
+        run.ended = fired.reply
+        return message
+    # a stopped run makes no request: even that takes time where the history is long
+    request = (
+        LLMRequest() if run.stopping() else _request(run, fired.payload.messages, fired.payload.tools, tool_choice)
+    )
+    run.offered = frozenset(tool.name for tool in request.tools)
+    _check_length(run, request)
+    run.budget.spend_turn()
+    run.streaming_message = message
+    run.emit(events.MessageStart, message=message)
+    reading: Reading | None = None
+    try:
+        message, silent, reading = _stream(run, request, message, may_go_on=tool_choice != "none")
+        message = _after(run, message, silent, reading)
+    except BaseException as error:
+        message = replace(run.streaming_message, stop_reason="error", error=str(error) or type(error).__name__)
+        raise
+    finally:
+        run.streaming_message = None
+        run.usage += message.usage or Usage()
+        if message.stop_reason in ("error", "aborted"):
+            message = replace(message, tool_calls=())
+        if message.text or message.stop_reason not in ("error", "aborted"):
+            part.add(message)
+        run.turn_reply = message
+        run.emit(events.MessageEnd, message=message.copy(), reading=reading)
+        run.tell_notices()
+    return message
+
+
+def _messages(run: Run, history: Sequence[Message]) -> list[Message]:
+    """Copies of the history, with what belongs to this request only."""
+    options = run.part.options
+    messages = run.copies.of(history)
+    if options.get_ephemeral_messages is not None:
+        try:
+            messages += [as_message(m, origin="ephemeral") for m in options.get_ephemeral_messages() or ()]
+        except BaseException:  # the builder's code; the request does without (S0)
+            logger.exception("get_ephemeral_messages raised")
+    if options.transform_context is not None:
+        messages = list(options.transform_context(messages))
+    return messages
+
+
+def _request(run: Run, messages: list[Message], tools: Sequence[Tool], tool_choice: ToolChoice) -> LLMRequest:
+    options = run.part.options
+    if options.convert_messages is not None:
+        messages = list(options.convert_messages(messages))
+    for message in messages:
+        if not isinstance(message, Message):
+            raise EdgeAgentError(f"a request can't hold {type(message).__name__}; hooks and callbacks return Messages")
+    return LLMRequest(
+        system=run.part.system,
+        messages=[message for message in messages if message.role in _MODEL_ROLES],
+        tools=list(tools),
+        tool_choice=_tool_choice(run, tools, tool_choice),
+        temperature=options.temperature,
+        max_tokens=options.max_tokens,
+        thinking_level=options.thinking_level,
+        response_schema=run.part.context.response_schema,
+    )
+
+
+def _tool_choice(run: Run, tools: Sequence[Tool], asked: ToolChoice) -> ToolChoice:
+    """Returns the loop's choice, unless the options say more. Without tools no model can be made to call one."""
+    wanted = run.part.options.tool_choice
+    if "none" in (asked, wanted):
+        return "none"
+    return "required" if wanted == "required_first" and run.budget.calls == 0 and tools else asked
+
+
+def _check_length(run: Run, request: LLMRequest) -> None:
+    """Refuses a request that does not fit into the model's window, or into less that the session allows."""
+    llm, limit = run.part.llm, run.part.context.max_context_tokens
+    if run.stopping():
+        return
+    if limit is not None and limit < llm.context_window:
+        check_length(llm.count_tokens(request), request.max_tokens, limit, f"max_context_tokens={limit}")
+    else:
+        check_window(llm, request, sizes=run.sizes)
+
+
+def _stream(
+    run: Run, request: LLMRequest, message: Message, *, may_go_on: bool
+) -> tuple[Message, bool, Reading | None]:
+    """Tells what streams back as it comes. Text that is held is in the message only if the reply has come to its end:
+    what was not told of one that fails is not kept.
+
+    Args:
+        may_go_on: A reply that stays hidden may have another turn.
+
+    Returns:
+        The message, True if its text was held to the end, and how the reply was read.
+    """
+    if run.stopping():  # while the request was made: a long one costs time even to refuse
+        return replace(message, stop_reason="aborted"), False, None
+    hold = _holds_text(run)
+    text = ""
+    calls: tuple[ToolCall, ...] = ()
+    with _streaming(run, request) as stream:
+        for event in stream:
+            match event:
+                case TextDelta(delta):
+                    text += delta
+                    if hold and not _holds_text(run, text):
+                        hold, delta = False, text
+                    if not hold:
+                        message = replace(message, text=text, tool_calls=calls)
+                        run.streaming_message = message
+                        run.emit(events.MessageUpdate, channel="text", delta=delta, message=message.copy())
+                case ThinkingDelta(delta):
+                    message = replace(message, thinking=message.thinking + delta, tool_calls=calls)
+                    run.streaming_message = message
+                    run.emit(events.MessageUpdate, channel="thinking", delta=delta, message=message.copy())
+                case ToolCallEnd(call):
+                    # a model may use an id twice; results are matched by it, so it is ours
+                    calls += (replace(call.copy(), id=new_id("call"), result=None, agent=None),)
+                case Error(why, usage):
+                    return replace(message, stop_reason="error", error=why, usage=usage), hold, None
+                case End("error" | "aborted" as reason, usage, reading):
+                    return replace(message, stop_reason=reason, usage=usage), hold, reading
+                case End(reason, usage, reading, hidden):
+                    message = replace(message, text=text, tool_calls=calls, stop_reason=reason, usage=usage)
+                    if hidden is not None:
+                        message = _hide(run, message, hidden, may_go_on=may_go_on)
+                        hold = hold or not text  # then nothing was told: what stands in its place is told as a whole
+                    return message, hold, reading
+                case TextEnd(text):  # the whole text; a late </think> may have made reasoning of what came before it
+                    if not hold:
+                        message = replace(message, text=text)
+                case ThinkingEnd(thinking):
+                    message = replace(message, thinking=thinking)
+    return replace(message, stop_reason="error", error="the model's stream ended without saying why"), hold, None
+
+
+@contextmanager
+def _streaming(run: Run, request: LLMRequest) -> Iterator[Iterator[LLMEvent]]:
+    """The events of the reply; the model is free at the end. An error keeps its frames, and with them a stream that
+    nobody closes."""
+    stream = run.part.llm.stream(request, run.stop)
+    try:
+        yield read_reply(thinking_apart(stream), request)
+    finally:
+        if isinstance(stream, Generator):
+            stream.close()
+
+
+def _hide(run: Run, message: Message, hidden: Hidden, *, may_go_on: bool) -> Message:
+    """Keeps a hidden reply in history, and decides how it goes on: a misfit is an invalid call that the model sees,
+    an unknown name is answered in words with the next turn, and a second such reply is the end of it."""
+    message = replace(message, raw=hidden.raw)
+    if hidden.outcome in ("called", "dropped"):
+        return message
+    run.hidden_replies += 1
+    if run.hidden_replies > MAX_HIDDEN_REPLIES or not may_go_on:
+        return replace(message, text=_COULD_NOT, stop_reason="stop")  # also of one that was cut: nothing goes on
+    if hidden.outcome == "unknown":
+        run.in_words = True
+        return message
+    calls = tuple(replace(call.copy(), id=new_id("call")) for call in hidden.calls)
+    run.faults = {call.id: fault for call, fault in zip(calls, hidden.faults, strict=True)}
+    return replace(message, tool_calls=calls, stop_reason="tool_calls" if message.stop_reason == "stop" else "length")
+
+
+def _after(run: Run, message: Message, held: bool, reading: Reading | None) -> Message:
+    """AFTER_LLM may replace text and calls; text that was held is told now, unless nobody has vouched for it."""
+    if message.stop_reason in ("error", "aborted"):
+        return message
+    copies = tuple(call.copy() for call in message.tool_calls)
+    fired = run.part.hooks.fire(FirePoint.AFTER_LLM, AfterLLM(message.text, copies, run.budget.hops, reading))
+    said: AfterLLM = fired.payload
+    if fired.reply is not None:
+        run.ended = fired.reply
+    calls = message.tool_calls if said.tool_calls is copies else _with_ids(message.tool_calls, said.tool_calls)
+    reason = message.stop_reason
+    if reason in ("stop", "tool_calls"):
+        reason = "tool_calls" if calls else "stop"
+    text = "" if fired.unjudged and held else said.text
+    run.in_words = run.in_words and not (text or calls)  # a hook has said or called something instead
+    if not any(run.faults.get(call.id) and call in message.tool_calls for call in calls):
+        run.faults = {}  # a hook has mended what did not fit, or left it out: the gates check the rest
+    if (text, calls, reason) != (message.text, message.tool_calls, message.stop_reason):
+        message = replace(message, text=text, tool_calls=calls, stop_reason=reason)
+    run.streaming_message = message
+    if message.text and held:
+        said_aloud = run.part.context.spoken
+        delta = message.text if said_aloud is None else said_aloud(message.text)
+        run.emit(events.MessageUpdate, channel="text", delta=delta, message=message.copy())
+    return message
+
+
+def _holds_text(run: Run, text: str = "") -> bool:
+    """True while a text that begins so may not be told."""
+    return run.part.context.spoken is not None or run.part.hooks.holds(text)
+
+
+def _with_ids(known: Sequence[ToolCall], calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    """Copies of a hook's calls, each with an id that no other call has."""
+    free = {call.id for call in known}
+    given = []
+    for call in calls:
+        if call.id in free:
+            free.remove(call.id)
+            given.append(call.copy())
+        else:
+            given.append(replace(call.copy(), id=new_id("call")))
+    return tuple(given)

@@ -1,0 +1,246 @@
+"""Reading of a reply: one part is speech, another a call, and a part that is neither stays hidden.
+
+First the model's own format is looked for (``gate``). What that leaves is read here, whichever model wrote it: calls in
+another form count if nothing else is said and each of them names a tool that was offered and fits it. Otherwise what
+has the shape of a call is hidden, also inside a sentence, and the loop decides what becomes of it. Prose streams on at
+once. One reader serves one reply, in the thread that generates it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, Protocol, runtime_checkable
+
+from edgeagent.llm.parsers.alone import NEAR, Block, Open, calls_in, read_block
+from edgeagent.llm.parsers.json_calls import guess_name
+from edgeagent.llm.protocol import End, Error, Hidden, LLMEvent, LLMRequest, TextDelta, TextEnd, ToolCallEnd, ToolSpec
+from edgeagent.messages import Message, Reading, Step, ToolCall
+
+_LINE_BEGINS: Final = re.compile(r"\s*")
+_IN_LINE: Final = re.compile(r"""[ \t]*(?P<quote>(?<!\w)["'`(])?(?=[{\[<]|\Z)""")
+"""Blanks and a quotation mark inside a line, before a place where a block may begin."""
+_NEXT: Final = re.compile(rf"""(?P<line>\n[ \t\r\n]*(?=[{{\[<"'`(]|\Z))|{_IN_LINE.pattern}""")
+"""The next place where a block may begin, in a line that follows or in this one."""
+_MAY_END: Final = re.compile(r"[>}\])`\n]")
+"""With one of these every block ends; one longer than ``NEAR`` is looked at only then, and with what follows."""
+_BLANKS: Final = " \t\r\n,;"
+_OWN: Final = "the model's own format"
+_OTHER: Final = "another form"
+"""Parts of the chain, for people who ask why."""
+_PEOPLE: Final = ("user", "steering", "follow_up")
+"""Origins of what people say."""
+
+
+@runtime_checkable
+class _Checking(Protocol):
+    """A tool that knows if arguments fit it, as those of an agent do."""
+
+    def fault(self, arguments: dict[str, Any]) -> str: ...
+
+
+def read_reply(events: Iterable[LLMEvent], request: LLMRequest) -> Iterator[LLMEvent]:
+    """The events of a reply, with calls that stand alone told as calls, and what else has their shape hidden.
+
+    Of a reply to a request without tools nothing is hidden; one that obeys a ``response_schema`` is left alone. What
+    was read once is not changed by reading it again.
+    """
+    if request.response_schema is not None:
+        yield from events
+        return
+    reply = _Reply(request)
+    try:
+        yield from _read(reply, events)
+    except Exception:
+        yield from reply.break_off()
+        raise
+
+
+def _read(reply: _Reply, events: Iterable[LLMEvent]) -> Iterator[LLMEvent]:
+    whole: str | None = None
+    for event in events:
+        cut_off = isinstance(event, Error) or (isinstance(event, End) and event.stop_reason in ("error", "aborted"))
+        if whole is not None:
+            yield from reply.settle(whole, cut_off=cut_off)
+            whole = None
+        match event:
+            case TextDelta(text):
+                yield from reply.feed(text)
+            case TextEnd(text):
+                whole = text  # the event after it tells if the reply was cut off
+            case ToolCallEnd(call):
+                reply.own.append(call.name)
+                yield event
+            case Error() | End(stop_reason="error" | "aborted"):
+                yield from reply.break_off()
+                yield event
+            case End():
+                yield from reply.finish(event)
+            case _:
+                yield event
+    if whole is not None:
+        yield from reply.settle(whole)
+
+
+class _Reply:
+    """Text of one reply that was told, and text that is held."""
+
+    def __init__(self, request: LLMRequest) -> None:
+        self.own: list[str] = []
+        """Names that were called in the model's own format."""
+        self._request = request
+        self._tools = {tool.name: frozenset(tool.parameters.get("properties") or ()) for tool in request.tools}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._fed = self._held = self._told = ""
+        self._in_line = False
+        """The text that is held goes on in a line that has begun."""
+        self._in_sentence = False
+        """A block stood inside a line."""
+        self._scanned = 0
+        """Place in what is held from which a block may end that was open before."""
+        self._is_long = False
+        """The block that is held was looked at with more than ``NEAR`` characters, and is open."""
+        self._blocks: list[Block] = []
+
+    def feed(self, text: str) -> Iterator[LLMEvent]:
+        """The events that are certain once this piece has come."""
+        self._fed += text
+        open_since = self._scanned
+        self._held += text
+        if self._is_long and not _MAY_END.search(self._held, open_since):
+            self._scanned = len(self._held)
+            return
+        yield from self._advance(final=False)
+        self._scanned = max(0, len(self._held.rstrip(_BLANKS)) - 1)
+
+    def settle(self, text: str, *, cut_off: bool = False) -> Iterator[LLMEvent]:
+        """The events of the whole text, which counts instead of its deltas. Of a reply that was cut off, text that may
+        be the beginning of a call stays hidden."""
+        if text != self._fed:
+            self._begin()
+            self._fed = self._held = text
+            for _ in self._advance(final=not cut_off):
+                pass
+        else:
+            yield from self._advance(final=not cut_off)
+        if cut_off:
+            yield from self.break_off()
+        if not self._blocks and (self._told or not cut_off):
+            yield TextEnd(self._told)
+
+    def break_off(self) -> Iterator[LLMEvent]:
+        """The blanks that are held of a reply that was cut off; what may be the beginning of a call is nobody's."""
+        if not self._held.strip(" \t"):
+            yield from self._tell(len(self._held))
+
+    def finish(self, end: End) -> Iterator[LLMEvent]:
+        """The events of the reply's end."""
+        yield from self._advance(final=True)
+        if not self._blocks:
+            yield self._told_by(end, "no call stands alone in it")
+            return
+        yield TextEnd(self._told.rstrip() if self._says else "")
+        form = ", ".join(dict.fromkeys(block.form for block in self._blocks))
+        raw = end.reading.raw if end.reading is not None else self._fed
+        end = replace(end, reading=end.reading or Reading("", raw))
+        hidden = self._judge(raw)
+        if hidden.outcome == "called":
+            yield from map(ToolCallEnd, hidden.calls)
+            hidden = replace(hidden, calls=(), faults=())
+            end = replace(end, stop_reason="tool_calls" if end.stop_reason == "stop" else end.stop_reason)
+        yield replace(self._told_by(end, f"{form}: {hidden.why}"), hidden=hidden)
+
+    @property
+    def _says(self) -> bool:
+        """True if what was told has a word."""
+        return any(map(str.isalnum, self._told))
+
+    def _told_by(self, end: End, verdict: str) -> End:
+        """The end with what each part made of the reply, unless it was read before."""
+        reading = end.reading
+        if reading is None or not self._tools or any(step.part == _OWN for step in reading.steps):
+            return end
+        own = Step(_OWN, f"calls {', '.join(self.own)}" if self.own else "no call")
+        return replace(end, reading=replace(reading, steps=(*reading.steps, own, Step(_OTHER, verdict))))
+
+    def _judge(self, raw: str) -> Hidden:
+        """Decides what the blocks come to. If one call fails, none counts."""
+        if self.own or self._says:
+            return Hidden(raw, "dropped", "hidden, because the reply says or calls something beside it")
+        if self._in_sentence or self._told.strip():
+            return Hidden(raw, "unknown", "a call inside a line is never run, and the reply has no word beside it")
+        written = [one for block in self._blocks for one in block.calls]
+        offered = {} if self._request.tool_choice == "none" else {tool.name: tool for tool in self._request.tools}
+        unknown = next((one.call for one in written if one.call.name not in offered), None)
+        if unknown is not None:
+            name = unknown.name or guess_name(unknown.raw or "")
+            return Hidden(raw, "unknown", f"no tool that may be called has the name {name!r}")
+        calls = tuple(one.call for one in written)
+        faults = tuple(one.fault or _fault(offered[one.call.name], one.call) for one in written)
+        if any(faults):
+            why = next(f"{call.name}: {fault}" for call, fault in zip(calls, faults, strict=True) if fault)
+            return Hidden(raw, "misfit", why, calls, faults)
+        repeated = next((call.name for call in calls if _is_repeated(call, self._request.messages)), None)
+        if repeated is not None:
+            return Hidden(
+                raw, "unknown", f"the call of {repeated} was made already, or stands in what a person or a tool said"
+            )
+        return Hidden(raw, "called", f"calls {', '.join(call.name for call in calls)}", calls, faults)
+
+    def _advance(self, *, final: bool) -> Iterator[LLMEvent]:
+        while self._held:
+            before = self._told[-1:]  # a quotation mark after a word opens nothing
+            text, begin = before + self._held, len(before)
+            place = (_IN_LINE if self._in_line else _LINE_BEGINS).match(text, begin)
+            block: Block | Open | None = None
+            if place is not None:
+                quote = (place["quote"] or "") if self._in_line else None
+                block = read_block(text[place.end() :], self._tools, final=final, quote=quote)
+            self._is_long = block == "open" and place is not None and len(text) - place.end() > NEAR
+            if block == "open":
+                return
+            if block is None or place is None:  # text up to the next place
+                following = next(_NEXT.finditer(text, place.end() + self._in_line if place else begin))
+                self._in_line = following["line"] is None
+                yield from self._tell((following.start() if self._in_line else following.end()) - begin)
+                continue
+            lead = place.end() - begin
+            if not (block.calls and self._tools):
+                yield from self._tell(lead + block.end)
+                continue
+            self._blocks.append(block)
+            self._in_sentence = self._in_sentence or self._in_line
+            yield from self._tell(0 if self._in_line else lead)
+            self._held = text[place.end() + block.end :]
+
+    def _tell(self, length: int) -> Iterator[LLMEvent]:
+        piece, self._held = self._held[:length], self._held[length:]
+        if self._blocks and not self._told:
+            piece = piece.lstrip()
+        self._told += piece
+        if piece:
+            yield TextDelta(piece)
+
+
+def _fault(tool: ToolSpec, call: ToolCall) -> str:
+    """Why the arguments of a call do not fit its tool; empty if they do. A bare description checks nothing."""
+    if call.raw is not None:
+        return "its arguments are no JSON object"
+    return tool.fault(call.arguments) if isinstance(tool, _Checking) else ""
+
+
+def _is_repeated(call: ToolCall, messages: Sequence[Message]) -> bool:
+    """True if the call stands as JSON in what people said, or in a tool's result since they last said something; or if
+    the model made it right before: small models write a call once more instead of its result."""
+    newest = max((i for i, m in enumerate(messages) if m.role == "user" and m.origin in _PEOPLE), default=0)
+    made = next((m.tool_calls for m in reversed(messages[newest:]) if m.tool_calls), ())
+    told = (
+        known
+        for i, message in enumerate(messages)
+        if (message.role == "user" and message.origin in _PEOPLE) or (message.role == "tool" and i > newest)
+        for known in calls_in(message.text, call.name)
+    )
+    return any((known.name, known.arguments) == (call.name, call.arguments) for known in (*made, *told))

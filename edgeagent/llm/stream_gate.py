@@ -1,0 +1,227 @@
+"""The stream gate: decides, piece by piece, what of a model's output is text, reasoning or a call.
+
+Text leaves as soon as it can't be the beginning of a call or of reasoning, however the tokens split it. One gate serves
+one reply, in the thread that generates it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from edgeagent.llm.parsers.call_format import CallFormat, Found
+from edgeagent.llm.protocol import LLMEvent, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
+from edgeagent.llm.thinking import CLOSES, OPENS, Markers
+from edgeagent.messages import ToolCall
+
+_BLANKS: Final = " \t\r\n"
+_SHORT: Final = 80  # so much of what may be a call is looked at letter by letter, to let prose go soon
+_REST: Final = re.compile(r"""["'}\]\s]*""")
+"""JSON that may be left of a call which the model closed too early."""
+_MAY_END: Final = re.compile(r"[>}\])]")  # with one of these every call ends; a long one is looked at only then
+
+
+class StreamGate:
+    """Turns the text of a reply into LLM events.
+
+    Reasoning that never closes goes on to the end. A closing marker without an opening one says that the whole text
+    before it was reasoning: its deltas have left as text, so ``TextEnd`` and ``ThinkingEnd`` carry what is right.
+    """
+
+    def __init__(self, calls: CallFormat | None, *, thinking: bool = False, drop_calls: bool = False) -> None:
+        """Make a gate for one reply.
+
+        Args:
+            calls: How this model writes calls; None when a reply of it is never a call.
+            thinking: The prompt has opened the reasoning already.
+            drop_calls: Calls are taken out of the text and nothing is made of them (tool choice none).
+        """
+        self._format = calls
+        self._thinking = self._has_thought = thinking
+        self._drop_calls = drop_calls
+        self._retracted = False  # text that has left was reasoning after all
+        self._held = ""
+        self._calling = False  # what is held begins with an opener of the format
+        self._scanned = 0  # how much of it the format has seen
+        self._text = _Channel()
+        self._thought = _Channel()
+        self._drafts: list[ToolCall] = []
+        self._made: list[ToolCall] = []
+        self._emitted = 0
+        self._start_openers = calls.start_openers if calls else ()
+        self._at_start = True  # a call that has no marker may begin here
+        self._behind_call = False  # what is held may be the rest of the call before it
+        openers = calls.openers if calls else ()
+        self._closers = tuple(marker for marker in calls.markers if marker not in openers) if calls else ()
+        self._markers = Markers((*openers, *OPENS, *CLOSES))
+
+    @property
+    def at_start(self) -> bool:
+        """True if nothing was said since the reply began, or since the text after reasoning or a call began."""
+        return self._at_start and not self._held.strip(_BLANKS)
+
+    @property
+    def thinking(self) -> bool:
+        """True if the text that comes now is reasoning."""
+        return self._thinking
+
+    @property
+    def calling(self) -> bool:
+        """True if the text that comes now belongs to a call."""
+        return self._calling
+
+    @property
+    def called(self) -> bool:
+        """True if the reply has calls; final after ``finish``."""
+        return bool(self._made)
+
+    def feed(self, text: str) -> Iterator[LLMEvent]:
+        """The events that are certain once this piece has come."""
+        self._held += text
+        yield from self._advance(final=False)
+
+    def finish(self, *, aborted: bool = False) -> Iterator[LLMEvent]:
+        """The events of the reply's end. An aborted reply loses what was still held."""
+        if not aborted:
+            yield from self._advance(final=True)
+        if self._thinking and self._thought.all:
+            yield ThinkingEnd(self._thought.all)
+        if self._text.all or self._retracted:
+            yield TextEnd(self._text.all)
+        if self._drafts:
+            final = [(call.name, call.arguments) for call in self._made]
+            self._made = [d for d in self._drafts if (d.name, d.arguments) not in final] + self._made
+            self._drafts = []
+        yield from self._emit_calls()
+
+    def _advance(self, *, final: bool) -> Iterator[LLMEvent]:
+        while self._held:
+            if self._calling:
+                before = len(self._held)
+                ends = _MAY_END.search(self._held, self._scanned)
+                self._scanned = before
+                if not (final or before < _SHORT or ends):
+                    return
+                yield from self._take_call(final)
+                if len(self._held) == before:
+                    return
+                self._scanned = 0
+                continue
+            if self._behind_call:
+                rest = self._rest_of_call(final)
+                if rest is None:
+                    return
+                self._take(rest)
+                self._behind_call = rest > 0
+                continue
+            if self._start_openers and self._at_start and not self._thinking:
+                begun = self._held.lstrip(_BLANKS)
+                if begun.startswith(self._start_openers):
+                    self._held, self._calling = begun, True
+                    continue
+            found = self._markers.first.search(self._held)
+            if found is None:
+                certain = len(self._held) if final else len(self._held) - self._markers.begun(self._held)
+                yield from self._say(self._take(certain))
+                return
+            yield from self._say(self._take(found.start()))
+            if found[0] in OPENS:
+                self._take(len(found[0]))
+                self._thinking = self._has_thought = self._text.broken = True
+            elif found[0] in CLOSES:
+                self._take(len(found[0]))
+                yield from self._close_thinking()
+            else:
+                self._calling = True
+
+    def _rest_of_call(self, final: bool) -> int | None:
+        """Count the held characters that are left of a call that was closed too early; None while more may come."""
+        begun = _REST.match(self._held)
+        at = begun.end() if begun else 0
+        behind = self._held[at:]
+        closer = next((closer for closer in self._closers if behind.startswith(closer)), None)
+        if closer is not None:
+            return at + len(closer)
+        return None if not final and any(closer.startswith(behind) for closer in self._closers) else 0
+
+    def _take_call(self, final: bool) -> Iterator[LLMEvent]:
+        """Read the call that is held, if it is whole."""
+        held, limit = self._held, -1
+        if self._thinking:
+            limit = min((at for at in map(self._held.find, CLOSES) if at >= 0), default=-1)
+        if limit >= 0:  # a call that reasoning only speaks of must not hold back the answer after it
+            held, final = held[:limit], True
+        answer = self._format.scan(held, final=final) if self._format else None
+        if answer is None:
+            return
+        self._calling = False
+        taken = self._take(answer.end)
+        if not isinstance(answer, Found):
+            yield from self._say(taken)
+        elif not self._thinking:
+            self._at_start = self._behind_call = True
+            self._text.broken = True
+            if not self._drop_calls:
+                self._made += answer.calls
+            if not self._drafts:
+                yield from self._emit_calls()
+        elif all(call.raw is None for call in answer.calls):
+            self._thought.broken = True
+            if not self._drop_calls:
+                self._drafts += answer.calls
+        else:
+            yield from self._say(taken)
+
+    def _close_thinking(self) -> Iterator[LLMEvent]:
+        if not self._has_thought:
+            self._thought, self._text = self._text, _Channel()
+            self._retracted = bool(self._thought.all)
+        elif not self._thinking:
+            return
+        self._thinking, self._has_thought, self._at_start = False, True, True
+        self._thought.broken = True
+        if self._thought.all:
+            yield ThinkingEnd(self._thought.all)
+
+    def _say(self, piece: str) -> Iterator[LLMEvent]:
+        if piece.strip(_BLANKS):
+            self._at_start = False
+        shown = (self._thought if self._thinking else self._text).add(piece)
+        if shown:
+            yield ThinkingDelta(shown) if self._thinking else TextDelta(shown)
+
+    def _emit_calls(self) -> Iterator[LLMEvent]:
+        for call in self._made[self._emitted :]:
+            self._emitted += 1
+            yield ToolCallEnd(call)
+
+    def _take(self, count: int) -> str:
+        taken, self._held = self._held[:count], self._held[count:]
+        return taken
+
+
+class _Channel:
+    """Text as it leaves: without blanks at either end, and with one blank where something was taken out."""
+
+    def __init__(self) -> None:
+        self.all = ""
+        self.broken = False
+        self._blanks = ""
+
+    def add(self, piece: str) -> str:
+        """Add a piece, and return the text that can leave now."""
+        piece = self._blanks + piece
+        shown = piece.rstrip(_BLANKS)
+        self._blanks = piece[len(shown) :]
+        if not shown:
+            return ""
+        if not self.all:
+            shown = shown.lstrip(_BLANKS)
+        elif self.broken:
+            bare = shown.lstrip(_BLANKS)
+            blanks = shown[: len(shown) - len(bare)]
+            shown = (" " if blanks and "\n" not in blanks else "\n") + bare
+        self.broken = False
+        self.all += shown
+        return shown

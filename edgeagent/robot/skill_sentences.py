@@ -1,0 +1,62 @@
+"""Sentences of the house robot about its skills: when one starts, and when one has ended after the run that began it.
+
+The wording of results is that of ``house`` and ``report``; the sentences are those that the nano model makes of them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from edgeagent.messages import ToolCall
+from edgeagent.robot.house_words import number, plain_name
+
+_PAST: Final = re.compile(r"(drove|turned|picked up|put the|followed|stopped)\b")
+_ARRIVED: Final = re.compile(r"arrived (?=(?:in|at) the )")
+
+
+def announcement(call: ToolCall) -> str:
+    """ "On my way to the kitchen."; empty for what is no skill of the house robot."""
+    arguments = call.arguments
+    match call.name:
+        case "go_to":
+            return f"On my way to the {_name(arguments.get('place'))}."
+        case "drive":
+            distance_m = _value(arguments.get("distance_m"))
+            return f"Driving {'back ' if distance_m < 0 else ''}{_metres(abs(distance_m))}."
+        case "turn":
+            angle_deg = _value(arguments.get("angle_deg"))
+            return f"Turning {'right' if angle_deg < 0 else 'left'}."
+        case "pick_up":
+            return f"I will get the {_name(arguments.get('object'))}."
+        case "put_down":
+            return f"I will bring it to the {_name(arguments.get('place'))}."
+        case "follow":
+            return "I am following you."
+        case "dock":
+            return "On my way to the dock."
+    return ""
+
+
+def report(name: str, text: str) -> str:
+    """Tells a skill's result, good or bad."""
+    if _ARRIVED.match(text):
+        return f"{_ARRIVED.sub('I am ', text)}."
+    if text == "docked and charging":
+        return "I am docked and charging."
+    if _PAST.match(text):
+        return f"I {text}."
+    doing = {"go_to": "go there", "pick_up": "get it", "put_down": "bring it", "follow": "follow you"}
+    return f"I could not {doing.get(name, name.replace('_', ' '))}: {text}."
+
+
+def _name(value: object) -> str:
+    return plain_name(value) if isinstance(value, str) else "place"
+
+
+def _value(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _metres(value: float) -> str:
+    return f"{number(value, 2)} meter{'' if value == 1 else 's'}"

@@ -1,0 +1,231 @@
+"""PocketSphinx and Whisper as one recogniser: each knows what the other does not.
+
+PocketSphinx tells what is being said while it is said, and knows the app's sentences; Whisper knows people, rooms and
+noise, and hears the utterance as a whole. ``rescoring`` makes one text of what both heard. What Whisper fails to hear,
+PocketSphinx hears alone. English only. One thread, as ``Transcriber`` says.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Event, Lock
+from typing import Final
+
+import numpy as np
+
+from edgeagent.audio.device import Samples
+from edgeagent.english.inverse import inverse_normalised
+from edgeagent.errors import RecognitionError
+from edgeagent.stt.choice import Hypotheses
+from edgeagent.stt.rescoring import AppSentences, as_spoken, as_written, best_of
+from edgeagent.stt.sphinx import SphinxTranscriber
+from edgeagent.stt.transcriber import RATE_HZ, HeardWord, Transcript
+from edgeagent.stt.whisper import Check, Decode, WhisperOptions, mean_cost, pieces, shifted, whole, window
+from edgeagent.stt.whisper_model import Encoded, Fit, WhisperModel, WhisperText, release_memory
+
+log: Final = logging.getLogger("edgeagent.stt")
+
+_LANGUAGE: Final = "en"
+_MOST_OTHERS: Final = 10
+_LIMIT_S: Final = 10.0
+"""A stage that takes longer is not waited for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WrittenPiece:
+    """Texts that Whisper has written for a piece of an utterance, the likeliest first."""
+
+    start_s: float
+    encoded: Encoded
+    texts: list[WhisperText]
+
+
+class FusedTranscriber:
+    """A ``Transcriber`` on PocketSphinx and a Whisper model.
+
+    Args:
+        sphinx: One that only helps (``SphinxOptions.helps``). Closed with it.
+        model: Knows English.
+        alone: Opens a PocketSphinx that hears by itself what Whisper fails to hear. Closed with it.
+        options: Those of Whisper; its hot words and language are not used.
+    """
+
+    def __init__(
+        self,
+        sphinx: SphinxTranscriber,
+        model: WhisperModel,
+        options: WhisperOptions | None = None,
+        *,
+        alone: Callable[[], SphinxTranscriber],
+    ) -> None:
+        self._sphinx, self._model = sphinx, model
+        self._open_alone = alone
+        self._alone: SphinxTranscriber | None = None
+        self._app = AppSentences(sphinx.known)
+        self._options = options or WhisperOptions()
+        self._pieces: list[Samples] = []
+        self._decode: Decode[list[WrittenPiece]] | Decode[Transcript] | None = None
+        self._late: Decode[list[WrittenPiece]] | Decode[Transcript] | None = None
+        """One that was not waited for to its end: until it is over, PocketSphinx hears alone."""
+        self._turn = Lock()
+        self._cost_s: float | None = None
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        return f"{self._sphinx.name} and {self._model.name}"
+
+    @property
+    def cost_s(self) -> float | None:
+        """Seconds that Whisper's part of an utterance costs on this machine; None before the first."""
+        return self._cost_s
+
+    @property
+    def pids(self) -> list[int | None]:
+        """PocketSphinx's processes, for measurements."""
+        return self._sphinx.pids
+
+    def begin(self) -> None:
+        """See ``Transcriber.begin``. A decode that nobody waits for any more is left."""
+        self._leave()
+        self._pieces = []
+        self._sphinx.begin()
+
+    def feed(self, samples: Samples) -> Transcript | None:
+        """See ``Transcriber.feed``. What is known so far is PocketSphinx's."""
+        if len(samples):
+            self._pieces.append(np.array(samples, np.float32))
+        return self._sphinx.feed(samples)
+
+    def finish(self, stop_event: Event) -> Transcript:
+        """See ``Transcriber.finish``."""
+        if self._closed:
+            raise RecognitionError(f"{self.name} is closed")
+        sound, self._pieces = whole(self._pieces), []
+        if sound is None:
+            return Transcript("", understood=False, engine=self.name)
+        if self._late is not None and not self._late.over:
+            return self._heard_alone(sound, stop_event)
+        writing = self._decode = Decode(lambda check: self._written(sound, check), self._turn)
+        try:
+            heard = self._sphinx.heard(stop_event)
+        except RecognitionError as error:
+            log.warning("%s: Whisper hears the utterance alone", error)
+            heard = Hypotheses()
+        if heard is None:
+            writing.leave()
+            return self._nothing
+        try:
+            made = self._made(writing, heard, lambda: stop_event.is_set() or self._closed)
+        except RecognitionError as error:
+            log.warning("Whisper failed (%s): PocketSphinx hears the utterance alone", error)
+            self._late = self._decode
+            return self._heard_alone(sound, stop_event)
+        self._decode = None  # it keeps what the encoder has made
+        return made if made is not None else self._nothing
+
+    def _heard_alone(self, sound: Samples, stop_event: Event) -> Transcript:
+        """Has PocketSphinx hear an utterance with both of its models, which are opened when they are first needed.
+
+        Raises:
+            RecognitionError: It can't be started, or is lost again and again.
+        """
+        if self._alone is None:
+            self._alone = self._open_alone()
+        self._alone.begin()
+        self._alone.feed(sound)
+        return self._alone.finish(stop_event)
+
+    def _made(
+        self, writing: Decode[list[WrittenPiece]], heard: Hypotheses, stopped: Callable[[], bool]
+    ) -> Transcript | None:
+        """Makes one transcript of what both have heard; None if stopped."""
+        written = writing.wait(stopped, _LIMIT_S)
+        if written is None:
+            return None
+        if not written:  # nobody has spoken
+            release_memory()
+            return Transcript("", understood=False, engine=self.name, others=tuple(heard.texts))
+        choosing = self._decode = Decode(
+            lambda check: self._chosen(written, heard, check), self._turn, after=release_memory
+        )
+        made = choosing.wait(stopped, _LIMIT_S)
+        if writing.seconds is not None and choosing.seconds is not None:
+            self._cost_s = mean_cost(self._cost_s, writing.seconds + choosing.seconds)
+        return made
+
+    def wait_idle(self, timeout_s: float = 10.0) -> bool:
+        """Waits until PocketSphinx has heard all that was fed."""
+        return self._sphinx.wait_idle(timeout_s)
+
+    def close(self) -> None:
+        """See ``Transcriber.close``. What is being decoded ends by itself."""
+        self._closed = True
+        self._leave()
+        self._sphinx.close()
+        if self._alone is not None:
+            self._alone.close()
+
+    def _leave(self) -> None:
+        decode, self._decode = self._decode, None
+        if decode is not None:
+            decode.leave()
+
+    @property
+    def _nothing(self) -> Transcript:
+        """Of a decode that was stopped."""
+        return Transcript("", understood=False, final=False, engine=self.name)
+
+    # --- Whisper's thread -------------------------------------------------------------------------------------------
+
+    def _written(self, sound: Samples, check: Check) -> list[WrittenPiece]:
+        """Has Whisper write the pieces of an utterance; those in which nobody speaks are left out."""
+        made = []
+        for start, piece in pieces(sound):
+            check()
+            encoded = self._model.encode(piece, window(len(piece), self._options.window_s))
+            check()
+            texts = self._model.decode(encoded, _LANGUAGE, beam_size=self._options.beam_size)
+            texts = [text for text in texts if not text.is_made_up and as_spoken(text.text)]
+            if texts:
+                made.append(WrittenPiece(start / RATE_HZ, encoded, texts))
+        return made
+
+    def _chosen(self, written: list[WrittenPiece], heard: Hypotheses, check: Check) -> Transcript:
+        """The transcript of both."""
+        fits = self._fits(written, heard, check)
+        best = best_of(self._app, fits, heard)
+        words: list[HeardWord] = []
+        for piece in written if best.text else ():
+            check()
+            # longer speech has no candidates but Whisper's own
+            text = as_written(best.text) if len(written) == 1 else piece.texts[0].text
+            words += shifted(self._model.words(piece.encoded, _LANGUAGE, text), piece.start_s)
+        others = [*heard.texts, *(text for text, _ in fits)]
+        return Transcript(
+            text=inverse_normalised(best.text),
+            words=tuple(words),
+            confidence=best.probability,
+            understood=best.understood,
+            engine=self.name,
+            raw=best.text,
+            others=tuple(dict.fromkeys(text for text in others if text != best.text))[:_MOST_OTHERS],
+        )
+
+    def _fits(self, written: list[WrittenPiece], heard: Hypotheses, check: Check) -> list[tuple[str, Fit]]:
+        """Lists what may have been said, and how well it fits; Whisper's own text first."""
+        if len(written) > 1:
+            own = [piece.texts[0] for piece in written]
+            joined = Fit(sum(one.log_prob for one in own), sum(one.tokens for one in own))
+            return [(" ".join(as_spoken(one.text) for one in own), joined)]
+        [piece] = written
+        fits: dict[str, Fit] = {}
+        for text in piece.texts:
+            fits.setdefault(as_spoken(text.text), Fit(text.log_prob, text.tokens))
+        for candidate in self._app.candidates(next(iter(fits)), heard):
+            if candidate not in fits:
+                check()
+                fits[candidate] = self._model.fit(piece.encoded, _LANGUAGE, as_written(candidate))
+        return list(fits.items())

@@ -1,0 +1,211 @@
+"""PocketSphinx and Whisper as one recogniser, on the real engines: the Whisper fixture knows 38 sentences."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import numpy as np
+import pytest
+
+from edgeagent.errors import RecognitionError
+from edgeagent.stt.fused import FusedTranscriber
+from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
+from edgeagent.stt.transcriber import RATE_HZ, Transcriber, Transcript
+from edgeagent.stt.whisper import WhisperOptions, open_model
+from tests.stt.speech import PHRASES, ROOMS, blocks, said, spoken, within
+
+pytest.importorskip("faster_whisper")
+pytestmark = pytest.mark.timeout(60)
+FOLDER = Path(__file__).parent / "whisper_fixture"
+NEVER = Event()
+HARD_LIMIT_S = 30.0
+
+
+@pytest.fixture(scope="module")
+def ears(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FusedTranscriber]:
+    options = SphinxOptions(names=[ROOMS], cache=tmp_path_factory.mktemp("ears"), hang_s=5.0, helps=True)
+    sphinx = SphinxTranscriber([*PHRASES, "drive two meters forward", "follow me"], options)
+    of_whisper = WhisperOptions(threads=1, beam_size=2)
+    alone = replace(options, helps=False)
+    transcriber = FusedTranscriber(
+        sphinx, open_model(FOLDER, of_whisper), of_whisper, alone=lambda: SphinxTranscriber(PHRASES, alone)
+    )
+    yield transcriber
+    transcriber.close()
+
+
+def hear(ears: Transcriber, sound: np.ndarray, stop_event: Event = NEVER) -> Transcript:
+    ears.begin()
+    for block in blocks(sound, 1600):
+        ears.feed(block)
+    return ears.finish(stop_event)
+
+
+@pytest.mark.parametrize("text", ["Drive two meters forward.", "Follow me.", "Bring the cup to the kitchen."])
+def test_both_make_one_text(ears: FusedTranscriber, text: str) -> None:
+    got = hear(ears, spoken(text))
+    assert got.raw == text.rstrip(".").lower()
+    assert got.final
+    assert got.engine == "pocketsphinx and whisper whisper_fixture"
+    assert [word.text.strip(".").lower() for word in got.words] == got.text.split()
+    assert all(0 <= word.start_s <= word.end_s for word in got.words)
+    assert got.confidence is not None
+    assert ears.cost_s is not None
+
+
+def test_numbers_are_as_a_person_types_them(ears: FusedTranscriber) -> None:
+    assert hear(ears, spoken("Drive two meters forward.")).text == "drive 2 meters forward"
+
+
+def test_pocketsphinx_tells_what_is_said_while_it_is_said(ears: FusedTranscriber) -> None:
+    ears.begin()
+    told = [ears.feed(block) for block in blocks(said("go to the bathroom and turn left", "slt"), 1600)]
+    assert ears.wait_idle(HARD_LIMIT_S)
+    told.append(ears.feed(np.zeros(0, np.float32)))
+    known = [each for each in told if each is not None]
+    assert known[-1].text.startswith("go to the bathroom")
+    assert not known[-1].final
+    ears.finish(NEVER)
+
+
+@pytest.mark.parametrize("sound", [np.zeros(0, np.float32), np.zeros(RATE_HZ, np.float32)], ids=["nothing", "zeros"])
+def test_without_sound_there_is_no_text(ears: FusedTranscriber, sound: np.ndarray) -> None:
+    got = hear(ears, sound)
+    assert (got.text, got.understood, got.final) == ("", False, True)
+
+
+def test_what_whisper_fails_to_hear_pocketsphinx_hears_with_both_of_its_models(
+    ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("out of memory")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ears._model, "decode", broken)
+        got = hear(ears, said("go to the bathroom", "slt"))
+        other = hear(ears, said("my sister likes apples", "slt"))
+    assert (got.raw, got.understood, got.engine) == ("go to the bathroom", True, "pocketsphinx app")
+    assert other.engine == "pocketsphinx general"
+    assert hear(ears, spoken("Follow me.")).engine == ears.name
+
+
+def test_pocketsphinx_helps_with_one_process(ears: FusedTranscriber) -> None:
+    assert len(ears.pids) == 1
+
+
+def test_while_whisper_hangs_pocketsphinx_hears(ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, entered, encode = Event(), [], ears._model.encode
+
+    def hung(*arguments: Any) -> Any:
+        entered.append(1)
+        assert go_on.wait(HARD_LIMIT_S)
+        return encode(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ears._model, "encode", hung)
+        patched.setattr("edgeagent.stt.fused._LIMIT_S", 0.2)
+        for _ in range(2):
+            assert hear(ears, said("go to the bathroom", "slt")).engine == "pocketsphinx app"
+        assert len(entered) == 1, "it is not asked again while it hangs"
+        go_on.set()
+        assert within(HARD_LIMIT_S, lambda: ears._late is not None and ears._late.over)
+    assert hear(ears, spoken("Follow me.")).engine == ears.name
+
+
+def test_where_whisper_hears_nobody_there_is_no_text(ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch) -> None:
+    decode = ears._model.decode
+
+    def nobody(*arguments: Any, **named: Any) -> Any:
+        return [replace(text, no_speech=0.9, log_prob=-50.0) for text in decode(*arguments, **named)]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ears._model, "decode", nobody)
+        got = hear(ears, said("go to the bathroom", "slt"))
+    assert (got.raw, got.understood) == ("", False)
+    assert "go to the bathroom" in got.others, "a stop word would be among them"
+
+
+def test_a_closed_one_says_so(tmp_path: Path) -> None:
+    of_whisper = WhisperOptions(threads=1)
+    sphinx = SphinxTranscriber(["turn left"], SphinxOptions(cache=tmp_path, helps=True))
+    transcriber = FusedTranscriber(sphinx, open_model(FOLDER, of_whisper), of_whisper, alone=lambda: sphinx)
+    transcriber.begin()
+    transcriber.feed(spoken("Follow me."))
+    transcriber.close()
+    with pytest.raises(RecognitionError, match="closed"):
+        transcriber.finish(NEVER)
+
+
+def test_where_pocketsphinx_is_lost_whisper_hears(ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(stop_event: Event) -> None:
+        raise RecognitionError("ears-app is lost again and again")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ears._sphinx, "heard", lost)
+        assert hear(ears, spoken("Follow me.")).raw == "follow me"
+
+
+def test_a_process_that_dies_loses_no_word(ears: FusedTranscriber) -> None:
+    ears.begin()
+    ears.feed(spoken("Follow me."))
+    assert ears.wait_idle(HARD_LIMIT_S)
+    pid = ears.pids[0]
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    assert ears.finish(NEVER).raw == "follow me"
+
+
+def test_a_stop_is_honoured_at_once_and_the_next_utterance_is_heard(
+    ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered, go_on, stop = Event(), Event(), Event()
+    encode = ears._model.encode
+
+    def held(*arguments: Any) -> Any:
+        entered.set()
+        assert go_on.wait(HARD_LIMIT_S)
+        return encode(*arguments)
+
+    got: list[Transcript] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(ears._model, "encode", held)
+        caller = Thread(target=lambda: got.append(hear(ears, spoken("Follow me."), stop)))
+        caller.start()
+        assert entered.wait(HARD_LIMIT_S)
+        stop.set()
+        caller.join(HARD_LIMIT_S)
+        assert not caller.is_alive()
+        assert not got[0].final
+        go_on.set()
+    assert hear(ears, spoken("Drive two meters forward.")).raw == "drive two meters forward"
+
+
+def test_a_stop_that_came_before_is_honoured(ears: FusedTranscriber) -> None:
+    stop = Event()
+    stop.set()
+    assert not hear(ears, spoken("Follow me."), stop).final
+
+
+def test_a_stop_at_the_last_moment_is_honoured(ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, words = Event(), ears._model.words
+
+    def late(*arguments: Any) -> Any:
+        made = words(*arguments)
+        stop.set()
+        return made
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ears._model, "words", late)
+        assert not hear(ears, spoken("Follow me."), stop).final
+
+
+def test_speech_longer_than_the_window_is_heard_to_its_end(ears: FusedTranscriber) -> None:
+    pause = np.zeros(26 * RATE_HZ, np.float32)
+    said = [spoken("Drive two meters forward."), pause, spoken("Follow me."), pause, spoken("Stop.")]
+    assert hear(ears, np.concatenate(said)).raw == "drive two meters forward follow me stop"

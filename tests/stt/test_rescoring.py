@@ -1,0 +1,209 @@
+"""What was probably said: candidates from two recognisers and the app's sentences, and the choice among them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeagent.stt.choice import Hypotheses, Hypothesis
+from edgeagent.stt.rescoring import AppSentences, as_spoken, as_written, best_of, means_another
+from edgeagent.stt.transcriber import HeardWord
+from edgeagent.stt.whisper_model import Fit
+
+APP = AppSentences(
+    [
+        "drive forward one meter",
+        "please drive forward two meters",
+        "drive back three meters",
+        "pick up the red cube",
+        "go to the kitchen",
+        "don't go to the kitchen",
+        "you needn't go to the office",
+        "turn left",
+        "stop",
+    ]
+)
+QUIET_DB = 45.0
+
+
+def heard(app: str = "", general: str = "") -> Hypotheses:
+    """By PocketSphinx, in a quiet room."""
+
+    def of(text: str) -> Hypothesis:
+        return Hypothesis(tuple(HeardWord(word, 0.0, 0.1, 0.5) for word in text.split()), 1.0, 0.5, -3.0)
+
+    return Hypotheses(of(app), of(general), QUIET_DB)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("dry forward two meters", "drive forward two meters"),
+        ("pick out the red cube", "pick up the red cube"),
+        ("go to the kitten", "go to the kitchen"),
+        ("pig out the red cube", "pick up the red cube"),
+    ],
+)
+def test_what_is_near_to_the_apps_sentences_is_a_candidate(written: str, meant: str) -> None:
+    assert meant in APP.candidates(written, heard())
+
+
+def test_what_pocketsphinx_heard_in_the_place_of_a_word_is_a_candidate() -> None:
+    found = APP.candidates("for all ahead forty centimeters", heard("roll ahead forty centimeters"))
+    assert found[0] == "roll ahead forty centimeters"
+    assert "point your camera up" in APP.candidates("weight your camera up", heard("point your camera"))
+
+
+@pytest.mark.parametrize("text", ["you", "thank you"])
+def test_what_whisper_writes_for_noise_is_no_speech_unless_it_is_understood(text: str) -> None:
+    assert best_of(APP, [(text, Fit(-9.0, 1))], heard("turn left")).text == ""
+    assert best_of(APP, [(text, Fit(-0.1, 1))], heard(text)).text == text
+    assert best_of(APP, [("turn", Fit(-9.0, 1))], heard("turn left")).text == "turn"
+
+
+def test_a_number_is_exchanged_only_for_one_that_was_heard() -> None:
+    assert not any("three" in text or "one" in text for text in APP.candidates("drive back two meters", heard()))
+    assert "drive back three meters" in APP.candidates("drive back two meters", heard("drive back three meters"))
+
+
+@pytest.mark.parametrize(
+    ("said", "other"),
+    [
+        ("go to room two", "go to room one"),
+        ("drive two meters forward", "drive half a meter forward"),
+        ("drive forward five meters", "drive forward a meter"),
+        ("turn right in the living room", "turn left in the living room"),
+        ("turn on the light in the kitchen", "turn off the light in the kitchen"),
+        ("look up at the shelf", "look down at the shelf"),
+        ("take the first door", "take the third door"),
+        ("close the gripper now", "open the gripper now"),
+    ],
+)
+def test_the_contrary_of_what_whisper_wrote_is_heard_and_never_guessed(said: str, other: str) -> None:
+    app = AppSentences([other])
+    assert other not in app.candidates(said, heard())
+    assert other in app.candidates(said, heard(other))
+    fits = [(said, Fit(-1.5, 8)), (other, Fit(-2.0, 8))]
+    assert not best_of(app, fits, heard(other, said)).understood
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("drive forwards a bit", "drive forward a bit"),
+        ("drive ahead", "drive forward"),
+        ("close it", "shut it"),
+        ("turn left then right", "turn left and right"),
+        ("turn on the light", "turn the light"),
+    ],
+)
+def test_other_words_for_the_same_way_are_no_contrary(text: str, other: str) -> None:
+    assert not means_another(text, other)
+    assert not means_another(other, text)
+
+
+def test_a_word_that_sounds_like_a_number_may_be_one() -> None:
+    app = AppSentences(["drive four meters"])
+    assert "drive four meters" in app.candidates("drive for meters", heard())
+    fits = [("drive for meters", Fit(-1.0, 4)), ("drive four meters", Fit(-1.5, 4))]
+    assert best_of(app, fits, heard("drive four meters")).understood
+    assert means_another("drive to meters", "drive four meters")
+
+
+def test_a_negation_comes_and_goes_only_if_it_was_heard() -> None:
+    assert "don't go to the kitchen" not in APP.candidates("oh go to the kitchen", heard())
+    assert "you need to go home" not in AppSentences(["you need to go home"]).candidates("you needn't go home", heard())
+    assert "don't go to the kitchen" in APP.candidates("oh go to the kitchen", heard("don't go to the kitchen"))
+
+
+WORDS = st.lists(
+    st.sampled_from("go to the kitchen drive forward two meters don't stop red cube a i".split()), max_size=8
+)
+TEXTS = WORDS.map(" ".join)
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_there_are_few_candidates_each_once_and_likelier_than_the_text(text: str, app: str, general: str) -> None:
+    found = APP.candidates(text, heard(app, general))
+    assert len(found) <= 7
+    assert len({text, *found}) == len(found) + 1
+    assert all(found)
+    if text:
+        assert all(APP.prior(each, heard(app)) > APP.prior(text, heard(app)) for each in found)
+
+
+def test_of_two_that_fit_alike_the_app_knows_the_better_one() -> None:
+    fits = [("dry forward two meters", Fit(-2.0, 5)), ("drive forward two meters", Fit(-3.5, 5))]
+    assert best_of(APP, fits, heard("drive forward two meters")).text == "drive forward two meters"
+
+
+def test_what_fits_far_better_counts_whatever_the_app_knows() -> None:
+    fits = [("my sister has a new kitten", Fit(-1.0, 6)), ("go to the kitchen", Fit(-30.0, 4))]
+    assert best_of(APP, fits, heard("go to the kitchen")).text == "my sister has a new kitten"
+
+
+def test_agreement_is_understood_and_guesses_in_noise_are_not() -> None:
+    fits = [("go to the kitchen", Fit(-0.5, 5)), ("go to the kitten", Fit(-6.0, 5))]
+    sure = best_of(APP, fits, heard("go to the kitchen", "go to the kitchen"))
+    assert sure.understood
+    noise = Hypotheses(heard("turn left").app, heard("uh the").general, 10.0)
+    doubtful = best_of(APP, [("know the kid chin", Fit(-12.0, 5)), ("turn left", Fit(-12.5, 3))], noise)
+    assert not doubtful.understood
+    assert doubtful.probability < sure.probability
+
+
+def test_what_is_understood_depends_on_pocketsphinx_and_on_the_noise() -> None:
+    fits = [("go to the kitchen", Fit(-4.0, 5)), ("go to the kitten", Fit(-6.0, 5))]
+    agreed = best_of(APP, fits, heard("go to the kitchen"))
+    assert best_of(APP, fits, heard("turn left")).probability < agreed.probability
+    noisy = Hypotheses(heard("go to the kitchen").app, clear_db=10.0)
+    assert best_of(APP, fits, noisy).probability < agreed.probability
+    assert not best_of(APP, fits, Hypotheses(noisy.app, clear_db=3.0)).understood, "as loud as the noise alone"
+
+
+def test_a_text_that_nearly_forbids_is_doubtful() -> None:
+    fits = [("grab the cup", Fit(-1.0, 4)), ("don't grab the cup", Fit(-1.1, 6))]
+    assert best_of(APP, fits[:1], heard("grab the cup")).understood
+    assert not best_of(APP, fits, heard("grab the cup")).understood
+
+
+def test_more_is_asked_where_a_recogniser_hears_a_negation() -> None:
+    fits = [("go to the kitchen", Fit(-6.0, 5)), ("don't go to the kitchen", Fit(-8.5, 7))]
+    assert best_of(APP, fits[:1], heard("go to the kitchen")).understood
+    assert not best_of(APP, fits, heard("don't go to the kitchen")).understood
+
+
+@given(st.lists(st.tuples(TEXTS, st.floats(-80, 0), st.integers(0, 20)), min_size=1, max_size=10), TEXTS, TEXTS)
+def test_the_best_is_one_of_the_candidates(made: list[tuple[str, float, int]], app: str, general: str) -> None:
+    best = best_of(APP, [(text, Fit(log_prob, tokens)) for text, log_prob, tokens in made], heard(app, general))
+    assert best.text in {text for text, *_ in made}
+    assert 0 <= best.probability <= 1
+    assert best.text or not best.understood
+
+
+@pytest.mark.parametrize(
+    ("spoken", "written"),
+    [("drive two point five meters", "Drive 2.5 meters."), ("where are you", "Where are you."), ("stop", "Stop.")],
+)
+def test_spoken_words_are_written_as_whisper_writes(spoken: str, written: str) -> None:
+    assert as_written(spoken) == written
+    assert as_spoken(written) == spoken
+
+
+@pytest.mark.parametrize(
+    ("written", "spoken"),
+    [
+        ("29340", "two nine three four zero"),
+        ("Room 29340.", "room two nine three four zero"),
+        ("29,340 people", "twenty nine thousand three hundred forty people"),
+        ("3.14159", "three point one four one five nine"),
+        ("1969", "one thousand nine hundred sixty nine"),
+    ],
+)
+def test_digits_without_a_comma_were_said_one_by_one(written: str, spoken: str) -> None:
+    assert as_spoken(written) == spoken
+
+
+def test_words_of_another_script_stay_as_they_are() -> None:
+    assert as_spoken("Привет robot") == "привет robot"
