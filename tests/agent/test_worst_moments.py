@@ -340,7 +340,7 @@ def test_what_an_interruption_does_to_each_kind(kind, status, how):
     made, gate, inside = waiting_tool(kind)
     stop = threading.Event()
     agent = Agent("a", llm=ScriptedLLM([call("body")], "never"), tools=[made])
-    options, context = Options(deadline_s=0.3) if how == "deadline" else None, AgentContext()
+    options, context = Options(deadline_s=2.0) if how == "deadline" else None, AgentContext()
     handle = agent.start("go", stop_event=stop, options=options, context=context)
     stopping = context.stop_event
     opened(inside)

@@ -333,7 +333,7 @@ def test_a_deadline_ends_a_compaction_too():
             contexts.append(ctx)
 
     session, before, _ = observed(
-        lambda _: opened(contexts[-1].stop_event), options=Options(max_tokens=REPLY, deadline_s=0.5)
+        lambda _: opened(contexts[-1].stop_event), options=Options(max_tokens=REPLY, deadline_s=2.0)
     )
     session.agent.hooks.append(Seen())
     session.step("new task")
