@@ -117,6 +117,11 @@ STOP_PHRASES: Final = (
 STOP_WORDS: Final = tuple(row.words for row in STOP_PHRASES if row.grade is Grade.TRIP and " " not in row.words)
 """The words that trip the latch alone."""
 
+HEARD_FOR_STOP: Final = frozenset("start starts started top tops stopped stops stock stuff step steps".split())
+"""Words that recognisers write for a "stop" over the robot's voice that they do not understand.
+
+They differ from "stop" by one or two sounds, and decide nothing but a hold."""
+
 RELEASES: Final = (
     ("go on", Release.SPEECH),
     ("carry on", Release.SPEECH),
@@ -216,6 +221,16 @@ class StopPhrases:
             case _:
                 counts = situation.busy and (situation.moves or not situation.asked)
         return row.grade if counts else None
+
+    def is_near_stop(self, text: str) -> bool:
+        """True if an utterance that was not understood may have been "stop" alone.
+
+        It would be a phrase that trips if "stop" stood where it has a word that sounds like it.
+        """
+        words = _words(text)
+        heard = " ".join("stop" if word in HEARD_FOR_STOP else word for word in words)
+        row = self.read(heard)
+        return row is not None and row.grade is Grade.TRIP and not HEARD_FOR_STOP.isdisjoint(words)
 
     def release(self, text: str) -> Release | None:
         """Returns what an utterance ends of a hold; it has no other words but those that may stand around the

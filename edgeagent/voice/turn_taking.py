@@ -398,10 +398,16 @@ class TurnTaking:
         return True
 
     def _heed_doubtful(self, turn: Turn, transcript: Transcript) -> bool:
-        """Makes motion wait for a probable "wait" or "no", and says so: who is unsure stops moving. False: neither."""
-        if not self._robot.runs.moves or (transcript.confidence or 0.0) < LEAST_GUESS:
+        """Makes motion wait for a probable "stop", "wait" or "no", and says so: who is unsure stops moving.
+
+        False: the words are neither.
+        """
+        if not self._robot.runs.moves:
             return False
-        if self.grade(turn.rest(transcript).text, cut=turn.final) not in (Grade.HOLD, Grade.CANCEL):
+        text = turn.rest(transcript).text
+        probable = (transcript.confidence or 0.0) >= LEAST_GUESS
+        waits = probable and self.grade(text, cut=turn.final) in (Grade.HOLD, Grade.CANCEL)
+        if not waits and not self._settings.phrases.stops.is_near_stop(text):
             return False
         again = turn.waits
         turn.dismissed = turn.waits = True

@@ -136,3 +136,13 @@ def test_any_text_can_be_read(text: str) -> None:
 def test_a_very_long_text_keeps_nobody_waiting() -> None:
     assert ROVER.read("stop " * 20_000)
     assert ROVER.read("stop " * 20_000 + "sign") is None
+
+
+@pytest.mark.parametrize("text", ["start", "Top!", "start now", "rover, start", "stuff it"])
+def test_what_sounds_like_a_stop_alone_is_near_one(text: str) -> None:
+    assert ROVER.is_near_stop(text)
+
+
+@pytest.mark.parametrize("text", ["", "stop", "start the timer", "go to the top", "cancel", "do not start", "star"])
+def test_other_words_are_near_no_stop(text: str) -> None:
+    assert not ROVER.is_near_stop(text)

@@ -169,7 +169,26 @@ def test_what_is_probably_a_wait_or_a_no_holds_what_drives(driving: Stage, base:
     assert until(lambda: base.notes == ["pause", "resume"])
 
 
-@pytest.mark.parametrize(("text", "confidence"), [("wait", 0.1), ("the weight", 0.9), ("hello", 0.9)])
+@pytest.mark.parametrize("text", ["start", "top", "please, start it"])
+def test_what_may_have_been_a_stop_holds_what_drives_however_little_of_it_is_sure(
+    driving: Stage, base: Base, text: str
+) -> None:
+    driving.say(text, understood=False, confidence=0.05)
+    assert until(lambda: base.notes == ["pause"])
+    assert driving.dialogue.robot.runs.acting, "nothing is cancelled by a guess"
+    driving.say("continue")
+    assert until(lambda: base.notes == ["pause", "resume"])
+
+
+def test_a_start_that_is_understood_holds_nothing(driving: Stage, base: Base) -> None:
+    driving.say("start")
+    driving.pass_s(1.0)
+    assert base.notes == []
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence"), [("wait", 0.1), ("start the timer", 0.1), ("the weight", 0.9), ("hello", 0.9)]
+)
 def test_what_is_hardly_a_wait_holds_nothing(driving: Stage, base: Base, text: str, confidence: float) -> None:
     driving.say(text, understood=False, confidence=confidence)
     driving.pass_s(1.0)
