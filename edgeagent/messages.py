@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+from edgeagent.characters import without_escapes
 from edgeagent.errors import EdgeAgentError
-from edgeagent.escapes import without_escapes
 
 Status = Literal[
     "ok",

@@ -3,13 +3,35 @@
 Knows nothing of what a model is, of the catalogue or of downloads. Any thread.
 """
 
+from __future__ import annotations
+
 import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
 from edgeagent.errors import ConfigError
 
-__all__ = ["expanded", "models_dir"]
+
+@contextmanager
+def scratch_folder(prefix: str) -> Iterator[Path]:
+    """A new folder that is gone afterwards, whatever happens while it is made.
+
+    ``tempfile.TemporaryDirectory`` knows of its folder only when it is there: a Ctrl-C in between leaves it behind.
+
+    Raises:
+        OSError: It can't be made.
+    """
+    path = Path(tempfile.gettempdir(), f"{prefix}{secrets.token_hex(8)}")
+    try:
+        path.mkdir(mode=0o700)
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from edgeagent import LlamaLLM
-from edgeagent.models.store import FOLDER_VARIABLE, user_models_dir
+from edgeagent.models import FOLDER_VARIABLE, user_models_dir
 
 # A busy machine is no fault of what is tested: pytest's own limit ends an example that hangs.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])

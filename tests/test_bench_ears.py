@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from edgeagent.errors import ConfigError
-from edgeagent.stt.recordings import Recordings
-from edgeagent.stt.transcriber import RATE_HZ, Transcript
+from edgeagent.stt import RATE_HZ, Recordings, Transcript
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from types import ModuleType
 import pytest
 
 from edgeagent import Agent
-from edgeagent.app import build
-from edgeagent.app.file import AppFile
+from edgeagent.app import AppFile, build
 from edgeagent.config import load_config
 from edgeagent.testing import ScriptedLLM, call
 from tests.llm import recorded_replies

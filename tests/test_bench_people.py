@@ -11,9 +11,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from edgeagent.stt.transcriber import RATE_HZ
-from edgeagent.testing import Room, RoomSettings, speechlike
-from edgeagent.testing.levels import rms, snr_db
+from edgeagent.stt import RATE_HZ
+from edgeagent.testing import Room, RoomSettings, rms, snr_db, speechlike
 
 
 class Minded:

@@ -8,39 +8,40 @@ import inspect
 import io
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from edgeagent import Agent, Options, PolicyViolationError, hooks, tool
-from edgeagent.agent.run_options import _CALLBACKS
+from edgeagent.agent import CALLBACKS
 from edgeagent.messages import Status
 from edgeagent.testing import ScriptedLLM, call
 
-WITH_EXAMPLES = tuple("loop hooks tools sessions limits audio ears voice voice-words keywords config check".split())
+WITH_EXAMPLES = tuple(
+    "loop hooks tools sessions reference/limits audio ears voice voice-words keywords config check".split()
+)
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
-ROW = re.compile(
-    r"^\| (?P<names>`.*?) \| (?P<default>.*?) \| (?P<unit>.*?) \|.*\| `(?P<module>[\w.]+)` \|$", re.MULTILINE
-)
+ROW = re.compile(r"^\| (?P<names>`.*?) \| (?P<default>.*?) \| (?P<unit>.*?) \|.*\| `(?P<room>\w+)` \|$", re.MULTILINE)
 IS_A_LIMIT = re.compile(r"_S$|MAX|MOST|LIMIT|LONGEST|LARGEST|CEILING|TIMEOUT|DEEPEST|KEPT|TIMES$|PATIENCE|LOST")
 NO_LIMITS = {
-    "edgeagent.pii._LONGEST_CARD",  # what a card's number looks like
-    "edgeagent.robot.base.STEP_S",  # of the simulation's clock
-    "edgeagent.app.rehearsal.STEP_S",  # of the simulated room's
-    "edgeagent.robot.inhabitant._BEFORE_LEADING_S",  # how the simulated person behaves
-    "edgeagent.robot.inhabitant._PATIENCE_STEPS",
-    "edgeagent.tools.coerce._LARGEST",  # of all floats
-    "edgeagent.tts.piper_text._LOST",  # how like a word is to itself
-    "edgeagent.tts.text.hidden.LONGEST",  # of markers
+    "pii._LONGEST_CARD",  # what a card's number looks like
+    "house.STEP_S",  # of the simulation's clock
+    "app.STEP_S",  # of the simulated room's
+    "house._BEFORE_LEADING_S",  # how the simulated person behaves
+    "house._PATIENCE_STEPS",
+    "tools._LARGEST",  # of all floats
+    "tts._LOST",  # how like a word is to itself
+    "english.LONGEST",  # of markers
 }
-ROOMS = """agent app audio check cli config doctor hooks journal json_lines llm models pii robot session tools tts
+ROOMS = """agent app audio check cli config doctor hooks house journal json_lines llm models pii robot session tools tts
 views""".split()
 """Where limits are looked for."""
 SIGNAL = {
     f"edgeagent.audio.{name}"
-    for name in "delay early_echo echo endpoint far_end linear_echo residual_gate silero stream_clock vad".split()
+    for name in "delay early_echo echo endpoint far_end linear_echo residual_gate stream_clock vad".split()
 }
 """Whose constants say how sound is computed."""
 
@@ -57,7 +58,7 @@ def test_the_examples_run_and_print_what_they_say(
     blocks = list(BLOCK.finditer(text))
     assert blocks, f"docs/{name}.md has no example"
     monkeypatch.chdir(tmp_path)
-    namespace: dict[str, Any] = {"__name__": f"docs_{name}"}
+    namespace: dict[str, Any] = {"__name__": "docs_" + name.replace("/", "_")}
     for block in blocks:
         code, printed = block[1], io.StringIO()
         above = text.count("\n", 0, block.start(1))  # so that an error names the line of the page
@@ -81,18 +82,18 @@ def test_every_link_leads_somewhere(path: str, checkout: Path) -> None:
 
 def test_the_readme_links_every_page(checkout: Path) -> None:
     readme = (checkout / "README.md").read_text(encoding="utf-8")
-    for page in sorted((checkout / "docs").glob("*.md")):
-        assert f"(docs/{page.name})" in readme, page.name
+    for page in sorted((checkout / "docs").rglob("*.md")):
+        assert f"({page.relative_to(checkout)})" in readme, page.name
 
 
 def test_the_hooks_page_has_every_hook_and_callback(checkout: Path) -> None:
     text = _page(checkout, "hooks")
     built_in = {name for name in hooks.__all__ if name.endswith("Hook") and name not in ("BaseHook", "Hook")}
     assert set(re.findall(r"^\| `(\w+Hook)\b", text, re.MULTILINE)) == built_in
-    assert set(re.findall(r"^\| `(\w+)\(.*?\)` \|", text, re.MULTILINE)) >= _CALLBACKS
+    assert set(re.findall(r"^\| `(\w+)\(.*?\)` \|", text, re.MULTILINE)) >= CALLBACKS
 
 
-@pytest.mark.parametrize("callback", sorted(_CALLBACKS))
+@pytest.mark.parametrize("callback", sorted(CALLBACKS))
 def test_a_callback_that_raises_does_what_the_hooks_page_says(callback: str, checkout: Path) -> None:
     row = re.search(rf"^\| `{callback}\(.*\| (.*) \|$", _page(checkout, "hooks"), re.MULTILINE)
     assert row is not None
@@ -137,32 +138,44 @@ class Limit:
 
     name: str
     default: str
-    module: str
+    room: str
 
 
 def _limits(checkout: Path) -> list[Limit]:
     """One for each name of each row; a default for every name, or one for all."""
     limits = []
-    for row in ROW.finditer(_page(checkout, "limits")):
+    for row in ROW.finditer(_page(checkout, "reference/limits")):
         names = re.findall(r"`([^`]+)`", row["names"])
         defaults = row["default"].split("; ")
         defaults = defaults * len(names) if len(defaults) == 1 else defaults
-        limits += [Limit(n, d, f"edgeagent.{row['module']}") for n, d in zip(names, defaults, strict=True)]
+        limits += [Limit(n, d, row["room"]) for n, d in zip(names, defaults, strict=True)]
     return limits
 
 
-def _value_of(limit: Limit) -> Any:
-    """The default in the code: of a constant, ``Class.field``, or ``function(parameter)``."""
-    module = importlib.import_module(limit.module)
-    if call := re.fullmatch(r"([\w.]+)\((\w+)\)", limit.name):
-        function: Any = module
-        for part in call[1].split("."):
-            function = getattr(function, part)
-        return inspect.signature(function).parameters[call[2]].default
-    owner, _, name = limit.name.rpartition(".")
-    if not owner:
-        return getattr(module, name)
-    return next(field.default for field in dataclasses.fields(getattr(module, owner)) if field.name == name)
+@cache
+def _modules(checkout: Path, room: str) -> tuple[Any, ...]:
+    """The modules of a room, wherever in it they stand."""
+    package = checkout / "edgeagent"
+    paths = sorted((package / room).rglob("*.py")) or [package / f"{room}.py"]
+    names = (".".join(path.relative_to(checkout).with_suffix("").parts) for path in paths)
+    return tuple(importlib.import_module(name.removesuffix(".__init__")) for name in names)
+
+
+def _values(limit: Limit, module: Any) -> Iterator[Any]:
+    """Defaults in a module of what has this name: a constant, ``Class.field``, or ``function(parameter)``."""
+    call = re.fullmatch(r"([\w.]+)\((\w+)\)", limit.name)
+    owner, name = (call[1], call[2]) if call else limit.name.rpartition(".")[::2]
+    found: Any = module
+    for part in filter(None, owner.split(".")):
+        found = getattr(found, part, None)
+    if found is None:
+        return
+    if call:
+        yield inspect.signature(found).parameters[name].default
+    elif owner:
+        yield from (field.default for field in dataclasses.fields(found) if field.name == name)
+    elif hasattr(found, name):
+        yield getattr(found, name)
 
 
 def _read(default: str) -> Any:
@@ -172,31 +185,34 @@ def _read(default: str) -> Any:
 def test_every_default_in_the_table_is_the_code_s(checkout: Path) -> None:
     limits = _limits(checkout)
     assert len(limits) > 90
-    told = {f"{limit.module}.{limit.name}": _read(limit.default) for limit in limits}
-    assert told == {f"{limit.module}.{limit.name}": _value_of(limit) for limit in limits}
+    for limit in limits:
+        values = [value for module in _modules(checkout, limit.room) for value in _values(limit, module)]
+        assert _read(limit.default) in values, f"{limit.room}: {limit.name} is {values} in the code"
 
 
 def test_every_number_of_the_options_is_in_the_table(checkout: Path) -> None:
     told = {limit.name for limit in _limits(checkout)}
-    fields = [field for field in dataclasses.fields(Options) if field.name not in _CALLBACKS]
+    fields = [field for field in dataclasses.fields(Options) if field.name not in CALLBACKS]
     numbers = {field.name for field in fields if re.search(r"\b(int|float)\b", str(field.type))}
     assert {f"Options.{name}" for name in numbers - {"temperature"}} <= told
 
 
-def _constants(checkout: Path) -> Iterator[str]:
-    """Every constant of the package that is a number and is called like a limit."""
+def _constants(checkout: Path) -> Iterator[tuple[str, Any]]:
+    """Every constant of the package that is a number and is called like a limit: its room and name, and its value."""
     for path in sorted((checkout / "edgeagent").rglob("*.py")):
         module = ".".join(path.relative_to(checkout).with_suffix("").parts)
-        if module.split(".")[1] not in ROOMS or module in SIGNAL:
+        room = module.split(".")[1]
+        if room not in ROOMS or module in SIGNAL:
             continue
         for statement in ast.parse(path.read_text(encoding="utf-8")).body:
             match statement:
                 case ast.AnnAssign(target=ast.Name(id=name)) if name.isupper() and IS_A_LIMIT.search(name):
                     value = getattr(importlib.import_module(module), name)
                     if isinstance(value, int | float) and not isinstance(value, bool):
-                        yield f"{module}.{name}"
+                        yield f"{room}.{name}", value
 
 
 def test_every_constant_that_is_a_limit_is_in_the_table(checkout: Path) -> None:
-    told = {f"{limit.module}.{limit.name}" for limit in _limits(checkout)}
-    assert sorted(set(_constants(checkout)) - NO_LIMITS - told) == []
+    told = {(f"{limit.room}.{limit.name}", _read(limit.default)) for limit in _limits(checkout)}
+    missing = [(name, value) for name, value in _constants(checkout) if name not in NO_LIMITS]
+    assert [limit for limit in missing if limit not in told] == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.scratch import scratch_folder
+from edgeagent.resources import scratch_folder
 
 
 @pytest.fixture(autouse=True)

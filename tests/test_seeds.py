@@ -1,4 +1,4 @@
-"""Every item of the five seed documents has a home in the code and a test that shows it; docs/seeds.md says which."""
+"""Every item of the five seed documents has a home in the code and a test; docs/reference/seeds.md says which."""
 
 import ast
 import dataclasses
@@ -84,7 +84,7 @@ class Row:
 
 @cache
 def rows() -> tuple[Row, ...]:
-    text = (Path(__file__).parent.parent / "docs" / "seeds.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parent.parent / "docs" / "reference" / "seeds.md").read_text(encoding="utf-8")
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         if row := ROW.match(line):
@@ -94,7 +94,7 @@ def rows() -> tuple[Row, ...]:
 
 
 def test_every_line_of_the_table_is_a_row(checkout: Path) -> None:
-    lines = (checkout / "docs" / "seeds.md").read_text(encoding="utf-8").splitlines()
+    lines = (checkout / "docs" / "reference" / "seeds.md").read_text(encoding="utf-8").splitlines()
     table = [line for line in lines if line.startswith("|") and not line.startswith(("| seed ", "|---"))]
     assert [line for line in table if not ROW.match(line)] == []
     assert len(table) == len(rows())
@@ -216,7 +216,7 @@ def test_a_home_that_is_not_there_is_found_out(home: str) -> None:
         "edgeagent.hooks:FirePoint.BEFORE_LLM",  # of an enum
         "edgeagent.hooks:Hook.priority",  # an attribute of a protocol
         "edgeagent.events:Event.turn",
-        "edgeagent.agent.budget:CEILING",
+        "edgeagent.agent.run_options:CEILING",
     ],
 )
 def test_every_kind_of_home_is_found(home: str) -> None:

@@ -1,12 +1,12 @@
 """One run of one agent: the loop, its queues, its budget, its stop, and its handoffs."""
 
 from edgeagent.agent.agent import Agent
-from edgeagent.agent.handle import RunHandle
+from edgeagent.agent.handle import RunHandle, RunResult, RunState
 from edgeagent.agent.orchestrator import Orchestrator, RunControl
 from edgeagent.agent.plan_execute import PlanThenExecute
-from edgeagent.agent.result import RunResult, RunState
 from edgeagent.agent.run_options import Options, QueueMode, ToolMode
 from edgeagent.context import AgentContext
+from edgeagent.front import front
 
 __all__ = [
     "Agent",
@@ -21,3 +21,12 @@ __all__ = [
     "RunState",
     "ToolMode",
 ]
+
+__getattr__ = front(
+    __name__,
+    {
+        "heard_reply": "INTERRUPTED",
+        "log": "EventLog",
+        "run_options": "CALLBACKS CHOICES",
+    },
+)

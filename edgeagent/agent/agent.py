@@ -12,13 +12,12 @@ from queue import SimpleQueue
 from typing import Any, Literal, Protocol
 
 from edgeagent.agent import loop
-from edgeagent.agent.defaults import hooks_of
-from edgeagent.agent.handle import RunHandle
+from edgeagent.agent.handle import RunHandle, RunResult, RunState
 from edgeagent.agent.handoffs import agent_tool, guarded, handoff_tool, target_of
 from edgeagent.agent.part import Part
 from edgeagent.agent.queues import QueueName, Queues
-from edgeagent.agent.result import RunResult, RunState
 from edgeagent.agent.run import Run
+from edgeagent.agent.run_hooks import hooks_of
 from edgeagent.agent.run_options import Options, check_callback
 from edgeagent.context import AgentContext
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError, PolicyViolationError

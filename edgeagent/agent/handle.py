@@ -1,19 +1,61 @@
-"""The caller's end of a run: follow it, wait for it, talk to it, stop it. Any thread."""
+"""Handle on a run that goes on, and the result of one that is over."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
-from edgeagent.agent.result import RunResult
-from edgeagent.agent.run import Run
 from edgeagent.errors import BusyError
-from edgeagent.events import Event, Level
-from edgeagent.messages import Message
-from edgeagent.tools import GoalHandle, actuator
+from edgeagent.tools import GoalHandle, Tool, actuator
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from edgeagent.agent.agent import Agent
+    from edgeagent.agent.run import Run
+    from edgeagent.events import EndReason, Event, Level
+    from edgeagent.llm import LLM
+    from edgeagent.messages import Message, ToolCall, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """End of a run. ``messages`` is the whole history, ``new_messages`` what this run added."""
+
+    reply: str
+    messages: tuple[Message, ...]
+    new_messages: tuple[Message, ...]
+    tool_calls: tuple[ToolCall, ...]
+    """Every call, in the order asked, each with its ``result`` and ``agent``."""
+    usage: Usage
+    reason: EndReason
+    abort_reason: str | None
+    agent_name: str
+    """The agent that was asked."""
+    elapsed_s: float
+    handed_off_to: str | None = None
+    """The agent that answered, if it was another one."""
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """A frozen copy of an agent's state at one moment."""
+
+    system_prompt: str | None
+    messages: tuple[Message, ...]
+    pending_tool_calls: frozenset[str]
+    is_streaming: bool
+    error_message: str | None
+    streaming_message: Message | None
+    thinking_level: str | None
+    llm: LLM | None
+    tools: tuple[Tool, ...]
+    follow_up_queue: tuple[Message, ...]
+    steering_queue: tuple[Message, ...]
+    run_id: str | None
+    hop: int
+
 
 HandleState = Literal["pending", "running", "completed", "failed", "cancelled"]
 
@@ -68,7 +110,7 @@ class RunHandle:
             raise TimeoutError(f"run {self.id} has not ended after {timeout} s; it goes on")
         if self._error is not None:
             raise self._error
-        return cast(RunResult, self._result)  # set before the log is closed
+        return cast("RunResult", self._result)  # set before the log is closed
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for the end, however the run ends; False when the time was over first."""

@@ -10,13 +10,11 @@ import logging
 from typing import Final
 
 from edgeagent import events
-from edgeagent.agent.acting import act, refuse
-from edgeagent.agent.ending import Ending
-from edgeagent.agent.ends import fail, last_words, stop, terminate
-from edgeagent.agent.handover import hand_over, handoff_in
+from edgeagent.agent.calls import act, refuse
+from edgeagent.agent.ending import Ending, fail, hand_over, handoff_in, last_words, stop, terminate
+from edgeagent.agent.handle import RunResult
 from edgeagent.agent.model_call import think
 from edgeagent.agent.orchestrator import orchestrate
-from edgeagent.agent.result import RunResult
 from edgeagent.agent.run import Run
 from edgeagent.hooks import FirePoint, RunStart
 from edgeagent.messages import Message, as_message

@@ -9,13 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
-from edgeagent.agent.acting import commit, execute, refuse, refused
-from edgeagent.agent.ending import Ending
-from edgeagent.agent.ends import fail, last_words, stop
-from edgeagent.agent.handover import hand_over, handoff_in
+from edgeagent.agent.calls import commit, execute, refuse, refused
+from edgeagent.agent.ending import Ending, fail, hand_over, handoff_in, last_words, stop
+from edgeagent.agent.handle import RunState
 from edgeagent.agent.model_call import think
 from edgeagent.agent.queues import QueueName
-from edgeagent.agent.result import RunState
 from edgeagent.agent.run import Run
 from edgeagent.agent.run_options import Options
 from edgeagent.context import AgentContext

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from operator import is_
+from typing import TYPE_CHECKING, Any
 
-from edgeagent.agent.copies import Copies
 from edgeagent.agent.run_options import Options
 from edgeagent.context import AgentContext
 from edgeagent.hooks.chain import HookChain
@@ -16,6 +17,54 @@ from edgeagent.tools import ToolRegistry
 
 if TYPE_CHECKING:
     from edgeagent.agent.agent import Agent
+
+
+class Copies:
+    """Copies are given out, so that what a hook, a subscriber or a model changes reaches neither history nor a later
+    request.
+
+    Copying all of a long history for every request would take longer than the rest of a turn. So what was copied for
+    the last request serves again, as long as nobody has changed it: then all of it is copied anew.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._messages: list[Message] = []
+        self._copies: list[Message] = []
+        self._arguments: list[dict[str, Any]] = []
+        """Of all calls in the messages: all that can be changed in them, beside their data."""
+        self._copied_arguments: list[dict[str, Any]] = []
+        self._with_data: list[int] = []
+        """Where there are data, which are copied each time: a builder's own need not be comparable."""
+
+    def of(self, messages: Sequence[Message]) -> list[Message]:
+        with self._lock:
+            known = len(self._messages)
+            same = len(messages) >= known and all(map(is_, self._messages, messages))
+            if not same or self._arguments != self._copied_arguments:
+                self._forget()
+                known = 0
+            self._take(messages[known:])
+            copies = list(self._copies)
+            with_data = list(self._with_data)
+        for i in with_data:
+            copies[i] = messages[i].copy()
+        return copies
+
+    def _take(self, messages: Sequence[Message]) -> None:
+        known = len(self._messages)
+        self._messages += messages
+        self._copies += copied(messages)
+        changeable = [i for i, m in enumerate(messages, known) if m.tool_calls or m.data is not None]
+        for i in changeable:
+            if self._messages[i].data is not None:
+                self._with_data.append(i)
+            else:
+                self._arguments += [call.arguments for call in self._messages[i].tool_calls]
+                self._copied_arguments += [call.arguments for call in self._copies[i].tool_calls]
 
 
 class Part:

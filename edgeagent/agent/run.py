@@ -9,30 +9,29 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import compress
 from operator import attrgetter
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from edgeagent import events
-from edgeagent.agent.budget import Budget
-from edgeagent.agent.copies import Copies
+from edgeagent.agent.handle import RunResult, RunState
 from edgeagent.agent.heard_reply import cut
 from edgeagent.agent.log import EventLog
-from edgeagent.agent.part import Part
-from edgeagent.agent.person import ask_person
-from edgeagent.agent.queues import QueueName, Queues
-from edgeagent.agent.result import RunResult, RunState
-from edgeagent.agent.run_options import Options, QueueMode
+from edgeagent.agent.part import Copies, Part
+from edgeagent.agent.run_options import Budget, Options, QueueMode
 from edgeagent.context import Ask, StopSignal
 from edgeagent.llm.window import RequestSizes
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage, as_message, new_id
-from edgeagent.tools import GoalHandle
-from edgeagent.tools.actuator import Call
-from edgeagent.tools.workers import Workers
+from edgeagent.tools.threads import ask_person
 
 if TYPE_CHECKING:
+    from queue import SimpleQueue
+
     from edgeagent.agent.agent import Agent
     from edgeagent.agent.handle import RunHandle
+    from edgeagent.agent.queues import QueueName, Queues
     from edgeagent.context import AgentContext
+    from edgeagent.tools import GoalHandle
+    from edgeagent.tools.actuator import Call
+    from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
 _inside = threading.local()

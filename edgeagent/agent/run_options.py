@@ -1,4 +1,4 @@
-"""The settings of a run."""
+"""Options of an agent and of a run, and the budget that counts against them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from edgeagent.tools.signature import is_async
 from edgeagent.tools.workers import MAX_ABANDONED
 
 if TYPE_CHECKING:
+    from edgeagent.agent.handle import RunState
     from edgeagent.agent.orchestrator import Orchestrator
-    from edgeagent.agent.result import RunState
 
 
 class StopEvent(Protocol):
@@ -117,9 +117,9 @@ class Options:
             name, value = setting.name, getattr(self, setting.name)
             if value is None or (value == 0 and name not in _ZERO_IS_A_VALUE):
                 object.__setattr__(self, name, setting.default)
-            elif name in _CALLBACKS:
+            elif name in CALLBACKS:
                 check_callback(value, f"Options({name}={{}})")
-            elif name in _CHOICES:
+            elif name in CHOICES:
                 object.__setattr__(self, name, _chosen(name, value))
             elif name in _COUNTS | _NUMBERS:
                 _check_number(name, value)
@@ -133,7 +133,7 @@ class Options:
 
 
 _ZERO_IS_A_VALUE: Final = frozenset({"temperature", "max_continuations", "abort_grace_s"})
-_CALLBACKS: Final = frozenset(
+CALLBACKS: Final = frozenset(
     {
         "continue_confirm",
         "before_tool_call",
@@ -150,7 +150,7 @@ _CALLBACKS: Final = frozenset(
         "error_intervention",
     }
 )
-_CHOICES: Final[dict[str, Any]] = {
+CHOICES: Final[dict[str, Any]] = {
     "tool_execution_mode": ToolMode,
     "steering_mode": QueueMode,
     "followup_mode": QueueMode,
@@ -182,7 +182,7 @@ def _check_number(name: str, value: Any) -> None:
 
 
 def _chosen(name: str, value: Any) -> Any:
-    choices = _CHOICES[name]
+    choices = CHOICES[name]
     if value not in list(choices):
         raise ConfigError(f"Options({name}={value!r}): it should be one of {', '.join(choices)}")
     return choices(value) if isinstance(choices, type) else value
@@ -203,3 +203,54 @@ def check_callback(value: object, where: str) -> None:
         raise ConfigError(
             f"{where.format('...')}: it is async; callbacks are plain functions, called on a run's thread"
         )
+
+
+CEILING: Final = 100
+"""No run makes more model calls than this, whatever was granted."""
+
+
+class Budget:
+    """Counts turns and hops against the limits; several grants add up to the ceiling at most."""
+
+    def __init__(self, options: Options) -> None:
+        self._max_turns = options.max_turns
+        self._max_hops = options.max_tool_hops
+        self.calls = 0
+        """Model calls of the whole run."""
+        self.hops = 0
+        """Turns of the whole run whose tools ran."""
+        self._turns_left = options.max_turns
+        self._hops_left = options.max_tool_hops
+
+    def spend_turn(self) -> None:
+        self.calls += 1
+        self._turns_left -= 1
+
+    def spend_hop(self) -> None:
+        self.hops += 1
+        if self._hops_left is not None:
+            self._hops_left -= 1
+
+    @property
+    def tools_allowed(self) -> bool:
+        """False after the last hop: the model speaks once more, but its calls are not run."""
+        return self._hops_left is None or self._hops_left > 0
+
+    @property
+    def exhausted(self) -> bool:
+        """At the ceiling: not one more call."""
+        return self.calls >= CEILING
+
+    @property
+    def spent(self) -> bool:
+        return self._turns_left <= 0 or self.exhausted
+
+    def grant(self) -> bool:
+        """Allows as much again; False at the ceiling."""
+        self._turns_left, self._hops_left = self._max_turns, self._max_hops
+        return not self.exhausted
+
+    def grant_one(self) -> bool:
+        """Allows one more turn; False at the ceiling."""
+        self._turns_left = max(self._turns_left, 1)
+        return not self.exhausted

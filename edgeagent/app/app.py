@@ -31,7 +31,7 @@ from edgeagent.views import Answer, Callbacks, Unanswered
 from edgeagent.voice.telling import Telling
 
 if TYPE_CHECKING:
-    from edgeagent.robot import HouseRobot
+    from edgeagent.house import HouseRobot
 
 _log = logging.getLogger(__name__)
 
@@ -202,9 +202,9 @@ class App:
         self.close()
 
     def _make_house(self) -> None:
-        from edgeagent.robot import HouseRobot, skill_sentences
+        from edgeagent.house import HouseRobot, command_report
 
-        self.telling = Telling(announcement=skill_sentences.announcement, report=skill_sentences.report)
+        self.telling = Telling(announcement=command_report.announcement, report=command_report.report)
         llm = self._outfit.llm()
         robot = HouseRobot(seed=self.config.seed, speed=self.config.speed, on_timer=self._speak_up, clock=self._clock)
         self.robot = robot

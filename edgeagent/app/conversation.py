@@ -30,17 +30,16 @@ from edgeagent.llm import LLM, LLMRequest
 from edgeagent.messages import Message
 from edgeagent.session import Session
 from edgeagent.tts.mouth import Mouth
-from edgeagent.tts.voice_choice import speaker
+from edgeagent.tts.voice_choice import make_speaker
 from edgeagent.views import Callbacks
 from edgeagent.voice.announcer import AnnouncerSettings
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.dialogue import LEARN_S, Dialogue, VoiceSubscriber
-from edgeagent.voice.presets import preset
 from edgeagent.voice.speech_queue import Priority, SpeechHandle
-from edgeagent.voice.table import State
 from edgeagent.voice.telling import Telling
 from edgeagent.voice.turn_end import SmartTurn
-from edgeagent.voice.voice_settings import DialogueSettings
+from edgeagent.voice.turn_states import State
+from edgeagent.voice.voice_settings import DialogueSettings, preset
 
 logger = logging.getLogger(__name__)
 
@@ -100,7 +99,7 @@ class Conversation:
             add_grounding(agent)
             self.device = device = self._device(input, output)
             self._owned.append(device.stop)
-            voice = self._own(speaker(**config.speech))
+            voice = self._own(make_speaker(**config.speech))
             mouth = self._own(Mouth(voice, PlaybackQueue(device.output_rate_hz or voice.rate_hz)))
             vocabulary = replace(Vocabulary.of(agent), often=conversation_phrases())
             self.latch = latch_of(agent)

@@ -9,7 +9,7 @@ from edgeagent import events
 from edgeagent.agent import Agent
 
 if TYPE_CHECKING:
-    from edgeagent.robot import HouseRobot
+    from edgeagent.house import HouseRobot
 
 
 class Deadline:

@@ -81,7 +81,7 @@ def vocabulary(config: Config) -> Vocabulary:
         ModelError: It needs the configured model, which can't be used.
     """
     if config.app is None:
-        from edgeagent.robot import HouseRobot
+        from edgeagent.house import HouseRobot
 
         robot = HouseRobot(seed=config.seed)
         try:
@@ -266,7 +266,7 @@ def chosen_engine(config: Config) -> tuple[str, str]:
         return "whisper", f"for language = {language!r}"
     if language not in ("en", "auto"):
         return "sphinx", "for want of a model that knows the language"
-    from edgeagent.stt.whisper_speed import MOST_S, known_cost
+    from edgeagent.stt.whisper_model import MOST_S, known_cost
 
     seconds = known_cost(whisper_folder(model), _whisper_options(config))
     if seconds is not None and seconds > MOST_S:
@@ -283,7 +283,7 @@ def _open_whisper(config: Config) -> tuple[WhisperModel, WhisperOptions] | None:
     if missing := lacking("whisper"):
         raise RecognitionError(f"Whisper can't hear without {' and '.join(missing)}: {install('whisper')}")
     from edgeagent.stt.whisper import open_model
-    from edgeagent.stt.whisper_speed import MOST_S, cost
+    from edgeagent.stt.whisper_model import MOST_S, cost
 
     options, files = _whisper_options(config), whisper_folder(_whisper_model(config))
     model = open_model(files, options)

@@ -20,7 +20,7 @@ from edgeagent.testing.people import Said
 from edgeagent.testing.people_voices import synthesised
 from edgeagent.testing.room import Room
 from edgeagent.testing.room_settings import RoomSettings
-from edgeagent.voice.table import State
+from edgeagent.voice.turn_states import State
 
 STEP_S: Final = 0.02
 """Between two looks at what happens; two blocks of the room's."""

@@ -1,1 +1,24 @@
 """Devices, echo, and playback: sound in and out, without knowing what it says."""
+
+from edgeagent.front import front
+
+__getattr__ = front(
+    __name__,
+    {
+        "delay": "DelayEstimator measure sweep",
+        "device": "Device Fill Samples Take Xruns holder_of_cards",
+        "echo": "EchoCanceller FRAME_S Mode",
+        "endpoint": "EndpointSettings Endpointer HardEnd LAG_MS SoftEnd SpeechResumed SpeechStarted VoiceEvent",
+        "far_end": "SampleHistory",
+        "files": "FileDevice",
+        "linear_echo": "LinearCanceller Remainder",
+        "patience": "patiently",
+        "playback": "PlaybackQueue Utterance",
+        "portaudio": "LATENCY_S PortAudioDevice devices",
+        "residual_gate": "ResidualGate",
+        "stoppable": "StoppableFile",
+        "stream_clock": "Resampler StreamClock",
+        "vad": "CHUNK FRAME RATE_HZ Silero VoiceActivity VoiceFrame VoiceSettings",
+        "wav": "WavReader WavWriter read_wav",
+    },
+)

@@ -19,9 +19,8 @@ from edgeagent.audio.device import Samples, Xruns
 from edgeagent.audio.early_echo import EARLY_S, EarlyEcho, Frame
 from edgeagent.audio.far_end import REACH, FarEnd
 from edgeagent.audio.linear_echo import Unsuppressed
-from edgeagent.audio.resample import Resampler
 from edgeagent.audio.residual_gate import ResidualGate
-from edgeagent.audio.stream_clock import StreamClock
+from edgeagent.audio.stream_clock import Resampler, StreamClock
 from edgeagent.errors import ConfigError
 
 Mode = Literal["webrtc", "hardware", "off"]

@@ -14,16 +14,15 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from edgeagent.audio.device import Samples
-from edgeagent.audio.sample_history import SampleHistory
-from edgeagent.audio.silero import CHUNK
-from edgeagent.audio.vad import FRAME, RATE_HZ, VOICE, VoiceActivity, VoiceFrame
+from edgeagent.audio.far_end import SampleHistory
+from edgeagent.audio.vad import CHUNK, FRAME, RATE_HZ, VOICE, VoiceActivity, VoiceFrame
 from edgeagent.errors import ConfigError
 
 _FRAME_MS: Final = 1000 * FRAME / RATE_HZ
-_LAG_MS: Final = 120
+LAG_MS: Final = 120
 """From the end of speech to the end of the last 32 ms that Silero calls speech: the median over three voices, clean and
 with steady and motor noise down to 5 dB SNR, in a room with an RT60 of 0.3 s; 90 % are within 110 ms of it."""
-_LEAST_END_MS: Final = _LAG_MS + 40
+_LEAST_END_MS: Final = LAG_MS + 40
 """No end comes sooner, whatever is set: one look of Silero's without speech."""
 _RISE_FRAMES: Final = 25
 """Sound that leads up to speech belongs to it, for so many frames, if it is louder than as many before"""
@@ -317,7 +316,7 @@ class Endpointer:
 
     def _spoken_until(self) -> int:
         """The end of speech if nothing more comes; until Silero's lag is over that is still to come."""
-        return max(self._last - _samples(_LAG_MS), self._onset or 0)
+        return max(self._last - _samples(LAG_MS), self._onset or 0)
 
     # --- an utterance -----------------------------------------------------------------------------------------------
 

@@ -20,8 +20,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from edgeagent.audio.cards import holder_of_cards
-from edgeagent.audio.device import DeviceInfo, Fill, Take, Xruns
+from edgeagent.audio.device import DeviceInfo, Fill, Take, Xruns, holder_of_cards
 from edgeagent.audio.patience import patiently
 from edgeagent.errors import AudioError
 

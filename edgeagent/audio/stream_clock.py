@@ -1,9 +1,42 @@
-"""Times of a stream's samples, from the times of its blocks, which jitter. One thread at a time."""
+"""Rates of sound: resampling, and the clock of a stream."""
 
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
+
+from edgeagent.audio.device import Samples
+
+
+class Resampler:
+    """Makes a stream of one rate from a stream of another; what goes in comes out, a few milliseconds later.
+
+    Args:
+        in_hz, out_hz: Samples a second. Equal rates pass through.
+    """
+
+    def __init__(self, in_hz: float, out_hz: float) -> None:
+        self.in_hz, self.out_hz = in_hz, out_hz
+        self._stream: Any = None
+        if in_hz != out_hz:
+            import soxr
+
+            self._stream = soxr.ResampleStream(in_hz, out_hz, 1, dtype="float32")
+
+    def process(self, samples: Samples, *, last: bool = False) -> Samples:
+        """The next samples; with ``last`` also what the filter still holds."""
+        if self._stream is None:
+            return samples
+        made: Samples = self._stream.resample_chunk(np.ascontiguousarray(samples, np.float32), last=last)
+        return made
+
+    def reset(self) -> None:
+        """Forgets what came before."""
+        if self._stream is not None:
+            self._stream.clear()
+
 
 _JITTER_S: Final = 0.002
 """Of the times of a block, as a standard deviation, until it is known."""

@@ -7,6 +7,7 @@ hears.
 from edgeagent.check.cases import Case, Expected, read_cases, starter
 from edgeagent.check.doubts import RULES, Doubt, DoubtRule, doubts
 from edgeagent.check.trial import Outcome, Report, ToolCost, Trial
+from edgeagent.front import front
 
 __all__ = [
     "RULES",
@@ -22,3 +23,19 @@ __all__ = [
     "read_cases",
     "starter",
 ]
+
+__getattr__ = front(
+    __name__,
+    {
+        "bodies": "RESULT",
+        "doubts": "LONG_DESCRIPTION_WORDS MANY_PARAMETERS MANY_TOOLS",
+        "junit": "difference write_junit",
+        "voice_advice": "Mixer VOICE_RULES advice",
+        "voice_again": "KeptUtterance better_thresholds compared heard_again read_recordings",
+        "voice_kept": "VoiceRecordings delete_kept kept_attempts kept_room kept_tests",
+        "voice_plan": "Kind PlannedLine STORIES plan",
+        "voice_run": "VoiceRun",
+        "voice_score": "Attempt RecogniserScore Tally Threshold VoiceReport VoiceScore judged",
+        "voice_sound": "RoomSound Tapped VoiceSound",
+    },
+)

@@ -28,7 +28,7 @@ from edgeagent.llm import LLM, LLMRequest
 from edgeagent.llm.protocol import ToolSpec, load_weights
 from edgeagent.messages import Reading, ToolCall, ToolResult
 from edgeagent.tools import Tool
-from edgeagent.tools.coerce import ArgumentError
+from edgeagent.tools.coercion import ArgumentError
 
 _LEFT_OUT: Final = frozenset({"path", "audit", "out", "status", "fallback_models"})
 """Keywords of the file's session that a trial goes without: what it asks is no conversation of the robot, and one

@@ -23,7 +23,7 @@ import numpy as np
 
 from edgeagent.app.ears_setup import ENGINES, Vocabulary, chosen_engine, make_transcriber, stop_words, wake_words
 from edgeagent.audio.device import Samples
-from edgeagent.audio.resample import Resampler
+from edgeagent.audio.stream_clock import Resampler
 from edgeagent.audio.wav import read_wav
 from edgeagent.check.voice_plan import STOPS
 from edgeagent.check.voice_score import Attempt, RecogniserScore, Tally, Threshold, VoiceScore, judged

@@ -11,7 +11,7 @@ from typing import Any
 from edgeagent.check.voice_plan import Kind, PlannedLine
 from edgeagent.check.voice_sound import RoomSound, VoiceSound
 from edgeagent.stt.confirming import confirm, missed
-from edgeagent.stt.error_rate import for_error_rate, word_error_rate
+from edgeagent.stt.recordings import for_error_rate, word_error_rate
 from edgeagent.stt.transcriber import Transcript
 
 

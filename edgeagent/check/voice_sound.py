@@ -15,9 +15,8 @@ from typing import Final
 import numpy as np
 
 from edgeagent.audio.device import Device, Fill, Samples, Take, Xruns
-from edgeagent.audio.resample import Resampler
-from edgeagent.stt.level_meter import QUIETEST_DB, level_db
-from edgeagent.stt.snr import snr_db
+from edgeagent.audio.stream_clock import Resampler
+from edgeagent.stt.level_meter import QUIETEST_DB, level_db, snr_db
 from edgeagent.stt.transcriber import RATE_HZ
 from edgeagent.testing.levels import in_db, rms, speech_level
 

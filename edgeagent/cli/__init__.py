@@ -23,6 +23,7 @@ from edgeagent.cli import (
     voice_test,
     voices,
 )
+from edgeagent.front import front
 
 _EPILOG: Final = """\
 [bold]Examples[/]
@@ -100,3 +101,21 @@ def _top(
     ] = False,
 ) -> None:
     """Without a command there is nothing to do."""
+
+
+__getattr__ = front(
+    __name__,
+    {
+        "activity": "Line latch_line",
+        "approvals": "is_yes",
+        "chat_stops": "ChatStops STOPPED",
+        "flow": "Flow",
+        "slash": "HELP",
+        "talk_button": "FIRST_REPEAT_S LET_GO_S TalkButton",
+        "talk_slash": "TALK_HELP",
+        "talk_view": "JsonView TalkLines",
+        "text": "printable utterance",
+        "utterances": "Utterances",
+        "why": "LastRequest explained",
+    },
+)

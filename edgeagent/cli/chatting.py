@@ -9,7 +9,7 @@ from edgeagent.app import App, build
 from edgeagent.app.agent_phrases import examples
 from edgeagent.cli import exits, streams, text
 from edgeagent.config import Config
-from edgeagent.voice.goal_reports import GoalReports
+from edgeagent.voice.announcer import GoalReports
 
 _EXAMPLE_CHARS: Final = 60
 

@@ -65,7 +65,7 @@ def doctor(
     with exits.guarded():
         from edgeagent.doctor import DoctorReport, examine
         from edgeagent.doctor.engine_section import engine
-        from edgeagent.doctor.machine import machine
+        from edgeagent.doctor.machine_section import machine
 
         settings = options.settings(config, model=model, app=app)
         sections: list[Section] = []
@@ -96,9 +96,9 @@ def _voice_rooms(settings: Config, *, sound: bool) -> list[tuple[str, Examinatio
     if missing := lacking("voice"):
         return [("audio", partial(_no_voice, missing))]
     from edgeagent.app.ears_setup import chosen_engine, make_transcriber, stop_words, vocabulary, wake_words
-    from edgeagent.doctor.audio import audio
+    from edgeagent.doctor.audio_section import audio
     from edgeagent.doctor.ears_section import ears
-    from edgeagent.doctor.sound import sound as heard
+    from edgeagent.doctor.sound_section import sound as heard
     from edgeagent.models.store import WHISPER_FOLDER, user_models_dir
 
     rooms: list[tuple[str, Examination]] = [

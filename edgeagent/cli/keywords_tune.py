@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from edgeagent.audio.device import Samples
-from edgeagent.audio.resample import Resampler
+from edgeagent.audio.stream_clock import Resampler
 from edgeagent.audio.wav import read_wav
 from edgeagent.cli import streams, text
 from edgeagent.errors import ConfigError

@@ -154,7 +154,7 @@ def pull(
     """Fetch models, go on with what was interrupted, and compare every file with its sha256."""
     with exits.guarded():
         from edgeagent.cli import models_files
-        from edgeagent.cli.models_chosen import chosen
+        from edgeagent.cli.models_files import chosen
 
         wanted = chosen(names or [], task, profile)
         if once:

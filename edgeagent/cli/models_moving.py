@@ -9,7 +9,7 @@ from pathlib import Path
 
 from edgeagent.cli import streams
 from edgeagent.cli.approvals import is_yes
-from edgeagent.cli.models_chosen import chosen, named
+from edgeagent.cli.models_files import chosen, named
 from edgeagent.cli.pull_progress import shown
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.models import bundle, store

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from edgeagent.cli import streams
-from edgeagent.cli.models_chosen import chosen
+from edgeagent.cli.models_files import chosen
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import shortened
-from edgeagent.doctor.fit import (
+from edgeagent.doctor.fit_section import (
     WINDOW,
     Machine,
     ModelFit,
@@ -24,7 +24,7 @@ from edgeagent.doctor.fit import (
 )
 from edgeagent.errors import ModelError
 from edgeagent.json_lines import json_text
-from edgeagent.llm.memory_needed import Memory
+from edgeagent.llm.memory_estimate import Memory
 from edgeagent.models import store
 from edgeagent.models.catalog import Entry, LanguageModel, Recogniser, Voice, entries
 from edgeagent.models.profiles import PROFILES, Task

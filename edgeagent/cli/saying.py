@@ -18,12 +18,12 @@ from edgeagent.audio.portaudio import LATENCY_S, PortAudioDevice
 from edgeagent.audio.wav import WavWriter
 from edgeagent.cli import streams, text
 from edgeagent.config import Config
+from edgeagent.english.normalise import speakable
+from edgeagent.english.sentences import SentenceStream
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.tts.mouth import Mouth, Speech
 from edgeagent.tts.speaker import Speaker
-from edgeagent.tts.text.normalise import speakable
-from edgeagent.tts.text.sentences import SentenceStream
-from edgeagent.tts.voice_choice import speaker
+from edgeagent.tts.voice_choice import make_speaker
 
 _READ_BYTES: Final = 4096
 _WAITING: Final = 50
@@ -43,7 +43,7 @@ def say(config: Config, said: str | None, *, verbose: bool) -> None:
     pieces = _something(_stdin()) if said is None else iter([text.whole(said)])
     output = config.audio.get("output")
     check_format(output)
-    voice = speaker(**config.speech)
+    voice = make_speaker(**config.speech)
     try:
         if is_file(output):
             _into_file(voice, pieces, str(output), verbose=verbose)

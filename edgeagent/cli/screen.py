@@ -32,8 +32,7 @@ from edgeagent.cli.activity import Activity, Line, call_text
 from edgeagent.cli.approvals import Approvals
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.flow import Flow
-from edgeagent.cli.keyboard import keyboard
-from edgeagent.cli.line_history import open_history
+from edgeagent.cli.keyboard import keyboard, open_history
 from edgeagent.cli.replies import Replies
 from edgeagent.cli.slash import HELP, Slash, is_slash
 from edgeagent.cli.streams import toned

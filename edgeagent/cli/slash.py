@@ -117,7 +117,7 @@ class Slash:
         if robot is None:
             self._complain("this robot has no map")
             return
-        from edgeagent.robot.draw import terminal_map, write_map
+        from edgeagent.house.draw import terminal_map, write_map
 
         now = robot.world.snapshot()
         self._say(_marked_up(terminal_map(now, colour=True)) if self._colour else terminal_map(now))

@@ -26,18 +26,17 @@ from edgeagent.cli import exits, streams
 from edgeagent.cli.activity import Line, latch_line
 from edgeagent.cli.approvals import YES
 from edgeagent.cli.chatting import what_to_say
-from edgeagent.cli.keyboard import keyboard
-from edgeagent.cli.line_history import open_history
+from edgeagent.cli.keyboard import keyboard, open_history
 from edgeagent.cli.listen_view import meter
 from edgeagent.cli.screen import MARK, SlashCompleter, print_above
 from edgeagent.cli.slash import is_slash
 from edgeagent.cli.streams import toned
 from edgeagent.cli.talk_button import TalkButton
-from edgeagent.cli.talk_slash import HELP, TalkSlash
+from edgeagent.cli.talk_slash import TALK_HELP, TalkSlash
 from edgeagent.cli.talk_view import Item, TalkLines
 from edgeagent.cli.text import one_line, printable, shortened, utterance
 from edgeagent.robot.latch import LatchState
-from edgeagent.voice.table import State
+from edgeagent.voice.turn_states import State
 
 _EVERY_S: Final = 0.1
 """Between two drawings of the last lines."""
@@ -81,7 +80,7 @@ class TalkScreen:
             message=self._message,
             history=open_history(),
             key_bindings=self._keys(),
-            completer=SlashCompleter(HELP),
+            completer=SlashCompleter(TALK_HELP),
             complete_style=CompleteStyle.READLINE_LIKE,
             reserve_space_for_menu=0,
             erase_when_done=True,

@@ -10,9 +10,9 @@ from edgeagent.app import App
 from edgeagent.app.conversation import Conversation
 from edgeagent.cli.slash import Slash
 from edgeagent.cli.text import shortened
-from edgeagent.voice.controls import Control, Controlled
+from edgeagent.english.answers import Control, Controlled
 
-HELP: Final = {
+TALK_HELP: Final = {
     "/help": "what you can type",
     "/stop": "stops everything; it does not move until /continue",
     "/continue": "allows motion again",
@@ -66,7 +66,7 @@ class TalkSlash:
         conversation = self._conversation
         match name:
             case "/help":
-                self._chat.rows(HELP.items())
+                self._chat.rows(TALK_HELP.items())
                 self._say("Anything else is heard as if you had said it. Ctrl-C stops, twice leaves.")
             case "/stop":
                 conversation.stop("/stop")
@@ -88,7 +88,7 @@ class TalkSlash:
             case _ if name in _CHAT:
                 self._chat.run(line)
             case _:
-                near = difflib.get_close_matches(name, HELP, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(HELP)}"
+                near = difflib.get_close_matches(name, TALK_HELP, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(TALK_HELP)}"
                 self._complain(f"there is no {shortened(name, 40)}; {hint}")
         return True

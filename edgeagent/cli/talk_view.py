@@ -15,7 +15,7 @@ from edgeagent.cli.activity import Activity, Line
 from edgeagent.cli.text import one_line, printable
 from edgeagent.json_lines import json_text
 from edgeagent.pii import PII
-from edgeagent.voice.table import State
+from edgeagent.voice.turn_states import State
 
 _REMEMBERED: Final = 20
 """Messages of the robot whose whole text is known, to tell whether all of it was heard."""

@@ -23,7 +23,7 @@ from edgeagent.config import Config
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.stt.ears import START_S
 from edgeagent.voice.dialogue import LEARN_S
-from edgeagent.voice.table import State
+from edgeagent.voice.turn_states import State
 
 _QUIET_S: Final = 0.5
 """After the end of a file, the conversation is over when nothing has happened for so long."""

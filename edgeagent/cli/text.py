@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from edgeagent.escapes import without_escapes
+from edgeagent.characters import without_escapes
 
 LINE_LIMIT: Final = 1 << 20
 """Bytes of a line that are kept; no model has a window for more, and a pipe may send no line end at all."""

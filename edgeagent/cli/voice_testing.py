@@ -37,7 +37,7 @@ from edgeagent.config import Config
 from edgeagent.errors import AudioError, ConfigError, EdgeAgentError
 from edgeagent.json_lines import json_text
 from edgeagent.tts.mouth import Mouth
-from edgeagent.tts.voice_choice import speaker
+from edgeagent.tts.voice_choice import make_speaker
 
 _MIXERS: Final = (
     (
@@ -289,7 +289,7 @@ def _device(config: Config, *, silent: bool) -> Tapped:
 
 @contextmanager
 def _mouth(config: Config, device: Tapped) -> Iterator[Mouth]:
-    voice = speaker(**config.speech)
+    voice = make_speaker(**config.speech)
     try:
         with Mouth(voice, PlaybackQueue(device.output_rate_hz or voice.rate_hz)) as mouth:
             yield mouth

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeagent.audio.device import Samples
-from edgeagent.audio.resample import Resampler
-from edgeagent.audio.silero import CHUNK, Silero
-from edgeagent.audio.vad import VoiceActivity
+from edgeagent.audio.stream_clock import Resampler
+from edgeagent.audio.vad import CHUNK, Silero, VoiceActivity
 from edgeagent.doctor.report import Row
 from edgeagent.errors import AudioError, EdgeAgentError, RecognitionError
 from edgeagent.extras import install
@@ -137,9 +136,9 @@ def _sentence() -> Samples:
     Raises:
         SpeechError: espeak-ng is missing.
     """
-    from edgeagent.tts.voice_choice import speaker
+    from edgeagent.tts.voice_choice import make_speaker
 
-    voice = speaker()
+    voice = make_speaker()
     try:
         sound = np.concatenate([chunk.samples for chunk in voice.speak(_SAID, Event())])
     finally:

@@ -8,12 +8,12 @@ from importlib.metadata import PackageNotFoundError, version
 from threading import Event
 from typing import Final
 
-from edgeagent.doctor.machine import features
+from edgeagent.doctor.machine_section import features
 from edgeagent.doctor.report import Row
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.llm import LLMRequest, native
 from edgeagent.llm.llama import LlamaLLM
-from edgeagent.llm.memory_needed import memory_needed, sizes_of
+from edgeagent.llm.memory_estimate import memory_needed, sizes_of
 from edgeagent.messages import Message
 
 # What llama_print_system_info calls what /proc/cpuinfo calls otherwise.

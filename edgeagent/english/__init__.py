@@ -1,1 +1,21 @@
 """English as people write it and recognisers hear it: numbers, words and sentences. Rules and rows of data."""
+
+from edgeagent.front import front
+
+__getattr__ = front(
+    __name__,
+    {
+        "amounts": "amounts_in amounts_of derived unit_of",
+        "answers": "Control Controlled control_of yes_or_no",
+        "asking": "may_ask",
+        "completeness": "Phrases",
+        "directions": "orientation sign_of",
+        "inverse": "inverse_normalised",
+        "markdown": "holes",
+        "normalise": "speakable",
+        "numbers": "number",
+        "sentences": "LIMIT Piece SentenceStream",
+        "stop_phrases": "Grade RELEASES Release STOP_PHRASES Situation StopPhrases",
+        "tokens": "NEGATIONS words_of",
+    },
+)

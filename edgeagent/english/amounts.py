@@ -92,7 +92,7 @@ def unit_of(name: str) -> tuple[Dimension, float] | None:
     return found
 
 
-def amounts(text: str) -> list[Amount]:
+def amounts_in(text: str) -> list[Amount]:
     """All amounts of a text, in their order."""
     return amounts_of(words_of(text))
 

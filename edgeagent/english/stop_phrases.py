@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from edgeagent import apostrophes
+from edgeagent.characters import plain_apostrophes
 
 
 class Grade(StrEnum):
@@ -266,4 +266,4 @@ def _by_first_word(phrases: Iterable[_Words]) -> dict[str, list[_Words]]:
 
 def _words(text: str) -> _Words:
     """Lower-case words without punctuation."""
-    return tuple(_WORD.findall(apostrophes.plain(text).casefold()))
+    return tuple(_WORD.findall(plain_apostrophes(text).casefold()))

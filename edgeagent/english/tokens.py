@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from edgeagent import apostrophes
+from edgeagent.characters import APOSTROPHES, plain_apostrophes
 from edgeagent.english.inverse import inverse_normalised
 
 _LONGEST: Final = 2_000
@@ -27,7 +27,7 @@ _ONE_WORD: Final = {
     "dont": "don't",
     "cant": "can't",
 }
-NEGATIONS: Final = re.compile(rf"\b(?:not|never|nobody|cannot|dont|\w+n[{apostrophes.KINDS}]t)\b", re.IGNORECASE)
+NEGATIONS: Final = re.compile(rf"\b(?:not|never|nobody|cannot|dont|\w+n[{APOSTROPHES}]t)\b", re.IGNORECASE)
 """Words that take back or forbid what a sentence would ask for."""
 _TRAILS_OFF: Final = re.compile(r"(?:\.\.|…|[,–—-])\s*\Z")  # noqa: RUF001 - dashes look alike
 
@@ -37,7 +37,7 @@ def words_of(text: str) -> list[str]:
 
     "OK, what's two metres?" is okay what is 2 meters.
     """
-    plain = _NOISE.sub(" ", _PERCENT.sub(" percent ", apostrophes.plain(text[:_LONGEST])))
+    plain = _NOISE.sub(" ", _PERCENT.sub(" percent ", plain_apostrophes(text[:_LONGEST])))
     made: list[str] = []
     for word in _WORD.findall(inverse_normalised(plain).lower()):
         made += _apart(_ONE_WORD.get(word, word)).split()

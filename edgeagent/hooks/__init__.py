@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from edgeagent.front import front
 from edgeagent.hooks.hook import (
     AfterLLM,
     AfterTool,
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from edgeagent.hooks.audit_log import AuditLogHook
     from edgeagent.hooks.context_compaction import ContextCompactionHook
     from edgeagent.hooks.echoed_payload import EchoedPayloadHook
-    from edgeagent.hooks.echoing import EchoingHook
     from edgeagent.hooks.grounded_reply import GroundedReplyHook
     from edgeagent.hooks.grounding import GroundingHook
     from edgeagent.hooks.loop_detector import LoopDetectorHook
@@ -33,30 +32,10 @@ if TYPE_CHECKING:
     from edgeagent.hooks.schema_retry import SchemaRetryHook
     from edgeagent.hooks.slm import default_slm_hooks
     from edgeagent.hooks.talk_guard import TalkGuardHook
-    from edgeagent.hooks.timing import TimingHook
+    from edgeagent.hooks.timing import EchoingHook, TimingHook
     from edgeagent.hooks.token_budget import TokenBudgetHook
     from edgeagent.hooks.tool_output_cap import ToolOutputCapHook
 
-_HOME_OF = {
-    "AuditLogHook": "audit_log",
-    "ContextCompactionHook": "context_compaction",
-    "EchoedPayloadHook": "echoed_payload",
-    "EchoingHook": "echoing",
-    "GroundedReplyHook": "grounded_reply",
-    "GroundingHook": "grounding",
-    "LoopDetectorHook": "loop_detector",
-    "MemoryHook": "memory",
-    "PIIHook": "pii_redaction",
-    "PersistSessionHook": "persist_session",
-    "PlanModeHook": "plan_mode",
-    "SafetyGuardrailHook": "safety_guardrail",
-    "SchemaRetryHook": "schema_retry",
-    "TalkGuardHook": "talk_guard",
-    "TimingHook": "timing",
-    "TokenBudgetHook": "token_budget",
-    "ToolOutputCapHook": "tool_output_cap",
-    "default_slm_hooks": "slm",
-}
 
 __all__ = [
     "AfterLLM",
@@ -89,11 +68,32 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-
-
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+__getattr__ = front(
+    __name__,
+    {
+        "audit_log": "AuditLogHook",
+        "audit_reader": "RunRecord read",
+        "chain": "HookChain HookError UNSAFE",
+        "compaction": "LEFT_OUT SUMMARY compact exchanges summary_of truncated",
+        "context_compaction": "ContextCompactionHook",
+        "echoed_payload": "EchoedPayloadHook",
+        "grounded_reply": "GroundedReplyHook",
+        "grounding": "GroundingHook LIMITS",
+        "loop_detector": "LoopDetectorHook",
+        "memory": "FACT_CHARS MemoryHook",
+        "persist_session": "PersistSessionHook",
+        "pii_redaction": "PIIHook",
+        "plan_mode": "NOT_DONE PlanModeHook",
+        "safety_guardrail": "SafetyGuardrailHook",
+        "schema_retry": "SchemaRetryHook",
+        "slm": "default_slm_hooks",
+        "talk_guard": "NOT_UNDERSTOOD ONLY_ENGLISH TalkGuardHook changes moves",
+        "timing": "EchoingHook TimingHook",
+        "token_budget": "SPENT TokenBudgetHook",
+        "tool_output_cap": "ToolOutputCapHook",
+    },
+)

@@ -1,5 +1,6 @@
 """Models: the protocol, and the engines behind it."""
 
+from edgeagent.front import front
 from edgeagent.llm.protocol import (
     LLM,
     End,
@@ -27,3 +28,36 @@ __all__ = [
     "ToolCallEnd",
     "ToolSpec",
 ]
+
+__getattr__ = front(
+    __name__,
+    {
+        "declared": "declared_name",
+        "detect": "detect_format written_by",
+        "engine": "Engine Logits common_prefix",
+        "engine_settings": "EngineSettings KvType choose default_threads",
+        "gbnf": "Rules",
+        "generation": "LONGEST_PERIOD SHORTEST_RUN TIMES repeats",
+        "gguf": "read_header",
+        "grammar": "Grammar",
+        "llama": "LlamaLLM",
+        "memory_estimate": "Memory memory_needed sizes_of",
+        "openai_form": "as_chat as_tools",
+        "opening": "DEFAULT_GATE only_read",
+        "parsers": "CallFormat FORMATS Found NotACall format_named",
+        "parsers.grammars": "call_grammar",
+        "parsers.hermes": "HERMES",
+        "prefix_files": "PrefixFiles",
+        "prompt": "Prompter",
+        "protocol": "ToolChoice drain",
+        "quirks": "Adapter Quirks probe write_granite write_hermes write_pythonic",
+        "ranges": "Bound integer_range number_range",
+        "reply_reader": "read_reply",
+        "schema": "SchemaError expression",
+        "stream_gate": "StreamGate",
+        "template": "ChatTemplate",
+        "thinking": "CLOSES OPENS thinking_apart",
+        "vocab": "TokenVocabulary",
+        "window": "RequestSizes",
+    },
+)

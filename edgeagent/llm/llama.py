@@ -20,11 +20,10 @@ import platformdirs
 from edgeagent.errors import ModelError
 from edgeagent.llm import native, thinking
 from edgeagent.llm.detect import detect_format
-from edgeagent.llm.engine import Engine
+from edgeagent.llm.engine import Engine, InferenceLock
 from edgeagent.llm.engine_settings import MIN_CONTEXT_TOKENS, Chosen, EngineSettings
 from edgeagent.llm.generation import Bounds, Generation, Sampling
 from edgeagent.llm.gguf import Header, read_header
-from edgeagent.llm.inference_lock import InferenceLock
 from edgeagent.llm.marks import Marker
 from edgeagent.llm.opening import Openers, Opening, answers_result, for_words, gate_of, only_read, threshold
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from edgeagent import apostrophes
+from edgeagent.characters import plain_apostrophes
 from edgeagent.llm.protocol import ToolSpec
 from edgeagent.llm.template import Chat
 from edgeagent.messages import Message, Status, ToolCall
@@ -86,7 +86,7 @@ def _as_dict(message: Message, hide: Hide, arguments_as_text: bool) -> dict[str,
             "tool_call_id": hide(message.call_id or ""),
         }
     # a small model has never seen a phone's apostrophe: a "don't" with it would be nothing to it
-    text = apostrophes.plain(message.text) if message.role == "user" else message.text
+    text = plain_apostrophes(message.text) if message.role == "user" else message.text
     plain: dict[str, Any] = {"role": message.role, "content": hide(text)}
     if message.tool_calls:
         plain["tool_calls"] = [_call_as_dict(call, hide, arguments_as_text) for call in message.tool_calls]

@@ -2,3 +2,23 @@
 
 Imports neither an engine nor a client of a network: ``pull`` imports the client of the source that is asked.
 """
+
+from edgeagent.front import front
+
+__getattr__ = front(
+    __name__,
+    {
+        "bundle": "Bundle Item",
+        "catalog": """
+            CallGate Entry File LanguageModel Package Recogniser Voice entries language_models read
+            recognisers voices
+        """,
+        "hub": "ModelHub",
+        "index": "PackageIndex",
+        "intake": "import_models items_of",
+        "profiles": "PROFILES Profile ProfileName nearest",
+        "pulling": "pull",
+        "store": "FOLDER_VARIABLE Pulled find_model is_here paths user_models_dir",
+        "verification": "verify",
+    },
+)

@@ -27,7 +27,7 @@ from edgeagent.session.audit import AuditSink, AuditTrail
 from edgeagent.session.fallback import FallbackLLM
 from edgeagent.session.history import History
 from edgeagent.session.keyword_hooks import check_keywords, compaction_hook, models_of, pii_hook, refuse_both
-from edgeagent.session.spoken import AnswerHook, spoken
+from edgeagent.session.spoken import AnswerHook, spoken_text
 from edgeagent.views import Writers
 
 logger = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ class Session:
         self.context = AgentContext(deps=agent.deps, session=self)
         self.context.response_schema = response_schema
         self.context.max_context_tokens = max_context_tokens
-        self.context.spoken = None if response_schema is None else spoken
+        self.context.spoken = None if response_schema is None else spoken_text
         self.callbacks: RunCallbacks | None = None
         """For every run that is started without any, also those that a message wakes."""
         self.last_input_tokens = 0

@@ -21,7 +21,7 @@ _SEPARATORS: Final = " \t\r\n,;"
 _DECODER: Final = json.JSONDecoder()
 
 
-def spoken(text: str) -> str:
+def spoken_text(text: str) -> str:
     """The ``answer`` of a JSON object, if it has one: a string as it is, anything else as JSON. Otherwise the text."""
     value = _parsed(text)
     if not isinstance(value, dict) or value.get("answer") is None:
@@ -76,4 +76,4 @@ class AnswerHook(BaseHook):
             if payload.reason == "completed":
                 ctx.notice("warning", "the reply is not whole: it was cut before its JSON ended")
             return None
-        return HookResult.replace(replace(payload, reply=spoken(payload.reply)))
+        return HookResult.replace(replace(payload, reply=spoken_text(payload.reply)))

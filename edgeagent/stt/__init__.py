@@ -1,1 +1,37 @@
 """Speech to text."""
+
+from edgeagent.front import front
+
+__getattr__ = front(
+    __name__,
+    {
+        "app_model": "build general_model known_words",
+        "choice": "Choice Hypotheses Hypothesis",
+        "confirming": "confirm forbids missed occurrences starts",
+        "ears": "Ears EarsSettings STALL_S START_S",
+        "fused": "FusedTranscriber",
+        "hearing": """
+            Ended HearingEvent Judged LEVEL_S Level PartialWords Resumed SoftEnded Spotted Started
+            Transcribed Trouble
+        """,
+        "key_phrases": "KeywordSpotter STOP_WORDS SpottedPhrase SpotterOptions TUNED tune",
+        "language_model": "BEGIN END arpa",
+        "level_meter": "Levelling snr_db",
+        "own_voice": "OwnVoice",
+        "patterns": "phone_patterns",
+        "phrases": "NEGATIONS sentences spoken_words",
+        "pronounce": "PHONES phones_of_ipa pronunciations",
+        "recordings": "Recordings for_error_rate word_error_rate",
+        "rescoring": "AppSentences as_spoken as_written best_of means_another",
+        "sphinx": "LEAD SphinxOptions SphinxTranscriber",
+        "spotters": "KeyPhraseSpotter",
+        "spotting": "Spotter",
+        "stop_network": "StopNetwork WORDS learnt",
+        "transcriber": "HeardWord RATE_HZ Transcriber Transcript",
+        "transcription": "Transcription",
+        "vital_signs": "BEHIND_S LOOK_S LOST_S Lateness STILL_S Stillness VitalSigns unread_bytes",
+        "whisper": "WhisperOptions WhisperTranscriber open_model",
+        "whisper_model": "Fit MOST_S WhisperModel cost known_cost",
+        "worker": "MOST_FAILURES Worker WorkerEvent",
+    },
+)

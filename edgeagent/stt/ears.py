@@ -27,13 +27,13 @@ from edgeagent.audio.vad import VoiceActivity, VoiceSettings
 from edgeagent.errors import AudioError, RecognitionError
 from edgeagent.stt.hearing import LEVEL_S, HearingEvent, Level, Spotted, Trouble
 from edgeagent.stt.key_phrases import SpottedPhrase
-from edgeagent.stt.lateness import Lateness
 from edgeagent.stt.level_meter import QUIETEST_DB, LevelMeter, level_db
 from edgeagent.stt.open_utterance import OpenUtterance
 from edgeagent.stt.own_voice import OwnVoice
 from edgeagent.stt.spotters import PhraseListener
 from edgeagent.stt.transcriber import RATE_HZ, Transcriber
 from edgeagent.stt.transcription import Transcription
+from edgeagent.stt.vital_signs import Lateness
 
 log: Final = logging.getLogger("edgeagent.stt")
 

@@ -6,10 +6,11 @@ Times are seconds of the device's clock, unless they say otherwise. Utterances a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from edgeagent.stt.key_phrases import SpottedPhrase
-from edgeagent.stt.transcriber import Transcript
+if TYPE_CHECKING:
+    from edgeagent.stt.key_phrases import SpottedPhrase
+    from edgeagent.stt.transcriber import Transcript
 
 LEVEL_S: Final = 0.02
 """Between two ``Level``."""

@@ -10,24 +10,27 @@ import logging
 import math
 import tempfile
 from collections import deque
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeagent.audio.device import Samples
 from edgeagent.errors import ConfigError
 from edgeagent.stt import app_model
-from edgeagent.stt.child import Message
 from edgeagent.stt.confirming import Verdict, confirm, missed
-from edgeagent.stt.levelling import Levelling
-from edgeagent.stt.patterns import Pattern, When, is_short, patterns
+from edgeagent.stt.level_meter import Levelling
+from edgeagent.stt.patterns import Pattern, When, is_short, phone_patterns
 from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.transcriber import RATE_HZ
 from edgeagent.stt.tuning import Tuned, tune
 from edgeagent.stt.worker import Worker, WorkerEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from edgeagent.audio.device import Samples
+    from edgeagent.stt.child import Message
 
 __all__ = [
     "STOP_WORDS",
@@ -118,7 +121,7 @@ class KeywordSpotter:
 
     Args:
         phrases: Each with its threshold, from 1e-50 (hears it everywhere) to 1 (hears it hardly ever), or None for that
-            of ``TUNED``, or one by its length. A short phrase has to be surer in the midst of talk (``patterns``).
+            of ``TUNED``, or one by its length. A short phrase has to be surer in the midst of talk.
         on_keyword: Called for each hit, on the thread that watches the process. False: it does not count, so that the
             same phrase may be found again at once.
 
@@ -336,7 +339,7 @@ def _listed(
     thresholds = {}
     for phrase, words in spoken.items():
         thresholds[phrase] = _threshold(phrase, phrases[phrase], " ".join(known[word][0] for word in words))
-        for pattern in patterns(words, known):
+        for pattern in phone_patterns(words, known):
             entries[f"k{len(entries)}"] = (phrase, pattern)
     return entries, thresholds
 

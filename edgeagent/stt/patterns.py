@@ -67,7 +67,7 @@ class Pattern:
         return float(min(10.0**-_STRICTEST, max(10.0**-_LOOSEST, of_phrase * 10.0**self.stricter)))
 
 
-def patterns(words: Sequence[str], known: Mapping[str, Sequence[str]]) -> list[Pattern]:
+def phone_patterns(words: Sequence[str], known: Mapping[str, Sequence[str]]) -> list[Pattern]:
     """All ways to listen for a phrase of these words.
 
     Args:

@@ -10,9 +10,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from edgeagent import apostrophes
+from edgeagent.characters import plain_apostrophes
+from edgeagent.english.normalise import speakable
 from edgeagent.errors import ConfigError
-from edgeagent.tts.text.normalise import speakable
 
 NEGATIONS: Final = ("don't", "do not", "never", "no need to", "you needn't")
 """A closed model that has no word for "don't" hears a command in a sentence that forbids it."""
@@ -38,7 +38,7 @@ def spoken_words(text: str) -> list[str]:
     Raises:
         ConfigError: A word has nothing that can be said in English; the text names the word.
     """
-    text = apostrophes.plain(unicodedata.normalize("NFC", text))
+    text = plain_apostrophes(unicodedata.normalize("NFC", text))
     if not _PLAIN.fullmatch(text):
         for word in text.split():
             _check(word, text)

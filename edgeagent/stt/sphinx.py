@@ -25,7 +25,7 @@ from edgeagent.audio.device import Samples
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
 from edgeagent.stt import app_model
-from edgeagent.stt.child import Message
+from edgeagent.stt.child import Message, WorkerReply
 from edgeagent.stt.choice import (
     ENGINE,
     LEAD,
@@ -38,13 +38,11 @@ from edgeagent.stt.choice import (
     Hypothesis,
     mean_confidence,
 )
-from edgeagent.stt.levelling import Levelling
+from edgeagent.stt.level_meter import Levelling, snr_db
 from edgeagent.stt.phrases import sentences
-from edgeagent.stt.snr import snr_db
 from edgeagent.stt.sphinx_input import BYTES_PER_S, FRAMES_PER_S
 from edgeagent.stt.transcriber import HeardWord, Transcript
 from edgeagent.stt.worker import HANG_S, Worker, WorkerEvent
-from edgeagent.stt.worker_reply import WorkerReply
 
 log: Final = logging.getLogger("edgeagent.stt")
 

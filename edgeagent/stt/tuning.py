@@ -10,23 +10,26 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Event
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeagent.audio.device import Samples
-from edgeagent.audio.resample import Resampler
+from edgeagent.audio.stream_clock import Resampler
 from edgeagent.audio.wav import read_wav
 from edgeagent.errors import ConfigError, SpeechError
-from edgeagent.scratch import scratch_folder
+from edgeagent.resources import scratch_folder
 from edgeagent.stt import app_model
-from edgeagent.stt.levelling import Levelling
-from edgeagent.stt.patterns import is_short, patterns
+from edgeagent.stt.level_meter import Levelling
+from edgeagent.stt.patterns import is_short, phone_patterns
 from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.sphinx_input import CEPSTRAL_MEAN
 from edgeagent.stt.transcriber import RATE_HZ
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from edgeagent.audio.device import Samples
 
 VOICES: Final = ("en-us", "en-gb", "en-us+f3", "en-gb-scotland", "en-us+m3", "en-gb+f2")
 """Voices of espeak-ng that say the examples."""
@@ -121,7 +124,7 @@ def tune(
     if not words:
         raise ConfigError(f"the keyword {phrase!r} has no words")
     known, _ = app_model.pronounced(words, said)
-    patterns(words, known)  # refused before anything is spoken
+    phone_patterns(words, known)  # refused before anything is spoken
     tell = progress or (lambda share, doing: None)
     recorded, other = list(examples), list(others)
     carriers = [carrier.format(phrase) for carrier in _CARRIERS]
@@ -199,7 +202,7 @@ def _decoder(words: list[str], said: Mapping[str, str] | None, folder: Path) -> 
     dictionary, listed = folder / "words.dict", folder / "phrases.list"
     entries = [
         (f"k{number}_{exponent}", pattern.phones, pattern.threshold(10.0**-exponent))
-        for number, pattern in enumerate(patterns(words, known))
+        for number, pattern in enumerate(phone_patterns(words, known))
         if pattern.when == "always"
         for exponent in EXPONENTS
     ]

@@ -14,18 +14,21 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import numpy as np
 
-from edgeagent.audio.device import Samples
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
 from edgeagent.resources import expanded
 from edgeagent.stt.transcriber import RATE_HZ, HeardWord, Transcript
 from edgeagent.stt.whisper_model import LEAST_LOG_PROB, WINDOW_S, WhisperModel, release_memory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from edgeagent.audio.device import Samples
 
 Made = TypeVar("Made")
 Check = Callable[[], None]

@@ -28,9 +28,8 @@ from threading import Event
 from typing import IO, Any, Final, Literal
 
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.child import Message, read_message, write_message
+from edgeagent.stt.child import STOP_POLL_S, Message, WorkerReply, read_message, write_message
 from edgeagent.stt.vital_signs import IDLE_LOOK_S, LOOK_S, STILL_S, Stillness, VitalSigns, unread_bytes
-from edgeagent.stt.worker_reply import STOP_POLL_S, WorkerReply
 
 log: Final = logging.getLogger("edgeagent.stt")
 

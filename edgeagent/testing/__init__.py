@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from edgeagent.front import front
 from edgeagent.testing.scripted import ScriptedLLM, call
 
 if TYPE_CHECKING:
@@ -13,18 +13,21 @@ if TYPE_CHECKING:
     from edgeagent.testing.room import Room
     from edgeagent.testing.room_settings import RoomSettings
 
-_HOME_OF = {
-    "Room": "edgeagent.testing.room",
-    "RoomSettings": "edgeagent.testing.room_settings",
-    "Said": "edgeagent.testing.people",
-    "speechlike": "edgeagent.testing.people_voices",
-    "synthesised": "edgeagent.testing.people_voices",
-}
 
 __all__ = ["Room", "RoomSettings", "Said", "ScriptedLLM", "call", "speechlike", "synthesised"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME_OF[name]), name)
+__getattr__ = front(
+    __name__,
+    {
+        "acoustics": "Reverberation band_pass",
+        "convolver": "Convolver",
+        "delay_line": "DelayLine",
+        "levels": "Signal echo_gain_db from_db in_db rms snr_db speech_frames speech_level",
+        "noise": "FULL_SPEED_MPS Loop Motor NoiseSource babble steady_noise",
+        "people": "Said",
+        "people_voices": "FLITE_VOICES NATURAL_VOICES speechlike synthesised",
+        "recorded": "Recorded",
+        "room": "Room",
+        "room_settings": "NoiseKind RoomSettings",
+    },
+)

@@ -15,10 +15,10 @@ from typing import Final
 import numpy as np
 
 from edgeagent.audio.device import Samples
-from edgeagent.audio.resample import Resampler
+from edgeagent.audio.stream_clock import Resampler
 from edgeagent.audio.wav import read_wav
 from edgeagent.errors import SpeechError
-from edgeagent.scratch import scratch_folder
+from edgeagent.resources import scratch_folder
 from edgeagent.testing.levels import Signal, speech_level
 from edgeagent.tts.speaker import Speaker
 
@@ -77,16 +77,16 @@ def synthesised(text: str, voice: str, rate_hz: int, *, semitones: float = 0.0, 
 
 def _spoken(text: str, voice: str, tempo: float) -> tuple[Samples, int]:
     """Sound of one of the product's own natural voices."""
-    from edgeagent.tts.voice_choice import speaker
+    from edgeagent.tts.voice_choice import make_speaker
 
-    speaking = _natural(voice, round(_USUAL_WPM * tempo), speaker)
+    speaking = _natural(voice, round(_USUAL_WPM * tempo), make_speaker)
     chunks = [chunk.samples for chunk in speaking.speak(text, Event())]
     return np.concatenate([np.zeros(0, np.float32), *chunks]), speaking.rate_hz
 
 
 @lru_cache(maxsize=8)
-def _natural(voice: str, rate_wpm: int, speaker: Callable[..., Speaker]) -> Speaker:
-    return speaker(voice, rate_wpm=rate_wpm)
+def _natural(voice: str, rate_wpm: int, make_speaker: Callable[..., Speaker]) -> Speaker:
+    return make_speaker(voice, rate_wpm=rate_wpm)
 
 
 def _said_by_program(text: str, voice: str, tempo: float) -> tuple[Samples, int]:

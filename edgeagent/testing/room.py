@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from edgeagent.audio.device import Fill, Samples, Take, Xruns
-from edgeagent.audio.resample import Resampler
+from edgeagent.audio.stream_clock import Resampler
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.testing.echo_path import EchoPath
 from edgeagent.testing.levels import Signal, from_db, rms

@@ -1,8 +1,8 @@
 """Tools: declaring them, and running their bodies."""
 
+from edgeagent.front import front
 from edgeagent.tools.goal import GoalCancelled, GoalHandle
-from edgeagent.tools.handoff import Handoff
-from edgeagent.tools.tool import Tool, ToolContext, ToolRegistry, ToolTraits, skill, tool
+from edgeagent.tools.tool import Handoff, Tool, ToolContext, ToolRegistry, ToolTraits, skill, tool
 
 __all__ = [
     "GoalCancelled",
@@ -15,3 +15,13 @@ __all__ = [
     "skill",
     "tool",
 ]
+
+__getattr__ = front(
+    __name__,
+    {
+        "coercion": "ArgumentError coerce",
+        "execution": "Execution",
+        "output": "capped",
+        "threads": "MAX_IDLE Threads",
+    },
+)

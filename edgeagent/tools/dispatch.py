@@ -30,7 +30,7 @@ from edgeagent.tools.execution import (
     Rewritten,
     patched,
 )
-from edgeagent.tools.handoff import Handoff
+from edgeagent.tools.tool import Handoff
 from edgeagent.tools.workers import MAX_ABANDONED, Busy, Workers
 
 logger = logging.getLogger(__name__)

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol
 
+from edgeagent.characters import without_escapes
 from edgeagent.errors import EdgeAgentError
-from edgeagent.escapes import without_escapes
 from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.tools import actuator
 from edgeagent.tools.actuator import Actuator, Call

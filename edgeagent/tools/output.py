@@ -9,9 +9,9 @@ from typing import Any, Final, get_args
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from edgeagent.escapes import values_without_escapes, without_escapes
+from edgeagent.characters import values_without_escapes, without_escapes
 from edgeagent.messages import Status, ToolCall, ToolResult
-from edgeagent.tools.handoff import Handoff
+from edgeagent.tools.tool import Handoff
 
 logger = logging.getLogger(__name__)
 OF_BODY: Final = frozenset({"ok", "error"})

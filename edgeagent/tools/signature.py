@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 
 from edgeagent.errors import ToolDefinitionError
-from edgeagent.tools.coerce import ArgumentError, coerce
+from edgeagent.tools.coercion import ArgumentError, coerce
 
 _NO_NAME: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
 

@@ -1,15 +1,16 @@
-"""Daemon threads that wait a moment for more work, because to start one takes longer than all else in a short call.
-
-Knows nothing of tools. A thread that waits refers to its pool only, so that it keeps nobody alive.
-"""
+"""Threads that run a builder's code: workers that can be given up, and a wait for a person's answer with an end."""
 
 from __future__ import annotations
 
 import contextvars
+import logging
 import threading
+import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import Final
+from typing import Final, TypeVar
+
+from edgeagent.errors import EdgeAgentError
 
 MAX_IDLE: Final = 8
 """As many as work at once, unless ``Options.max_concurrent_tools`` says otherwise."""
@@ -109,3 +110,41 @@ class _Thread(threading.Thread):
             del work
             if not self.reserved and not self._pool.keep(self):
                 return
+
+
+logger = logging.getLogger(__name__)
+_POLL_S: Final = 0.02
+T = TypeVar("T")
+
+
+def ask_person(question: Callable[[], T], *, stopping: Callable[[], bool], timeout_s: float, name: str) -> T | None:
+    """Calls a builder's function that may wait for a person, on a thread of its own.
+
+    Returns:
+        What it returned; None when the time was over or the run was stopped first.
+
+    Raises:
+        EdgeAgentError: It raised what would end a thread, such as SystemExit.
+        Exception: Whatever else it raised.
+    """
+    answers: list[T] = []
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def ask() -> None:
+        try:
+            answers.append(question())
+        except BaseException as error:  # the builder's code; raised again where the answer is waited for
+            logger.info("%s raised", name, exc_info=True)
+            is_plain = isinstance(error, Exception)
+            errors.append(error if is_plain else EdgeAgentError(f"{name} raised {type(error).__name__}: {error}"))
+        done.set()
+
+    threading.Thread(target=ask, name=name, daemon=True).start()
+    end_s = time.monotonic() + timeout_s
+    while not done.wait(_POLL_S):
+        if time.monotonic() >= end_s or stopping():
+            return None
+    if errors:
+        raise errors[0]
+    return answers[0]

@@ -9,9 +9,32 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from edgeagent.errors import ToolDefinitionError
-from edgeagent.tools.coerce import ArgumentError
+from edgeagent.tools.coercion import ArgumentError
 from edgeagent.tools.goal import GoalHandle
 from edgeagent.tools.signature import Signature, innermost, is_async, written
+
+
+class Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """Returned by any tool: ``target`` takes the request over, without another call of the model that asked.
+
+    ``target`` is an Agent, or the name of one that the asking agent has among its ``handoffs``. ``task`` is what the
+    target is told; None: what the asking agent was told. ``reason`` is for logs and people.
+    """
+
+    target: Named | str
+    task: str | None = None
+    reason: str = ""
+
+    @property
+    def target_name(self) -> str:
+        return self.target if isinstance(self.target, str) else self.target.name
+
 
 Mode = Literal["parallel", "sequential"]
 OnInterrupt = Literal["cancel", "finish", "detach"]

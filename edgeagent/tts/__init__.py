@@ -1,1 +1,16 @@
 """Text to speech."""
+
+from edgeagent.front import front
+
+__getattr__ = front(
+    __name__,
+    {
+        "espeak": "EspeakSpeaker voices",
+        "hibari": "HibariSpeaker",
+        "last_resort": "WithLastResort",
+        "mouth": "AHEAD_S Mouth Speech",
+        "piper": "PiperSpeaker",
+        "speaker": "Speaker SpeechChunk UnreadableError WordTime",
+        "voice_choice": "make_speaker",
+    },
+)

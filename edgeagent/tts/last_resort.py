@@ -9,7 +9,7 @@ from threading import Event
 
 import numpy as np
 
-from edgeagent.audio.resample import Resampler
+from edgeagent.audio.stream_clock import Resampler
 from edgeagent.errors import SpeechError
 from edgeagent.tts.speaker import Speaker, SpeechChunk, UnreadableError
 

@@ -16,13 +16,12 @@ from typing import Final, Self
 
 import numpy as np
 
-from edgeagent.audio.heard_words import HeardText, SpokenWord
-from edgeagent.audio.playback import PlaybackQueue, Utterance
-from edgeagent.audio.resample import Resampler
+from edgeagent.audio.playback import HeardText, PlaybackQueue, SpokenWord, Utterance
+from edgeagent.audio.stream_clock import Resampler
+from edgeagent.english.normalise import speakable
+from edgeagent.english.sentences import Piece, SentenceStream
 from edgeagent.errors import AudioError, SpeechError
 from edgeagent.tts.speaker import Speaker, WordTime
-from edgeagent.tts.text.normalise import speakable
-from edgeagent.tts.text.sentences import Piece, SentenceStream
 
 logger = logging.getLogger(__name__)
 

@@ -34,14 +34,14 @@ def default_voice(**settings: Any) -> str:
     """Name of the voice if nobody names one: the natural one, unless a setting is beyond it.
 
     Args:
-        settings: As of ``speaker``.
+        settings: As of ``make_speaker``.
     """
     slowest, fastest = WPM
     fits = settings.keys() <= _SETTINGS and slowest <= settings.get("rate_wpm", slowest) <= fastest
     return NATURAL if fits and has_natural() else PLAIN
 
 
-def speaker(voice: str | None = None, **settings: Any) -> Speaker:
+def make_speaker(voice: str | None = None, **settings: Any) -> Speaker:
     """The voice of a name. What a neural voice can't say, espeak-ng says.
 
     Args:

@@ -12,13 +12,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from queue import Empty
+from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 from edgeagent import events
 from edgeagent.agent.run_options import check_callback
+from edgeagent.errors import EdgeAgentError
 from edgeagent.messages import Message, ToolResult
-from edgeagent.views.answer import Answer, Unanswered
 
 logger = logging.getLogger(__name__)
 _POLL_S: Final = 0.02  # how often a stop is looked for; the contract allows 0.05
@@ -106,3 +106,11 @@ def _not_yet_said(text: str, streamed: str | None) -> str:
     if streamed is None:
         return text
     return text.removeprefix(streamed) if streamed and text.startswith(streamed) else ""
+
+
+class Unanswered(EdgeAgentError):
+    """A question got no answer; the text says why."""
+
+
+class Answer(SimpleQueue[Any]):
+    """Receives the answer to a question by ``put(x)``, from any thread; the first counts."""

@@ -7,7 +7,7 @@ import logging
 from typing import Final, TextIO
 
 from edgeagent import events
-from edgeagent.escapes import without_escapes
+from edgeagent.characters import without_escapes
 from edgeagent.messages import ToolCall, ToolResult
 from edgeagent.views.callbacks import Callbacks
 

@@ -1,1 +1,26 @@
 """The conversation: turn taking, barge-in, what was heard."""
+
+from edgeagent.front import front
+
+__getattr__ = front(
+    __name__,
+    {
+        "announcer": "Announcer AnnouncerSettings GoalReports",
+        "chimes": "Chime LONGEST_S PEAK chime",
+        "dialogue": "Dialogue LEARN_S",
+        "guess": "Guess guessed",
+        "hearing_loss": "EARS_S RECOGNISERS_S",
+        "line": "SpokenLine",
+        "speech_queue": "SpeechHandle SpeechQueue",
+        "spoken_questions": "VoicePerson",
+        "spoken_reply": "HeardMessage SpokenReply keep_heard",
+        "stop_words": "WAIT_S",
+        "stopping": "AFTER_SPEECH_S AFTER_WORD_S ALONE_S StopWatch",
+        "telling": "announcement command report",
+        "turn_end": "DONE RATE_HZ SmartTurn TurnEndModel features",
+        "turn_states": "Action Cell State TABLE TableEvent",
+        "utterance": "Kind kind_of",
+        "voice_settings": "DialogueSettings PRESETS Preset preset",
+        "waking": "is_called without_wake_word",
+    },
+)

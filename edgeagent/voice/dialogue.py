@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from edgeagent import events
 from edgeagent.agent.run_options import check_callback
+from edgeagent.characters import without_escapes
 from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import words_of
-from edgeagent.escapes import without_escapes
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.session import Session
 from edgeagent.stt import hearing
@@ -31,7 +31,7 @@ from edgeagent.stt.hearing import HearingEvent
 from edgeagent.tts.mouth import Mouth
 from edgeagent.voice.robot_side import RobotSide
 from edgeagent.voice.speech_queue import Priority, SpeechHandle
-from edgeagent.voice.table import State, TableEvent
+from edgeagent.voice.turn_states import State, TableEvent
 from edgeagent.voice.turn_taking import TurnTaking
 from edgeagent.voice.voice_settings import DialogueSettings
 

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from edgeagent.english.answers import yes_or_no
+from edgeagent.english.answers import Control, control_of, yes_or_no
 from edgeagent.english.asking import may_ask
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.tokens import NEGATIONS, words_of
 from edgeagent.stt.confirming import occurrences
 from edgeagent.stt.transcriber import Transcript
-from edgeagent.voice.controls import Control, control_of
 from edgeagent.voice.speech_queue import SpeechHandle
 from edgeagent.voice.utterance import Kind, kind_of
 

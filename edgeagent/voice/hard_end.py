@@ -12,9 +12,9 @@ from edgeagent.english.sentence_rules import bare, without_asking, without_leadi
 from edgeagent.english.tokens import words_of
 from edgeagent.english.word_classes import VERBS
 from edgeagent.stt.transcriber import Transcript
-from edgeagent.voice.presets import Preset
 from edgeagent.voice.turn import Turn
 from edgeagent.voice.utterance import Kind, kind_of
+from edgeagent.voice.voice_settings import Preset
 
 _MORE: Final = 1
 """Words more than ``words`` that a statement or an unfinished phrase needs over the robot's voice: "thank you" is heard

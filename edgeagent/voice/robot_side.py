@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from edgeagent import events
+from edgeagent.english.answers import Control, Controlled
 from edgeagent.english.asking import may_ask
 from edgeagent.english.tokens import NEGATIONS, after, is_asked
 from edgeagent.errors import BusyError, EdgeAgentError
@@ -18,17 +19,15 @@ from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.session import Session
 from edgeagent.tools import Tool
 from edgeagent.tts.mouth import Mouth
-from edgeagent.voice.announcer import Announcer
+from edgeagent.voice.announcer import Announcer, GoalReports
 from edgeagent.voice.chimes import Chime, chime
-from edgeagent.voice.controls import Control, Controlled
-from edgeagent.voice.goal_reports import GoalReports
 from edgeagent.voice.hard_end import APART
 from edgeagent.voice.runs import Runs
 from edgeagent.voice.speech_queue import Priority, SpeechHandle, SpeechQueue
 from edgeagent.voice.spoken_questions import VoicePerson
 from edgeagent.voice.spoken_reply import HeardMessage
 from edgeagent.voice.stopped_answer import StoppedAnswer
-from edgeagent.voice.table import State
+from edgeagent.voice.turn_states import State
 from edgeagent.voice.voice_settings import DialogueSettings
 
 logger = logging.getLogger(__name__)

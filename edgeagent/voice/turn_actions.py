@@ -10,20 +10,18 @@ from functools import partial
 from typing import Final
 
 from edgeagent import events
+from edgeagent.english.answers import Control, Controlled, control_of
 from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import after
 from edgeagent.robot.latch import LatchState
 from edgeagent.stt.ears import Ears
 from edgeagent.voice.chimes import Chime
-from edgeagent.voice.controls import Control, Controlled, control_of
 from edgeagent.voice.guess import Guess, guessed
 from edgeagent.voice.hard_end import hard_end_ms, is_another
 from edgeagent.voice.robot_side import Emit, RobotSide
-from edgeagent.voice.states import States
 from edgeagent.voice.stop_words import StopWords
-from edgeagent.voice.table import Action, State
-from edgeagent.voice.turn import Turn
-from edgeagent.voice.turns import Turns
+from edgeagent.voice.turn import Turn, Turns
+from edgeagent.voice.turn_states import Action, State, States
 from edgeagent.voice.voice_settings import DialogueSettings
 from edgeagent.voice.waking import without_wake_word
 

@@ -9,6 +9,7 @@ import math
 from typing import Final
 
 from edgeagent import events
+from edgeagent.english.answers import Control, control_of
 from edgeagent.english.stop_phrases import Grade, Release, Situation
 from edgeagent.english.tokens import after, words_of
 from edgeagent.robot.latch import LatchState, SafetyLatch
@@ -17,19 +18,16 @@ from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent
 from edgeagent.stt.key_phrases import SpottedPhrase
 from edgeagent.stt.transcriber import Transcript
-from edgeagent.voice.controls import Control, control_of
 from edgeagent.voice.guess import LEAST_GUESS
 from edgeagent.voice.hard_end import final_after_ms, has_said_enough, is_over, says_something
 from edgeagent.voice.hearing_loss import HearingLoss
 from edgeagent.voice.reporting import HearingReport
 from edgeagent.voice.robot_side import Emit, RobotSide
-from edgeagent.voice.states import States, going_on
 from edgeagent.voice.stop_words import StopWords
-from edgeagent.voice.table import State, TableEvent
-from edgeagent.voice.turn import Turn
+from edgeagent.voice.turn import Turn, Turns
 from edgeagent.voice.turn_actions import TurnActions
 from edgeagent.voice.turn_end import DONE
-from edgeagent.voice.turns import Turns
+from edgeagent.voice.turn_states import State, States, TableEvent, going_on
 from edgeagent.voice.utterance import Kind, kind_of
 from edgeagent.voice.voice_settings import DialogueSettings
 from edgeagent.voice.waking import is_called, only_called

@@ -6,13 +6,12 @@ import re
 from enum import StrEnum
 from typing import Final
 
-from edgeagent.english.answers import yes_or_no
+from edgeagent.english.answers import control_of, yes_or_no
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.sentence_rules import bare, is_correction, is_number, is_question
 from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import is_asked, trails_off, words_of
 from edgeagent.stt.transcriber import Transcript
-from edgeagent.voice.controls import control_of
 
 
 class Kind(StrEnum):

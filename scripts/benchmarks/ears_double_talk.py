@@ -15,13 +15,20 @@ from typing import Final
 import numpy as np
 from benchmarks.ears_words import transcriber as house_transcriber
 
-from edgeagent.audio.device import Samples
-from edgeagent.stt.ears import Ears
-from edgeagent.stt.error_rate import word_error_rate
-from edgeagent.stt.hearing import HearingEvent, Spotted, Started, Transcribed
-from edgeagent.stt.key_phrases import STOP_WORDS, confirm, missed
-from edgeagent.stt.sphinx import SphinxTranscriber
-from edgeagent.stt.spotters import KeyPhraseSpotter
+from edgeagent.audio import Samples
+from edgeagent.stt import (
+    STOP_WORDS,
+    Ears,
+    HearingEvent,
+    KeyPhraseSpotter,
+    SphinxTranscriber,
+    Spotted,
+    Started,
+    Transcribed,
+    confirm,
+    missed,
+    word_error_rate,
+)
 from edgeagent.testing import Room, RoomSettings, synthesised
 
 Row = tuple[str, str, str]

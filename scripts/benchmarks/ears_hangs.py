@@ -13,11 +13,16 @@ from typing import Final
 import numpy as np
 from benchmarks.mouth_voices import Rows
 
-from edgeagent.app.agent_phrases import house_heard
-from edgeagent.stt.key_phrases import STOP_WORDS, KeywordSpotter, SpotterOptions
-from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
-from edgeagent.stt.transcriber import RATE_HZ
-from edgeagent.stt.worker import WorkerEvent
+from edgeagent.app import house_heard
+from edgeagent.stt import (
+    RATE_HZ,
+    STOP_WORDS,
+    KeywordSpotter,
+    SphinxOptions,
+    SphinxTranscriber,
+    SpotterOptions,
+    WorkerEvent,
+)
 
 NAMES: Final = ("app's model", "general model", "key phrases")
 _BLOCK: Final = RATE_HZ // 50

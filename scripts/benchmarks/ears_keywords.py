@@ -16,11 +16,8 @@ from typing import Final
 import numpy as np
 from benchmarks import ears_double_talk, ears_sentences
 
-from edgeagent.audio.device import Samples
-from edgeagent.stt.key_phrases import STOP_WORDS, SpottedPhrase, confirm, missed
-from edgeagent.stt.sphinx import SphinxTranscriber
-from edgeagent.stt.stop_network import StopNetwork
-from edgeagent.stt.transcriber import Transcript
+from edgeagent.audio import Samples
+from edgeagent.stt import STOP_WORDS, SphinxTranscriber, SpottedPhrase, StopNetwork, Transcript, confirm, missed
 from edgeagent.testing import synthesised
 
 Row = tuple[str, str, str]

@@ -16,14 +16,11 @@ from typing import Any, Final
 
 from benchmarks.mouth_voices import SENTENCES
 
-from edgeagent.app.agent_phrases import house_heard
-from edgeagent.app.ears_setup import Vocabulary, build_ears
-from edgeagent.audio.playback import PlaybackQueue
-from edgeagent.audio.portaudio import PortAudioDevice
+from edgeagent.app import Vocabulary, build_ears, house_heard
+from edgeagent.audio import PlaybackQueue, PortAudioDevice
 from edgeagent.config import Config
-from edgeagent.stt.hearing import HearingEvent, Level, PartialWords
-from edgeagent.tts.mouth import Mouth, Speech
-from edgeagent.tts.voice_choice import speaker
+from edgeagent.stt import HearingEvent, Level, PartialWords
+from edgeagent.tts import Mouth, Speech, make_speaker
 
 _VOICE: Final = "en"
 _MORE: Final = 2
@@ -51,7 +48,7 @@ def main() -> None:
     vocabulary = Vocabulary(phrases=house_heard())
     ears = build_ears(Config(), device, vocabulary, heard)
     speech: Speech | None = None
-    with Mouth(speaker(_VOICE), playback) as mouth:
+    with Mouth(make_speaker(_VOICE), playback) as mouth:
         ears.start(playback.fill)
         tell("ready")
         for line in sys.stdin:

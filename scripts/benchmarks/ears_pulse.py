@@ -19,7 +19,7 @@ from benchmarks.mouth_voices import Rows, percentile
 from benchmarks.pulse_room import LIMIT_S, VOICES, Line, PulseRoom, Take, Told, rms
 from benchmarks.voice_stack import Shares, pss_mb
 
-from edgeagent.stt.error_rate import for_error_rate, word_error_rate
+from edgeagent.stt import for_error_rate, word_error_rate
 from tests.audio.pulse import missing
 
 LATENCIES_MS: Final = (60, 30)

@@ -15,17 +15,22 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.app.ears_setup import Vocabulary, stop_words, vocabulary, wake_words
-from edgeagent.audio.device import Samples
-from edgeagent.audio.resample import Resampler
-from edgeagent.audio.wav import read_wav
+from edgeagent.app import Vocabulary, stop_words, vocabulary, wake_words
+from edgeagent.audio import Resampler, Samples, read_wav
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError
-from edgeagent.stt.error_rate import for_error_rate, word_error_rate
-from edgeagent.stt.key_phrases import SpottedPhrase, confirm
-from edgeagent.stt.sphinx import LEAD, SphinxOptions, SphinxTranscriber
-from edgeagent.stt.spotters import KeyPhraseSpotter
-from edgeagent.stt.transcriber import RATE_HZ, Transcript
+from edgeagent.stt import (
+    LEAD,
+    RATE_HZ,
+    KeyPhraseSpotter,
+    SphinxOptions,
+    SphinxTranscriber,
+    SpottedPhrase,
+    Transcript,
+    confirm,
+    for_error_rate,
+    word_error_rate,
+)
 
 Rows = list[tuple[str, ...]]
 

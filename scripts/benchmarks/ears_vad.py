@@ -14,10 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.device import Samples
-from edgeagent.audio.echo import EchoCanceller
-from edgeagent.audio.endpoint import Endpointer, HardEnd, SoftEnd, SpeechStarted
-from edgeagent.audio.vad import RATE_HZ
+from edgeagent.audio import RATE_HZ, EchoCanceller, Endpointer, HardEnd, Samples, SoftEnd, SpeechStarted
 from edgeagent.testing import Room, RoomSettings, synthesised
 
 Row = tuple[str, str, str]

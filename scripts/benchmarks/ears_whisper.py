@@ -10,11 +10,9 @@ from typing import Final
 import numpy as np
 from benchmarks.mouth_voices import Rows, percentile
 
-from edgeagent.audio.device import Samples
-from edgeagent.audio.resample import Resampler
-from edgeagent.stt.transcriber import RATE_HZ
-from edgeagent.stt.whisper import WhisperOptions, WhisperTranscriber
-from edgeagent.tts.espeak import EspeakSpeaker
+from edgeagent.audio import Resampler, Samples
+from edgeagent.stt import RATE_HZ, WhisperOptions, WhisperTranscriber
+from edgeagent.tts import EspeakSpeaker
 
 _ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = _ROOT / "tests/stt/whisper_fixture"

@@ -24,19 +24,25 @@ import numpy as np
 from benchmarks import ears_sentences as said
 
 from edgeagent import Agent, LlamaLLM, Options
-from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME
-from edgeagent.app.agent_phrases import house_heard
-from edgeagent.audio.device import Samples
-from edgeagent.audio.echo import EchoCanceller
-from edgeagent.english.completeness import Phrases
-from edgeagent.hooks.talk_guard import TalkGuardHook, changes
-from edgeagent.robot import HouseRobot
-from edgeagent.stt.error_rate import for_error_rate, word_error_rate
-from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
-from edgeagent.stt.transcriber import RATE_HZ, Transcript
-from edgeagent.testing import Room, RoomSettings, synthesised
-from edgeagent.testing.levels import Signal, from_db, speech_level
-from edgeagent.testing.noise import FULL_SPEED_MPS, Motor, NoiseSource, babble, steady_noise
+from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME, house_heard
+from edgeagent.audio import EchoCanceller, Samples
+from edgeagent.english import Phrases
+from edgeagent.hooks import TalkGuardHook, changes
+from edgeagent.house import HouseRobot
+from edgeagent.stt import RATE_HZ, SphinxOptions, SphinxTranscriber, Transcript, for_error_rate, word_error_rate
+from edgeagent.testing import (
+    FULL_SPEED_MPS,
+    Motor,
+    NoiseSource,
+    Room,
+    RoomSettings,
+    Signal,
+    babble,
+    from_db,
+    speech_level,
+    steady_noise,
+    synthesised,
+)
 
 Rows = list[tuple[str, ...]]
 

@@ -22,9 +22,8 @@ from benchmarks import grammar, highlevel
 from benchmarks.model import BareLoop, Stopwatch, beyond_the_new, ratio, speeds
 
 from edgeagent import LlamaLLM, Message
-from edgeagent.llm import LLMRequest
-from edgeagent.llm.engine_settings import EngineSettings
-from edgeagent.robot import HouseRobot
+from edgeagent.house import HouseRobot
+from edgeagent.llm import EngineSettings, LLMRequest
 from tests.llm.random_models import half_billion
 
 Rows = list[tuple[str, str, str]]

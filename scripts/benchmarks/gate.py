@@ -21,8 +21,7 @@ from benchmarks.gate_sentences import FITTED, KEPT, Machine
 from benchmarks.kept import Kept
 
 from edgeagent import LlamaLLM, Message, ToolCall, ToolResult
-from edgeagent.llm import End, LLMRequest, ToolCallEnd
-from edgeagent.llm.opening import DEFAULT_GATE, only_read
+from edgeagent.llm import DEFAULT_GATE, End, LLMRequest, ToolCallEnd, only_read
 
 _TOKENS: Final = 96
 _PRICE: Final = 2

@@ -15,11 +15,8 @@ import llama_cpp
 from benchmarks.highlevel import opened
 
 from edgeagent import LlamaLLM, Message
-from edgeagent.llm import LLMRequest
-from edgeagent.llm.engine_settings import EngineSettings
-from edgeagent.llm.gbnf import Rules
-from edgeagent.llm.schema import expression
-from edgeagent.robot import HouseRobot
+from edgeagent.house import HouseRobot
+from edgeagent.llm import EngineSettings, LLMRequest, Rules, expression
 
 _TOKENS: Final = 48
 _ROUNDS: Final = 2

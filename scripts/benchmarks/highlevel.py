@@ -9,8 +9,7 @@ from unittest import mock
 
 import llama_cpp
 
-from edgeagent.llm import native
-from edgeagent.llm.engine_settings import default_threads
+from edgeagent.llm import default_threads, native
 
 _SYSTEM: Final = "Agent {}. " + "Be kind. " * 300
 _TOKENS: Final = 48

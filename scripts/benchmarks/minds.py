@@ -24,10 +24,8 @@ from benchmarks.minds_cases import Case, cases
 from benchmarks.minds_record import record
 from benchmarks.minds_table import loud, markdown, misses, published, shown, told
 
-from edgeagent.llm import native
-from edgeagent.llm.engine_settings import default_threads
-from edgeagent.models.catalog import language_models
-from edgeagent.models.store import FOLDER_VARIABLE, find_model, is_here, paths, user_models_dir
+from edgeagent.llm import default_threads, native
+from edgeagent.models import FOLDER_VARIABLE, find_model, is_here, language_models, paths, user_models_dir
 
 _SPEED: Final = "speed"
 _QUICK: Final = 5

@@ -16,13 +16,8 @@ import numpy as np
 from benchmarks.minds_cases import Case, app_file, cases, robots
 
 from edgeagent import Agent, LlamaLLM, Message
-from edgeagent.app.file import AppFile
-from edgeagent.llm import LLMRequest, thinking
-from edgeagent.llm.engine import Engine, common_prefix
-from edgeagent.llm.engine_settings import EngineSettings
-from edgeagent.llm.parsers import FORMATS
-from edgeagent.llm.repetition import repeats
-from edgeagent.llm.vocab import TokenVocabulary
+from edgeagent.app import AppFile
+from edgeagent.llm import FORMATS, Engine, EngineSettings, LLMRequest, TokenVocabulary, common_prefix, repeats, thinking
 from edgeagent.testing import ScriptedLLM
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "replies"

@@ -20,11 +20,10 @@ from benchmarks.minds_cases import Case, app_file, cases
 
 from edgeagent import events
 from edgeagent.app import App, build
-from edgeagent.audio.playback import PlaybackQueue
+from edgeagent.audio import PlaybackQueue
 from edgeagent.config import load_config
-from edgeagent.tts.mouth import Mouth
-from edgeagent.tts.speaker import SpeechChunk
-from edgeagent.voice.spoken_reply import SpokenReply
+from edgeagent.tts import Mouth, SpeechChunk
+from edgeagent.voice import SpokenReply
 
 _RATE_HZ: Final = 16_000
 _STARTED: Final = ("ok", "error")

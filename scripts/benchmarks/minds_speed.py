@@ -17,9 +17,8 @@ from benchmarks.minds_cases import app_file, cases
 from benchmarks.model import load, speeds
 
 from edgeagent import LlamaLLM, Message
-from edgeagent.app.file import AppFile
-from edgeagent.llm import LLMRequest
-from edgeagent.llm.engine_settings import EngineSettings
+from edgeagent.app import AppFile
+from edgeagent.llm import EngineSettings, LLMRequest
 from edgeagent.testing import ScriptedLLM
 
 _ROUNDS: Final = 2

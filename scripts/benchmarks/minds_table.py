@@ -11,7 +11,7 @@ from typing import Any, Final
 from benchmarks.minds_cases import Call, Case, app_file
 from benchmarks.minds_run import made
 
-from edgeagent.app.file import AppFile
+from edgeagent.app import AppFile
 from edgeagent.testing import ScriptedLLM
 
 Answers = Mapping[str, dict[str, Any]]

@@ -17,10 +17,8 @@ import llama_cpp
 
 from edgeagent import LlamaLLM, Message, ToolResult
 from edgeagent.app import INSTRUCTIONS
-from edgeagent.llm import LLMRequest, native
-from edgeagent.llm.engine_settings import EngineSettings
-from edgeagent.llm.protocol import ToolSpec
-from edgeagent.robot.house import HouseRobot
+from edgeagent.house import HouseRobot
+from edgeagent.llm import EngineSettings, LLMRequest, ToolSpec, native
 
 _ROUNDS: Final = 20
 _TOKENS: Final = 128

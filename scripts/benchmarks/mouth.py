@@ -19,8 +19,7 @@ from pathlib import Path
 from benchmarks import mouth_aligned, mouth_recorded, mouth_voices
 from benchmarks.mouth_voices import Rows
 
-from edgeagent.models.catalog import voices
-from edgeagent.models.store import is_here
+from edgeagent.models import is_here, voices
 
 _VOICES = (("heart", "Hibari heart"), ("joe", "Piper joe"))
 

@@ -12,7 +12,7 @@ import pocketsphinx
 import soxr
 from benchmarks.mouth_voices import SENTENCES, Rows, percentile
 
-from edgeagent.tts.voice_choice import speaker
+from edgeagent.tts import make_speaker
 
 _HZ: Final = 16_000
 _FRAME_S: Final = 0.01
@@ -24,7 +24,7 @@ def rows(voice: str, name: str) -> tuple[Rows, list[str]]:
     rng = random.Random(1)
     late_s: list[float] = []
     errors: list[int] = []
-    speaking = speaker(voice)
+    speaking = make_speaker(voice)
     aligned = 0
     for text in SENTENCES:
         chunks = list(speaking.speak(text, Event()))

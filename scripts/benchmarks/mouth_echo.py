@@ -13,11 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.device import Samples
-from edgeagent.audio.echo import FRAME_S, EchoCanceller
-from edgeagent.audio.resample import Resampler
-from edgeagent.testing import Room, RoomSettings, synthesised
-from edgeagent.testing.levels import in_db, rms, speech_frames, speech_level
+from edgeagent.audio import FRAME_S, EchoCanceller, Resampler, Samples
+from edgeagent.testing import Room, RoomSettings, in_db, rms, speech_frames, speech_level, synthesised
 
 Rows = list[tuple[str, str, str, str, str, str]]
 

@@ -16,11 +16,8 @@ from typing import Any, Final
 import numpy as np
 from benchmarks.mouth_voices import SENTENCES, Tap, error_of
 
-from edgeagent.audio.device import Samples
-from edgeagent.audio.playback import PlaybackQueue
-from edgeagent.audio.portaudio import LATENCY_S, PortAudioDevice
-from edgeagent.tts.mouth import Mouth, Speech
-from edgeagent.tts.voice_choice import speaker
+from edgeagent.audio import LATENCY_S, PlaybackQueue, PortAudioDevice, Samples
+from edgeagent.tts import Mouth, Speech, make_speaker
 
 SILENT: Final = 10 ** (-50 / 20)
 HELD_S: Final = 0.5
@@ -90,7 +87,7 @@ def wait(speech: Speech, latency_s: float = LATENCY_S) -> None:
 def interrupts(voice: str, count: int) -> None:
     """Texts that are held, resumed and flushed at random moments."""
     rng = random.Random(2)
-    out, tap = Loudspeaker(), Tap(speaker(voice))
+    out, tap = Loudspeaker(), Tap(make_speaker(voice))
     out.start()
     with Mouth(tap, out.playback) as mouth:
         wait(mouth.say("One moment."))
@@ -126,7 +123,7 @@ def interrupts(voice: str, count: int) -> None:
 
 def gaps(voice: str, seconds: float, path: str) -> None:
     """Sentence after sentence, and the same samples as the voice made them, in a file."""
-    out, tap = Loudspeaker(), Tap(speaker(voice))
+    out, tap = Loudspeaker(), Tap(make_speaker(voice))
     out.start()
     with Mouth(tap, out.playback) as mouth:
         wait(mouth.say("One moment."))
@@ -162,7 +159,7 @@ def beside_a_model(voice: str, seconds: float) -> None:
             asked = LLMRequest(messages=[Message.user("tell me where you are and drive on")], max_tokens=64)
             tokens[0] += llm.complete(asked, stop).usage.output_tokens
 
-    out, tap = Loudspeaker(), Tap(speaker(voice))
+    out, tap = Loudspeaker(), Tap(make_speaker(voice))
     thread = threading.Thread(target=generate, name="model")
     with Mouth(tap, out.playback) as mouth:
         out.start()
@@ -185,8 +182,7 @@ def beside_a_model(voice: str, seconds: float) -> None:
 
 def echo(voice: str, seconds: float) -> None:
     """Speaks into a room whose loudspeaker the microphone hears, and takes the echo out."""
-    from edgeagent.audio.echo import EchoCanceller
-    from edgeagent.audio.resample import Resampler
+    from edgeagent.audio import EchoCanceller, Resampler
 
     out = Loudspeaker("input", "output")
     in_hz, out_hz = out.device.input_rate_hz or 48_000, out.device.output_rate_hz or 48_000
@@ -198,7 +194,7 @@ def echo(voice: str, seconds: float) -> None:
         out.fill(block, dac_s)
         canceller.far(block, dac_s)
 
-    with Mouth(speaker(voice), out.playback) as mouth:
+    with Mouth(make_speaker(voice), out.playback) as mouth:
         out.start(fill=fill, take=lambda block, adc_s: queue.put((block, adc_s)))
         speech = mouth.begin()
         begun_s = time.monotonic()

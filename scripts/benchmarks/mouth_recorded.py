@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.mouth_player import SILENT
 from benchmarks.mouth_voices import Rows, percentile
 
-from edgeagent.audio.resample import Resampler
+from edgeagent.audio import Resampler
 from tests.audio.pulse import Pulse, missing
 
 RATE_HZ: Final = 48_000
@@ -236,7 +236,7 @@ def echo_rows(voice: str, *, quick: bool) -> tuple[Rows, list[str]]:
     """The echo that is removed where PulseAudio loops the loudspeaker into the microphone."""
     name = "echo through PulseAudio, one clock"
     try:
-        import edgeagent.audio.echo  # noqa: F401 - whether it is there
+        from edgeagent.audio import EchoCanceller  # noqa: F401 - whether it is there
     except ImportError as error:
         return [(name, f"not measured: {error}", "")], []
     if (why := missing()) is not None:

@@ -19,10 +19,8 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.playback import PlaybackQueue
-from edgeagent.tts.mouth import AHEAD_S, Mouth, Speech
-from edgeagent.tts.speaker import Speaker, SpeechChunk
-from edgeagent.tts.voice_choice import speaker
+from edgeagent.audio import PlaybackQueue
+from edgeagent.tts import AHEAD_S, Mouth, Speaker, Speech, SpeechChunk, make_speaker
 
 Rows = list[tuple[str, str, str]]
 
@@ -104,7 +102,7 @@ def rows(voice: str, name: str, *, quick: bool) -> tuple[Rows, list[str]]:
     made: Rows = []
     wrong: list[str] = []
     begun_s = time.perf_counter()
-    tap = Tap(speaker(voice))
+    tap = Tap(make_speaker(voice))
     next(tap.speak("one", threading.Event()))
     loaded_ms = (time.perf_counter() - begun_s) * 1e3
     made.append((f"{name}: loaded, and the first sample of all", f"{loaded_ms:.0f} ms", ""))

@@ -30,7 +30,7 @@ from benchmarks.people_table import HEADER, SHIPS, misses, rows
 from benchmarks.people_trials import SETS, Condition, Trial, conditions, natural_voices, trials
 
 from edgeagent.errors import EdgeAgentError
-from edgeagent.stt.transcriber import RATE_HZ
+from edgeagent.stt import RATE_HZ
 
 ROOMS: Final = (0.2, 0.3, 0.6)
 SNRS_DB: Final = (20.0, 10.0, 5.0)

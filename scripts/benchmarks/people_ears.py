@@ -12,12 +12,10 @@ from typing import Any, Final
 
 from benchmarks.people_trials import Trial
 
-from edgeagent.app.ears_setup import ears_settings, make_transcriber, vocabulary
-from edgeagent.audio.device import Samples
+from edgeagent.app import ears_settings, make_transcriber, vocabulary
+from edgeagent.audio import Samples
 from edgeagent.config import Config
-from edgeagent.stt.ears import Ears
-from edgeagent.stt.hearing import HearingEvent, Resumed, Transcribed, Trouble
-from edgeagent.stt.transcriber import RATE_HZ, Transcriber, Transcript
+from edgeagent.stt import RATE_HZ, Ears, HearingEvent, Resumed, Transcribed, Transcriber, Transcript, Trouble
 from edgeagent.testing import Room
 
 RECOGNISERS: Final[dict[str, dict[str, Any]]] = {

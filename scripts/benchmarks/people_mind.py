@@ -13,14 +13,11 @@ from benchmarks.kept import Kept
 from benchmarks.people_trials import Trial, wanted_calls
 
 from edgeagent.agent import Agent, Options
-from edgeagent.app.agent_phrases import house_phrases
-from edgeagent.app.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME
-from edgeagent.app.guards import add_guards
-from edgeagent.app.outfit import configured_llm
+from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME, add_guards, configured_llm, house_phrases
 from edgeagent.config import Config
-from edgeagent.hooks.talk_guard import changes
-from edgeagent.llm.llama import LlamaLLM
-from edgeagent.robot import HouseRobot
+from edgeagent.hooks import changes
+from edgeagent.house import HouseRobot
+from edgeagent.llm import LlamaLLM
 
 Calls = list[dict[str, Any]]
 Outcome = Literal["right", "wrong", "asked", "nothing"]

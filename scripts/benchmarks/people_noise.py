@@ -12,9 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.device import Samples
-from edgeagent.testing import synthesised
-from edgeagent.testing.levels import Signal, rms, speech_level
+from edgeagent.audio import Samples
+from edgeagent.testing import Signal, rms, speech_level, synthesised
 
 KINDS: Final = ("motor", "fan", "pink", "babble", "music")
 LOOP_S: Final = 60

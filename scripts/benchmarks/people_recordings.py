@@ -21,10 +21,8 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.device import Samples
-from edgeagent.audio.resample import Resampler
-from edgeagent.audio.wav import read_wav
-from edgeagent.stt.transcriber import RATE_HZ
+from edgeagent.audio import Resampler, Samples, read_wav
+from edgeagent.stt import RATE_HZ
 
 _BSD: Final = "BSD-2-Clause, of PocketSphinx"
 _LIBRIVOX: Final = "public domain, LibriVox; in PocketSphinx, BSD-2-Clause"

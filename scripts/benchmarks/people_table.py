@@ -8,7 +8,7 @@ from typing import Any, Final
 from benchmarks.people_mind import Mind
 from benchmarks.people_trials import HALVES, Trial, wanted_calls
 
-from edgeagent.stt.error_rate import for_error_rate, word_error_rate
+from edgeagent.stt import for_error_rate, word_error_rate
 
 Row = tuple[str, ...]
 HEADER: Final = ("recogniser", "condition", "measured", "all", *HALVES, "machine voices")

@@ -19,13 +19,11 @@ from benchmarks.people_noise import noise
 from benchmarks.people_recordings import RECORDINGS
 from benchmarks.people_recordings import sound as recorded
 
-from edgeagent.audio.device import Samples
-from edgeagent.models.catalog import voices
-from edgeagent.models.store import is_here
-from edgeagent.stt.transcriber import RATE_HZ
-from edgeagent.testing import Room, RoomSettings, synthesised
-from edgeagent.testing.people_voices import NATURAL_VOICES
-from edgeagent.tts.text.normalise import speakable
+from edgeagent.audio import Samples
+from edgeagent.english import speakable
+from edgeagent.models import is_here, voices
+from edgeagent.stt import RATE_HZ
+from edgeagent.testing import NATURAL_VOICES, Room, RoomSettings, synthesised
 
 SETS: Final = ("recordings", "commands", "talk")
 HALVES: Final = ("tuned", "kept")

@@ -26,8 +26,8 @@ from typing import Any, Final, Self
 import numpy as np
 from benchmarks.mouth_player import SILENT
 
-from edgeagent.audio.device import Samples
-from edgeagent.models.store import user_models_dir
+from edgeagent.audio import Samples
+from edgeagent.models import user_models_dir
 from edgeagent.testing import synthesised
 from tests.audio.pulse import Pulse
 

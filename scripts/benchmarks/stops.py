@@ -22,14 +22,11 @@ from benchmarks import stops_beside
 from benchmarks.kept import Kept
 from benchmarks.voice_trials import LIMIT_S, Log, calm, talking
 
-from edgeagent.app.rehearsal import Rehearsal
+from edgeagent.app import Rehearsal
 from edgeagent.llm import LLMRequest
-from edgeagent.models.catalog import voices
-from edgeagent.models.store import is_here
-from edgeagent.testing import RoomSettings, call
-from edgeagent.testing.people_voices import FLITE_VOICES, NATURAL_VOICES
-from edgeagent.voice.stopping import AFTER_SPEECH_S
-from edgeagent.voice.table import State
+from edgeagent.models import is_here, voices
+from edgeagent.testing import FLITE_VOICES, NATURAL_VOICES, RoomSettings, call
+from edgeagent.voice import AFTER_SPEECH_S, State
 
 TRIALS: Final = 600
 _QUICK: Final = 60

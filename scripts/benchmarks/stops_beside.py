@@ -16,9 +16,8 @@ from benchmarks.ears_sentences import OTHER, TALK
 from benchmarks.voice_trials import LIMIT_S, calm, talking, tell
 
 from edgeagent.llm import LLMRequest
-from edgeagent.testing import RoomSettings, call
-from edgeagent.testing.people_voices import NATURAL_VOICES
-from edgeagent.voice.table import State
+from edgeagent.testing import NATURAL_VOICES, RoomSettings, call
+from edgeagent.voice import State
 
 Row = tuple[str, str, str]
 Once = Callable[[str, Callable[[], Any]], Any]
@@ -171,7 +170,6 @@ def _woken(said: Sequence[tuple[str, tuple[float, float], str]]) -> list[bool]:
 
 def natural() -> list[str]:
     """The natural voices that are on this machine, and one of flite's."""
-    from edgeagent.models.catalog import voices
-    from edgeagent.models.store import is_here
+    from edgeagent.models import is_here, voices
 
     return [*(voice for voice in NATURAL_VOICES if is_here(voices()[voice])), "slt"]

@@ -12,7 +12,7 @@ from typing import Final
 
 from edgeagent import Agent, LlamaLLM, Session, events
 from edgeagent.app import INSTRUCTIONS, NAME
-from edgeagent.robot import HouseRobot
+from edgeagent.house import HouseRobot
 
 _ROUNDS: Final = 15
 _COMMAND: Final = "drive forward two meters and turn left ninety degrees"

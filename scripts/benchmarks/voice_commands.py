@@ -11,14 +11,13 @@ from typing import Any, Final
 from benchmarks.voice_trials import LIMIT_S, Log, Once, Row, calm, talking, tell
 
 from edgeagent.agent import Agent, Options
-from edgeagent.app.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME
-from edgeagent.app.outfit import configured_llm
+from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME, configured_llm
 from edgeagent.config import Config
-from edgeagent.llm.llama import LlamaLLM
-from edgeagent.robot import HouseRobot
+from edgeagent.english import speakable
+from edgeagent.house import HouseRobot
+from edgeagent.llm import LlamaLLM
 from edgeagent.testing import RoomSettings
-from edgeagent.tts.text.normalise import speakable
-from edgeagent.voice.voice_settings import DialogueSettings
+from edgeagent.voice import DialogueSettings
 
 WORDS: Final = (2, 8)
 """Of a spoken command."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 from benchmarks import ears_double_talk, voice_lines
 from benchmarks.voice_trials import LIMIT_S, VOICES, Once, Row, calm, talking, tell
 
-from edgeagent.app.rehearsal import Rehearsal
+from edgeagent.app import Rehearsal
 from edgeagent.llm import LLMRequest
 from edgeagent.testing import RoomSettings, call, synthesised
 

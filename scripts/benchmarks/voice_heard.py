@@ -11,13 +11,11 @@ import numpy as np
 from benchmarks import voice_lines
 from benchmarks.voice_trials import LIMIT_S, VOICES, Once, Row, calm, talking, tell
 
-from edgeagent.audio.device import Samples
-from edgeagent.audio.resample import Resampler
+from edgeagent.audio import Resampler, Samples
 from edgeagent.llm import LLMRequest
-from edgeagent.testing import RoomSettings
-from edgeagent.testing.recorded import Recorded
-from edgeagent.tts.espeak import EspeakSpeaker
-from edgeagent.voice.table import State
+from edgeagent.testing import Recorded, RoomSettings
+from edgeagent.tts import EspeakSpeaker
+from edgeagent.voice import State
 
 _FAINT: Final = 1e-3
 """Power of sound that is none."""

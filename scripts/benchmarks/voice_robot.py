@@ -21,13 +21,12 @@ import numpy as np
 from benchmarks.mouth_player import SILENT
 
 from edgeagent import events
-from edgeagent.app import App, build
-from edgeagent.app.conversation import Conversation
-from edgeagent.audio.device import Samples
+from edgeagent.app import App, Conversation, build
+from edgeagent.audio import Samples
 from edgeagent.config import Config
+from edgeagent.house import HouseRobot
 from edgeagent.llm import LLMEvent, LLMRequest
 from edgeagent.messages import Message
-from edgeagent.robot.house import HouseRobot
 
 _LIMIT_S: Final = 20.0
 _QUIET_S: Final = 0.8

@@ -21,8 +21,7 @@ from benchmarks.pulse_room import VOICES
 from benchmarks.voice_latency import MOTIONS, OVER, QUESTIONS
 from benchmarks.voice_stack import family, pss_mb
 
-from edgeagent.app import App, build
-from edgeagent.app.conversation import Conversation
+from edgeagent.app import App, Conversation, build
 from edgeagent.config import Config
 from edgeagent.testing import Room, RoomSettings, synthesised
 

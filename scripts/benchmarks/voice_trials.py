@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from edgeagent.app.rehearsal import Rehearsal
+from edgeagent.app import Rehearsal
 from edgeagent.config import Config
 from edgeagent.llm import LLMRequest
 from edgeagent.testing import RoomSettings, ScriptedLLM
-from edgeagent.voice.table import State
+from edgeagent.voice import State
 
 Row = tuple[str, str, str]
 Once = Callable[[int, Callable[[int], Any]], Any]

@@ -18,11 +18,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from edgeagent.app.agent_phrases import house_phrases
+from edgeagent.app import house_phrases
 from edgeagent.errors import EdgeAgentError
-from edgeagent.stt.app_model import general_model
-from edgeagent.testing import synthesised
-from edgeagent.testing.people_voices import NATURAL_VOICES
+from edgeagent.stt import general_model
+from edgeagent.testing import NATURAL_VOICES, synthesised
 
 RATE_HZ: Final = 16_000
 WORDS: Final = ("stop", "halt", "freeze")

@@ -30,12 +30,9 @@ from generate import Generator, load_corpus
 from lexicon import DOCK, LANDMARKS, OBJECTS, ROOMS
 
 from edgeagent import Agent, LlamaLLM, Options
-from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME
-from edgeagent.app.agent_phrases import house_phrases
-from edgeagent.app.guards import add_guards
-from edgeagent.hooks.grounding import LIMITS
-from edgeagent.hooks.talk_guard import changes
-from edgeagent.robot import HouseRobot
+from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME, add_guards, house_phrases
+from edgeagent.hooks import LIMITS, changes
+from edgeagent.house import HouseRobot
 
 HERE: Final = Path(__file__).resolve().parent
 SETS: Final = (HERE / "evaluation" / "ours.jsonl", HERE / "evaluation" / "other_hand.jsonl")

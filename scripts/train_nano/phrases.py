@@ -26,10 +26,9 @@ import noise  # noqa: E402
 from benchmarks import ears_sentences  # noqa: E402
 from generate import Generator, load_corpus  # noqa: E402
 
+from edgeagent.english import speakable  # noqa: E402
 from edgeagent.errors import ConfigError  # noqa: E402
-from edgeagent.stt.app_model import known_words  # noqa: E402
-from edgeagent.stt.phrases import spoken_words  # noqa: E402
-from edgeagent.tts.text.normalise import speakable  # noqa: E402
+from edgeagent.stt import known_words, spoken_words  # noqa: E402
 
 OUT: Final = ROOT / "models" / "phrases"
 LONGEST: Final = 16

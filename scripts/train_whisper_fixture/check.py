@@ -14,7 +14,7 @@ from threading import Event
 
 from speak import VOICES, sentences, speak
 
-from edgeagent.stt.whisper import WhisperTranscriber
+from edgeagent.stt import WhisperTranscriber
 
 
 def main() -> int:

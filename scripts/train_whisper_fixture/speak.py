@@ -19,8 +19,8 @@ import numpy as np
 HERE: Final = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from edgeagent.audio.resample import Resampler  # noqa: E402
-from edgeagent.tts.espeak import EspeakSpeaker  # noqa: E402
+from edgeagent.audio import Resampler  # noqa: E402
+from edgeagent.tts import EspeakSpeaker  # noqa: E402
 
 RATE_HZ: Final = 16_000
 VOICES: Final = (

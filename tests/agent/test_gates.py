@@ -10,7 +10,7 @@ import pytest
 from edgeagent import Agent, FirePoint, HookResult, Options, PolicyViolationError, tool
 from edgeagent.hooks import BaseHook
 from edgeagent.messages import Status, ToolCall, ToolResult
-from edgeagent.session.audit import AuditTrail
+from edgeagent.session import AuditTrail
 from edgeagent.testing import ScriptedLLM, call
 
 LIMIT_S = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from edgeagent import events
-from edgeagent.agent.log import EventLog
+from edgeagent.agent import EventLog
 
 
 def notice(seq: int) -> events.Notice:

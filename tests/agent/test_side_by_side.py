@@ -10,7 +10,7 @@ import pytest
 from edgeagent import Agent, GoalHandle, Options, skill
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
-from edgeagent.tools.threads import Threads
+from edgeagent.tools import Threads
 
 from .kit import LIMIT_S, ends, first, opened, statuses
 

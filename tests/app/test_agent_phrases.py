@@ -7,22 +7,11 @@ from typing import Literal
 import pytest
 
 from edgeagent import Agent, tool
-from edgeagent.app.agent_phrases import (
-    app_phrases,
-    conversation_phrases,
-    ears_phrases,
-    house_heard,
-    house_phrases,
-    name_groups,
-)
-from edgeagent.english.answers import yes_or_no
-from edgeagent.english.completeness import Phrases
-from edgeagent.robot import HouseRobot
-from edgeagent.stt.app_model import known_words
-from edgeagent.stt.phrases import sentences, spoken_words
-from edgeagent.tts.text.normalise import speakable
-from edgeagent.voice.controls import Control, control_of
-from edgeagent.voice.utterance import Kind, kind_of
+from edgeagent.app import app_phrases, conversation_phrases, ears_phrases, house_heard, house_phrases, name_groups
+from edgeagent.english import Control, Phrases, control_of, speakable, yes_or_no
+from edgeagent.house import HouseRobot
+from edgeagent.stt import known_words, sentences, spoken_words
+from edgeagent.voice import Kind, kind_of
 
 ROOMS = ["kitchen", "office"]
 

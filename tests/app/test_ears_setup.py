@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgeagent.app.ears_setup import (
+from edgeagent.app import (
     Vocabulary,
     build_ears,
     check,
@@ -29,14 +29,10 @@ from edgeagent.app.ears_setup import (
     wake_words,
     whisper_folder,
 )
-from edgeagent.audio.files import FileDevice
-from edgeagent.audio.wav import WavWriter
+from edgeagent.audio import FileDevice, WavWriter
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, ConfigError, RecognitionError
-from edgeagent.stt.ears import Ears
-from edgeagent.stt.hearing import HearingEvent, Level, Spotted, Started, Transcribed, Trouble
-from edgeagent.stt.key_phrases import STOP_WORDS
-from edgeagent.stt.transcriber import RATE_HZ
+from edgeagent.stt import RATE_HZ, STOP_WORDS, Ears, HearingEvent, Level, Spotted, Started, Transcribed, Trouble
 from edgeagent.testing import Room, RoomSettings, synthesised
 from tests.processes import descendants
 from tests.stt.speech import PHRASES, ROOMS, within
@@ -156,7 +152,7 @@ def test_both_hear_where_whisper_is_here_and_a_slow_machine_does_without(
         return transcriber.name
 
     assert name() == "pocketsphinx and whisper tiny.en"
-    monkeypatch.setattr("edgeagent.stt.whisper_speed.MOST_S", 0.0)
+    monkeypatch.setattr("edgeagent.stt.whisper_model.MOST_S", 0.0)
     assert name() == "pocketsphinx"
     engine, why = chosen_engine(Config())
     assert engine == "sphinx"
@@ -352,7 +348,7 @@ def test_whisper_hears_what_its_fixture_knows(tmp_path: Path) -> None:
     """The real library on real weights; the fixture knows a few sentences, in the voices that it was trained on."""
     from threading import Event
 
-    from edgeagent.tts.espeak import EspeakSpeaker
+    from edgeagent.tts import EspeakSpeaker
 
     pytest.importorskip("faster_whisper")
     speaker = EspeakSpeaker("en-us")

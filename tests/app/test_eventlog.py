@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from edgeagent import PII, Agent, Session, ToolCall, events, tool
-from edgeagent.app.eventlog import EventWriter
-from edgeagent.cli.talk_view import JsonView
-from edgeagent.stt.transcriber import HeardWord
+from edgeagent.app import EventWriter
+from edgeagent.cli import JsonView
+from edgeagent.stt import HeardWord
 from edgeagent.testing import ScriptedLLM, call
 
 SECRETS = ("ann@example.com", "4111 1111 1111 1111", "hunter2pass")

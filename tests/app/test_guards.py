@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from edgeagent.app import App, build
 from edgeagent.config import Config
-from edgeagent.hooks import GroundedReplyHook, TalkGuardHook
-from edgeagent.hooks.talk_guard import changes
+from edgeagent.hooks import GroundedReplyHook, TalkGuardHook, changes
 
 EMOJI = "\U0001f600\U0001f680\U0001f44d\U0001f916\u2764\ufe0f\u2b06\u27a1"
 CONTROLS = "\x00\x07\x08\x1b\x7f\x85\u200b\u202e\ufeff"

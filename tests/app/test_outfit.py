@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from edgeagent import Agent, ModelError, Options, tool
-from edgeagent.app import App, build
-from edgeagent.app.outfit import SMALL_WEIGHTS, Outfit
+from edgeagent.app import SMALL_WEIGHTS, App, Outfit, build
 from edgeagent.config import Config, load_config
 from edgeagent.errors import ConfigError
 from edgeagent.testing import ScriptedLLM, call

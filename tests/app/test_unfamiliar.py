@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.app import build
-from edgeagent.app.unfamiliar import RECOMMENDED
+from edgeagent.app import RECOMMENDED, build
 from edgeagent.config import Config
 from edgeagent.resources import models_dir
 

@@ -7,9 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from edgeagent.audio.device import Samples
-from edgeagent.audio.endpoint import Endpointer, EndpointSettings, HardEnd, SpeechStarted, VoiceEvent
-from edgeagent.audio.vad import FRAME, RATE_HZ, VoiceActivity, VoiceFrame
+from edgeagent.audio import (
+    FRAME,
+    RATE_HZ,
+    Endpointer,
+    EndpointSettings,
+    HardEnd,
+    Samples,
+    SpeechStarted,
+    VoiceActivity,
+    VoiceEvent,
+    VoiceFrame,
+)
 
 
 class Scripted(VoiceActivity):

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from edgeagent.audio.delay import DelayEstimator, measure, sweep
-from edgeagent.testing import Room, RoomSettings, speechlike
-from edgeagent.testing.levels import in_db, rms
+from edgeagent.audio import DelayEstimator, measure, sweep
+from edgeagent.testing import Room, RoomSettings, in_db, rms, speechlike
 
 RATE = 16_000
 

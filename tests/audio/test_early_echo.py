@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgeagent.audio.echo import EchoCanceller
+from edgeagent.audio import EchoCanceller
 from edgeagent.testing import Room, RoomSettings, speechlike
 
 RATE_HZ = 16_000

@@ -6,12 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from edgeagent.audio.device import Xruns
-from edgeagent.audio.echo import EchoCanceller
-from edgeagent.audio.resample import Resampler
+from edgeagent.audio import EchoCanceller, Resampler, Xruns
 from edgeagent.errors import ConfigError
-from edgeagent.testing import Room, RoomSettings, speechlike, synthesised
-from edgeagent.testing.levels import in_db, rms, speech_frames, speech_level
+from edgeagent.testing import Room, RoomSettings, in_db, rms, speech_frames, speech_level, speechlike, synthesised
 
 OUT = 16_000
 ROBOT = (

@@ -8,8 +8,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from edgeagent.audio.endpoint import (
-    _LAG_MS,
+from edgeagent.audio import (
+    CHUNK,
+    FRAME,
+    LAG_MS,
+    RATE_HZ,
     Endpointer,
     EndpointSettings,
     HardEnd,
@@ -17,8 +20,6 @@ from edgeagent.audio.endpoint import (
     SpeechResumed,
     SpeechStarted,
 )
-from edgeagent.audio.silero import CHUNK
-from edgeagent.audio.vad import FRAME, RATE_HZ
 from edgeagent.errors import ConfigError
 from tests.audio.scripted import Scripted, kinds, run, samples_are_the_streams, stream
 
@@ -31,7 +32,7 @@ def test_an_utterance_starts_ends_softly_and_ends():
     start, soft, hard = found
     # Silero takes 32 ms to hear the beginning, and goes on hearing after the end; here it does not
     assert start.at_s == pytest.approx(2.0 - CHUNK / RATE_HZ, abs=0.001)
-    assert soft.at_s == hard.at_s == pytest.approx(3.0 - _LAG_MS / 1000, abs=0.001)
+    assert soft.at_s == hard.at_s == pytest.approx(3.0 - LAG_MS / 1000, abs=0.001)
     assert start.begin_s == hard.begin_s == pytest.approx(start.at_s - 0.5, abs=0.001)
     assert not hard.cut
 
@@ -51,7 +52,7 @@ def test_resumption_between_soft_and_hard_end_is_one_utterance():
     found = run(stream(1000, 500, 400, 500, 2000))
     assert kinds(found) == [SpeechStarted, SoftEnd, SpeechResumed, SoftEnd, HardEnd]
     assert found[2].at_s == pytest.approx(1.9 - CHUNK / RATE_HZ, abs=0.001)
-    assert found[4].at_s == pytest.approx(2.4 - _LAG_MS / 1000, abs=0.001)
+    assert found[4].at_s == pytest.approx(2.4 - LAG_MS / 1000, abs=0.001)
 
 
 def test_a_click_after_the_soft_end_resumes_nothing():

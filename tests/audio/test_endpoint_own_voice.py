@@ -5,9 +5,18 @@ import itertools
 import numpy as np
 import pytest
 
-from edgeagent.audio.echo import EchoCanceller
-from edgeagent.audio.endpoint import Endpointer, EndpointSettings, HardEnd, SoftEnd, SpeechStarted
-from edgeagent.audio.vad import FRAME, RATE_HZ, VoiceActivity, VoiceFrame
+from edgeagent.audio import (
+    FRAME,
+    RATE_HZ,
+    EchoCanceller,
+    Endpointer,
+    EndpointSettings,
+    HardEnd,
+    SoftEnd,
+    SpeechStarted,
+    VoiceActivity,
+    VoiceFrame,
+)
 from edgeagent.testing import Room, RoomSettings, synthesised
 from tests.audio.scripted import Scripted, kinds, stream
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from edgeagent.audio.endpoint import Endpointer, EndpointSettings, HardEnd, SpeechStarted
-from edgeagent.audio.vad import RATE_HZ
+from edgeagent.audio import RATE_HZ, Endpointer, EndpointSettings, HardEnd, SpeechStarted
 from edgeagent.testing import Room, RoomSettings, synthesised
 from tests.audio.scripted import run, samples_are_the_streams
 

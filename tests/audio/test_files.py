@@ -10,10 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio.cards import holder_of_cards
-from edgeagent.audio.files import FileDevice
-from edgeagent.audio.resample import Resampler
-from edgeagent.audio.wav import WavWriter, read_wav
+from edgeagent.audio import FileDevice, Resampler, WavWriter, holder_of_cards, read_wav
 from edgeagent.errors import AudioError, ConfigError
 
 LIMIT_S = 20

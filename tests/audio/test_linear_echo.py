@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from edgeagent.audio.device import Samples
-from edgeagent.audio.echo import EchoCanceller
-from edgeagent.audio.linear_echo import LinearCanceller, Remainder
-from edgeagent.testing import Room, RoomSettings, synthesised
-from edgeagent.testing.levels import in_db, rms, speech_level
+from edgeagent.audio import EchoCanceller, LinearCanceller, Remainder, Samples
+from edgeagent.testing import Room, RoomSettings, in_db, rms, speech_level, synthesised
 
 RATE_HZ = 16_000
 FRAME = 160

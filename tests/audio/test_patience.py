@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from edgeagent.audio.patience import patiently
+from edgeagent.audio import patiently
 from edgeagent.errors import AudioError
 
 

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.audio.device import Samples
-from edgeagent.audio.playback import PlaybackQueue, Utterance
+from edgeagent.audio import PlaybackQueue, Samples, Utterance
 
 RATE_HZ = 16_000
 BLOCK = 160

@@ -130,7 +130,7 @@ def test_a_configuration_without_a_device_is_an_error_and_not_the_end_of_the_pro
     if config is not None:
         path.write_text(config, encoding="ascii")
     done = subprocess.run(
-        [sys.executable, "-c", "from edgeagent.audio.portaudio import devices\ndevices()"],
+        [sys.executable, "-c", "from edgeagent.audio import devices\ndevices()"],
         env=os.environ | {"ALSA_CONFIG_PATH": str(path)},
         capture_output=True,
         text=True,

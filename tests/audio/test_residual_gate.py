@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from edgeagent.audio.residual_gate import ResidualGate
-from edgeagent.testing import speechlike
-from edgeagent.testing.levels import in_db, rms, speech_frames
+from edgeagent.audio import ResidualGate
+from edgeagent.testing import in_db, rms, speech_frames, speechlike
 
 RATE = 16_000
 FRAME = 160

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgeagent.audio.sample_history import SampleHistory
+from edgeagent.audio import SampleHistory
 
 
 def counted(history: SampleHistory, count: int) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio.silero import CHUNK, Silero
+from edgeagent.audio import CHUNK, Silero
 from edgeagent.errors import AudioError
 from edgeagent.resources import models_dir
 from edgeagent.testing import synthesised
@@ -50,7 +50,7 @@ def test_reset_begins_another_stream(line):
 LLAMA = "import llama_cpp; llama_cpp.llama_backend_init(); llama_cpp.llama_print_system_info()"
 VOICE = """
 import numpy as np
-from edgeagent.audio.vad import VoiceActivity
+from edgeagent.audio import VoiceActivity
 activity = VoiceActivity()
 activity.process(0.1 * np.random.default_rng(0).standard_normal(16_000).astype(np.float32))
 assert activity.asked
@@ -66,7 +66,7 @@ def test_it_lives_in_one_process_with_llama_cpp(parts):
 def test_the_weights_come_along():
     code = """
 import sys
-from edgeagent.audio.silero import Silero
+from edgeagent.audio import Silero
 assert "onnxruntime" not in sys.modules
 Silero()
 assert "faster_whisper" not in sys.modules

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.audio.files import FileDevice
-from edgeagent.audio.stoppable import StoppableFile
+from edgeagent.audio import FileDevice, StoppableFile
 from edgeagent.errors import AudioError
 
 LIMIT_S = 20

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from edgeagent.audio.stream_clock import StreamClock
+from edgeagent.audio import StreamClock
 
 
 @pytest.mark.parametrize("nothing", [math.nan, math.inf, -math.inf])

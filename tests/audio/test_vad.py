@@ -6,8 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from edgeagent.audio import vad
-from edgeagent.audio.vad import FRAME, RATE_HZ, VoiceActivity, VoiceSettings
+from edgeagent.audio import FRAME, RATE_HZ, VoiceActivity, VoiceSettings, vad
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.testing import Room, RoomSettings, synthesised
 

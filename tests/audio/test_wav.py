@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.audio.wav import WavReader, WavWriter, read_wav
+from edgeagent.audio import WavReader, WavWriter, read_wav
 from edgeagent.errors import AudioError
 
 RAMP = np.linspace(-0.9, 0.9, 1000, dtype=np.float32)

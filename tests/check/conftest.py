@@ -9,7 +9,7 @@ HEAD = """
 from enum import Enum
 from typing import Literal
 from edgeagent import *
-from edgeagent.check.bodies import RESULT
+from edgeagent.check import RESULT
 from edgeagent.hooks import *
 from edgeagent.testing import ScriptedLLM, call
 from pathlib import Path

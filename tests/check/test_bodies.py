@@ -2,8 +2,7 @@
 
 import pytest
 
-from edgeagent.check import Case, Trial
-from edgeagent.check.trial import Outcome
+from edgeagent.check import Case, Outcome, Trial
 from edgeagent.config import Config
 
 

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from edgeagent import ConfigError, tool
 from edgeagent.check import Case, Expected, read_cases, starter
-from edgeagent.robot import HouseRobot
+from edgeagent.house import HouseRobot
 
 
 class Bed(Enum):

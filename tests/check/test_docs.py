@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 
 from edgeagent import tool
-from edgeagent.check import RULES, read_cases
-from edgeagent.check.doubts import LONG_DESCRIPTION_WORDS, MANY_PARAMETERS, MANY_TOOLS
+from edgeagent.check import LONG_DESCRIPTION_WORDS, MANY_PARAMETERS, MANY_TOOLS, RULES, read_cases
 
 
 @tool

@@ -8,9 +8,8 @@ import pytest
 from pydantic import Field
 
 from edgeagent import tool
-from edgeagent.check import RULES, doubts
-from edgeagent.check.doubts import LONG_DESCRIPTION_WORDS, MANY_TOOLS
-from edgeagent.robot import HouseRobot
+from edgeagent.check import LONG_DESCRIPTION_WORDS, MANY_TOOLS, RULES, doubts
+from edgeagent.house import HouseRobot
 
 
 def made(name: str, description: str = "Do what is asked for here.", **parameters: Any) -> Any:

@@ -5,9 +5,7 @@ from pathlib import Path
 import pytest
 
 from edgeagent import ConfigError
-from edgeagent.check import Case, Expected, Report, Trial
-from edgeagent.check.cases import read_cases
-from edgeagent.check.junit import difference
+from edgeagent.check import Case, Expected, Report, Trial, difference, read_cases
 from edgeagent.config import Config
 
 ANSWERING = """

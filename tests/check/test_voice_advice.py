@@ -4,12 +4,23 @@ from dataclasses import replace
 
 import pytest
 
-from edgeagent.check.voice_advice import VOICE_RULES, Mixer, advice
-from edgeagent.check.voice_plan import PlannedLine
-from edgeagent.check.voice_score import Attempt, RecogniserScore, Tally, Threshold, VoiceReport, VoiceScore, judged
-from edgeagent.check.voice_sound import RoomSound, VoiceSound
+from edgeagent.check import (
+    VOICE_RULES,
+    Attempt,
+    Mixer,
+    PlannedLine,
+    RecogniserScore,
+    RoomSound,
+    Tally,
+    Threshold,
+    VoiceReport,
+    VoiceScore,
+    VoiceSound,
+    advice,
+    judged,
+)
 from edgeagent.config import Config
-from edgeagent.stt.transcriber import Transcript
+from edgeagent.stt import Transcript
 
 GOOD = VoiceSound(-26.0, 35.0)
 ROOM = RoomSound(-65.0, -20.0, -35.0, 45.0)

@@ -6,14 +6,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.app.ears_setup import Vocabulary
-from edgeagent.audio.device import Samples
-from edgeagent.check.voice_again import KeptUtterance, better_thresholds, compared, heard_again, read_recordings
-from edgeagent.check.voice_kept import VoiceRecordings, delete_kept, kept_attempts, kept_room, kept_tests
-from edgeagent.check.voice_plan import PlannedLine
-from edgeagent.check.voice_score import Attempt, Tally, VoiceScore
+from edgeagent.app import Vocabulary
+from edgeagent.audio import Samples
+from edgeagent.check import (
+    Attempt,
+    KeptUtterance,
+    PlannedLine,
+    Tally,
+    VoiceRecordings,
+    VoiceScore,
+    better_thresholds,
+    compared,
+    delete_kept,
+    heard_again,
+    kept_attempts,
+    kept_room,
+    kept_tests,
+    read_recordings,
+)
 from edgeagent.config import Config
-from edgeagent.stt.transcriber import RATE_HZ, Transcript
+from edgeagent.stt import RATE_HZ, Transcript
 from edgeagent.testing import synthesised
 
 COMMANDS = ("go to the kitchen", "turn left", "where are you", "look to the left")

@@ -9,12 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio.wav import WavWriter
-from edgeagent.check.voice_kept import VoiceRecordings, delete_kept, kept_tests
-from edgeagent.check.voice_plan import PlannedLine
-from edgeagent.check.voice_score import Attempt
-from edgeagent.stt.recordings import Recordings
-from edgeagent.stt.transcriber import RATE_HZ, Transcript
+from edgeagent.audio import WavWriter
+from edgeagent.check import Attempt, PlannedLine, VoiceRecordings, delete_kept, kept_tests
+from edgeagent.stt import RATE_HZ, Recordings, Transcript
 
 SOUND = np.full(RATE_HZ // 10, 0.1, np.float32)
 TOLD = Transcript("turn left")

@@ -4,10 +4,9 @@ from collections import Counter
 
 import pytest
 
-from edgeagent.app.agent_phrases import house_phrases
-from edgeagent.check.voice_plan import STORIES, PlannedLine, plan
-from edgeagent.stt.confirming import confirm, missed
-from edgeagent.stt.phrases import spoken_words
+from edgeagent.app import house_phrases
+from edgeagent.check import STORIES, PlannedLine, plan
+from edgeagent.stt import confirm, missed, spoken_words
 
 COMMANDS = ["go to the kitchen", "turn left", "drive 2 meters", "where are you", "stop the music"]
 

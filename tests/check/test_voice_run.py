@@ -6,12 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from edgeagent.check.voice_kept import kept_attempts, kept_room, kept_tests
-from edgeagent.check.voice_plan import Kind, PlannedLine
-from edgeagent.check.voice_run import VoiceRun
-from edgeagent.check.voice_sound import Tapped
-from edgeagent.stt.hearing import Level, Spotted
-from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.check import Kind, PlannedLine, Tapped, VoiceRun, kept_attempts, kept_room, kept_tests
+from edgeagent.stt import Level, Spotted, SpottedPhrase
 from edgeagent.testing import Room, RoomSettings
 from tests.check.voice_people import RATE_HZ, Person, VoiceTaken
 

@@ -9,18 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from edgeagent.app import ears_setup as parts
-from edgeagent.audio.playback import PlaybackQueue
-from edgeagent.check.voice_advice import advice
-from edgeagent.check.voice_kept import VoiceRecordings
-from edgeagent.check.voice_plan import PlannedLine
-from edgeagent.check.voice_run import VoiceRun
-from edgeagent.check.voice_score import Attempt, VoiceReport, VoiceScore
-from edgeagent.check.voice_sound import Tapped
+from edgeagent.audio import PlaybackQueue
+from edgeagent.check import Attempt, PlannedLine, Tapped, VoiceRecordings, VoiceReport, VoiceRun, VoiceScore, advice
 from edgeagent.config import Config
-from edgeagent.stt.hearing import Level
+from edgeagent.stt import Level
 from edgeagent.testing import Room, RoomSettings, synthesised
-from edgeagent.tts.mouth import Mouth
-from edgeagent.tts.voice_choice import speaker
+from edgeagent.tts import Mouth, make_speaker
 
 COMMANDS = ("go to the kitchen", "turn left", "where are you", "what time is it", "look to the left", "follow me")
 RATE_HZ = 16_000
@@ -85,7 +79,7 @@ class VoiceTaken:
         self.person = Person(self.room, gain=gain, quits=quits)
         self.recordings = VoiceRecordings(lambda told: None, person="anna", among=folder)
         self.interrupted = False
-        voice = speaker("en")
+        voice = make_speaker("en")
         mouth = None if silent else Mouth(voice, PlaybackQueue(RATE_HZ))
         tapped = Tapped(self.room)
         run = VoiceRun(

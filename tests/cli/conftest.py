@@ -221,7 +221,7 @@ def silent_room(edgeagent: Command) -> list[str]:
     """Files for microphone and loudspeaker, as options: a minute in which nobody speaks."""
     import numpy as np
 
-    from edgeagent.audio.wav import WavWriter
+    from edgeagent.audio import WavWriter
 
     with WavWriter(edgeagent.cwd / "room.wav", 16_000) as writer:
         writer.write(np.random.default_rng(1).normal(0, 1e-3, 60 * 16_000).astype(np.float32))

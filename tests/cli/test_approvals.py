@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from edgeagent.cli.approvals import is_yes
+from edgeagent.cli import is_yes
 
 DESTRUCTIVE = """
 @tool(destructive=True)

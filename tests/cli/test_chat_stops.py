@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from edgeagent.app import App, build
-from edgeagent.cli.activity import Line
-from edgeagent.cli.chat_stops import STOPPED, ChatStops
+from edgeagent.cli import STOPPED, ChatStops, Line
 from edgeagent.config import Config
 
 LIMIT_S = 20.0

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.cli.slash import HELP
-from edgeagent.cli.talk_slash import HELP as TALK_HELP
+from edgeagent.cli import HELP, TALK_HELP
 
 
 def test_every_option_that_is_named_exists_and_the_other_way_round(in_process, checkout: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.audio.wav import WavWriter
+from edgeagent.audio import WavWriter
 from edgeagent.config import load_config
 from tests.stt.speech import RATE_HZ, VOICES, said, within
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio.wav import WavWriter, read_wav
+from edgeagent.audio import WavWriter, read_wav
 from edgeagent.testing import synthesised
 from tests.audio.pulse import ASOUND, Pulse, missing
 from tests.processes import descendants

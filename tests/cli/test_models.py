@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.models import catalog, store
-from edgeagent.models.profiles import PROFILES
+from edgeagent.models import PROFILES, catalog, store
 from tests.cli.conftest import Command, Terminal
 from tests.models.kit import CONTENT, put, tree, use_catalogue
 

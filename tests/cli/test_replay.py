@@ -12,8 +12,7 @@ import pytest
 
 from edgeagent import Message, ToolResult, Usage, tool
 from edgeagent.context import AgentContext
-from edgeagent.hooks import AfterLLM, AfterTool, BeforeLLM, BeforeTool, FirePoint, RunStart
-from edgeagent.hooks.audit_log import AuditLogHook
+from edgeagent.hooks import AfterLLM, AfterTool, AuditLogHook, BeforeLLM, BeforeTool, FirePoint, RunStart
 from edgeagent.testing import call
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio.wav import read_wav
+from edgeagent.audio import read_wav
 from tests.audio.pulse import ASOUND, Pulse, missing
 
 sound = pytest.mark.skipif(missing() is not None, reason=str(missing()))

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio.wav import WavWriter, read_wav
-from edgeagent.cli.talk_button import FIRST_REPEAT_S, LET_GO_S, TalkButton
+from edgeagent.audio import WavWriter, read_wav
+from edgeagent.cli import FIRST_REPEAT_S, LET_GO_S, TalkButton
 from edgeagent.testing import synthesised
 from tests.processes import descendants, left
 

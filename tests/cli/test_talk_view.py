@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from edgeagent import events
-from edgeagent.cli.activity import Line, latch_line
-from edgeagent.cli.talk_view import TalkLines
+from edgeagent.cli import Line, TalkLines, latch_line
 from edgeagent.messages import Message
-from edgeagent.robot.latch import LatchState
+from edgeagent.robot import LatchState
 
 
 def transcript(text: str, *, understood: bool = True, latency_s: float = 0.2) -> events.Transcript:

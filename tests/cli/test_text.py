@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
-from edgeagent.cli import text
-from edgeagent.cli.flow import Flow
+from edgeagent.cli import Flow, text
 
 ANY = st.text(st.characters(exclude_categories=[]))
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from edgeagent.audio.wav import WavWriter
+from edgeagent.audio import WavWriter
 
 SPRAYING = """
 @tool

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from edgeagent.cli.utterances import Utterances
-from edgeagent.stt.hearing import Ended, SoftEnded, Spotted, Started, Transcribed
-from edgeagent.stt.key_phrases import SpottedPhrase
-from edgeagent.stt.transcriber import Transcript
+from edgeagent.cli import Utterances
+from edgeagent.stt import Ended, SoftEnded, Spotted, SpottedPhrase, Started, Transcribed, Transcript
 
 
 class Shown:

@@ -10,14 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio.wav import WavWriter
-from edgeagent.check.voice_kept import VoiceRecordings
-from edgeagent.check.voice_plan import PlannedLine, plan
-from edgeagent.check.voice_run import VoiceRun
-from edgeagent.check.voice_score import Attempt
-from edgeagent.check.voice_sound import RoomSound
+from edgeagent.audio import WavWriter
+from edgeagent.check import Attempt, PlannedLine, RoomSound, VoiceRecordings, VoiceRun, plan
 from edgeagent.errors import AudioError
-from edgeagent.stt.transcriber import RATE_HZ, Transcript
+from edgeagent.stt import RATE_HZ, Transcript
 from edgeagent.testing import synthesised
 from tests.audio.pulse import ASOUND, Pulse, missing
 

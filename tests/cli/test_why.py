@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from edgeagent import Agent, Handoff, events, tool
-from edgeagent.cli.why import LastRequest, explained
+from edgeagent.cli import LastRequest, explained
 from edgeagent.hooks import AuditLogHook
-from edgeagent.llm import End, LLMRequest
-from edgeagent.llm.protocol import LLMEvent
+from edgeagent.llm import End, LLMEvent, LLMRequest
 from edgeagent.messages import Reading, Step
 from edgeagent.testing import ScriptedLLM, call
 

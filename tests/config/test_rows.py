@@ -7,16 +7,14 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from edgeagent import PII, Options, Session
-from edgeagent.agent.run_options import _CALLBACKS, _CHOICES
-from edgeagent.app import MAX_TOOL_HOPS, NAME
-from edgeagent.app.ears_setup import ENGINES
-from edgeagent.audio.echo import Mode
+from edgeagent.agent import CALLBACKS, CHOICES
+from edgeagent.app import ENGINES, MAX_TOOL_HOPS, NAME
+from edgeagent.audio import Mode
 from edgeagent.config import SETTINGS, TABLES, Config, Setting
 from edgeagent.journal import Durability
 from edgeagent.json_lines import FILES, MAX_MB
-from edgeagent.llm.engine_settings import EngineSettings
-from edgeagent.llm.llama import LlamaLLM
-from edgeagent.voice.presets import PRESETS
+from edgeagent.llm import EngineSettings, LlamaLLM
+from edgeagent.voice import PRESETS
 
 NO_VALUES = {"on_event", "orchestrator"}
 """Options that only Python can say, beside the callbacks."""
@@ -38,7 +36,7 @@ def told(default: Any) -> str:
 
 def test_every_option_that_is_a_value_is_a_setting() -> None:
     fields = {field.name: field.default for field in dataclasses.fields(Options)}
-    values = fields.keys() - _CALLBACKS - NO_VALUES
+    values = fields.keys() - CALLBACKS - NO_VALUES
     rows = of("options") | {"deadline_s": SETTINGS["deadline_s"]}
     assert rows.keys() == values
     for name, row in of("options").items():
@@ -76,7 +74,7 @@ def test_the_house_robots_own_defaults_are_told() -> None:
 
 
 def test_the_choices_of_a_setting_are_those_of_what_it_sets() -> None:
-    options = {name: tuple(map(str, _CHOICES[name])) for name in _CHOICES}
+    options = {name: tuple(map(str, CHOICES[name])) for name in CHOICES}
     choices = {row.kept: row.choices for row in SETTINGS.values() if row.choices}
     hints = get_type_hints(EngineSettings)
     assert choices == {

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgeagent.doctor import Row
-from edgeagent.doctor import audio as audio_module
-from edgeagent.doctor.audio import audio
+from edgeagent.doctor import Row, audio
+from edgeagent.doctor import audio_section as audio_module
 from edgeagent.errors import AudioError
 from tests.audio.pulse import Pulse, missing
 
@@ -25,8 +24,8 @@ sound = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 LIMIT_S = 60
 BEGIN = """
 import json, sys
-from edgeagent.doctor.audio import audio
-import edgeagent.doctor.sound as sound
+from edgeagent.doctor import audio
+import edgeagent.doctor.sound_section as sound
 sound.WATCHED_S, sound._SENTENCE = 1.0, "I speak while I listen, and what I hear of myself is taken out again."
 def tell(rows):
     print(json.dumps({row.name: [row.status, row.found, row.advice, row.value] for row in rows}), flush=True)
@@ -170,7 +169,7 @@ def test_without_an_echo_it_is_said_that_there_is_none() -> None:
 
 
 def test_files_are_not_measured() -> None:
-    from edgeagent.doctor.sound import sound as measured
+    from edgeagent.doctor import sound as measured
 
     (row,) = measured({"input": "a.wav"}, {})
     assert row.status == "note"

@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from edgeagent import LlamaLLM, ModelError
-from edgeagent.doctor import DoctorReport, Row, examine
+from edgeagent.doctor import DoctorReport, Row, engine, examine, machine
 from edgeagent.doctor import engine_section as engine_module
-from edgeagent.doctor.engine_section import engine
-from edgeagent.doctor.machine import machine
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from edgeagent.app.ears_setup import Vocabulary, chosen_engine, make_transcriber, stop_words
+from edgeagent.app import Vocabulary, chosen_engine, make_transcriber, stop_words
 from edgeagent.config import Config
-from edgeagent.doctor import Row
+from edgeagent.doctor import Row, ears
 from edgeagent.doctor import ears_section as ears_module
-from edgeagent.doctor.ears_section import ears
 from edgeagent.errors import AudioError
-from edgeagent.stt.transcriber import Transcript
+from edgeagent.stt import Transcript
 
 LIMIT_S = 60
 

@@ -8,11 +8,20 @@ from typing import get_args
 
 import pytest
 
-from edgeagent.doctor import fit as fits
-from edgeagent.doctor.fit import Machine, fit, machine_of, memory, this_machine, window_of
-from edgeagent.llm.memory_needed import Memory
-from edgeagent.models.catalog import LanguageModel, Recogniser, Voice, entries, language_models
-from edgeagent.models.profiles import PROFILES, Profile, ProfileName, nearest
+from edgeagent.doctor import Machine, fit, machine_of, memory, this_machine, window_of
+from edgeagent.doctor import fit_section as fits
+from edgeagent.llm import Memory
+from edgeagent.models import (
+    PROFILES,
+    LanguageModel,
+    Profile,
+    ProfileName,
+    Recogniser,
+    Voice,
+    entries,
+    language_models,
+    nearest,
+)
 
 MB = 1_000_000
 ROBOT = Machine(name="robot", total=1000 * MB, free=600 * MB, cores=4, architecture="aarch64")

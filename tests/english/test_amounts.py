@@ -4,9 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from edgeagent.english.amounts import amounts, amounts_of, derived, unit_of
-from edgeagent.english.directions import orientation, sign_of
-from edgeagent.english.tokens import words_of
+from edgeagent.english import amounts_in, amounts_of, derived, orientation, sign_of, unit_of, words_of
 
 
 @pytest.mark.parametrize(
@@ -41,7 +39,7 @@ from edgeagent.english.tokens import words_of
     ],
 )
 def test_what_is_said(text: str, values: list[tuple[float, str]]) -> None:
-    told = [(round(one.value * (-1 if one.negative else 1), 4), one.dimension) for one in amounts(text)]
+    told = [(round(one.value * (-1 if one.negative else 1), 4), one.dimension) for one in amounts_in(text)]
     assert told == values
 
 
@@ -107,6 +105,6 @@ def test_a_description_tells_which_direction_is_negative() -> None:
 @given(st.text(max_size=60))
 def test_any_text_can_be_read(text: str) -> None:
     words = words_of(text)
-    for one in (*amounts(text), *derived(amounts_of(words), words)):
+    for one in (*amounts_in(text), *derived(amounts_of(words), words)):
         assert one.value >= 0
         assert 0 <= one.start < one.end <= len(words)

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.english import word_classes
-from edgeagent.english.completeness import Phrases
-from edgeagent.voice.utterance import Kind, kind_of
+from edgeagent.english import Phrases, word_classes
+from edgeagent.voice import Kind, kind_of
 from tests.voice.house_sentences import FIRST, FRESH, LAST, NEVER, SECOND
 
 ROOMS = "kitchen; living room; bedroom; bathroom; hallway; office; garage; balcony".split("; ")

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from edgeagent.english.inverse import inverse_normalised
-from edgeagent.stt.error_rate import for_error_rate, word_error_rate
-from edgeagent.tts.text.numbers import number
+from edgeagent.english import inverse_normalised, number
+from edgeagent.stt import for_error_rate, word_error_rate
 
 FORMS = """
 drive two meters forward => drive 2 meters forward

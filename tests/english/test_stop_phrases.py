@@ -4,14 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.english.stop_phrases import (
-    RELEASES,
-    STOP_PHRASES,
-    Grade,
-    Release,
-    Situation,
-    StopPhrases,
-)
+from edgeagent.english import RELEASES, STOP_PHRASES, Grade, Release, Situation, StopPhrases
 
 ROVER = StopPhrases(names=["Rover", "hey rover"])
 IDLE = Situation(busy=False, moves=False, asked=False)

@@ -17,9 +17,7 @@ import pytest
 from edgeagent import Agent, Message, Session, ToolCall, ToolResult, Usage, tool
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
-from edgeagent.hooks import AfterLLM, AfterTool, BeforeLLM, BeforeTool, FirePoint, RunStart
-from edgeagent.hooks.audit_log import AuditLogHook
-from edgeagent.hooks.chain import HookChain
+from edgeagent.hooks import AfterLLM, AfterTool, AuditLogHook, BeforeLLM, BeforeTool, FirePoint, HookChain, RunStart
 from edgeagent.pii import PII
 from edgeagent.testing import ScriptedLLM, call
 

@@ -12,10 +12,18 @@ import pytest
 from edgeagent import Message, ToolCall, ToolResult, Usage, tool
 from edgeagent.context import AgentContext
 from edgeagent.errors import EdgeAgentError
-from edgeagent.hooks import AfterLLM, AfterTool, BeforeLLM, BeforeTool, FirePoint, RunStart
-from edgeagent.hooks.audit_log import AuditLogHook
-from edgeagent.hooks.audit_reader import RunRecord, read
-from edgeagent.hooks.chain import HookChain
+from edgeagent.hooks import (
+    AfterLLM,
+    AfterTool,
+    AuditLogHook,
+    BeforeLLM,
+    BeforeTool,
+    FirePoint,
+    HookChain,
+    RunRecord,
+    RunStart,
+    read,
+)
 
 
 @tool

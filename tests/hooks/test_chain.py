@@ -10,8 +10,7 @@ import pytest
 
 from edgeagent import EdgeAgentError, Message, ToolCall, ToolResult, tool
 from edgeagent.context import AgentContext
-from edgeagent.hooks import AfterLLM, BaseHook, BeforeTool, FirePoint, HookResult
-from edgeagent.hooks.chain import UNSAFE, HookChain, HookError
+from edgeagent.hooks import UNSAFE, AfterLLM, BaseHook, BeforeTool, FirePoint, HookChain, HookError, HookResult
 
 
 @tool

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeagent import Message, ToolCall, ToolResult
-from edgeagent.hooks.compaction import LEFT_OUT, SUMMARY, compact, exchanges, summary_of, truncated
+from edgeagent.hooks import LEFT_OUT, SUMMARY, compact, exchanges, summary_of, truncated
 
 SYSTEM_WORDS = 7
 WORTH_CHARS = 2 * len(LEFT_OUT)

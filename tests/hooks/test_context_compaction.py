@@ -12,12 +12,8 @@ import pytest
 from edgeagent import LlamaLLM, Message, Options, ToolCall, ToolResult, tool
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError, ModelError
-from edgeagent.hooks import BeforeLLM, FirePoint
-from edgeagent.hooks.chain import HookChain
-from edgeagent.hooks.compaction import LEFT_OUT, SUMMARY, summary_of
-from edgeagent.hooks.context_compaction import ContextCompactionHook
-from edgeagent.llm import LLMRequest
-from edgeagent.llm.window import RequestSizes
+from edgeagent.hooks import LEFT_OUT, SUMMARY, BeforeLLM, ContextCompactionHook, FirePoint, HookChain, summary_of
+from edgeagent.llm import LLMRequest, RequestSizes
 from edgeagent.testing import ScriptedLLM
 
 WINDOW = 1256

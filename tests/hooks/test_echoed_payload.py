@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from edgeagent import Message, ToolCall, ToolResult
 from edgeagent.context import AgentContext
-from edgeagent.hooks import AfterLLM, FirePoint
-from edgeagent.hooks.chain import HookChain
-from edgeagent.hooks.echoed_payload import EchoedPayloadHook
+from edgeagent.hooks import AfterLLM, EchoedPayloadHook, FirePoint, HookChain
 from edgeagent.testing import call
 
 BATTERY = '{"battery_percent": 80, "charging": false, "since": null}'

@@ -10,9 +10,7 @@ import pytest
 
 from edgeagent import Message, ToolResult, tool
 from edgeagent.context import AgentContext
-from edgeagent.hooks import AfterLLM, AfterTool, BeforeLLM, BeforeTool, FirePoint, RunStart
-from edgeagent.hooks.chain import HookChain
-from edgeagent.hooks.echoing import EchoingHook
+from edgeagent.hooks import AfterLLM, AfterTool, BeforeLLM, BeforeTool, EchoingHook, FirePoint, HookChain, RunStart
 from edgeagent.testing import call
 
 

@@ -10,9 +10,7 @@ import pytest
 from edgeagent import Agent, RunResult, ToolCall, ToolResult, skill, tool
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
-from edgeagent.hooks import AfterLLM, AfterTool, BeforeTool, FirePoint
-from edgeagent.hooks.chain import HookChain
-from edgeagent.hooks.loop_detector import LoopDetectorHook
+from edgeagent.hooks import AfterLLM, AfterTool, BeforeTool, FirePoint, HookChain, LoopDetectorHook
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import ToolRegistry
 

@@ -12,9 +12,7 @@ import pytest
 from edgeagent import EdgeAgentError, Message
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
-from edgeagent.hooks import BeforeLLM, FirePoint
-from edgeagent.hooks.chain import HookChain
-from edgeagent.hooks.memory import FACT_CHARS, MemoryHook
+from edgeagent.hooks import FACT_CHARS, BeforeLLM, FirePoint, HookChain, MemoryHook
 from edgeagent.llm import LLMRequest
 from edgeagent.testing import ScriptedLLM
 

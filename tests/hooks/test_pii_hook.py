@@ -9,10 +9,7 @@ import pytest
 from edgeagent import Message, ToolCall, ToolResult
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
-from edgeagent.hooks import AfterTool, BaseHook, BeforeLLM, FirePoint, RunStart
-from edgeagent.hooks.chain import HookChain
-from edgeagent.hooks.pii_redaction import PIIHook
-from edgeagent.hooks.tool_output_cap import ToolOutputCapHook
+from edgeagent.hooks import AfterTool, BaseHook, BeforeLLM, FirePoint, HookChain, PIIHook, RunStart, ToolOutputCapHook
 from edgeagent.pii import PII
 
 MAIL = "ann@example.com"

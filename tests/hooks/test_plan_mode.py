@@ -9,9 +9,7 @@ import pytest
 from edgeagent import ToolCall, tool
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
-from edgeagent.hooks import AfterLLM, FirePoint
-from edgeagent.hooks.chain import HookChain
-from edgeagent.hooks.plan_mode import NOT_DONE, PlanModeHook
+from edgeagent.hooks import NOT_DONE, AfterLLM, FirePoint, HookChain, PlanModeHook
 from edgeagent.testing import call
 from edgeagent.tools import ToolRegistry
 

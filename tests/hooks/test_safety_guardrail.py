@@ -9,9 +9,7 @@ import pytest
 from edgeagent import ToolResult, tool
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
-from edgeagent.hooks import BeforeTool, FirePoint
-from edgeagent.hooks.chain import HookChain
-from edgeagent.hooks.safety_guardrail import SafetyGuardrailHook
+from edgeagent.hooks import BeforeTool, FirePoint, HookChain, SafetyGuardrailHook
 from edgeagent.testing import call
 
 

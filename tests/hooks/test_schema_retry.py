@@ -10,9 +10,7 @@ import pytest
 from edgeagent import ToolResult, tool
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
-from edgeagent.hooks import AfterTool, FirePoint
-from edgeagent.hooks.chain import HookChain
-from edgeagent.hooks.schema_retry import SchemaRetryHook
+from edgeagent.hooks import AfterTool, FirePoint, HookChain, SchemaRetryHook
 from edgeagent.testing import call
 from edgeagent.tools import ToolRegistry
 

@@ -1,9 +1,6 @@
 """The hooks for small models come together, and fresh each time."""
 
-from edgeagent.hooks.echoed_payload import EchoedPayloadHook
-from edgeagent.hooks.loop_detector import LoopDetectorHook
-from edgeagent.hooks.schema_retry import SchemaRetryHook
-from edgeagent.hooks.slm import default_slm_hooks
+from edgeagent.hooks import EchoedPayloadHook, LoopDetectorHook, SchemaRetryHook, default_slm_hooks
 
 
 def test_the_three_of_them() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 from edgeagent import ToolResult, tool
 from edgeagent.context import AgentContext
-from edgeagent.hooks import AfterLLM, AfterTool, BeforeLLM, BeforeTool, FirePoint, RunStart
-from edgeagent.hooks.timing import TimingHook
+from edgeagent.hooks import AfterLLM, AfterTool, BeforeLLM, BeforeTool, FirePoint, RunStart, TimingHook
 from edgeagent.testing import call
 
 

@@ -9,9 +9,7 @@ import pytest
 from edgeagent import Message, ToolCall, Usage, tool
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
-from edgeagent.hooks import BeforeLLM, BeforeTool, FirePoint, RunStart
-from edgeagent.hooks.chain import HookChain
-from edgeagent.hooks.token_budget import SPENT, TokenBudgetHook
+from edgeagent.hooks import SPENT, BeforeLLM, BeforeTool, FirePoint, HookChain, RunStart, TokenBudgetHook
 
 
 @tool

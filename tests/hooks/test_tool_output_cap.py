@@ -7,9 +7,7 @@ import pytest
 from edgeagent import ToolCall, ToolResult
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
-from edgeagent.hooks import AfterTool, BaseHook, FirePoint, HookResult
-from edgeagent.hooks.chain import HookChain
-from edgeagent.hooks.tool_output_cap import ToolOutputCapHook
+from edgeagent.hooks import AfterTool, BaseHook, FirePoint, HookChain, HookResult, ToolOutputCapHook
 
 
 def after(text: str, *hooks: BaseHook) -> ToolResult:

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from edgeagent import Message, ToolCall, ToolResult, Usage
-from edgeagent.journal.journal import Journal
-from edgeagent.journal.recovery import Recovered
+from edgeagent.journal import Journal, Recovered
 
 ASKED = ToolCall("call_1", "drive", {"distance_m": 2.5})
 EXCHANGE = [

@@ -9,8 +9,7 @@ import tracemalloc
 import pytest
 
 from edgeagent import BusyError, EdgeAgentError, Message, Usage
-from edgeagent.journal.journal import Journal
-from edgeagent.journal.records import Record
+from edgeagent.journal import Journal, Record
 from tests.journal.journals import EXCHANGE, FullDisk, load, write
 
 LINE = "word " * 40

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeagent import BusyError, EdgeAgentError, Message, ToolCall, ToolResult
-from edgeagent.journal.journal import Journal
-from edgeagent.journal.records import Record
+from edgeagent.journal import Journal, Record
 from tests.journal.journals import EXCHANGE, load, write
 
 LIMIT_S = 60
@@ -113,7 +112,7 @@ def test_every_call_has_exactly_one_result_right_after_it(script, chance):
 WRITER = """
 import sys
 from edgeagent import Message
-from edgeagent.journal.journal import Journal
+from edgeagent.journal import Journal
 journal = Journal.open(sys.argv[1])
 known = len(journal.load().messages)
 print("open", flush=True)

@@ -8,14 +8,13 @@ import sys
 import pytest
 
 from edgeagent import EdgeAgentError, Usage
-from edgeagent.journal.journal import Journal
-from edgeagent.journal.records import Record
+from edgeagent.journal import Journal, Record
 from tests.journal.journals import EXCHANGE, FullDisk, load, write
 
 LIMITED = """
 import resource, sys
 from edgeagent import EdgeAgentError, Message
-from edgeagent.journal.journal import Journal
+from edgeagent.journal import Journal
 journal = Journal.open(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
 count = 0

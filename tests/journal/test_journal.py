@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeagent import ConfigError, EdgeAgentError, Message, ToolCall, ToolResult, Usage
-from edgeagent.journal.journal import Journal
-from edgeagent.journal.records import FORMAT, Record
+from edgeagent.journal import FORMAT, Journal, Record
 from edgeagent.messages import Origin, Status, StopReason
 from tests.journal.journals import EXCHANGE, load, write
 

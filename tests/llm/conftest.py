@@ -13,7 +13,7 @@ import gguf
 import numpy as np
 import pytest
 
-from edgeagent.llm.llama import LlamaLLM
+from edgeagent.llm import LlamaLLM
 from tests.llm.random_models import write_random
 from tests.llm.scripted_models import write_scripted
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from edgeagent.llm.grammar import Grammar
-from edgeagent.llm.vocab import TokenVocabulary
+from edgeagent.llm import Grammar, TokenVocabulary
 
 _PATIENCE = 400
 _ENDINGS = b'"', b"}])</>.", b"0123456789abc"

@@ -6,9 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from edgeagent.llm import TextDelta, ToolCallEnd
-from edgeagent.llm.parsers import CallFormat, format_named
-from edgeagent.llm.stream_gate import StreamGate
+from edgeagent.llm import CallFormat, StreamGate, TextDelta, ToolCallEnd, format_named
 from edgeagent.messages import ToolCall
 
 CALLS = {

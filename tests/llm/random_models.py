@@ -19,8 +19,7 @@ from typing import Any, Final, Literal
 import gguf
 import numpy as np
 
-from edgeagent.llm import native
-from edgeagent.llm.vocab import TokenVocabulary
+from edgeagent.llm import TokenVocabulary, native
 from tests.llm import architectures
 from tests.llm.architectures import Shape
 from tests.llm.gguf_file import Array, Kind, Tensor, numbers, packed, read_pairs, texts, write_gguf

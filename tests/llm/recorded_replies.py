@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from edgeagent import Agent, Message
-from edgeagent.app.file import AppFile
+from edgeagent.app import AppFile
 from edgeagent.llm import LLMRequest
 from edgeagent.testing import ScriptedLLM
 

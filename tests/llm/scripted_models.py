@@ -18,11 +18,7 @@ from typing import Final
 import numpy as np
 
 from edgeagent import Message
-from edgeagent.llm import LLMRequest
-from edgeagent.llm.prompt import Prompter
-from edgeagent.llm.quirks import Adapter, probe, write_hermes
-from edgeagent.llm.template import ChatTemplate
-from edgeagent.llm.vocab import TokenVocabulary
+from edgeagent.llm import Adapter, ChatTemplate, LLMRequest, Prompter, TokenVocabulary, probe, write_hermes
 from tests.llm.architectures import NORM_EPSILON, Shape
 from tests.llm.gguf_file import Array, Kind, Tensor, write_gguf
 from tests.llm.random_models import FAMILIES, Family, header, open_vocabulary

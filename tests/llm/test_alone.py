@@ -15,9 +15,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from edgeagent import Message, ToolResult, tool
-from edgeagent.llm import End, Error, LLMEvent, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ToolCallEnd
-from edgeagent.llm.protocol import ToolChoice
-from edgeagent.llm.reply_reader import read_reply
+from edgeagent.llm import (
+    End,
+    Error,
+    LLMEvent,
+    LLMRequest,
+    TextDelta,
+    TextEnd,
+    ThinkingDelta,
+    ToolCallEnd,
+    ToolChoice,
+    read_reply,
+)
 from edgeagent.messages import Reading, StopReason
 from edgeagent.testing import call
 

@@ -11,9 +11,7 @@ from threading import Event
 import pytest
 
 from edgeagent import LlamaLLM, Message, ModelError, ToolCall, ToolResult
-from edgeagent.llm import LLMRequest, ToolCallEnd
-from edgeagent.llm.parsers import format_named
-from edgeagent.llm.stream_gate import StreamGate
+from edgeagent.llm import LLMRequest, StreamGate, ToolCallEnd, format_named
 from tests.llm.random_models import FAMILIES, write_random
 
 

@@ -12,8 +12,7 @@ from threading import Event
 import pytest
 
 from edgeagent import BusyError, LlamaLLM, Message, ModelError
-from edgeagent.llm import End, LLMEvent, LLMRequest, TextDelta
-from edgeagent.llm.engine_settings import EngineSettings
+from edgeagent.llm import End, EngineSettings, LLMEvent, LLMRequest, TextDelta
 
 LIMIT_S = 20.0
 LONG = "hello there " * 60

@@ -12,13 +12,9 @@ from typing import Any
 import pytest
 
 from edgeagent import LlamaLLM, Message, ModelError
-from edgeagent.llm import LLMRequest
-from edgeagent.llm.grammar import Grammar
-from edgeagent.llm.parsers import FORMATS
-from edgeagent.llm.parsers.grammars import call_grammar
-from edgeagent.llm.schema import SchemaError
+from edgeagent.llm import FORMATS, Grammar, LLMRequest, SchemaError, call_grammar
 from edgeagent.messages import ToolCall
-from edgeagent.tools.coerce import ArgumentError, coerce
+from edgeagent.tools import ArgumentError, coerce
 from tests.llm.random_models import FAMILIES
 
 PLACES = ["kitchen", "living room", "hall"]

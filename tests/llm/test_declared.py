@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from edgeagent import LlamaLLM, Message, skill, tool
-from edgeagent.llm import End, LLMRequest
-from edgeagent.llm.declared import declared_name
+from edgeagent.llm import End, LLMRequest, declared_name
 from edgeagent.messages import Reading
 
 WRONG = '{"name": "lamp", "arguments": {"brightness": "very", "colour": "red"}}'

@@ -9,8 +9,7 @@ from threading import Event
 import pytest
 
 from edgeagent import ConfigError, LlamaLLM, Message
-from edgeagent.llm import LLMRequest, native
-from edgeagent.llm.engine_settings import EngineSettings, choose
+from edgeagent.llm import EngineSettings, LLMRequest, choose, native
 
 
 @pytest.mark.parametrize(("cores", "physical", "threads"), [(1, 1, 1), (2, 2, 1), (4, 4, 3), (4, 2, 2), (8, 8, 7)])

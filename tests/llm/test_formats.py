@@ -11,13 +11,20 @@ from typing import Any
 
 import pytest
 
-from edgeagent.llm import LLMEvent, TextDelta, ToolCallEnd
-from edgeagent.llm.detect import detect_format, written_by
-from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
-from edgeagent.llm.stream_gate import StreamGate
-from edgeagent.llm.template import ChatTemplate
+from edgeagent.llm import (
+    FORMATS,
+    CallFormat,
+    ChatTemplate,
+    LLMEvent,
+    StreamGate,
+    TextDelta,
+    ToolCallEnd,
+    detect_format,
+    format_named,
+    written_by,
+)
 from edgeagent.messages import ToolCall
-from edgeagent.tools.coerce import coerce
+from edgeagent.tools import coerce
 from tests.llm.source import llama_source, template_source
 
 #: Template files by the format that their models write.

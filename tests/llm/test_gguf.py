@@ -11,8 +11,7 @@ from threading import Event
 import pytest
 
 from edgeagent import LlamaLLM, Message, ModelError
-from edgeagent.llm import LLMRequest
-from edgeagent.llm.gguf import read_header
+from edgeagent.llm import LLMRequest, read_header
 
 
 def test_the_header_says_what_the_model_is(babble_file: Path) -> None:

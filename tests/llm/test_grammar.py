@@ -13,14 +13,19 @@ import numpy as np
 import pytest
 
 from edgeagent import LlamaLLM, Message, ModelError
-from edgeagent.llm import LLMRequest
-from edgeagent.llm.grammar import Grammar
-from edgeagent.llm.parsers import FORMATS, CallFormat, Found, format_named
-from edgeagent.llm.parsers.grammars import call_grammar
-from edgeagent.llm.schema import SchemaError
-from edgeagent.llm.vocab import TokenVocabulary
+from edgeagent.llm import (
+    FORMATS,
+    CallFormat,
+    Found,
+    Grammar,
+    LLMRequest,
+    SchemaError,
+    TokenVocabulary,
+    call_grammar,
+    format_named,
+)
 from edgeagent.messages import ToolCall
-from edgeagent.tools.coerce import coerce
+from edgeagent.tools import coerce
 from tests.llm.json_schema import is_valid, obeys, write
 from tests.llm.random_models import open_vocabulary
 from tests.llm.source import vocabulary_file

@@ -9,10 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeagent import ConfigError
-from edgeagent.llm.detect import detect_format
-from edgeagent.llm.parsers import Found, NotACall, format_named
-from edgeagent.llm.parsers.hermes import HERMES
-from edgeagent.llm.template import ChatTemplate
+from edgeagent.llm import HERMES, ChatTemplate, Found, NotACall, detect_format, format_named
 
 GOOD = '{"name": "drive", "arguments": {"distance_m": 2}}'
 

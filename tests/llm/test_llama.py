@@ -11,8 +11,17 @@ from typing import Any
 import pytest
 
 from edgeagent import LLM, LlamaLLM, Message, ModelError
-from edgeagent.llm import End, Error, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
-from edgeagent.llm.engine_settings import EngineSettings
+from edgeagent.llm import (
+    End,
+    EngineSettings,
+    Error,
+    LLMRequest,
+    TextDelta,
+    TextEnd,
+    ThinkingDelta,
+    ThinkingEnd,
+    ToolCallEnd,
+)
 from edgeagent.testing import ScriptedLLM
 
 DRIVE = '{"name": "drive", "arguments": {"distance_m": 2}}'

@@ -9,12 +9,8 @@ from pathlib import Path
 import pytest
 
 from edgeagent import LlamaLLM, ModelError
-from edgeagent.llm import native
-from edgeagent.llm.engine_settings import EngineSettings, KvType
-from edgeagent.llm.gguf import read_header
-from edgeagent.llm.memory_needed import Memory, memory_needed, sizes_of
-from edgeagent.models import store
-from edgeagent.models.catalog import LanguageModel, language_models
+from edgeagent.llm import EngineSettings, KvType, Memory, memory_needed, native, read_header, sizes_of
+from edgeagent.models import LanguageModel, language_models, store
 from tests.llm.random_models import FAMILIES
 
 MIB = 1 << 20

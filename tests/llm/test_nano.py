@@ -10,9 +10,9 @@ import pytest
 
 from edgeagent import Agent, LlamaLLM, Message, Options, ToolResult
 from edgeagent.app import INSTRUCTIONS
+from edgeagent.house import HouseRobot
 from edgeagent.llm import LLMRequest
-from edgeagent.models.catalog import language_models
-from edgeagent.robot.house import HouseRobot
+from edgeagent.models import language_models
 from edgeagent.tools import Tool
 
 TOOLS: list[Tool] = list(HouseRobot().tools)

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from edgeagent import LlamaLLM, ModelError
-from edgeagent.llm import native
-from edgeagent.llm.engine_settings import default_threads
+from edgeagent.llm import default_threads, native
 
 
 def test_importing_edgeagent_and_its_llm_room_loads_no_llama_cpp() -> None:

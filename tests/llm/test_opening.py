@@ -14,7 +14,7 @@ from edgeagent import LlamaLLM, Message, tool
 from edgeagent.errors import ModelError
 from edgeagent.llm import End, Error, LLMRequest, ToolCallEnd
 from edgeagent.messages import Reading, ToolCall, ToolResult
-from edgeagent.models.catalog import CallGate, language_models
+from edgeagent.models import CallGate, language_models
 
 OPENERS = ("{", "[", "`", "<")
 CALL = '{"name": "look", "arguments": {}}'

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from edgeagent import LlamaLLM, Message
-from edgeagent.llm import LLMRequest
-from edgeagent.llm.engine_settings import EngineSettings
+from edgeagent.llm import EngineSettings, LLMRequest
 
 RULES = " ".join(f"Rule {i}: go on." for i in range(60))
 SLACK = 16
@@ -192,7 +191,7 @@ def test_old_prefix_files_make_room(tmp_path: Path) -> None:
 
     import numpy as np
 
-    from edgeagent.llm.prefix_files import PrefixFiles
+    from edgeagent.llm import PrefixFiles
 
     files = PrefixFiles(tmp_path, {"model": "m"}, worth_s=0.0, kept_bytes=3000)
     for i in range(4):

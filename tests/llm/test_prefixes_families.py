@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from edgeagent import LlamaLLM, Message
-from edgeagent.llm import LLMRequest
-from edgeagent.llm.engine import Logits
-from edgeagent.llm.engine_settings import EngineSettings
+from edgeagent.llm import EngineSettings, LLMRequest, Logits
 
 RULES = " ".join(f"Rule {i}: go on with it." for i in range(40))
 SLACK = 16

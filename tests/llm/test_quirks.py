@@ -9,9 +9,17 @@ from typing import Any
 import pytest
 
 from edgeagent import LlamaLLM, Message, ToolResult
-from edgeagent.llm.openai_form import as_chat, as_tools
-from edgeagent.llm.quirks import Adapter, Quirks, probe, write_granite, write_hermes, write_pythonic
-from edgeagent.llm.template import ChatTemplate
+from edgeagent.llm import (
+    Adapter,
+    ChatTemplate,
+    Quirks,
+    as_chat,
+    as_tools,
+    probe,
+    write_granite,
+    write_hermes,
+    write_pythonic,
+)
 from edgeagent.messages import ToolCall
 from tests.llm.source import llama_source, template_source
 

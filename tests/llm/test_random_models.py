@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from edgeagent import LlamaLLM, Message
-from edgeagent.llm import LLMRequest
-from edgeagent.llm.gguf import read_header
+from edgeagent.llm import LLMRequest, read_header
 from tests.llm.architectures import Shape
 from tests.llm.gguf_file import numbers, read_pairs, texts
 from tests.llm.random_models import FAMILIES, open_vocabulary, write_random

@@ -8,11 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from edgeagent.llm import End, LLMEvent, TextDelta, ToolCallEnd
-from edgeagent.llm.parsers.hermes import HERMES
-from edgeagent.llm.reply_reader import read_reply
-from edgeagent.llm.stream_gate import StreamGate
-from edgeagent.tools.coerce import coerce
+from edgeagent.llm import HERMES, End, LLMEvent, StreamGate, TextDelta, ToolCallEnd, read_reply
+from edgeagent.tools import coerce
 from tests.llm.recorded_replies import RecordedReply, models, replies
 
 Calls = list[tuple[str, dict[str, Any]]]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.llm.repetition import LONGEST_PERIOD, SHORTEST_RUN, TIMES, repeats
+from edgeagent.llm import LONGEST_PERIOD, SHORTEST_RUN, TIMES, repeats
 
 
 def noticed_after(ids: list[int]) -> int | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event
 
 from edgeagent import PII, Agent, LlamaLLM, Message, events, tool
-from edgeagent.app.eventlog import EventWriter
+from edgeagent.app import EventWriter
 from edgeagent.hooks import AuditLogHook
 from edgeagent.llm import End, LLMRequest
 from edgeagent.testing import ScriptedLLM

@@ -14,11 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from edgeagent.llm.gbnf import Rules
-from edgeagent.llm.grammar import Grammar
-from edgeagent.llm.ranges import Bound, integer_range, number_range
-from edgeagent.llm.schema import SchemaError, expression
-from edgeagent.llm.vocab import TokenVocabulary
+from edgeagent.llm import Bound, Grammar, Rules, SchemaError, TokenVocabulary, expression, integer_range, number_range
 from tests.llm.json_schema import is_valid, obeys, write
 from tests.llm.random_models import open_vocabulary
 from tests.llm.source import vocabulary_file

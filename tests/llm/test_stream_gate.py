@@ -10,10 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeagent.llm import LLMEvent, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
-from edgeagent.llm.parsers.hermes import HERMES
-from edgeagent.llm.stream_gate import StreamGate
-from edgeagent.llm.thinking import CLOSES, OPENS
+from edgeagent.llm import (
+    CLOSES,
+    HERMES,
+    OPENS,
+    LLMEvent,
+    StreamGate,
+    TextDelta,
+    TextEnd,
+    ThinkingDelta,
+    ThinkingEnd,
+    ToolCallEnd,
+)
 
 CALL = '<tool_call>{"name": "drive", "arguments": {"distance_m": 2}}</tool_call>'
 STOP = '<tool_call>{"name": "stop", "arguments": {}}</tool_call>'

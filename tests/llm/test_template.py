@@ -8,8 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from edgeagent import Message, ModelError, ToolCall, ToolResult
-from edgeagent.llm.openai_form import as_chat
-from edgeagent.llm.template import ChatTemplate
+from edgeagent.llm import ChatTemplate, as_chat
 from edgeagent.messages import Status
 
 

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeagent import Agent, tool
-from edgeagent.llm import End, Error, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd
-from edgeagent.llm.protocol import drain
-from edgeagent.llm.thinking import thinking_apart
+from edgeagent.llm import End, Error, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, drain, thinking_apart
 from edgeagent.testing import ScriptedLLM, call
 
 REPLIES = [

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.models import catalog
-from edgeagent.models.catalog import Entry
+from edgeagent.models import Entry, catalog
 from tests.models import servers
 from tests.models.kit import use_catalogue
 from tests.models.pulls import CARD, ONE, TWO, WHOLE, Heard, toml

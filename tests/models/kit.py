@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.models import catalog, store
-from edgeagent.models.catalog import Entry
+from edgeagent.models import Entry, catalog, store
 
 CONTENT = {
     "mind.gguf": b"GGUF of a mind " * 100,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from edgeagent.models import store
-from edgeagent.models.catalog import Entry
+from edgeagent.models import Entry, store
 from tests.models.servers import sha256, wheel
 
 FIRST, SECOND, CARD = bytes(range(256)) * 1024, b"second" * 20_000, b'{"rate": 16000}\n'

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeagent.errors import ModelError
-from edgeagent.models import bundle
-from edgeagent.models.bundle import Bundle, Item
+from edgeagent.models import Bundle, Item, bundle
 
 FILES = {("ann", "ann.onnx"): b"a voice" * 90, ("ann", "ann.json"): b"", ("mind", "mind.gguf"): b"GGUF" * 512}
 

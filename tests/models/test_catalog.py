@@ -8,16 +8,7 @@ from pathlib import Path
 import pytest
 
 from edgeagent.errors import ConfigError
-from edgeagent.models.catalog import (
-    LanguageModel,
-    Recogniser,
-    Voice,
-    entries,
-    language_models,
-    read,
-    recognisers,
-    voices,
-)
+from edgeagent.models import LanguageModel, Recogniser, Voice, entries, language_models, read, recognisers, voices
 
 WHOLE = """
 [voice.ann]

@@ -14,11 +14,7 @@ from typing import Any
 import pytest
 
 from edgeagent.errors import ModelError
-from edgeagent.models import bundle, intake, store
-from edgeagent.models.bundle import Item
-from edgeagent.models.catalog import Entry
-from edgeagent.models.intake import import_models, items_of
-from edgeagent.models.verification import verify
+from edgeagent.models import Entry, Item, bundle, import_models, intake, items_of, store, verify
 from tests.models.kit import CONTENT, digest, put, tree
 
 Known = Mapping[str, Entry]

@@ -154,13 +154,13 @@ def test_a_disk_that_takes_no_more_is_told_and_a_pull_with_room_goes_on(
 
 
 def test_a_whisper_and_a_voice_are_found_by_their_names_after_a_pull(home: Path) -> None:
-    from edgeagent.app.ears_setup import whisper_folder
+    from edgeagent.app import whisper_folder
     from edgeagent.errors import RecognitionError, SpeechError
-    from edgeagent.models.catalog import entries
-    from edgeagent.tts.voice_choice import speaker
+    from edgeagent.models import entries
+    from edgeagent.tts import make_speaker
 
     with pytest.raises(SpeechError, match="edgeagent models pull joe fetches it"):
-        speaker("joe")
+        make_speaker("joe")
     with pytest.raises(RecognitionError, match=r"edgeagent models pull tiny\.en fetches it"):
         whisper_folder("tiny.en")
     folder = store.folder(entries()["tiny.en"])
@@ -170,7 +170,7 @@ def test_a_whisper_and_a_voice_are_found_by_their_names_after_a_pull(home: Path)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("no voice")
     with pytest.raises(SpeechError, match=r"en_US-joe-medium\.onnx"):
-        speaker("joe")
+        make_speaker("joe")
 
 
 def reachable() -> str:

@@ -9,11 +9,7 @@ from pathlib import Path
 import pytest
 
 from edgeagent.errors import ModelError
-from edgeagent.models import store
-from edgeagent.models.hub import ModelHub
-from edgeagent.models.pulling import pull
-from edgeagent.models.store import Pulled
-from edgeagent.models.verification import verify
+from edgeagent.models import ModelHub, Pulled, pull, store, verify
 from tests.models.pulls import CARD, WHOLE, Heard, contents
 from tests.models.servers import COMMIT, Served, sha256
 

@@ -12,11 +12,8 @@ from pathlib import Path
 import pytest
 
 from edgeagent.errors import ModelError, SourceError
+from edgeagent.models import Entry, File, Package, PackageIndex, pull, store
 from edgeagent.models import index as index_module
-from edgeagent.models import store
-from edgeagent.models.catalog import Entry, File, Package
-from edgeagent.models.index import PackageIndex
-from edgeagent.models.pulling import pull
 from tests.models.pulls import CARD, ONE, TWO, WHOLE, Heard, contents
 from tests.models.servers import Served, sha256
 

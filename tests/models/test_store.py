@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from edgeagent import LlamaLLM, ModelError
-from edgeagent.models import store
-from edgeagent.models.catalog import entries
-from edgeagent.models.store import Pulled, find_model, user_models_dir
+from edgeagent.models import Pulled, entries, find_model, store, user_models_dir
 
 TINY = entries()["tiny.en"]
 QWEN = entries()["qwen3-0.6b"]

@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.models import store
-from edgeagent.models.catalog import Entry, File, entries
-from edgeagent.models.store import Pulled
-from edgeagent.models.verification import verify
+from edgeagent.models import Entry, File, Pulled, entries, store, verify
 
 
 def digest(content: bytes) -> str:

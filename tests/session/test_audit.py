@@ -15,7 +15,7 @@ from edgeagent import Agent, ConfigError, Options, PolicyViolationError, ToolCal
 from edgeagent.events import ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from edgeagent.messages import Status
 from edgeagent.pii import PII
-from edgeagent.session.audit import OUTCOMES, AuditFile, AuditTrail
+from edgeagent.session import OUTCOMES, AuditFile, AuditTrail
 from edgeagent.testing import ScriptedLLM, call
 
 LIMIT_S = 10

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from edgeagent import Agent, EdgeAgentError, ModelError, Options, Session, hooks, tool
-from edgeagent.hooks.compaction import LEFT_OUT, SUMMARY
+from edgeagent.hooks import LEFT_OUT, SUMMARY
 from edgeagent.llm import LLMRequest
 from edgeagent.testing import ScriptedLLM, call
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from edgeagent import Agent, EdgeAgentError, Message, Options, Session, tool
-from edgeagent.agent.heard_reply import INTERRUPTED
+from edgeagent.agent import INTERRUPTED
 from edgeagent.testing import ScriptedLLM, call
 
 from .kit import LIMIT_S, assert_whole, exchange, first, opened, texts

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from edgeagent import Agent, EdgeAgentError, Message, Session, Usage, tool
-from edgeagent.agent.heard_reply import INTERRUPTED
+from edgeagent.agent import INTERRUPTED
 from edgeagent.testing import ScriptedLLM, call
 
 LIMIT_S = 10

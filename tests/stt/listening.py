@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from edgeagent.audio.device import Samples
-from edgeagent.stt.ears import Ears, EarsSettings
-from edgeagent.stt.hearing import HearingEvent, Level
-from edgeagent.stt.transcriber import RATE_HZ, Transcript
+from edgeagent.audio import Samples
+from edgeagent.stt import RATE_HZ, Ears, EarsSettings, HearingEvent, Level, Transcript
 from edgeagent.testing import Room, RoomSettings, synthesised
 
 LIMIT_S = 30.0

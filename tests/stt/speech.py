@@ -9,10 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.device import Samples
-from edgeagent.audio.resample import Resampler
-from edgeagent.testing.people_voices import synthesised
-from edgeagent.tts.espeak import EspeakSpeaker
+from edgeagent.audio import Resampler, Samples
+from edgeagent.testing import synthesised
+from edgeagent.tts import EspeakSpeaker
 
 VOICES: Final = ("slt", "rms", "awb")
 RATE_HZ: Final = 16_000

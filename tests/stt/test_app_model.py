@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from edgeagent.errors import RecognitionError
-from edgeagent.stt import app_model
-from edgeagent.stt.app_model import build
-from edgeagent.stt.phrases import sentences
+from edgeagent.stt import app_model, build, sentences
 
 SENTENCES = sentences(["go to the kitchen", "robi scan with the lidar", "drive 2 m"])
 

@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from edgeagent.stt.choice import Choice, Hypothesis
-from edgeagent.stt.phrases import sentences
-from edgeagent.stt.transcriber import HeardWord
+from edgeagent.stt import Choice, HeardWord, Hypothesis, sentences
 from tests.stt.speech import PHRASES
 
 

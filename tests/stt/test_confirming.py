@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeagent.stt.confirming import confirm, forbids, missed, occurrences, starts
-from edgeagent.stt.transcriber import HeardWord, Transcript
+from edgeagent.stt import HeardWord, Transcript, confirm, forbids, missed, occurrences, starts
 from tests.stt.stop_sentences import COMMANDS, NO_COMMAND, listed
 
 WORDS = ("stop", "halt", "freeze")

@@ -8,12 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio.endpoint import EndpointSettings
-from edgeagent.audio.files import FileDevice
+from edgeagent.audio import EndpointSettings, FileDevice
 from edgeagent.errors import AudioError, RecognitionError
-from edgeagent.stt.ears import Ears
-from edgeagent.stt.hearing import LEVEL_S, Ended, Resumed, SoftEnded, Started, Transcribed, Trouble
-from edgeagent.stt.transcriber import RATE_HZ, Transcript
+from edgeagent.stt import LEVEL_S, RATE_HZ, Ears, Ended, Resumed, SoftEnded, Started, Transcribed, Transcript, Trouble
 from tests.stt.listening import Listening, Notes, listening
 
 LIMIT_S = 30.0

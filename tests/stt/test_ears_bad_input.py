@@ -9,12 +9,23 @@ from queue import Queue
 import numpy as np
 import pytest
 
-from edgeagent.audio.device import Fill, Samples, Take, Xruns
-from edgeagent.audio.endpoint import EndpointSettings
-from edgeagent.stt.ears import STALL_S, START_S, Ears
-from edgeagent.stt.hearing import LEVEL_S, Ended, HearingEvent, Level, Started, Transcribed, Trouble
-from edgeagent.stt.lateness import BEHIND_S, LOST_S, Lateness
-from edgeagent.stt.transcriber import RATE_HZ
+from edgeagent.audio import EndpointSettings, Fill, Samples, Take, Xruns
+from edgeagent.stt import (
+    BEHIND_S,
+    LEVEL_S,
+    LOST_S,
+    RATE_HZ,
+    STALL_S,
+    START_S,
+    Ears,
+    Ended,
+    HearingEvent,
+    Lateness,
+    Level,
+    Started,
+    Transcribed,
+    Trouble,
+)
 from edgeagent.testing import speechlike, synthesised
 from tests.stt.listening import Notes, listening
 

@@ -8,16 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio.echo import Mode
-from edgeagent.audio.files import FileDevice
-from edgeagent.audio.playback import PlaybackQueue
-from edgeagent.audio.wav import WavWriter
+from edgeagent.audio import FileDevice, Mode, PlaybackQueue, WavWriter
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.ears import Ears, EarsSettings
-from edgeagent.stt.hearing import Ended, Judged, PartialWords, SoftEnded, Spotted, Started, Transcribed, Trouble
-from edgeagent.stt.key_phrases import KeywordSpotter
-from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
-from edgeagent.stt.transcriber import RATE_HZ
+from edgeagent.stt import (
+    RATE_HZ,
+    Ears,
+    EarsSettings,
+    Ended,
+    Judged,
+    KeywordSpotter,
+    PartialWords,
+    SoftEnded,
+    SphinxOptions,
+    SphinxTranscriber,
+    Spotted,
+    Started,
+    Transcribed,
+    Trouble,
+)
 from edgeagent.testing import Room, RoomSettings, synthesised
 from tests.stt.listening import Kept, Notes, listening
 from tests.stt.speech import PHRASES, ROOMS, blocks, said, within

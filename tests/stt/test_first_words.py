@@ -7,10 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from edgeagent.stt.hearing import Spotted, Started
-from edgeagent.stt.key_phrases import STOP_WORDS
-from edgeagent.stt.spotters import KeyPhraseSpotter
-from edgeagent.stt.transcriber import RATE_HZ
+from edgeagent.stt import RATE_HZ, STOP_WORDS, KeyPhraseSpotter, Spotted, Started
 from edgeagent.testing import Room, RoomSettings, synthesised
 from tests.stt.listening import Notes, listening
 

@@ -14,10 +14,16 @@ import numpy as np
 import pytest
 
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.fused import FusedTranscriber
-from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
-from edgeagent.stt.transcriber import RATE_HZ, Transcriber, Transcript
-from edgeagent.stt.whisper import WhisperOptions, open_model
+from edgeagent.stt import (
+    RATE_HZ,
+    FusedTranscriber,
+    SphinxOptions,
+    SphinxTranscriber,
+    Transcriber,
+    Transcript,
+    WhisperOptions,
+    open_model,
+)
 from tests.stt.speech import PHRASES, ROOMS, blocks, said, spoken, within
 
 pytest.importorskip("faster_whisper")

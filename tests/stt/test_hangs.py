@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgeagent.stt.key_phrases import KeywordSpotter, SpottedPhrase, SpotterOptions
-from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
-from edgeagent.stt.worker import WorkerEvent
+from edgeagent.stt import KeywordSpotter, SphinxOptions, SphinxTranscriber, SpottedPhrase, SpotterOptions, WorkerEvent
 from tests.stt.speech import PHRASES, RATE_HZ, blocks, said
 
 LIMIT_S = 30.0

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from edgeagent.errors import ConfigError
-from edgeagent.stt.key_phrases import STOP_WORDS, TUNED, KeywordSpotter, SpottedPhrase, SpotterOptions, tune
-from edgeagent.stt.worker import WorkerEvent
+from edgeagent.stt import STOP_WORDS, TUNED, KeywordSpotter, SpottedPhrase, SpotterOptions, WorkerEvent, tune
 from tests.stt.speech import PAUSE_S, RATE_HZ, VOICES, blocks, said, within
 
 LIMIT_S = 30.0

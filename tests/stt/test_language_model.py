@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.app.agent_phrases import house_phrases
-from edgeagent.stt.language_model import BEGIN, END, arpa
+from edgeagent.app import house_phrases
+from edgeagent.stt import BEGIN, END, arpa
 
 SENTENCES = ["go to the kitchen", "go to the office", "turn left", "turn left now", "stop", "go"]
 WORDS = st.sampled_from(["go", "to", "the", "kitchen", "stop", "left"])

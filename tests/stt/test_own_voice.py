@@ -1,6 +1,6 @@
 """Whose word it was: by the frames before its end."""
 
-from edgeagent.stt.own_voice import OwnVoice
+from edgeagent.stt import OwnVoice
 
 
 def told(persons: list[bool | None], *, loud: bool = False) -> OwnVoice:

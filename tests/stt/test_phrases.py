@@ -5,7 +5,7 @@ import time
 import pytest
 
 from edgeagent.errors import ConfigError
-from edgeagent.stt.phrases import NEGATIONS, sentences, spoken_words
+from edgeagent.stt import NEGATIONS, sentences, spoken_words
 
 
 @pytest.mark.parametrize(

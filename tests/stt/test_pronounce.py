@@ -8,9 +8,8 @@ from threading import enumerate as enumerate_threads
 import pytest
 
 from edgeagent.errors import ConfigError
-from edgeagent.stt import app_model
-from edgeagent.stt.pronounce import PHONES, phones_of_ipa, pronunciations
-from edgeagent.tts.espeak import EspeakSpeaker
+from edgeagent.stt import PHONES, app_model, phones_of_ipa, pronunciations
+from edgeagent.tts import EspeakSpeaker
 
 
 def test_names_sound_as_people_say_them() -> None:

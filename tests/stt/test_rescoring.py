@@ -6,10 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.stt.choice import Hypotheses, Hypothesis
-from edgeagent.stt.rescoring import AppSentences, as_spoken, as_written, best_of, means_another
-from edgeagent.stt.transcriber import HeardWord
-from edgeagent.stt.whisper_model import Fit
+from edgeagent.stt import (
+    AppSentences,
+    Fit,
+    HeardWord,
+    Hypotheses,
+    Hypothesis,
+    as_spoken,
+    as_written,
+    best_of,
+    means_another,
+)
 
 APP = AppSentences(
     [

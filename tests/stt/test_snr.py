@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from edgeagent.stt.snr import snr_db
-from edgeagent.testing.levels import from_db, speech_level
-from edgeagent.testing.noise import steady_noise
+from edgeagent.stt import snr_db
+from edgeagent.testing import from_db, speech_level, steady_noise
 from tests.stt.speech import RATE_HZ, VOICES, said
 
 

@@ -11,16 +11,11 @@ from queue import Queue
 import numpy as np
 import pytest
 
-from edgeagent.audio.device import Samples
-from edgeagent.english.tokens import NEGATIONS
+from edgeagent.audio import Samples
+from edgeagent.english import NEGATIONS
 from edgeagent.errors import ConfigError
-from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
-from edgeagent.stt.transcriber import Transcriber, Transcript
-from edgeagent.stt.worker import WorkerEvent
-from edgeagent.testing.levels import from_db, speech_level
-from edgeagent.testing.noise import steady_noise
-from edgeagent.testing.people_voices import synthesised
-from edgeagent.testing.room_settings import NoiseKind
+from edgeagent.stt import SphinxOptions, SphinxTranscriber, Transcriber, Transcript, WorkerEvent
+from edgeagent.testing import NoiseKind, from_db, speech_level, steady_noise, synthesised
 from tests.stt.speech import PHRASES, ROOMS, VOICES, blocks, said
 
 NEVER = threading.Event()

@@ -8,10 +8,8 @@ from queue import SimpleQueue
 import numpy as np
 import pytest
 
-from edgeagent.audio.device import Samples
-from edgeagent.stt.key_phrases import STOP_WORDS, SpottedPhrase
-from edgeagent.stt.spotters import KeyPhraseSpotter
-from edgeagent.stt.stop_network import StopNetwork
+from edgeagent.audio import Samples
+from edgeagent.stt import STOP_WORDS, KeyPhraseSpotter, SpottedPhrase, StopNetwork
 from tests.stt.test_stop_network import BEFORE_S, RATE_HZ, clip
 
 LIMIT_S = 30.0

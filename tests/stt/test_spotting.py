@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from edgeagent.stt import app_model
-from edgeagent.stt.levelling import Levelling
-from edgeagent.stt.spotting import Spotter
+from edgeagent.stt import Levelling, Spotter, app_model
 from tests.stt.speech import blocks, said
 
 

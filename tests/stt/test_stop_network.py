@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeagent.audio.device import Samples
+from edgeagent.audio import Samples
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.key_phrases import STOP_WORDS, SpottedPhrase
-from edgeagent.stt.stop_network import WORDS, StopNetwork, learnt
+from edgeagent.stt import STOP_WORDS, WORDS, SpottedPhrase, StopNetwork, learnt
 from edgeagent.testing import synthesised
 
 RATE_HZ = 16_000

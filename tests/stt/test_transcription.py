@@ -7,9 +7,7 @@ from queue import Queue
 import numpy as np
 import pytest
 
-from edgeagent.stt.hearing import HearingEvent, Transcribed, Trouble
-from edgeagent.stt.transcriber import RATE_HZ
-from edgeagent.stt.transcription import Transcription
+from edgeagent.stt import RATE_HZ, HearingEvent, Transcribed, Transcription, Trouble
 from tests.stt.listening import LIMIT_S, Notes
 
 

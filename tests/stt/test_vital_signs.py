@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from edgeagent.stt.vital_signs import LOOK_S, STILL_S, Stillness, VitalSigns, unread_bytes
+from edgeagent.stt import LOOK_S, STILL_S, Stillness, VitalSigns, unread_bytes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel tells nothing")
 LIMIT_S = 20.0

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgeagent.english.inverse import inverse_normalised
+from edgeagent.english import inverse_normalised
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.transcriber import RATE_HZ, Transcriber, Transcript
-from edgeagent.stt.whisper import WhisperOptions, WhisperTranscriber
+from edgeagent.stt import RATE_HZ, Transcriber, Transcript, WhisperOptions, WhisperTranscriber
 from tests.stt.speech import spoken
 
 pytest.importorskip("faster_whisper")
@@ -350,7 +349,7 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_leaves_downloads_of_the_same_process_alone(checkout: Path) -> None:
     program = f"""
 import os
-from edgeagent.stt.whisper import WhisperTranscriber
+from edgeagent.stt import WhisperTranscriber
 WhisperTranscriber({str(FOLDER)!r}).close()
 from huggingface_hub import constants
 print(constants.HF_HUB_OFFLINE, "HF_HUB_OFFLINE" in os.environ)
@@ -367,7 +366,7 @@ def test_the_module_imports_nothing_heavy_and_a_program_ends_in_a_decode(checkou
     program = f"""
 import sys, numpy as np
 from threading import Event
-from edgeagent.stt.whisper import WhisperTranscriber
+from edgeagent.stt import WhisperTranscriber
 assert not {{"faster_whisper", "ctranslate2", "av", "onnxruntime"}} & set(sys.modules)
 whisper = WhisperTranscriber({str(FOLDER)!r})
 assert "onnxruntime" not in sys.modules

@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from edgeagent.stt.whisper import WhisperOptions, open_model
-from edgeagent.stt.whisper_model import WhisperModel
-from edgeagent.stt.whisper_speed import MOST_S, cost, known_cost
+from edgeagent.stt import MOST_S, WhisperModel, WhisperOptions, cost, known_cost, open_model
 
 pytest.importorskip("faster_whisper")
 pytestmark = pytest.mark.timeout(60)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.worker import MOST_FAILURES, Worker, WorkerEvent
+from edgeagent.stt import MOST_FAILURES, Worker, WorkerEvent
 
 LIMIT_S = 30.0
 SOON_S = 10.0  # it takes less than half a second where nothing else goes on
@@ -309,7 +309,7 @@ def test_closing_ends_the_process_and_the_threads(start: Callable[..., Worker]) 
 PARENT = """
 import sys, time
 sys.path.insert(0, {folder!r})
-from edgeagent.stt.worker import Worker
+from edgeagent.stt import Worker
 worker = Worker("orphan", "services:Echo", {{}})
 worker.wait_ready()
 if {hangs}:

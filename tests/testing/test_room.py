@@ -9,10 +9,9 @@ import time
 import numpy as np
 import pytest
 
-from edgeagent.audio.device import Device
+from edgeagent.audio import Device
 from edgeagent.errors import AudioError, ConfigError
-from edgeagent.testing import Room, RoomSettings, speechlike
-from edgeagent.testing.levels import rms, snr_db, speech_level
+from edgeagent.testing import Room, RoomSettings, rms, snr_db, speech_level, speechlike
 
 RATE = 16_000
 BLOCK = 160

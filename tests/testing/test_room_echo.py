@@ -5,11 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from edgeagent.testing import Room, RoomSettings, speechlike
-from edgeagent.testing.acoustics import Reverberation, band_pass
-from edgeagent.testing.convolver import Convolver
-from edgeagent.testing.delay_line import DelayLine
-from edgeagent.testing.levels import echo_gain_db, rms, speech_level
+from edgeagent.testing import (
+    Convolver,
+    DelayLine,
+    Reverberation,
+    Room,
+    RoomSettings,
+    band_pass,
+    echo_gain_db,
+    rms,
+    speech_level,
+    speechlike,
+)
 
 RATE = 16_000
 

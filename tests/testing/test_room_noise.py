@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from edgeagent.errors import ConfigError
-from edgeagent.testing import Room, RoomSettings, speechlike
-from edgeagent.testing.levels import rms, snr_db
-from edgeagent.testing.noise import Loop
+from edgeagent.testing import Loop, Room, RoomSettings, rms, snr_db, speechlike
 
 RATE = 16_000
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from edgeagent.errors import SpeechError
-from edgeagent.testing import speechlike, synthesised
-from edgeagent.testing.levels import rms, speech_frames, speech_level
+from edgeagent.testing import rms, speech_frames, speech_level, speechlike, synthesised
 
 RATE = 16_000
 

@@ -8,7 +8,7 @@ import pytest
 from edgeagent import Agent, Options, ToolContext, ToolMode, ToolRegistry, skill, tool
 from edgeagent.errors import ToolDefinitionError
 from edgeagent.testing import ScriptedLLM, call
-from edgeagent.tools.output import capped
+from edgeagent.tools import capped
 
 LIMIT_S = 10
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from edgeagent import GoalHandle, ToolContext, tool
 from edgeagent.errors import ToolDefinitionError
-from edgeagent.tools.coerce import ArgumentError, coerce
+from edgeagent.tools import ArgumentError, coerce
 
 
 class Colour(enum.Enum):

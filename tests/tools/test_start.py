@@ -15,7 +15,7 @@ from edgeagent.events import ToolExecutionStart
 from edgeagent.hooks import BaseHook, FirePoint, HookResult
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
-from edgeagent.tools.execution import Execution
+from edgeagent.tools import Execution
 from tests.agent.kit import LIMIT_S, ends, opened, statuses
 
 
@@ -149,7 +149,7 @@ _KILLED_IN_A_BODY = """
 import os, signal, sys
 from edgeagent import Agent, Session, tool
 from edgeagent.testing import ScriptedLLM, call
-from edgeagent.tools.execution import Execution
+from edgeagent.tools import Execution
 
 @tool
 def drive() -> str:

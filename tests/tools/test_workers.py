@@ -12,7 +12,7 @@ import pytest
 
 from edgeagent import Agent, BusyError, tool
 from edgeagent.testing import ScriptedLLM, call
-from edgeagent.tools.threads import MAX_IDLE, Threads
+from edgeagent.tools import MAX_IDLE, Threads
 
 LIMIT_S = 10
 
@@ -105,7 +105,7 @@ def test_work_that_raises_ends_its_thread_only(monkeypatch: pytest.MonkeyPatch) 
 def test_the_child_of_a_fork_starts_threads_of_its_own() -> None:
     program = """
 import os, threading
-from edgeagent.tools.threads import Threads
+from edgeagent.tools import Threads
 
 def works(pool):
     done = threading.Event()

@@ -7,11 +7,9 @@ import threading
 import pytest
 
 from edgeagent import Message
-from edgeagent.llm import LLMRequest
-from edgeagent.llm.openai_form import as_chat, as_tools
-from edgeagent.llm.template import ChatTemplate
+from edgeagent.house import HouseRobot
+from edgeagent.llm import ChatTemplate, LLMRequest, as_chat, as_tools
 from edgeagent.resources import models_dir
-from edgeagent.robot import HouseRobot
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeagent.errors import SpeechError
-from edgeagent.tts import espeak_library
-from edgeagent.tts.espeak import EspeakSpeaker, voices
-from edgeagent.tts.speaker import Speaker, SpeechChunk, WordTime
+from edgeagent.tts import EspeakSpeaker, Speaker, SpeechChunk, WordTime, espeak_library, voices
 
 pytestmark = pytest.mark.timeout(60)
 NEVER = Event()
@@ -310,7 +308,7 @@ loader = types.ModuleType("espeakng_loader")
 loader.get_library_path = lambda: sys.argv[1]
 sys.modules["espeakng_loader"] = loader if sys.argv[1] else None
 from edgeagent.errors import SpeechError
-from edgeagent.tts.espeak import EspeakSpeaker
+from edgeagent.tts import EspeakSpeaker
 try:
     EspeakSpeaker("en")
 except SpeechError as error:

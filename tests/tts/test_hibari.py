@@ -12,9 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from edgeagent.errors import SpeechError
-from edgeagent.tts.hibari import HibariSpeaker
-from edgeagent.tts.speaker import SpeechChunk, UnreadableError, WordTime
-from edgeagent.tts.voice_choice import speaker
+from edgeagent.tts import HibariSpeaker, SpeechChunk, UnreadableError, WordTime, make_speaker
 
 pytestmark = pytest.mark.timeout(60)
 NEVER = Event()
@@ -208,7 +206,7 @@ WITHOUT = """
 import sys
 sys.modules[sys.argv[1]] = None
 from edgeagent.errors import SpeechError
-from edgeagent.tts.hibari import HibariSpeaker
+from edgeagent.tts import HibariSpeaker
 voice = HibariSpeaker()
 assert not {"hibari", "onnx", "onnxruntime"} & {name for name, module in sys.modules.items() if module}
 try:
@@ -227,4 +225,4 @@ def test_without_its_packages_it_says_how_to_install_them(module: str) -> None:
 def test_no_voice_is_fetched_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDGEAGENT_MODELS", str(tmp_path))
     with pytest.raises(SpeechError, match="edgeagent models pull emma fetches it"):
-        speaker("emma")
+        make_speaker("emma")

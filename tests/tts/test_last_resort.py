@@ -10,11 +10,7 @@ import numpy as np
 import pytest
 
 from edgeagent.errors import SpeechError
-from edgeagent.tts.espeak import EspeakSpeaker
-from edgeagent.tts.hibari import HibariSpeaker
-from edgeagent.tts.last_resort import WithLastResort
-from edgeagent.tts.speaker import Speaker, SpeechChunk, WordTime
-from edgeagent.tts.voice_choice import speaker
+from edgeagent.tts import EspeakSpeaker, HibariSpeaker, Speaker, SpeechChunk, WithLastResort, WordTime, make_speaker
 from tests.tts.tiny_voice import tiny_voice
 
 pytestmark = pytest.mark.timeout(60)
@@ -69,7 +65,7 @@ def test_a_voice_that_dies_in_a_sentence_is_gone_on_for(caplog: pytest.LogCaptur
 
 
 def test_a_script_that_a_voice_cannot_read_is_read_by_espeak(caplog: pytest.LogCaptureFixture) -> None:
-    voice = speaker("heart")
+    voice = make_speaker("heart")
     with caplog.at_level(logging.WARNING):
         assert np.abs(sound(list(voice.speak("привет", NEVER)))).max() > 0.1
     assert not caplog.records
@@ -80,7 +76,7 @@ def test_a_script_that_a_voice_cannot_read_is_read_by_espeak(caplog: pytest.LogC
 def test_a_voice_whose_file_is_damaged_speaks_nevertheless(tmp_path: Path) -> None:
     path = tiny_voice(tmp_path)
     path.write_bytes(path.read_bytes()[:500])
-    voice = speaker(str(path))
+    voice = make_speaker(str(path))
     with pytest.raises(SpeechError, match="is not an ONNX model"):
         voice.load()
     assert len(sound(list(voice.speak("Hello.", NEVER)))) > 4_000
@@ -105,17 +101,19 @@ def test_where_both_fail_it_is_an_error() -> None:
 
 def test_a_pitch_is_a_setting_of_espeak_alone() -> None:
     with pytest.raises(SpeechError, match="the voice heart has no pitch; espeak-ng's voices have, such as --voice en"):
-        speaker("heart", pitch=60)
-    assert speaker("en", pitch=60).name == "espeak-ng en"
+        make_speaker("heart", pitch=60)
+    assert make_speaker("en", pitch=60).name == "espeak-ng en"
 
 
 @pytest.mark.parametrize("settings", [{"pitch": 60}, {"rate_wpm": 400}, {"rate_wpm": 80}], ids=str)
 def test_without_a_name_the_voice_is_one_that_has_the_settings(settings: dict[str, int]) -> None:
-    assert speaker(**settings).name == "espeak-ng en"
-    assert speaker(rate_wpm=200, volume=50).name == "Hibari heart"
+    assert make_speaker(**settings).name == "espeak-ng en"
+    assert make_speaker(rate_wpm=200, volume=50).name == "Hibari heart"
 
 
 def test_the_other_voice_has_the_volume_and_the_rate_too() -> None:
-    muted, slow, fast = (speaker("heart", **each) for each in ({"volume": 0}, {"rate_wpm": 100}, {"rate_wpm": 340}))
+    muted, slow, fast = (
+        make_speaker("heart", **each) for each in ({"volume": 0}, {"rate_wpm": 100}, {"rate_wpm": 340})
+    )
     assert np.abs(sound(list(muted.speak("привет", NEVER)))).max() < 0.01
     assert len(sound(list(fast.speak("привет", NEVER)))) < 0.7 * len(sound(list(slow.speak("привет", NEVER))))

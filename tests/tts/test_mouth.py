@@ -9,12 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from edgeagent.audio.device import Samples
-from edgeagent.audio.playback import PlaybackQueue
+from edgeagent.audio import PlaybackQueue, Samples
 from edgeagent.errors import SpeechError
-from edgeagent.tts.espeak import EspeakSpeaker
-from edgeagent.tts.mouth import AHEAD_S, Mouth, Speech
-from edgeagent.tts.speaker import SpeechChunk, WordTime
+from edgeagent.tts import AHEAD_S, EspeakSpeaker, Mouth, Speech, SpeechChunk, WordTime
 
 RATE_HZ = 16_000
 LIMIT_S = 20

@@ -16,9 +16,7 @@ pytest.importorskip("piper")
 pytest.importorskip("onnx")
 
 from edgeagent.errors import SpeechError
-from edgeagent.tts.espeak import EspeakSpeaker
-from edgeagent.tts.piper import PiperSpeaker
-from edgeagent.tts.speaker import Speaker, SpeechChunk, WordTime
+from edgeagent.tts import EspeakSpeaker, PiperSpeaker, Speaker, SpeechChunk, WordTime
 from tests.tts.tiny_voice import HOP, RATE_HZ, frames_of, tiny_voice
 
 pytestmark = pytest.mark.timeout(60)
@@ -360,7 +358,7 @@ WITHOUT = """
 import sys
 sys.modules[sys.argv[2]] = None
 from edgeagent.errors import SpeechError
-from edgeagent.tts.piper import PiperSpeaker
+from edgeagent.tts import PiperSpeaker
 speaker = PiperSpeaker(sys.argv[1])
 assert not {"piper", "onnx", "onnxruntime"} & {name for name, module in sys.modules.items() if module}
 try:
@@ -383,7 +381,7 @@ def test_without_its_data_the_process_lives(plain_voice: Path, tmp_path: Path) -
         "import sys, pathlib, piper.phonemize_espeak as data\n"
         "data.ESPEAK_DATA_DIR = pathlib.Path(sys.argv[2])\n"
         "from edgeagent.errors import SpeechError\n"
-        "from edgeagent.tts.piper import PiperSpeaker\n"
+        "from edgeagent.tts import PiperSpeaker\n"
         "try: PiperSpeaker(sys.argv[1]).load()\n"
         "except SpeechError as error: print(error)\n"
     )

@@ -7,10 +7,8 @@ from collections.abc import Callable
 
 from edgeagent import Agent
 from edgeagent.robot import SafetyLatch
-from edgeagent.stt import hearing
-from edgeagent.stt.transcriber import Transcript
-from edgeagent.voice.table import State
-from edgeagent.voice.voice_settings import DialogueSettings
+from edgeagent.stt import Transcript, hearing
+from edgeagent.voice import DialogueSettings, State
 
 from .stage import Stage
 

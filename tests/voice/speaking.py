@@ -9,14 +9,11 @@ from typing import Self
 
 import numpy as np
 
-from edgeagent.audio.playback import PlaybackQueue
+from edgeagent.audio import PlaybackQueue
 from edgeagent.errors import SpeechError
-from edgeagent.testing.room import Room
-from edgeagent.testing.room_settings import RoomSettings
-from edgeagent.tts.espeak import EspeakSpeaker
-from edgeagent.tts.mouth import Mouth
-from edgeagent.tts.speaker import Speaker, SpeechChunk
-from edgeagent.voice.speech_queue import SpeechHandle, SpeechQueue
+from edgeagent.testing import Room, RoomSettings
+from edgeagent.tts import EspeakSpeaker, Mouth, Speaker, SpeechChunk
+from edgeagent.voice import SpeechHandle, SpeechQueue
 
 RATE_HZ = 16_000
 LIMIT_S = 20

@@ -9,18 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 from edgeagent import Agent, Session, events
-from edgeagent.audio.device import Fill, Samples
-from edgeagent.audio.playback import PlaybackQueue
-from edgeagent.stt import hearing
-from edgeagent.stt.hearing import HearingEvent
-from edgeagent.stt.key_phrases import SpottedPhrase
-from edgeagent.stt.transcriber import Transcript
+from edgeagent.audio import Fill, PlaybackQueue, Samples
+from edgeagent.stt import HearingEvent, SpottedPhrase, Transcript, hearing
 from edgeagent.testing import ScriptedLLM
-from edgeagent.tts.espeak import EspeakSpeaker
-from edgeagent.tts.mouth import Mouth
-from edgeagent.voice.dialogue import Dialogue
-from edgeagent.voice.table import State
-from edgeagent.voice.voice_settings import DialogueSettings
+from edgeagent.tts import EspeakSpeaker, Mouth
+from edgeagent.voice import Dialogue, DialogueSettings, State
 
 RATE_HZ = 16_000
 BLOCK = 160

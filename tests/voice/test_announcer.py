@@ -10,12 +10,11 @@ import pytest
 
 from edgeagent import Agent, Session, events, skill, tool
 from edgeagent.agent import RunHandle
+from edgeagent.house import HouseRobot, announcement
 from edgeagent.messages import ToolResult
-from edgeagent.robot import HouseRobot
-from edgeagent.robot.skill_sentences import announcement
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import GoalHandle, Tool
-from edgeagent.voice.announcer import Announcer, AnnouncerSettings
+from edgeagent.voice import Announcer, AnnouncerSettings
 from tests.voice.speaking import LIMIT_S, Stage
 
 

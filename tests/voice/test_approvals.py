@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from edgeagent import Agent, tool
-from edgeagent.english.completeness import Phrases
+from edgeagent.english import Phrases
 from edgeagent.testing import ScriptedLLM, call
-from edgeagent.voice.table import State
-from edgeagent.voice.voice_settings import DialogueSettings
+from edgeagent.voice import DialogueSettings, State
 from tests.voice.stage import Stage
 
 

@@ -7,15 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeagent import PII, Agent, FirePoint, Message, ToolContext, skill, tool
-from edgeagent.app.agent_phrases import house_phrases
-from edgeagent.english.asking import may_ask
-from edgeagent.english.completeness import Phrases
-from edgeagent.hooks import BeforeLLM, BeforeTool, PIIHook
-from edgeagent.hooks.talk_guard import NOT_UNDERSTOOD, ONLY_ENGLISH, changes, moves
-from edgeagent.robot import HouseRobot
+from edgeagent.app import house_phrases
+from edgeagent.english import Phrases, may_ask
+from edgeagent.hooks import NOT_UNDERSTOOD, ONLY_ENGLISH, BeforeLLM, BeforeTool, PIIHook, changes, moves
+from edgeagent.house import HouseRobot
 from edgeagent.testing import call
 from edgeagent.tools import Tool
-from edgeagent.voice.voice_settings import DialogueSettings
+from edgeagent.voice import DialogueSettings
 
 from .stage import Stage
 

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from edgeagent.voice.chimes import LONGEST_S, PEAK, Chime, chime
+from edgeagent.voice import LONGEST_S, PEAK, Chime, chime
 
 RATES_HZ = (16_000, 22_050, 44_100, 48_000)
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.english.answers import yes_or_no
-from edgeagent.voice.controls import Control, Controlled, control_of
+from edgeagent.english import Control, Controlled, control_of, yes_or_no
 
 WORDINGS = {
     Control.LOUDER: "louder; Louder, please!; speak up; speak up a bit; please speak a little louder; turn it up; "

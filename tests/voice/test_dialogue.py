@@ -6,9 +6,9 @@ import threading
 import pytest
 
 from edgeagent import Agent, ToolContext, tool
-from edgeagent.stt.ears import Ears
+from edgeagent.stt import Ears
 from edgeagent.testing import call
-from edgeagent.voice.table import TABLE, State, TableEvent
+from edgeagent.voice import TABLE, State, TableEvent
 
 from .scenes import LONG, QUIET, count_to_sixteen, latched, quiet, until
 from .stage import PlayedEars, Stage

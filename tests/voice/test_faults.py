@@ -9,14 +9,11 @@ import pytest
 from edgeagent import Agent, ToolContext, skill, tool
 from edgeagent.errors import SpeechError
 from edgeagent.robot import SafetyLatch
-from edgeagent.stt import hearing
-from edgeagent.stt.transcriber import Transcript
+from edgeagent.stt import Transcript, hearing
 from edgeagent.testing import call
 from edgeagent.tools import GoalHandle
-from edgeagent.tts.espeak import EspeakSpeaker
-from edgeagent.tts.speaker import SpeechChunk
-from edgeagent.voice.table import State
-from edgeagent.voice.voice_settings import DialogueSettings
+from edgeagent.tts import EspeakSpeaker, SpeechChunk
+from edgeagent.voice import DialogueSettings, State
 
 from .scenes import LIMIT_S, LONG, until
 from .stage import RATE_HZ, Stage

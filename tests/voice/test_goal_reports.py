@@ -8,13 +8,12 @@ from dataclasses import replace
 import pytest
 
 from edgeagent import Agent, LlamaLLM, Session, events
-from edgeagent.app.app import INSTRUCTIONS
+from edgeagent.app import INSTRUCTIONS
+from edgeagent.house import HouseRobot, report
 from edgeagent.messages import Message
-from edgeagent.robot import HouseRobot
-from edgeagent.robot.skill_sentences import report
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import Tool, skill
-from edgeagent.voice.goal_reports import GoalReports
+from edgeagent.voice import GoalReports
 
 LIMIT_S = 20
 

@@ -3,12 +3,10 @@
 import pytest
 
 from edgeagent import Agent
-from edgeagent.english.completeness import Phrases
+from edgeagent.english import Phrases
 from edgeagent.robot import SafetyLatch
-from edgeagent.stt.transcriber import Transcript
-from edgeagent.voice.guess import Guess, guessed
-from edgeagent.voice.table import State
-from edgeagent.voice.voice_settings import DialogueSettings
+from edgeagent.stt import Transcript
+from edgeagent.voice import DialogueSettings, Guess, State, guessed
 
 from .stage import Stage
 

@@ -5,7 +5,7 @@ import pytest
 from edgeagent import Agent
 from edgeagent.robot import SafetyLatch
 from edgeagent.stt import hearing
-from edgeagent.voice.hearing_loss import EARS_S, RECOGNISERS_S
+from edgeagent.voice import EARS_S, RECOGNISERS_S
 
 from .scenes import latch, latched
 from .stage import Stage

@@ -3,8 +3,7 @@
 import pytest
 
 from edgeagent.stt import hearing
-from edgeagent.voice.presets import PRESETS
-from edgeagent.voice.table import State
+from edgeagent.voice import PRESETS, State
 
 from .scenes import LONG, count_to_sixteen, latched, quiet
 from .stage import Stage

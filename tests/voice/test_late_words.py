@@ -1,7 +1,7 @@
 """Words that come late: a stop among them counts, and nothing that is said meanwhile is lost."""
 
 from edgeagent.stt import hearing
-from edgeagent.voice.table import State
+from edgeagent.voice import State
 
 from .scenes import LONG, latch, late, transcribed, until
 from .stage import Stage

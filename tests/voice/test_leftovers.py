@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 
 from edgeagent import Agent, Options, tool
-from edgeagent.robot.latch import SafetyLatch
+from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
-from edgeagent.voice.table import State
-from edgeagent.voice.voice_settings import DialogueSettings
+from edgeagent.voice import DialogueSettings, State
 from tests.voice.stage import Stage
 
 LIMIT_S = 20

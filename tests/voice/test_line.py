@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from edgeagent.voice.line import SpokenLine
+from edgeagent.voice import SpokenLine
 from tests.voice.speaking import LIMIT_S, Stage
 
 TEXT = "It is 21 °C in the kitchen. **Two** people are there, and a cat; I can see Dr. Miller, too. Shall I go on?"

@@ -5,7 +5,7 @@ import pytest
 from edgeagent import Agent, tool
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import call
-from edgeagent.voice.table import State
+from edgeagent.voice import State
 
 from .scenes import late, quiet, transcribed
 from .stage import Stage

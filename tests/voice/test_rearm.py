@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from edgeagent.voice.table import State
+from edgeagent.voice import State
 
 from .scenes import LIMIT_S, LONG, QUIET, latch, latched, late, transcribed
 from .stage import Stage

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from edgeagent.app.rehearsal import Rehearsal
+from edgeagent.app import Rehearsal
 from edgeagent.config import Config
-from edgeagent.stt.spotters import KeyPhraseSpotter
+from edgeagent.stt import KeyPhraseSpotter
 from edgeagent.testing import RoomSettings, ScriptedLLM
-from edgeagent.voice.table import State
+from edgeagent.voice import State
 
 TEMPTING = (
     "I will stop at the kitchen door. Say stop if I am too fast. Stop. Hey robi is what you call me. Hey robi. "

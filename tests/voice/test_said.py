@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from edgeagent.voice.dialogue import LEARN_S
-from edgeagent.voice.voice_settings import DialogueSettings
+from edgeagent.voice import LEARN_S, DialogueSettings
 from tests.voice.stage import Stage
 
 QUIET = DialogueSettings(chimes=False)

@@ -12,8 +12,7 @@ import pytest
 from edgeagent import events
 from edgeagent.errors import BusyError
 from edgeagent.messages import Message
-from edgeagent.voice.speech_queue import SpeechHandle
-from edgeagent.voice.spoken_reply import HeardMessage, SpokenReply
+from edgeagent.voice import HeardMessage, SpeechHandle, SpokenReply
 from tests.voice.speaking import LIMIT_S, Stage
 
 LONG = "I drive through the hall and look at every door on my way, and then I come back to you."

@@ -11,7 +11,7 @@ import pytest
 from edgeagent import Agent, Options, Session, tool
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.views import Answer, Callbacks, Unanswered
-from edgeagent.voice.spoken_questions import VoicePerson
+from edgeagent.voice import VoicePerson
 from tests.voice.speaking import LIMIT_S, Stage
 
 

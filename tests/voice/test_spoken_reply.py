@@ -13,10 +13,10 @@ import pytest
 
 from edgeagent import Agent, Session, events, tool
 from edgeagent.hooks import BaseHook, FirePoint, HookResult
-from edgeagent.session.spoken import DATA, spoken
+from edgeagent.session import DATA, spoken_text
 from edgeagent.testing import ScriptedLLM, call
-from edgeagent.tts.speaker import SpeechChunk, WordTime
-from edgeagent.voice.spoken_reply import HeardMessage, SpokenReply, keep_heard
+from edgeagent.tts import SpeechChunk, WordTime
+from edgeagent.voice import HeardMessage, SpokenReply, keep_heard
 from tests.voice.speaking import LIMIT_S, RATE_HZ, Stage
 
 INTERRUPTIONS: Final = 40
@@ -42,7 +42,7 @@ class Talk:
 
     def begin(self, *, schema: bool = False) -> SpokenReply:
         self.reply = self.stage.queue.begin_reply(
-            spoken=spoken if schema else None, on_heard=self._heard, on_failure=self.failures.append
+            spoken=spoken_text if schema else None, on_heard=self._heard, on_failure=self.failures.append
         )
         return self.reply
 

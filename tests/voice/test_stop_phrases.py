@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from edgeagent import Agent, Options, skill
-from edgeagent.english.completeness import Phrases
+from edgeagent.english import Phrases
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import GoalHandle
-from edgeagent.voice.presets import PRESETS
-from edgeagent.voice.stop_words import WAIT_S
-from edgeagent.voice.table import State
+from edgeagent.voice import PRESETS, WAIT_S, State
 
 from .scenes import LIMIT_S, LONG, QUIET, count_to_sixteen, latch, latched, quiet, until
 from .stage import Stage

@@ -4,10 +4,9 @@ import pytest
 
 from edgeagent import Agent, ToolContext, tool
 from edgeagent.robot import SafetyLatch
-from edgeagent.stt import hearing
-from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt import SpottedPhrase, hearing
 from edgeagent.testing import call
-from edgeagent.voice.table import State
+from edgeagent.voice import State
 
 from .scenes import LONG, latch, transcribed, until
 from .stage import Stage

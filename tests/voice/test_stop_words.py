@@ -7,7 +7,7 @@ import pytest
 from edgeagent import Agent
 from edgeagent.stt import hearing
 from edgeagent.testing import call
-from edgeagent.voice.table import State
+from edgeagent.voice import State
 
 from .scenes import LONG, QUIET, Waiting, count_to_sixteen, latched, until
 from .stage import Stage

@@ -1,8 +1,7 @@
 """A stop word that was spotted: the transcript decides what it meant, or the time does."""
 
-from edgeagent.stt.key_phrases import SpottedPhrase
-from edgeagent.stt.transcriber import HeardWord, Transcript
-from edgeagent.voice.stopping import AFTER_SPEECH_S, AFTER_WORD_S, ALONE_S, StopWatch
+from edgeagent.stt import HeardWord, SpottedPhrase, Transcript
+from edgeagent.voice import AFTER_SPEECH_S, AFTER_WORD_S, ALONE_S, StopWatch
 
 STOP = SpottedPhrase("stop", start_s=9.7, end_s=10.0, heard_s=10.05, score=0.9)
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from edgeagent.errors import ConfigError
-from edgeagent.voice.presets import PRESETS, Preset, preset
-from edgeagent.voice.table import TABLE, Action, Cell, State, TableEvent
+from edgeagent.voice import PRESETS, TABLE, Action, Cell, Preset, State, TableEvent, preset
 
 
 def _table(checkout: Path, corner: str) -> dict[str, list[str]]:

@@ -24,10 +24,9 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from edgeagent.audio.device import Samples
-from edgeagent.audio.resample import Resampler
+from edgeagent.audio import Resampler, Samples
 from edgeagent.testing import synthesised
-from edgeagent.tts.voice_choice import speaker
+from edgeagent.tts import make_speaker
 from tests.audio.pulse import Pulse, missing
 from tests.processes import descendants, left
 
@@ -203,7 +202,7 @@ def rms(sound: Samples) -> float:
 
 def in_robots_voice(text: str) -> Samples:
     """At 16 kHz."""
-    with closing(speaker(VOICE)) as voice:
+    with closing(make_speaker(VOICE)) as voice:
         chunks = [chunk.samples for chunk in voice.speak(text, Event())]
         return Resampler(voice.rate_hz, 16_000).process(np.concatenate(chunks), last=True)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from edgeagent.testing import call
-from edgeagent.voice.telling import announcement, command, report
+from edgeagent.voice import announcement, command, report
 
 
 @pytest.mark.parametrize(

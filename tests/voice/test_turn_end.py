@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio.device import Samples
+from edgeagent.audio import Samples
 from edgeagent.errors import RecognitionError
-from edgeagent.voice.turn_end import DONE, RATE_HZ, SmartTurn, TurnEndModel, features
+from edgeagent.voice import DONE, RATE_HZ, SmartTurn, TurnEndModel, features
 from tests.voice.turn_model import turn_model
 
 

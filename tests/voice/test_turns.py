@@ -5,13 +5,12 @@ import threading
 import pytest
 
 from edgeagent import Agent, skill
-from edgeagent.english.completeness import Phrases
+from edgeagent.english import Phrases
 from edgeagent.robot import SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.testing import call
 from edgeagent.tools import GoalHandle
-from edgeagent.voice.presets import PRESETS
-from edgeagent.voice.table import State
+from edgeagent.voice import PRESETS, State
 
 from .scenes import LONG, Waiting, quiet, until
 from .stage import Stage

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.english.completeness import Phrases
-from edgeagent.stt.transcriber import Transcript
-from edgeagent.voice.utterance import Kind, kind_of
+from edgeagent.english import Phrases
+from edgeagent.stt import Transcript
+from edgeagent.voice import Kind, kind_of
 from tests.english.test_completeness import HOUSE
 
 KINDS = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from edgeagent.stt.transcriber import Transcript
-from edgeagent.voice.waking import is_called, without_wake_word
+from edgeagent.stt import Transcript
+from edgeagent.voice import is_called, without_wake_word
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from benchmarks.contenders.script import FINAL, INSTRUCTIONS, TASK, Script, noop, serve
 
 from edgeagent import Agent, tool
-from edgeagent.agent.run_options import Options
+from edgeagent.agent import Options
 from edgeagent.llm import End, LLMEvent, LLMRequest, TextDelta, TextEnd, ToolCallEnd
 from edgeagent.messages import ToolCall, Usage, new_id
 from edgeagent.testing import ScriptedLLM

@@ -1,0 +1,300 @@
+"""Dates and times of day as they are read aloud."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import Final
+
+from edgeagent.english.numbers import END, Rule, before, cardinal, is_year, ordinal, year
+from edgeagent.english.quantities import UNIT
+
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
+
+_MONTHS: Final = "January February March April May June July August September October November December".split()
+_SHORT: Final = {month[:3]: month for month in _MONTHS} | {"Sept": "September"}
+NAMES: Final = frozenset((*_MONTHS, *_SHORT))
+_MONTH: Final = rf"(?P<month>{'|'.join((*_MONTHS, 'Sept', *_SHORT))})\b\.?"
+_YEAR: Final = r"(?P<year>(?:1[1-9]|20)[0-9]{2})"
+_YEAR_AFTER: Final = re.compile(
+    r"\b(?:in|since|until|till|year|during|circa|ca\.|by|from|of|before|after|between|around|early|late|mid|est\."
+    r"|spring|summer|autumn|fall|winter|q[1-4]|h[12]|fy|(?:1[1-9]|20)[0-9]{2} (?:to|and|or|until|till|through))[ \n]$",
+    re.IGNORECASE,
+)
+_LOOK_BACK: Final = 16
+_DAYS: Final = dict(
+    zip("Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun".split(), (0, 1, 1, 2, 3, 3, 3, 4, 5, 6), strict=True)
+)
+_DAY_NAMES: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_DAY: Final = "|".join(sorted(_DAYS, key=len, reverse=True))
+_TO: Final = "(?:[-–—]| [–—] )"
+
+
+def _is_date(year_number: int, month: int, day: int) -> bool:
+    try:
+        dt.date(year_number, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+def _month_first(year_digits: str, month: int, day: int) -> str:
+    return f"{_MONTHS[month - 1]} {ordinal(day)}, {year(year_digits)}"
+
+
+def _iso(found: re.Match[str]) -> str | None:
+    digits, month, day = found["year"], int(found["month"]), int(found["day"])
+    return _month_first(digits, month, day) if _is_date(int(digits), month, day) else None
+
+
+def _slashes(found: re.Match[str]) -> str | None:
+    """A date in the American or the British order, where only one of them is possible; else its numbers."""
+    first, second, digits = int(found[1]), int(found[2]), found["year"]
+    number = int(digits)
+    american, british = _is_date(number, first, second), _is_date(number, second, first)
+    if american and (not british or first == second):
+        return _month_first(digits, first, second)
+    if british and not american:
+        return _month_first(digits, second, first)
+    return f"{cardinal(str(first))}, {cardinal(str(second))}, {year(digits)}"
+
+
+def _dots(found: re.Match[str]) -> str | None:
+    day, month, digits = int(found[1]), int(found[2]), found["year"]
+    return _month_first(digits, month, day) if _is_date(int(digits), month, day) else None
+
+
+def _month(found: re.Match[str]) -> str:
+    name = found["month"]
+    return name if name in _MONTHS else _SHORT[name]
+
+
+def _day_month(found: re.Match[str]) -> str | None:
+    day = int(found["day"])
+    if not 1 <= day <= 31:
+        return None
+    the = "" if found.string[max(0, found.start() - 4) : found.start()].lower() == "the " else "the "
+    words = f"{the}{ordinal(day)} of {_month(found)}"
+    return f"{words}, {year(found['year'])}" if found["year"] else words
+
+
+def _month_day(found: re.Match[str]) -> str | None:
+    if found["day"] is None:
+        return f"{_month(found)} {year(found['year'])}"
+    day = int(found["day"])
+    if not 1 <= day <= 31:
+        return None
+    words = f"{_month(found)} {ordinal(day)}"
+    return f"{words}, {year(found['year'])}" if found["year"] else words
+
+
+def _year_after(found: re.Match[str]) -> str | None:
+    """A year after "in" and the like, between brackets, or between "the" and what it names."""
+    text, at, digits = found.string, found.start(), found[0]
+    ahead, behind = text[max(0, at - _LOOK_BACK) : at], text[found.end() :][:2]
+    alone = ahead.endswith("(") and behind[:1] in (")", ",", ";")
+    names = ahead.lower().endswith("the ") and is_year(digits) and behind[:1] == " " and behind[1:].isalpha()
+    return year(digits) if alone or names or _YEAR_AFTER.search(ahead) else None
+
+
+def _years(found: re.Match[str]) -> str | None:
+    recent = is_year(found[1]) and is_year(found[2])
+    life = before(found) == "(" and found.string[found.end() : found.end() + 1] == ")" and found[1] < found[2]
+    if before(found) in ".,-$€£¥" or not (recent or life):
+        return None
+    return f"{year(found[1])} to {year(found[2])}"
+
+
+def _day_range(found: re.Match[str]) -> str | None:
+    """5-7 March"""
+    first, last = int(found["first"]), int(found["last"])
+    if not 1 <= first < last <= 31:
+        return None
+    the = "" if found.string[max(0, found.start() - 4) : found.start()].lower() == "the " else "the "
+    words = f"{the}{ordinal(first)} to the {ordinal(last)} of {_month(found)}"
+    return f"{words}, {year(found['year'])}" if found["year"] else words
+
+
+def _month_days(found: re.Match[str]) -> str | None:
+    first, last = int(found["first"]), int(found["last"])
+    if not 1 <= first < last <= 31:
+        return None
+    words = f"{_month(found)} {ordinal(first)} to {ordinal(last)}"
+    return f"{words}, {year(found['year'])}" if found["year"] else words
+
+
+def _months(found: re.Match[str]) -> str:
+    first, last = (_SHORT.get(name, name) for name in (found[1], found[2]))
+    return f"{first} to {last} {year(found['year'])}" if found["year"] else f"{first} to {last}"
+
+
+def _weekdays(found: re.Match[str]) -> str:
+    return " to ".join(_DAY_NAMES[_DAYS[name]] for name in found.groups())
+
+
+def _weekday(found: re.Match[str]) -> str:
+    return _DAY_NAMES[_DAYS[found[0][:3]]]
+
+
+def _decade(found: re.Match[str]) -> str | None:
+    digits = found[1]
+    ahead = found.string[max(0, found.start() - 5) : found.start()].lower()
+    if len(digits) == 2 and not ahead.endswith(("the ", "'")):
+        return None
+    words = year(digits) if len(digits) == 4 else cardinal(digits)
+    return f"{words[:-1]}ies" if words.endswith("y") else f"{words}s"
+
+
+_NO_UNIT: Final = rf"(?![,.][0-9])(?! ?(?:{UNIT}){END})"
+_UNCOUNTED: Final = r"(?! [a-z]++(?<=s)\b| (?:people|men|women|children|feet|percent|more|other)\b)"
+"""Nothing that a year's number would count."""
+RULES: Final = (
+    Rule(
+        re.compile(
+            rf"(?P<year>[12][0-9]{{3}})(?P<joint>[-/.])(?P<month>[0-9]{{2}})(?P=joint)(?P<day>[0-9]{{2}})(?:T(?=[0-9])|{END})"
+        ),
+        _iso,
+    ),
+    Rule(re.compile(rf"([0-9]{{1,2}})/([0-9]{{1,2}})/{_YEAR}{END}"), _slashes),
+    Rule(re.compile(rf"([0-9]{{1,2}})\.([0-9]{{1,2}})\.{_YEAR}{END}"), _dots),
+    Rule(
+        re.compile(
+            rf"(?P<first>[0-9]{{1,2}})(?:st|nd|rd|th)?{_TO}(?P<last>[0-9]{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}"
+            rf"(?:,? {_YEAR}{END}{_NO_UNIT})?{END}"
+        ),
+        _day_range,
+    ),
+    Rule(
+        re.compile(rf"(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? {_YEAR}{END}{_NO_UNIT})?{END}"),
+        _day_month,
+    ),
+    Rule(re.compile(rf"([0-9]{{4}})[-–—]([0-9]{{4}}){END}{_NO_UNIT}"), _years),
+    Rule(re.compile(rf"([1-9][0-9]{{0,2}}0)s{END}"), _decade),
+    Rule(re.compile(rf"(?:1[1-9]|20)[0-9]{{2}}{END}{_NO_UNIT}{_UNCOUNTED}"), _year_after),
+)
+_NAME: Final = "|".join((*_MONTHS, "Sept", *_SHORT))
+WORD_RULES: Final = (
+    Rule(
+        re.compile(
+            rf"{_MONTH} (?P<first>[0-9]{{1,2}})(?:st|nd|rd|th)?{_TO}(?P<last>[0-9]{{1,2}})(?:st|nd|rd|th)?"
+            rf"(?:,? {_YEAR}{END}{_NO_UNIT})?{END}(?!:)"
+        ),
+        _month_days,
+    ),
+    Rule(re.compile(rf"({_NAME})\.?{_TO}({_NAME})\b(?:\.(?= [a-z0-9]))?(?: {_YEAR}{END}{_NO_UNIT})?"), _months),
+    Rule(re.compile(rf"({_DAY})\.?{_TO}({_DAY})\b(?:\.(?= [a-z0-9]))?"), _weekdays),
+    # Sat. and Sun. are words too, at the end of a sentence.
+    Rule(
+        re.compile(
+            r"(?:Sat|Sun|Tues|Thur|Thurs)\.(?= (?:[0-9]|and |or |to |at ))"
+            r"|(?:(?<=and )|(?<=on )|(?<=or ))(?:Sat|Sun)\.(?= [a-z])"
+        ),
+        _weekday,
+    ),
+    Rule(
+        re.compile(
+            rf"{_MONTH} (?:(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:,? (?=[12])|{END}(?![:/.][0-9]){_NO_UNIT}))?"
+            rf"(?:(?<= ){_YEAR}{END}{_NO_UNIT})?(?<=[0-9a-z]){END}"
+        ),
+        lambda found: _month_day(found) if found["day"] or found["year"] else None,
+    ),
+)
+
+
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
+
+_POINTS: Final = r"\.[Mm]\.(?=[^\S\n]+[a-z]|[,;:)?!])|\.[Mm](?=\.)|[Mm]"
+_HALF: Final = rf"(?: ?(?P<half>[AaPp])(?:{_POINTS}))"
+"""am, PM, p.m.; the last point stays where it may end the sentence too."""
+_FIRST_HALF: Final = r"(?: ?(?P<first_half>[AaPp])(?:\.[Mm]\.|[Mm]))?"
+_MINUTES: Final = "(?::[0-5][0-9])?"
+_HOUR: Final = "(?:1[0-2]|0?[1-9])"
+
+
+def _clock(found: re.Match[str]) -> str | None:
+    hours, minutes, seconds = int(found["hours"]), found["minutes"], found["seconds"] or "00"
+    half = f" {found['half'].upper()}M" if found["half"] else ""
+    if half and not 1 <= hours <= 12:
+        half = ""
+    count = int(seconds)
+    words = f"{_hours(hours, minutes, bare=bool(half or count))}{half}"
+    return f"{words} and {_counted(count, 'second')}" if count else words
+
+
+def _hours(hours: int, minutes: str, *, bare: bool) -> str:
+    hour = cardinal(str(hours))
+    if minutes == "00":
+        if bare:
+            return hour
+        if not hours:
+            return "midnight"
+        return f"{hour} o'clock" if hours <= 12 else f"{hour} hundred"
+    return f"{hour} oh {cardinal(minutes[1])}" if minutes[0] == "0" else f"{hour} {cardinal(minutes)}"
+
+
+def _hour(found: re.Match[str]) -> str:
+    return _with_half(found["hours"], found["half"])
+
+
+def _with_half(clock: str, half: str | None) -> str:
+    hours, _, minutes = clock.replace(".", ":").partition(":")
+    return f"{_hours(int(hours), minutes or '00', bare=True)}{f' {half.upper()}M' if half else ''}"
+
+
+def _range(found: re.Match[str]) -> str:
+    return f"{_with_half(found['since'], found['first_half'])} to {_with_half(found['until'], found['half'])}"
+
+
+def _point(found: re.Match[str]) -> str:
+    return _with_half(found["clock"], found["half"])
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{cardinal(str(count))} {word}{'' if count == 1 else 's'}"
+
+
+def _duration(found: re.Match[str]) -> str | None:
+    parts = [(found[name], name[:-1]) for name in ("hours", "minutes", "seconds") if found[name]]
+    if len(parts) < 2:
+        return None
+    return " ".join(_counted(int(count), word) for count, word in parts)
+
+
+TIME_RULES: Final = (
+    # 9-9:30, 8-10pm, 8 a.m. - 10 a.m., 8:30-9 pm
+    Rule(
+        re.compile(
+            rf"(?P<since>{_HOUR}{_MINUTES}){_FIRST_HALF}(?:[-–—]| [-–—] )(?P<until>{_HOUR}{_MINUTES}){_HALF}{END}"
+        ),
+        _range,
+    ),
+    Rule(
+        re.compile(
+            rf"(?P<since>[01]?[0-9]|2[0-4]){_FIRST_HALF}(?P<half>)[-–—](?P<until>(?:[01]?[0-9]|2[0-4]):[0-5][0-9])(?!:){END}"
+        ),
+        _range,
+    ),
+    Rule(re.compile(rf"(?P<clock>{_HOUR}\.[0-5][0-9]){_HALF}{END}"), _point),
+    Rule(
+        re.compile(
+            r"(?P<hours>[01]?[0-9]|2[0-4]):(?P<minutes>[0-5][0-9])(?::(?P<seconds>[0-5][0-9])(?:\.[0-9]{1,9})?)?"
+            rf"(?:{_HALF}| ?h)?(?:Z|{END})(?!:[0-9]){END}"
+        ),
+        _clock,
+    ),
+    Rule(re.compile(rf"(?P<hours>{_HOUR}){_HALF}{END}"), _hour),
+    # 1h 20m, 2m30s, 1 h 5 min 10 s
+    Rule(
+        re.compile(
+            r"(?:(?P<hours>[0-9]{1,4}) ?h(?:rs?)? ?)?(?:(?P<minutes>[0-9]{1,4}) ?m(?:ins?)?)?"
+            rf"(?: ?(?P<seconds>[0-9]{{1,4}}) ?s(?:ecs?)?)?{END}"
+        ),
+        _duration,
+    ),
+    Rule(
+        re.compile(rf"(?P<hours>[0-9]{{1,2}})h(?P<minutes>[0-5][0-9])(?P<seconds>){END}"),
+        _duration,
+    ),
+)

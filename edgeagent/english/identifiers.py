@@ -1,0 +1,193 @@
+"""Names of files, addresses, versions and codes as they are read aloud."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from edgeagent.english.numbers import END, LETTER, Rule, before, cardinal, ordinal, spelled
+
+_JOINTS: Final = {
+    ".": "dot",
+    "/": "slash",
+    "@": "at",
+    ":": "colon",
+    "-": "dash",
+    "+": "plus",
+    "_": "underscore",
+    "%": "percent",
+    "~": "tilde",
+    "=": "equals",
+    "&": "and",
+    "#": "hash",
+    "?": "question mark",
+}
+_POWERS: Final = {"²": "squared", "³": "cubed"}
+_PIECE: Final = re.compile(rf"{LETTER}+|[0-9]+(?:\.[0-9]+)*|[./@:+%~=&#?-]|[_²³]")
+_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SUFFIXES: Final = {"C++": "C plus plus", "C#": "C sharp", "F#": "F sharp", "c++": "C plus plus", "g++": "G plus plus"}
+
+
+def _digits(digits: str) -> str:
+    if "." in digits:
+        whole, *rest = digits.split(".")
+        return " point ".join((cardinal(whole), *map(spelled if len(rest) == 1 else cardinal, rest)))
+    return cardinal(digits) if len(digits) <= 3 else spelled(digits)
+
+
+def pieces(text: str, *, joints: bool, humps: bool = True) -> str:
+    """The words and numbers inside a name; what joins them is said or not, the underscore only in addresses of mail."""
+    said = []
+    for piece in _PIECE.findall(text):
+        if piece in _POWERS:
+            said.append(_POWERS[piece])
+        elif piece in _JOINTS:
+            if joints:
+                said.append(_JOINTS[piece])
+        elif piece[0].isdigit():
+            said.append(_digits(piece))
+        else:
+            said.append(_HUMP.sub(" ", piece) if humps else piece)
+    return " ".join(said)
+
+
+def _web(found: re.Match[str]) -> str:
+    """Host and path; what stands behind a question mark is for machines."""
+    return pieces(re.split("[?#]", found["rest"])[0].strip("/").replace("_", " "), joints=True, humps=False)
+
+
+def _mail(found: re.Match[str]) -> str:
+    return pieces(found[0], joints=True, humps=False)
+
+
+def _path(found: re.Match[str]) -> str | None:
+    """A path in a file system; one slash between words joins two choices."""
+    text = found[0]
+    if before(found).isalnum():
+        return None
+    return pieces(text.replace("_", " "), joints=True)
+
+
+def _file(found: re.Match[str]) -> str | None:
+    """main.py, example.com; a capital after the point begins a sentence that lacks its space."""
+    last = found[0].rpartition(".")[2]
+    return None if last[0].isupper() and not last.isupper() else pieces(found[0].replace("_", " "), joints=True)
+
+
+def _identifier(found: re.Match[str]) -> str | None:
+    text = found[0].removesuffix("()")
+    hump = re.match(r"[a-z]{2,}+[a-z0-9]*+[A-Z]", text)
+    if not hump and text.isalpha() and not found[0].endswith("()"):
+        return None
+    return pieces(text, joints=False)
+
+
+def _suffixed(found: re.Match[str]) -> str | None:
+    return _SUFFIXES.get(found[0])
+
+
+def _ordinal(found: re.Match[str]) -> str:
+    return ordinal(int(found[1].replace(",", "")))
+
+
+_WEB: Final = Rule(
+    re.compile(r"(?:(?:https?|ftp|file)://(?:www\.)?|www\.)(?P<rest>[^\s<>\"'`()\[\]{}*|,;\x00-\x02]*[^\W_/]/?)", re.I),
+    _web,
+)
+_MAIL: Final = Rule(re.compile(r"[A-Za-z0-9][\w.+-]{0,63}+@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)*+"), _mail)
+_FILE: Final = Rule(
+    re.compile(rf"{LETTER}[\w-]*+(?:\.(?:{LETTER}|[0-9]+(?={LETTER}))[\w-]*+)++(?:/[\w./-]*\w)?(?:\(\))?(?![^\W_])"),
+    _file,
+)
+_DASHED: Final = Rule(re.compile(rf"{LETTER}+-[0-9]{{1,12}}(?![^\W_-])"), _identifier)
+_MIXED: Final = Rule(re.compile(r"[^\W_]\w*+(?:(?:\.[0-9]+)++(?!\w))?(?:\(\))?"), _identifier)
+_SERIES: Final = Rule(re.compile(r"[0-9]++(?:\.[0-9]++)++[^\W\d_]\w*+"), _identifier)
+"""802.11ac"""
+_PATH: Final = re.compile(r"(?:~|\.{0,2})(?:/[\w.+-]*\w){1,40}/?|\w[\w.-]*(?:/[\w.-]*\w){2,40}/?")
+
+ORDINAL: Final = Rule(re.compile(r"([0-9]{1,3}(?:,[0-9]{3}){1,3}|[0-9]{1,9})(?:st|nd|rd|th)(?![^\W_])", re.I), _ordinal)
+DIGIT_RULES: Final = (ORDINAL,)
+"""Before numbers."""
+MIXED_RULES: Final = (_MAIL, _SERIES, _MIXED)
+"""After numbers: 3D, 2nd_floor."""
+WORD_RULES: Final = (
+    _WEB,
+    _MAIL,
+    Rule(re.compile(r"[CcFg](?:\+\+|#)(?![^\W_])"), _suffixed),
+    Rule(_PATH, _path),
+    _FILE,
+    _DASHED,
+    _MIXED,
+)
+DOT_RULES: Final = (Rule(re.compile(rf"\.(?={LETTER})"), lambda found: "dot" if before(found) in " (\n" else None),)
+""".NET, .gitignore"""
+PATH_RULES: Final = (Rule(_PATH, _path),)
+
+
+_LOOK_BACK: Final = 24
+_CODE: Final = re.compile(
+    r"\b(?:pin|passcode|password|postcode|zip|zip code|(?:access|door|entry|gate|lock|security|the|your|my) code)"
+    r"(?: is| to|:)? $",
+    re.IGNORECASE,
+)
+_DIAL: Final = re.compile(
+    r"\b(?:call|dial|ring|phone|emergency|extension|ext\.?)(?: number)?(?: is|:)? $", re.IGNORECASE
+)
+_STATE: Final = re.compile(r"(?:, |\b[A-Z][a-z]+ )[A-Z]{2} $")
+
+
+def _ahead(found: re.Match[str]) -> str:
+    return found.string[max(0, found.start() - _LOOK_BACK) : found.start()]
+
+
+def _signs(text: str) -> str:
+    return " ".join(spelled(char) if char.isdigit() else char.upper() for char in text)
+
+
+def _hardware(found: re.Match[str]) -> str | None:
+    """00:1A:2B:3C:4D:5E"""
+    return None if before(found).isalnum() else ", ".join(_signs(pair) for pair in re.split("[:-]", found[0]))
+
+
+def _network(found: re.Match[str]) -> str | None:
+    """An IPv6 address: two colons in a row, or eight groups."""
+    text = found[0]
+    groups = [group for group in text.split(":") if group]
+    short = "::" in text and (text[0] == ":" or len(groups) > 2 or any(map(str.isalpha, text)))
+    if before(found).isalnum() or not (short or len(groups) == 8):
+        return None
+    return " ".join("colon" if part == ":" else _signs(part) for part in re.findall(r":|[0-9A-Fa-f]+", text))
+
+
+def _address(found: re.Match[str]) -> str:
+    """10.0.0.1/24, 127.0.0.1:8080"""
+    words = " dot ".join(map(spelled, found["address"].split(".")))
+    if found["mask"]:
+        return f"{words} slash {cardinal(found['mask'])}"
+    return f"{words} colon {spelled(found['port'])}"
+
+
+def _code(found: re.Match[str]) -> str | None:
+    ahead, digits = _ahead(found), found[0]
+    code = len(digits) >= 3 and _CODE.search(ahead)
+    dial = len(digits) >= 3 and _DIAL.search(ahead)
+    state = len(digits) == 5 and _STATE.search(ahead)
+    return spelled(digits) if code or dial or state else None
+
+
+_IPV6: Final = r"(?<![:\w])(?=[0-9A-Fa-f:]{0,39}[0-9])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![:\w])"
+_MAC: Final = Rule(re.compile(rf"(?:[0-9A-Fa-f]{{2}}[:-]){{5}}[0-9A-Fa-f]{{2}}{END}"), _hardware)
+_NETWORK: Final = Rule(re.compile(_IPV6), _network)
+CODE_DIGIT_RULES: Final = (
+    _MAC,
+    _NETWORK,
+    Rule(
+        re.compile(
+            rf"(?P<address>[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}})(?:/(?P<mask>[0-9]{{1,2}})|:(?P<port>[0-9]{{1,5}})){END}"
+        ),
+        _address,
+    ),
+    Rule(re.compile(rf"[0-9]{{3,8}}{END}(?![.,:/-][0-9]| ?[%°$€£]| [a-z]++(?<=s)\b| people\b)"), _code),
+)
+CODE_WORD_RULES: Final = (_MAC, _NETWORK)
+CODE_SIGN_RULES: Final = (_NETWORK,)

@@ -1,0 +1,208 @@
+"""Text of a reply as a voice reads it: the rules in their order."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from edgeagent.english import abbreviations, dates, identifiers, numbers, quantities
+from edgeagent.english.markdown import mask
+from edgeagent.english.numbers import CLAUSE, DROP, FRACTIONS, STOP, WORD, Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """``text[start:end]`` is said for ``source[source_start:source_end]``; both with the punctuation that follows."""
+
+    start: int
+    end: int
+    source_start: int
+    source_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Speakable:
+    """Text that is spoken for a source. The spans are in order, apart from one another, and hold every word of the
+    text."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+    def heard(self, spoken_end: int) -> int:
+        """The offset in the source up to which it has been said, once ``text[:spoken_end]`` was said.
+
+        Only whole pieces count: in the middle of the words for "21 °C" none of it was heard. The punctuation after the
+        last word makes no sound, so a piece counts without it.
+        """
+        said = bisect_right(self.spans, spoken_end, key=lambda span: span.end)
+        if said < len(self.spans):
+            span = self.spans[said]
+            rest = self.text[max(spoken_end, 0) : span.end]
+            if span.start < spoken_end and not any(char.isalpha() for char in rest):
+                said += 1
+        return self.spans[said - 1].source_end if said else 0
+
+
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
+
+_SPACES: Final = re.compile(r"\s++")
+_WORD: Final = re.compile(WORD)
+_INTEGER: Final = re.compile(r"(?<![0-9])(?<![0-9][.,:/])[0-9]++(?![.,:/][0-9])")
+_RUN: Final = re.compile(f"[{CLAUSE}{STOP}]|[^\\s{CLAUSE}{STOP}]++")
+_MARKUP: Final = str.maketrans(dict.fromkeys("*_`#~|[]{}<>\\^=•"))
+_SIGNS: Final = "+-−±~≈$€£¥₹.("
+_AT_DIGITS: Final = (
+    *identifiers.CODE_DIGIT_RULES,
+    *dates.RULES,
+    *dates.TIME_RULES,
+    *quantities.FRACTION_RULES,
+    *numbers.RULES,
+    *identifiers.DIGIT_RULES,
+    *quantities.RULES,
+    *identifiers.MIXED_RULES,
+)
+_AT_SIGNS: Final = (
+    *numbers.RULES,
+    *quantities.RULES,
+    *identifiers.DOT_RULES,
+    *identifiers.PATH_RULES,
+    *quantities.SYMBOL_RULES,
+)
+_AT_LETTERS: Final = (
+    *identifiers.CODE_WORD_RULES,
+    *dates.WORD_RULES,
+    *abbreviations.WORD_RULES,
+    *quantities.WORD_RULES,
+    *numbers.WORD_RULES,
+    *identifiers.WORD_RULES,
+)
+_AT_OTHERS: Final = (
+    *identifiers.CODE_SIGN_RULES,
+    *quantities.WORD_RULES,
+    *identifiers.PATH_RULES,
+    *quantities.SYMBOL_RULES,
+)
+_PLAIN: Final = re.compile(r"[A-Za-z][a-z]++(?=[\s,;!?)])")
+"""Most words of most replies; no rule reads them otherwise, but for a few."""
+_NOT_PLAIN: Final = dates.NAMES | set(abbreviations.POINTLESS) | {"et", "Et", "min", "sec", "hr"}
+
+
+class _Spoken:
+    """The words so far, each with the punctuation behind it and its place in what is seen."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.marks: list[str] = []
+        self.places: list[tuple[int, int]] = []
+
+    def say(self, words: str, start: int, end: int) -> None:
+        self.words.append(words)
+        self.marks.append("")
+        self.places.append((start, end))
+
+    def pause(self, mark: str, start: int, end: int) -> None:
+        """Punctuation belongs to the word before it; the stronger stays."""
+        if not self.words:
+            return
+        if quantities.STRENGTH[mark] > quantities.STRENGTH[self.marks[-1]]:
+            self.marks[-1] = mark
+        first, last = self.places[-1]
+        if last == start:
+            self.places[-1] = (first, end)
+
+    def spans(self, offsets: list[int], seen: str) -> Iterator[Span]:
+        """The places in the text and in the source. What closes a word in the source without being said, such as
+        quotes, brackets and emphasis, belongs to its piece."""
+        at = 0
+        for index, (words, mark, (start, end)) in enumerate(zip(self.words, self.marks, self.places, strict=True)):
+            after = at + len(words) + len(mark)
+            limit = offsets[self.places[index + 1][0]] if index + 1 < len(self.places) else len(seen)
+            source_end = offsets[end - 1] + 1
+            while source_end < limit and _closes(seen[source_end]):
+                source_end += 1
+            yield Span(at, after, offsets[start], source_end)
+            at = after + 1
+
+    def text(self) -> str:
+        """The words and their punctuation."""
+        return " ".join(map("".join, zip(self.words, self.marks, strict=True)))
+
+
+def _closes(char: str) -> bool:
+    return char == DROP or not (char.isspace() or char.isalnum() or char in (CLAUSE, STOP))
+
+
+def speakable(source: str, language: str = "en") -> Speakable:
+    """Returns what is read aloud of a reply, or of a piece of one. Takes any text and time in proportion to its length.
+
+    English only has the full rules. In other languages Markdown, code, thinking and emoji are taken out, integers are
+    put in words where `unicode_rbnf` knows the language, and all else is left to the voice.
+    """
+    seen = mask(source)
+    offsets = [at for at, char in enumerate(seen) if char != DROP]
+    text = seen.replace(DROP, "")
+    spoken = _english(text) if re.split("[-_]", language)[0].lower() == "en" else _other(text, language)
+    return Speakable(spoken.text(), tuple(spoken.spans(offsets, seen)))
+
+
+def _english(text: str) -> _Spoken:
+    spoken = _Spoken()
+    at = 0
+    while at < len(text):
+        if spaces := _SPACES.match(text, at):
+            at = spaces.end()
+        elif (plain := _PLAIN.match(text, at)) and plain[0] not in _NOT_PLAIN:
+            spoken.say(plain[0], at, plain.end())
+            at = plain.end()
+        else:
+            at = _piece(text, at, spoken)
+    return spoken
+
+
+def _piece(text: str, at: int, spoken: _Spoken) -> int:
+    """Reads one piece that begins here, and gives where the next one begins."""
+    for rule in _rules(text[at]):
+        found = rule.pattern.match(text, at)
+        if found and found.end() > at and (words := rule.say(found)) is not None:
+            if words:
+                spoken.say(words, at, found.end())
+            return found.end()
+    if word := _WORD.match(text, at):
+        spoken.say(word[0], at, word.end())
+        return word.end()
+    if dots := quantities.DOTS.match(text, at):
+        # In the middle of a sentence they are a short pause.
+        goes_on = text[dots.end() : dots.end() + 2].lstrip()[:1].islower()
+        spoken.pause("," if goes_on else ".", at, dots.end())
+        return dots.end()
+    if words := quantities.word(text, at):
+        spoken.say(words, at, at + 1)
+    elif text[at] == STOP and spoken.marks[-1:] in ([":"], [";"]):
+        pass  # a colon before a list stays a colon
+    elif mark := quantities.pause(text, at):
+        spoken.pause(mark, at, at + 1)
+    return at + 1
+
+
+def _rules(char: str) -> tuple[Rule, ...]:
+    if char.isdigit() or char in FRACTIONS:
+        return _AT_DIGITS
+    if char in _SIGNS:
+        return _AT_SIGNS
+    return _AT_LETTERS if char.isalpha() else _AT_OTHERS
+
+
+def _other(text: str, language: str) -> _Spoken:
+    spoken = _Spoken()
+    for run in _RUN.finditer(text):
+        if all(char in quantities.PAUSES for char in run[0]):
+            spoken.pause(quantities.PAUSES[run[0][0]], run.start(), run.end())
+            continue
+        words = _INTEGER.sub(lambda found: numbers.in_language(found[0], language), run[0]).translate(_MARKUP)
+        if words:
+            spoken.say(words, run.start(), run.end())
+    return spoken

@@ -1,0 +1,352 @@
+"""Numbers as they are read aloud: digits, Roman numerals, and the rows of rules that reading text is made of."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from unicode_rbnf import FormatPurpose, RbnfEngine
+from unicode_rbnf.engine import RbnfError
+
+
+class Rule(NamedTuple):
+    """Pattern and its words: ``say`` gives them for all of a match, or None if the match is none of its kind."""
+
+    pattern: re.Pattern[str]
+    say: Callable[[re.Match[str]], str | None]
+
+
+def before(found: re.Match[str], group: int | str = 0) -> str:
+    """The character in front of a match, or a space."""
+    at = found.start(group)
+    return found.string[at - 1] if at else " "
+
+
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
+
+DROP: Final = "\0"
+"""Stands where nothing is said and nothing is parted."""
+CLAUSE: Final = "\x01"
+"""A short pause."""
+STOP: Final = "\x02"
+"""A long pause."""
+
+SUPERSCRIPTS: Final = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+FRACTIONS: Final = "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
+NARROW: Final = "\u00a0"
+"""Any space that joins the groups of a number."""
+_ALIKE: Final = (
+    dict.fromkeys("\u00a0\u2007\u2009\u202f", NARROW)
+    | dict.fromkeys("●○▪▫■□◦‣⁃∙•", "•")
+    | dict(zip("’‘ʼ‐‑∗∼∕⁄ℹ", "'''--*~// ", strict=True))
+)
+"""Characters that are read as another one."""
+_SYMBOLS: Final = "⁻⁺°№℃℉+<=>^`|~±×÷¬−√∞≈≠≡≤≥→←↔⇒$€£¥₹¢"
+_SELECTORS: Final = "\u20e3" + "".join(map(chr, range(0xFE00, 0xFE10)))
+
+
+def _marks() -> str:
+    """The combining marks of the basic plane as ranges for a character class."""
+    ranges: list[list[int]] = []
+    for point in range(0x300, 0x10000):
+        if unicodedata.category(chr(point)) in ("Mn", "Mc") and chr(point) not in _SELECTORS:
+            if ranges and ranges[-1][1] == point - 1:
+                ranges[-1][1] = point
+            else:
+                ranges.append([point, point])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+
+
+LETTER: Final = rf"[^\W\d_{SUPERSCRIPTS}{FRACTIONS}]"
+WORD: Final = rf"{LETTER}(?:{LETTER}|[{_marks()}]|['-](?={LETTER}))*+"
+"""A word of letters, with the apostrophes and hyphens inside it."""
+
+
+class _Table(dict[int, str]):
+    """Table of what `str.translate` puts for each character; filled as characters are met."""
+
+    def __missing__(self, point: int) -> str:
+        said = self[point] = _said(chr(point))
+        return said
+
+
+def _said(char: str) -> str:
+    if char in _ALIKE:
+        return _ALIKE[char]
+    category = unicodedata.category(char)
+    match category:
+        case "Cc":
+            return "\n" if char in "\n\r\v\f\x85" else " " if char == "\t" else DROP
+        case "Zl" | "Zp":
+            return "\n"
+        case "Zs":
+            return " "
+        case "Nd":
+            return str(unicodedata.digit(char))
+        case "No":
+            if char in SUPERSCRIPTS or char in FRACTIONS:
+                return char
+            return str(unicodedata.digit(char)) if char.isdigit() else " "
+        case "Mn" | "Mc":
+            return DROP if char in _SELECTORS or ord(char) > 0xFFFF else char
+        case "So" | "Sm" | "Sc":
+            return char if char in _SYMBOLS else " "
+        case "Sk":
+            return char if char in "^`" else DROP
+        case "Nl":
+            return " "
+        case "Lu" | "Ll" | "Lt" | "Lm" | "Lo":
+            return char
+        case _ if category[0] == "P":
+            return char
+        case _:
+            return DROP
+
+
+_TABLE: Final = _Table()
+_KEYCAP: Final = re.compile("[0-9#*]\ufe0f?\u20e3")
+_CRLF: Final = re.compile("\r(?=\n)")
+
+
+def plain(text: str) -> str:
+    """The text with every character replaced by what it is to a voice, of the same length.
+
+    Digits become ASCII; apostrophes, hyphens, spaces and line ends become one kind each; emoji, and symbols without a
+    name, become spaces; what is not seen, and half surrogates, become DROP.
+    """
+    text = _KEYCAP.sub(lambda found: DROP * len(found[0]), text)
+    return _CRLF.sub(DROP, text).translate(_TABLE)
+
+
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+
+
+NUMBER: Final = (
+    rf"(?:[0-9]{{1,3}}(?:[,{NARROW}][0-9]{{3}})++(?![0-9])(?:\.[0-9]++)?"
+    r"|(?<![0-9] )[1-9][0-9]{0,2}(?: [0-9]{3}){0,3} 0[0-9]{2}(?![0-9 .-][0-9]|[0-9])|[0-9]++(?:\.[0-9]++)?)"
+)
+"""A number without a sign: 5, 2.5, 1,000, 10 000 with a narrow space, or with any if a group begins with 0."""
+END: Final = r"(?![^\W_])"
+"""No letter or digit follows."""
+
+_LONGEST: Final = 12
+"""Digits of the longest number that is read as one."""
+_SERIAL: Final = 7
+"""Digits from which a number without separators and zeros at its end is read digit by digit."""
+_DIGITS: Final = "zero one two three four five six seven eight nine".split()
+_PARTS: Final = dict(
+    zip(FRACTIONS, "1/2 1/3 2/3 1/4 3/4 1/5 2/5 3/5 4/5 1/6 5/6 1/8 3/8 5/8 7/8".split(), strict=True),
+)
+
+
+@lru_cache(maxsize=8)
+def _engine(language: str) -> RbnfEngine | None:
+    for name in (language.replace("-", "_"), re.split("[-_]", language)[0]):
+        if name in RbnfEngine.get_supported_languages():
+            return RbnfEngine.for_language(name)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _words(number: int, purpose: FormatPurpose, language: str) -> str | None:
+    engine = _engine(language)
+    if engine is None:
+        return None
+    try:
+        return engine.format_number(number, purpose).text
+    except (RbnfError, ValueError):
+        return None
+
+
+def in_language(digits: str, language: str) -> str:
+    """An integer in the words of a language; the digits themselves where the rules have none."""
+    if len(digits) > _LONGEST:
+        return digits
+    return _words(int(digits), FormatPurpose.CARDINAL, language) or digits
+
+
+def spelled(digits: str) -> str:
+    """Digit by digit."""
+    return " ".join(_DIGITS[int(digit)] for digit in digits)
+
+
+def cardinal(digits: str) -> str:
+    """An integer: as one number, or digit by digit where it is a code or is too long."""
+    if len(digits) > _LONGEST or (len(digits) > 1 and digits[0] == "0"):
+        return spelled(digits)
+    return _words(int(digits), FormatPurpose.CARDINAL, "en") or spelled(digits)
+
+
+def ordinal(number: int) -> str:
+    """first, twenty-second."""
+    return _words(number, FormatPurpose.ORDINAL, "en") or cardinal(str(number))
+
+
+def year(digits: str) -> str:
+    """twenty twenty-six, nineteen oh five."""
+    return (_words(int(digits), FormatPurpose.YEAR, "en") or cardinal(digits)).replace("oh-", "oh ")
+
+
+def number(text: str) -> str:
+    """A NUMBER in words."""
+    whole, point, decimals = text.replace(",", "").replace(NARROW, "").replace(" ", "").partition(".")
+    grouped = len(whole) + len(point) + len(decimals) < len(text)
+    if not grouped and not point and len(whole) >= _SERIAL and not whole.endswith("000"):
+        return spelled(whole)
+    return f"{cardinal(whole)} point {spelled(decimals)}" if point else cardinal(whole)
+
+
+def is_year(digits: str) -> bool:
+    """True if four digits may be a year of our time."""
+    return len(digits) == 4 and digits[:2] in ("19", "20")
+
+
+def fraction(over: int, under: int) -> str:
+    """one half, three quarters; "seven over three" where it is no part of one."""
+    if not (0 < over < under and (under <= 20 or under in (32, 50, 64, 100, 1000))):
+        return f"{cardinal(str(over))} over {cardinal(str(under))}"
+    part = {2: "half", 4: "quarter"}.get(under) or ordinal(under)
+    return f"{cardinal(str(over))} {part}{'' if over == 1 else 's'}"
+
+
+def mixed(whole: str | None, sign: str) -> tuple[str, bool]:
+    """A number with a fraction sign in words, and whether it counts at most one."""
+    words = fraction(*map(int, _PARTS[sign].split("/")))
+    if not whole:
+        return words, True
+    return f"{cardinal(whole)} and {words.replace('one half', 'a half').replace('one quarter', 'a quarter')}", False
+
+
+_SAYINGS: Final = {
+    "24/7": "twenty-four seven",
+    "9/11": "nine eleven",
+    "50/50": "fifty fifty",
+    "50-50": "fifty fifty",
+    "20/20": "twenty twenty",
+}
+
+
+def _row(found: re.Match[str]) -> str | None:
+    """1/2/3 and 12/25/24; a date that has a whole year was read before."""
+    return None if before(found) == "/" else ", ".join(cardinal(str(int(part))) for part in found[0].split("/"))
+
+
+def _slashed(found: re.Match[str]) -> str | None:
+    words = fraction(int(found[2]), int(found[3]))
+    if found[1] is None:
+        return words
+    if "over" in words:
+        return None
+    return f"{cardinal(found[1])} and {words.replace('one half', 'a half').replace('one quarter', 'a quarter')}"
+
+
+def _groups(found: re.Match[str]) -> str | None:
+    text = found[0]
+    digits = re.findall("[0-9]+", text)
+    if sum(map(len, digits)) < _SERIAL:
+        return None
+    return ("plus " if text[0] == "+" else "") + ", ".join(map(spelled, digits))
+
+
+def _power(found: re.Match[str]) -> str | None:
+    """6.02e23, 10²³, 2⁻³; one square or cube is read with its unit or name."""
+    exponent = found["exponent"] or found["raised"].translate(_LOWERED)
+    if found["raised"] in ("²", "³") or before(found).isalnum():
+        return None
+    base = f"{number(found['base'])} times ten" if found["exponent"] else number(found["base"])
+    minus = "minus " if exponent[0] in "-−" else ""
+    return f"{base} to the power of {minus}{cardinal(str(int(exponent.strip('+-−'))))}"
+
+
+def _thousands(found: re.Match[str]) -> str:
+    """1.000.000"""
+    return cardinal(found[0].replace(".", ""))
+
+
+def _ratio(found: re.Match[str]) -> str:
+    """3:2, 16:9; what may be a time of day was read before."""
+    return f"{cardinal(found[1])} to {cardinal(found[2])}"
+
+
+def _rating(found: re.Match[str]) -> str:
+    return f"{number(found[1])} out of {cardinal(found[2])}"
+
+
+def _ordinals(found: re.Match[str]) -> str:
+    return f"{ordinal(int(found[1]))} to {ordinal(int(found[2]))}"
+
+
+def _dotted(found: re.Match[str]) -> str:
+    parts = found[0].split(".")
+    address = len(parts) == 4 and max(map(len, parts)) > 1
+    return (" dot " if address else " point ").join(map(spelled if address else cardinal, parts))
+
+
+def _by(found: re.Match[str]) -> str | None:
+    return None if found[0] == "0x" else f"{number(found[1])} by"
+
+
+_LOWERED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+RULES: Final = (
+    Rule(re.compile(rf"(?:24/7|9/11|[25]0/[25]0|50-50){END}(?!/)"), lambda found: _SAYINGS.get(found[0])),
+    Rule(
+        re.compile(
+            rf"(?P<base>{NUMBER})(?:[eE](?P<exponent>[-−+]?[0-9]{{1,3}})|(?P<raised>[⁻⁺]?[{SUPERSCRIPTS}]{{1,4}})){END}"
+        ),
+        _power,
+    ),
+    Rule(re.compile(rf"([0-9]{{1,9}})(?:st|nd|rd|th)[-–—]([0-9]{{1,9}})(?:st|nd|rd|th){END}"), _ordinals),
+    Rule(re.compile(rf"([0-9]{{1,6}}):([0-9]{{1,6}})(?!:){END}"), _ratio),
+    Rule(re.compile(rf"([0-9]{{1,4}}\.[0-9]{{1,2}})/([0-9]{{1,4}})(?![/.]){END}"), _rating),
+    Rule(re.compile(rf"[0-9]{{1,4}}(?:/[0-9]{{1,4}}){{2,4}}(?!/){END}"), _row),
+    Rule(re.compile(rf"[1-9][0-9]{{0,2}}(?:\.[0-9]{{3}}){{2,3}}(?!\.[0-9]){END}"), _thousands),
+    Rule(re.compile(rf"({NUMBER})(?: x |x)(?=[0-9])"), _by),
+    # Telephone numbers and the like: three groups and more, or two as +49 123 or 555-0199.
+    Rule(re.compile(rf"\+[0-9]{{1,3}}(?:[ .-]?\(?[0-9]{{1,14}}\)?){{1,6}}{END}"), _groups),
+    Rule(re.compile(rf"\(?[0-9]{{3,5}}\)?[ -][0-9]{{3,4}}-[0-9]{{3,4}}{END}"), _groups),
+    Rule(re.compile(rf"[0-9]{{1,5}}(?:-[0-9]{{1,6}}){{2,8}}{END}"), _groups),
+    Rule(re.compile(rf"0[0-9]{{1,4}} [0-9]{{3,8}}(?: [0-9]{{2,4}}){{0,3}}{END}"), _groups),
+    Rule(re.compile(rf"[0-9]{{3}}-[0-9]{{4}}{END}(?! ?[^\W\d_]{{1,3}}\b)"), _groups),
+    Rule(re.compile(rf"[0-9]{{1,9}}(?:\.[0-9]{{1,9}}){{2,9}}{END}"), _dotted),
+    Rule(re.compile(rf"(?:([0-9]{{1,4}}) )?([0-9]{{1,4}})/([0-9]{{1,4}})(?!/){END}"), _slashed),
+)
+
+
+_VALUES: Final = {"I": 1, "V": 5, "X": 10}
+_VALID: Final = re.compile(r"X{0,3}(?:IX|IV|V?I{0,3})")
+_COUNTED: Final = frozenset(
+    "Act Appendix Article Book Chapter Class Figure Grade Lesson Level Mark Part Phase Scene Section Stage Step Table "
+    "Tier Title Type Unit Volume War".split()
+)
+"""After these a single letter is a number too."""
+_RANKED: Final = frozenset(
+    "Albert Alexander Alfonso Benedict Catherine Charles Christian Clement Constantine Edward Elizabeth Ferdinand "
+    "Francis Frederick George Gregory Gustav Harald Henry Innocent Ivan James John Joseph Juan Leo Leopold Louis "
+    "Ludwig Margaret Maximilian Napoleon Nicholas Olaf Otto Paul Peter Philip Pius Ramses Ramesses Richard Robert "
+    "Rudolf Umberto Urban Victor Wilhelm William".split()
+)
+_BEFORE: Final = re.compile(r"([A-Z][a-z]++) $")
+_LOOK_BACK: Final = 16
+
+
+def _numeral(found: re.Match[str]) -> str | None:
+    text, start = found[0], found.start()
+    ahead = _BEFORE.search(found.string, max(0, start - _LOOK_BACK), start)
+    if ahead is None or not _VALID.fullmatch(text):
+        return None
+    if len(text) == 1 and ahead[1] not in _COUNTED and (text == "I" or ahead[1] not in _RANKED):
+        return None
+    value = 0
+    for char, following in zip(text, (*text[1:], ""), strict=True):
+        step = _VALUES[char]
+        value += -step if _VALUES.get(following, 0) > step else step
+    return f"the {ordinal(value)}" if ahead[1] in _RANKED else cardinal(str(value))
+
+
+_NO_PERSON: Final = r"(?!I(?![IVX]| (?:of|and|or|is|was|in)\b|[.,;:!?)]|$))"
+"""Chapter I of the book, but: in the Book I read."""
+WORD_RULES: Final = (Rule(re.compile(rf"{_NO_PERSON}[IVX]{{1,6}}(?![^\W_])"), _numeral),)

@@ -1,0 +1,199 @@
+"""The differential-drive base: two wheels with limits on speed and acceleration, a bumper, and odometry.
+
+Stepped by the scene, 10 ms at a time, under the world's lock. Knows nothing of maps: what is in the way it asks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from edgeagent.house.geometry import Point, Pose
+
+_MJ_PER_WH: Final = 3_600_000
+CAPACITY_MJ: Final = 40 * _MJ_PER_WH
+START_PERCENT: Final = 80
+
+#: Millijoules in a step of 10 ms: 6 W at rest, 30 W while the wheels turn, 60 W from the dock.
+_IDLE_MJ: Final = 60
+_MOVING_MJ: Final = 300
+_CHARGING_MJ: Final = 600
+
+
+class Battery:
+    """Drains all the time, faster while the base moves, and charges while the robot stands in its dock."""
+
+    __slots__ = ("energy_mj",)
+
+    def __init__(self) -> None:
+        self.energy_mj = CAPACITY_MJ * START_PERCENT // 100
+
+    @property
+    def percent(self) -> int:
+        """Rounded; 0 only when it is empty."""
+        return -(-self.energy_mj * 100 // CAPACITY_MJ) if self.energy_mj < CAPACITY_MJ // 100 else self._rounded()
+
+    @property
+    def empty(self) -> bool:
+        return self.energy_mj == 0
+
+    def step(self, *, moving: bool, charging: bool, steps: int = 1) -> None:
+        """Lets that many steps of 10 ms pass, all alike."""
+        gain = _CHARGING_MJ if charging else -(_MOVING_MJ if moving else _IDLE_MJ)
+        self.energy_mj = min(CAPACITY_MJ, max(0, self.energy_mj + gain * steps))
+
+    def _rounded(self) -> int:
+        return (self.energy_mj * 100 + CAPACITY_MJ // 2) // CAPACITY_MJ
+
+
+STEP_S: Final = 0.01
+"""The fixed step of the simulation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Abilities of the base."""
+
+    radius_m: float = 0.2
+    track_m: float = 0.3
+    """Between the wheels."""
+    speed_mps: float = 0.5
+    acceleration_mps2: float = 1.0
+    braking_mps2: float = 4.0
+    turn_rate_rps: float = math.radians(90)
+    turn_acceleration_rps2: float = math.radians(540)
+    turn_braking_rps2: float = math.radians(900)
+    tick_m: float = 2 * math.pi * 0.05 / 2048
+    """Way of a wheel between two ticks of its encoder: 2,048 ticks a turn, 5 cm of radius."""
+
+    def braking_distance_m(self, speed_mps: float) -> float:
+        """Metres that the base still rolls at that speed, one step for the delay of the digital control included."""
+        return speed_mps**2 / (2 * self.braking_mps2) + abs(speed_mps) * STEP_S
+
+
+class Odometry:
+    """Pose that the base believes to have, from the ticks of its wheel encoders alone."""
+
+    __slots__ = ("_left_m", "_left_ticks", "_limits", "_right_m", "_right_ticks", "heading", "x", "y")
+
+    def __init__(self, pose: Pose, limits: Limits) -> None:
+        self.x, self.y, self.heading = pose.x, pose.y, pose.heading
+        self._limits = limits
+        self._left_m = self._right_m = 0.0
+        self._left_ticks = self._right_ticks = 0
+
+    def roll(self, left_m: float, right_m: float) -> None:
+        """Takes the way that each wheel rolled; whole ticks count, the rest stays for the next time."""
+        self._left_m += left_m
+        self._right_m += right_m
+        tick_m = self._limits.tick_m
+        left, right = math.floor(self._left_m / tick_m), math.floor(self._right_m / tick_m)
+        left_moved, right_moved = (left - self._left_ticks) * tick_m, (right - self._right_ticks) * tick_m
+        self._left_ticks, self._right_ticks = left, right
+        turned = (right_moved - left_moved) / self._limits.track_m
+        forward = (left_moved + right_moved) / 2
+        middle = self.heading + turned / 2
+        self.x += forward * math.cos(middle)
+        self.y += forward * math.sin(middle)
+        self.heading += turned
+
+    @property
+    def pose(self) -> Pose:
+        return Pose(self.x, self.y, math.remainder(self.heading, math.tau))
+
+
+class Drivetrain:
+    """The base.
+
+    Attributes:
+        speed: Forward, m/s. turn_rate: To the left, rad/s.
+        travelled_m: Way forward minus way back. rotated: Angle to the left, in radians, never wrapped.
+        odometer_m: All the way driven, never less.
+        contact: What the bumper touches, empty when nothing.
+        speed_limit: 0 to 1, a factor on both speeds; 0 brakes to a standstill.
+        halted: Brakes to a standstill, whatever is commanded.
+    """
+
+    __slots__ = (
+        "_obstacle_at",
+        "contact",
+        "halted",
+        "heading",
+        "limits",
+        "odometer_m",
+        "odometry",
+        "rotated",
+        "speed",
+        "speed_limit",
+        "travelled_m",
+        "turn_rate",
+        "x",
+        "y",
+    )
+
+    def __init__(self, start: Pose, obstacle_at: Callable[[float, float], str], limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.x, self.y, self.heading = start.x, start.y, start.heading
+        self.speed = self.turn_rate = 0.0
+        self.travelled_m = self.rotated = self.odometer_m = 0.0
+        self.contact = ""
+        self.speed_limit = 1.0
+        self.halted = False
+        self.odometry = Odometry(start, self.limits)
+        self._obstacle_at = obstacle_at
+
+    @property
+    def pose(self) -> Pose:
+        return Pose(self.x, self.y, math.remainder(self.heading, math.tau))
+
+    @property
+    def point(self) -> Point:
+        return Point(self.x, self.y)
+
+    @property
+    def still(self) -> bool:
+        return self.speed == 0.0 and self.turn_rate == 0.0
+
+    def step(self, speed: float, turn_rate: float) -> None:
+        """Moves on by one step towards the commanded speeds, in m/s and rad/s."""
+        limits = self.limits
+        limit = 0.0 if self.halted else self.speed_limit
+        top, top_turn = limits.speed_mps * limit, limits.turn_rate_rps * limit
+        speed = min(max(speed, -top), top)
+        turn_rate = min(max(turn_rate, -top_turn), top_turn)
+        self.speed = _approach(self.speed, speed, limits.acceleration_mps2, limits.braking_mps2)
+        self.turn_rate = _approach(self.turn_rate, turn_rate, limits.turn_acceleration_rps2, limits.turn_braking_rps2)
+        if self.speed == 0.0 and self.turn_rate == 0.0:
+            return
+        self._move()
+
+    def _move(self) -> None:
+        turned = self.turn_rate * STEP_S
+        if self.speed != 0.0:
+            forward = self.speed * STEP_S
+            middle = self.heading + turned / 2
+            x, y = self.x + forward * math.cos(middle), self.y + forward * math.sin(middle)
+            self.contact = self._obstacle_at(x, y)
+            if self.contact:
+                self.speed = forward = 0.0
+            else:
+                self.x, self.y = x, y
+                self.travelled_m += forward
+                self.odometer_m += abs(forward)
+        else:
+            forward = 0.0
+        self.heading += turned
+        self.rotated += turned
+        half = turned * self.limits.track_m / 2
+        self.odometry.roll(forward - half, forward + half)
+
+
+def _approach(now: float, goal: float, gain: float, braking: float) -> float:
+    """One step from a speed towards another: ``gain`` away from zero, ``braking`` towards it."""
+    if goal > now:
+        return min(goal, now + (gain if now >= 0.0 else braking) * STEP_S)
+    if goal < now:
+        return max(goal, now - (gain if now <= 0.0 else braking) * STEP_S)
+    return now

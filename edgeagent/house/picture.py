@@ -1,0 +1,371 @@
+"""The map as a list of shapes, in metres: what to draw, not how. ``svg`` and ``png`` draw it.
+
+Later shapes lie on top of earlier ones. Knows nothing of pixels.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+from xml.sax.saxutils import escape
+
+from edgeagent.house.flat import DOCK, FRONT_DOOR, HEIGHT_M, WALL, WIDTH_M, Flat, the_flat
+from edgeagent.house.geometry import Point, Pose, Rect
+from edgeagent.house.scene import Snapshot
+
+PIXELS_PER_M: Final = 100
+_EDGE_M: Final = 0.02
+_HALO: Final = 0.22
+"""Of the size of the text."""
+
+
+def svg(shapes: Sequence[Shape]) -> str:
+    """A complete SVG document."""
+    width, height = FRAME.x1 - FRAME.x0, FRAME.y1 - FRAME.y0
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width * PIXELS_PER_M:.0f}" '
+        f'height="{height * PIXELS_PER_M:.0f}" viewBox="0 0 {_n(width)} {_n(height)}" '
+        'font-family="DejaVu Sans, Verdana, sans-serif" stroke-linecap="round" stroke-linejoin="round">'
+    )
+    return "\n".join((head, *(_element(shape) for shape in shapes), "</svg>", ""))
+
+
+def _element(shape: Shape) -> str:
+    match shape:
+        case Box(outline, fill, edge, corner):
+            return (
+                f'<rect x="{_x(outline.x0)}" y="{_y(outline.y1)}" width="{_n(outline.x1 - outline.x0)}" '
+                f'height="{_n(outline.y1 - outline.y0)}" rx="{_n(corner)}" fill="{fill}"{_stroke(edge)}/>'
+            )
+        case Polyline(points, colour, width, opacity):
+            return (
+                f'<polyline points="{_points(points)}" fill="none" stroke="{colour}" '
+                f'stroke-width="{_n(width)}" stroke-opacity="{_n(opacity)}"/>'
+            )
+        case Disc(centre, radius, fill, edge):
+            at = f'cx="{_x(centre.x)}" cy="{_y(centre.y)}"'
+            return f'<circle {at} r="{_n(radius)}" fill="{fill}"{_stroke(edge)}/>'
+        case Polygon(points, fill):
+            return f'<polygon points="{_points(points)}" fill="{fill}"/>'
+        case Label(text, at, size, colour, anchor, halo):
+            ring = f' stroke="{PAPER}" stroke-width="{_n(size * _HALO)}" paint-order="stroke"' if halo else ""
+            # Browsers place the baseline; 0.35 of the size below the middle of lower-case letters.
+            return (
+                f'<text x="{_x(at.x)}" y="{_y(at.y - 0.35 * size)}" font-size="{_n(size)}" fill="{colour}" '
+                f'text-anchor="{anchor}"{ring}>{escape(text)}</text>'
+            )
+
+
+def _stroke(edge: str) -> str:
+    return f' stroke="{edge}" stroke-width="{_EDGE_M}"' if edge else ""
+
+
+def _points(points: Sequence[Point]) -> str:
+    return " ".join(f"{_x(point.x)},{_y(point.y)}" for point in points)
+
+
+def _x(metres: float) -> str:
+    return _n(metres - FRAME.x0)
+
+
+def _y(metres: float) -> str:
+    return _n(FRAME.y1 - metres)
+
+
+def _n(value: float) -> str:
+    return re.sub(r"\.?0+$", "", f"{value:.3f}")
+
+
+_LETTER: Final = 0.54
+"""Mean width of a letter, of the size of the text."""
+_LINE: Final = 1.1
+"""Height of a line, of the size of the text."""
+_ENOUGH: Final = 1e-6
+
+
+def text_width(text: str, size_m: float) -> float:
+    """About how wide a text is drawn, in metres."""
+    return len(text) * size_m * _LETTER
+
+
+class Placer:
+    """Remembers what is taken; places labels greedily, one after the other."""
+
+    def __init__(self, taken: Iterable[Rect]) -> None:
+        self._taken: list[Rect] = list(taken)
+
+    def take(self, outline: Rect) -> None:
+        """Keeps labels away from there."""
+        self._taken.append(outline)
+
+    def place(self, text: str, size_m: float, middles: Iterable[Point]) -> Point:
+        """The middle, of those offered, where the text covers least; the first of equals. Takes it."""
+        half_width, half_height = text_width(text, size_m) / 2, size_m * _LINE / 2
+
+        def box(middle: Point) -> Rect:
+            return Rect(middle.x - half_width, middle.y - half_height, middle.x + half_width, middle.y + half_height)
+
+        best, least = None, 0.0
+        for middle in middles:
+            covered = sum(_common(box(middle), one) for one in self._taken)
+            if best is None or covered < least - _ENOUGH:
+                best, least = middle, covered
+        if best is None:
+            raise ValueError("a label needs at least one place")
+        self.take(box(best))
+        return best
+
+
+def _common(a: Rect, b: Rect) -> float:
+    """Square metres that two rectangles have in common."""
+    width, height = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+    return width * height if width > 0 and height > 0 else 0.0
+
+
+MARGIN_M: Final = 0.3
+FRAME: Final = Rect(-MARGIN_M, -MARGIN_M, WIDTH_M + MARGIN_M, HEIGHT_M + MARGIN_M)
+"""Part of the world that the picture shows."""
+
+PAPER: Final = "#fbfaf7"
+_INK: Final = "#3b3a39"
+_PALE_INK: Final = "#8b857c"
+_WALL: Final = "#4a4744"
+_FURNITURE: Final = "#e2d8c6"
+_FURNITURE_EDGE: Final = "#b9ab92"
+_WAY: Final = "#2f7fd1"
+_ROBOT: Final = "#1b5fae"
+_PERSON: Final = "#d9782d"
+_LAMP: Final = "#f5c518"
+_ROOMS: Final = {
+    "kitchen": "#fdeccf",
+    "living room": "#e6f0dc",
+    "bedroom": "#e9e3f3",
+    "bathroom": "#d9eef3",
+    "hallway": "#f1eee8",
+    "office": "#dfe8f7",
+    "garage": "#e6e4e1",
+    "balcony": "#dff0e6",
+}
+_THINGS: Final = {"red cube": "#d33a2f", "blue ball": "#2f6fd3", "green box": "#3a9a4a", "apple": "#c8434f"}
+_THING: Final = "#8a5a2b"
+_THING_M: Final = 0.07
+_SQUARE: Final = frozenset({"red cube", "green box", "book"})
+
+_ROOM_TEXT_M: Final = 0.26
+_TEXT_M: Final = 0.17
+_SMALL_TEXT_M: Final = 0.15
+_PARTS: Final = (0.5, 0.25, 0.75, 0.12, 0.88)
+"""Where in the width and the height of a piece of furniture its name may stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle with rounded corners; ``edge`` empty: none."""
+
+    outline: Rect
+    fill: str
+    edge: str = ""
+    corner_m: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Polyline:
+    """A polyline with round ends. ``opacity`` 0 to 1."""
+
+    points: tuple[Point, ...]
+    colour: str
+    width_m: float
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Disc:
+    """A filled circle; ``edge`` empty: none."""
+
+    centre: Point
+    radius_m: float
+    fill: str
+    edge: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Polygon:
+    """A filled outline."""
+
+    points: tuple[Point, ...]
+    fill: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Text around or beside a point, with a halo of paper so that it can be read on lines."""
+
+    text: str
+    at: Point
+    size_m: float
+    colour: str
+    anchor: Literal["start", "middle", "end"] = "middle"
+    halo: bool = False
+
+
+Shape = Box | Polyline | Disc | Polygon | Label
+
+#: Where room names stand, in metres.
+_NAMES_AT: Final = {
+    "kitchen": Point(5.2, 6.85),
+    "living room": Point(6.9, 2.6),
+    "bedroom": Point(10.4, 1.05),
+    "bathroom": Point(8.02, 6.72),
+    "hallway": Point(6.9, 5.65),
+    "office": Point(10.9, 6.62),
+    "garage": Point(1.8, 7.85),
+    "balcony": Point(6.1, 0.35),
+}
+
+
+def picture(now: Snapshot) -> tuple[Shape, ...]:
+    """The flat with everything in it at that moment."""
+    flat = the_flat()
+    walls = [one.outline for one in flat.obstacles if not one.room]
+    placer = Placer([*walls, *(_around(point, _THING_M) for point in (thing.at for thing in now.things))])
+    robot, person = _robot(now.robot, now.holding, placer), _person(now.person, placer)
+    names = _room_names(flat, now, placer)
+    things = _things(now, placer)
+    shapes: list[Shape] = [Box(FRAME, PAPER)]
+    shapes += [Box(room.outline, _ROOMS[room.name]) for room in flat.rooms]
+    shapes += _dock(flat)
+    shapes += [Box(one.outline, _FURNITURE, _FURNITURE_EDGE, 0.06) for one in flat.obstacles if one.room]
+    shapes += [Box(one.outline, _WALL) for one in flat.obstacles if one.name == WALL]
+    shapes += _openings(flat)
+    shapes += _way(now)
+    shapes += names
+    shapes += _other_names(flat, placer)
+    return (*shapes, *things, *person, *robot, *_legend(now))
+
+
+def _dock(flat: Flat) -> list[Shape]:
+    dock = flat.landmark(DOCK)
+    return [Box(dock.outline, "#cdeccd", "#4f9d57", 0.06)] if dock else []
+
+
+def _openings(flat: Flat) -> list[Shape]:
+    shapes: list[Shape] = [Box(door.outline, "#f7f1e3") for door in flat.doors]
+    window, front_door = flat.landmark("window"), flat.landmark(FRONT_DOOR)
+    if window is not None:
+        shapes.append(Box(window.outline, "#8fd0ee", "#4f93b3"))
+    if front_door is not None:
+        shapes.append(Box(front_door.outline, "#a8713c", "#7d5128"))
+    return shapes
+
+
+def _room_names(flat: Flat, now: Snapshot, placer: Placer) -> list[Shape]:
+    shapes: list[Shape] = []
+    for room in flat.rooms:
+        at, half = _NAMES_AT[room.name], text_width(room.name, _ROOM_TEXT_M) / 2
+        shapes.append(Label(room.name, at, _ROOM_TEXT_M, _INK))
+        placer.take(Rect(at.x - half - 0.3, at.y - 0.15, at.x + half, at.y + 0.15))
+        if room.name in now.lit:
+            lamp = Point(at.x - half - 0.12, at.y)
+            shapes += [Disc(lamp, 0.13, "#fdf0b8"), Disc(lamp, 0.075, _LAMP, "#c79a00")]
+    return shapes
+
+
+def _other_names(flat: Flat, placer: Placer) -> list[Shape]:
+    """Names of furniture on it, small enough for it; of the other landmarks beside them."""
+    shapes: list[Shape] = [
+        Label("front door", Point(0.12, 5.65), _TEXT_M, _PALE_INK, "start"),
+        Label("window", Point(1.7, 1.58), _TEXT_M, _PALE_INK),
+        Label("charging dock", Point(11.9, 6.08), _TEXT_M, "#4f7d57", "end"),
+    ]
+    for one in flat.obstacles:
+        if one.room:
+            box = one.outline
+            size = min(_SMALL_TEXT_M, _SMALL_TEXT_M * 0.95 * (box.x1 - box.x0) / text_width(one.name, _SMALL_TEXT_M))
+            parts = ((x, y) for y in _PARTS for x in _PARTS)
+            spots = (Point(box.x0 + x * (box.x1 - box.x0), box.y0 + y * (box.y1 - box.y0)) for x, y in parts)
+            half = text_width(one.name, size) / 2 - 0.02
+            inside = [spot for spot in spots if box.x0 <= spot.x - half and spot.x + half <= box.x1]
+            shapes.append(Label(one.name, placer.place(one.name, size, inside or [box.centre]), size, _PALE_INK))
+    return shapes
+
+
+def _way(now: Snapshot) -> list[Shape]:
+    if len(now.trail) < 2:
+        return []
+    return [Polyline(now.trail, _WAY, 0.06, 0.6), Disc(now.trail[0], 0.07, PAPER, _WAY)]
+
+
+def _things(now: Snapshot, placer: Placer) -> list[Shape]:
+    shapes: list[Shape] = []
+    for thing in now.things:
+        colour = _THINGS.get(thing.name, _THING)
+        if thing.name in _SQUARE:
+            shapes.append(Box(_around(thing.at, _THING_M), colour, PAPER, 0.02))
+        else:
+            shapes.append(Disc(thing.at, _THING_M, colour, PAPER))
+    for thing in now.things:
+        at, aside = thing.at, text_width(thing.name, _SMALL_TEXT_M) / 2 + 0.13
+        spots = [
+            Point(at.x, at.y + 0.17),
+            Point(at.x, at.y - 0.17),
+            Point(at.x + aside, at.y),
+            Point(at.x - aside, at.y),
+        ]
+        spots += [Point(at.x + dx * aside, at.y + dy * 0.15) for dx in (0.6, -0.6) for dy in (1, -1)]
+        middle = placer.place(thing.name, _SMALL_TEXT_M, spots)
+        shapes.append(Label(thing.name, middle, _SMALL_TEXT_M, _INK, halo=True))
+    return shapes
+
+
+def _person(person: Pose, placer: Placer) -> list[Shape]:
+    at = person.point
+    left, right = at.along(person.heading + math.pi / 2, 0.14), at.along(person.heading - math.pi / 2, 0.14)
+    nose = at.along(person.heading, 0.13)
+    placer.take(_around(at, 0.22))
+    name_at = placer.place("person", _TEXT_M, (Point(at.x, at.y - 0.34), Point(at.x, at.y + 0.34)))
+    return [
+        Polyline((left, right), _PERSON, 0.2),
+        Disc(nose, 0.045, "#8a4b1b"),
+        Disc(at, 0.115, "#f2c9a1", "#8a4b1b"),
+        Label("person", name_at, _TEXT_M, _PERSON, halo=True),
+    ]
+
+
+def _robot(robot: Pose, holding: str, placer: Placer) -> list[Shape]:
+    at = robot.point
+    tip = at.along(robot.heading, 0.17)
+    back = [at.along(robot.heading + turn, 0.13) for turn in (2.4, math.pi, -2.4)]
+    hollow = at.along(robot.heading + math.pi, 0.05)
+    text = f"robot with the {holding}" if holding else "robot"
+    placer.take(_around(at, 0.22))
+    name_at = placer.place(text, _TEXT_M, (Point(at.x, at.y - 0.33), Point(at.x, at.y + 0.33)))
+    return [
+        Disc(at, 0.2, _ROBOT, PAPER),
+        Polygon((tip, back[0], hollow, back[2]), "#ffffff"),
+        Label(text, name_at, _TEXT_M, _ROBOT, halo=True),
+    ]
+
+
+def _around(at: Point, half_m: float) -> Rect:
+    return Rect(at.x - half_m, at.y - half_m, at.x + half_m, at.y + half_m)
+
+
+def _legend(now: Snapshot) -> list[Shape]:
+    """In the corner beside the balcony, where there is no flat."""
+    room = the_flat().locate(now.robot.x, now.robot.y)
+    lines = (
+        f"{now.clock} · battery {now.battery_percent} %{', charging' if now.charging else ''}",
+        f"in the {room}" + (f", holding the {now.holding}" if now.holding else ""),
+    )
+    texts = [Label(text, Point(0.0, 0.95 - 0.26 * row), 0.19, _INK, "start") for row, text in enumerate(lines)]
+    bar_y = 0.12
+    bars = [Box(Rect(x, bar_y, x + 0.5, bar_y + 0.07), fill, _INK) for x, fill in _scale()]
+    ends = [Label(text, Point(x, bar_y + 0.22), _TEXT_M, _INK) for x, text in ((0.0, "0"), (1.0, "1"), (2.0, "2 m"))]
+    return [*texts, *bars, *ends]
+
+
+def _scale() -> list[tuple[float, str]]:
+    return [(0.5 * part, _INK if part % 2 == 0 else PAPER) for part in range(4)]

@@ -1,1 +1,0 @@
-"""The text side of the mouth: what a reply says aloud, and where it may be cut."""
