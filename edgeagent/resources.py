@@ -1,4 +1,4 @@
-"""Finds the files that come with the package, and expands a person's paths.
+"""Finds the files that come with the package, expands a person's paths, and makes folders for a moment.
 
 Knows nothing of what a model is, of the catalogue or of downloads. Any thread.
 """

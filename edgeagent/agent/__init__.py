@@ -25,8 +25,8 @@ __all__ = [
 __getattr__ = front(
     __name__,
     {
-        "heard_reply": "INTERRUPTED",
         "log": "EventLog",
+        "part": "INTERRUPTED",
         "run_options": "CALLBACKS CHOICES",
     },
 )

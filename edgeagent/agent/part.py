@@ -4,19 +4,48 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import is_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.agent.run_options import Options
 from edgeagent.context import AgentContext
 from edgeagent.hooks.chain import HookChain
-from edgeagent.journal.recovery import with_results
+from edgeagent.journal.records import with_results
 from edgeagent.llm import LLM
 from edgeagent.messages import Message, copied
 from edgeagent.tools import ToolRegistry
 
 if TYPE_CHECKING:
     from edgeagent.agent.agent import Agent
+
+INTERRUPTED: Final = "(the user interrupted here)"
+
+
+def marker() -> Message:
+    """Stands after a reply that was interrupted."""
+    return Message.user(INTERRUPTED, origin="marker")
+
+
+def cut(messages: Sequence[Message], message_id: str, text: str) -> list[Message] | None:
+    """The messages with one reply cut, and a marker after it and its results. None if it is not there."""
+    for i, message in enumerate(messages):
+        if message.id != message_id or message.role != "assistant":
+            continue
+        if message.text == text:
+            return list(messages)
+        end = i + 1
+        while end < len(messages) and messages[end].role == "tool":
+            end += 1
+        marked = end < len(messages) and messages[end].origin == "marker"
+        return [
+            *messages[:i],
+            replace(message, text=text),
+            *messages[i + 1 : end],
+            *([] if marked else [marker()]),
+            *messages[end:],
+        ]
+    return None
 
 
 class Copies:

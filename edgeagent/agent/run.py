@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from edgeagent import events
 from edgeagent.agent.handle import RunResult, RunState
-from edgeagent.agent.heard_reply import cut
 from edgeagent.agent.log import EventLog
-from edgeagent.agent.part import Copies, Part
+from edgeagent.agent.part import Copies, Part, cut
 from edgeagent.agent.run_options import Budget, Options, QueueMode
 from edgeagent.context import Ask, StopSignal
 from edgeagent.llm.window import RequestSizes

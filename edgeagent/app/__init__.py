@@ -17,9 +17,8 @@ __getattr__ = front(
         """,
         "eventlog": "EventWriter",
         "file": "AppFile",
-        "guards": "add_guards",
+        "guards": "RECOMMENDED add_guards",
         "outfit": "Outfit SMALL_WEIGHTS",
         "rehearsal": "Rehearsal",
-        "unfamiliar": "RECOMMENDED",
     },
 )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from edgeagent import events
 from edgeagent.agent import Agent, Options
-from edgeagent.app import unfamiliar
+from edgeagent.app import guards
 from edgeagent.app.agent_phrases import house_phrases
 from edgeagent.app.deadline import Deadline
 from edgeagent.app.file import AppFile
@@ -151,7 +151,7 @@ class App:
         notes = list(self.session.notices)
         if self._file is None:
             return notes
-        if (warning := unfamiliar.warning(self.agent, self._file.path)) is not None:
+        if (warning := guards.warning(self.agent, self._file.path)) is not None:
             notes.append(warning)
         if "model" in self.config.given and self._own_llm is not None:
             notes.append(f"the model {self.config.model} is not used: the app brings its own, {self._own_llm.name}")

@@ -5,14 +5,20 @@ Knows which models need them; what they do is the hooks'.
 
 from __future__ import annotations
 
+import shlex
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from edgeagent.agent import Agent
+from edgeagent.agent.handoffs import reached
 from edgeagent.app.agent_phrases import app_phrases
 from edgeagent.english.completeness import Phrases
+from edgeagent.errors import ConfigError
 from edgeagent.hooks import GroundedReplyHook, GroundingHook, Hook, TalkGuardHook
 from edgeagent.llm import LLM
+from edgeagent.resources import models_dir
 from edgeagent.tools import Tool
 
 BY_HAND: Final = 1_000
@@ -54,3 +60,77 @@ def add_grounding(agent: Agent) -> None:
     if is_nano(agent.llm):
         kinds: tuple[type[Hook], ...] = (GroundingHook, GroundedReplyHook)
         agent.hooks += [kind() for kind in kinds if not any(isinstance(hook, kind) for hook in agent.hooks)]
+
+
+RECOMMENDED: Final = "qwen2.5-coder-1.5b"
+"""Name of the model that is advised for tools that nano does not know.
+
+Qwen2.5-Coder 0.5B and 1.5B were compared on such tools: the first token of the 1.5B tells commands from talk better
+(``docs/engine.md``)."""
+_LISTED: Final = "nano.toml"
+_NAMED: Final = 3
+"""Tools that a warning names; the others are counted."""
+
+Listed = dict[str, frozenset[str]]
+"""Names of tools with the names of their parameters."""
+
+
+def unfamiliar_tools(agent: Agent) -> list[Tool]:
+    """The tools of an agent, and of those it hands over to, that its model was not trained for: those of another name
+    or with other parameters. Empty for every model but nano.
+
+    Raises:
+        ConfigError: The list of nano's tools can't be read.
+    """
+    found: dict[str, Tool] = {}
+    for each in reached(agent):
+        llm = each.llm or agent.llm
+        if llm is not None and is_nano(llm):
+            listed = _listed(llm)
+            found |= {tool.name: tool for tool in each.tools if listed.get(tool.name) != _parameters(tool)}
+    return list(found.values())
+
+
+def warning(agent: Agent, app: Path) -> str | None:
+    """A sentence about the unfamiliar tools of an app, with what to do; None if there are none.
+
+    Raises:
+        ConfigError: The list of nano's tools can't be read.
+    """
+    tools = unfamiliar_tools(agent)
+    return f"{found(tools)}; {advice(app)}" if tools else None
+
+
+def found(tools: list[Tool]) -> str:
+    """The unfamiliar tools, in words."""
+    names = [tool.name for tool in tools[:_NAMED]]
+    if more := len(tools) - len(names):
+        names.append(f"{more} more")
+    told = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"nano was not trained on {told}: expect wrong calls"
+
+
+def advice(app: Path) -> str:
+    """Returns advice about unfamiliar tools."""
+    file = shlex.quote(str(app))
+    return (
+        f"count them with: edgeagent check --app {file}; for a model that reads your tools, pull one: "
+        f"edgeagent models pull {RECOMMENDED}, then --model {RECOMMENDED}"
+    )
+
+
+def _listed(llm: LLM) -> Listed:
+    """The tools that nano was trained for, or a model that was trained as nano: of the file beside the weights, or of
+    the file that comes with edgeagent."""
+    path = getattr(llm, "path", None)
+    beside = path.with_suffix(".toml") if isinstance(path, Path) else None
+    file = beside if beside is not None and beside.is_file() else models_dir() / _LISTED
+    try:
+        tools = tomllib.loads(file.read_text(encoding="utf-8"))["tools"]
+        return {name: frozenset(parameters) for name, parameters in tools.items()}
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise ConfigError(f"{file}, the list of the tools that nano was trained for, can't be read: {error}") from error
+
+
+def _parameters(tool: Tool) -> frozenset[str]:
+    return frozenset(tool.parameters.get("properties", {}))

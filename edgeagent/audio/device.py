@@ -6,13 +6,16 @@ Sound is mono float32 in [-1, 1], shape (samples,). Times are seconds of the dev
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from edgeagent.errors import AudioError
 
 _CARDS = Path("/proc/asound")
 
@@ -102,3 +105,35 @@ class DeviceInfo:
     """Its own rate."""
     default_input: bool = field(default=False, kw_only=True)
     default_output: bool = field(default=False, kw_only=True)
+
+
+LIMIT_S: Final = 15.0
+"""PulseAudio on a busy machine may take seconds."""
+
+Result = TypeVar("Result")
+
+
+def patiently(work: Callable[[], Result], *, limit_s: float = LIMIT_S) -> Result:
+    """Gives or raises what ``work`` does.
+
+    Raises:
+        AudioError: It is not back in time; its thread is left behind.
+    """
+    results: list[Result] = []
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised by whoever waits
+            errors.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=run, name="audio-call", daemon=True).start()
+    if not done.wait(limit_s):
+        raise AudioError(f"the sound system did not answer within {limit_s:.0f} s: does its server hang?")
+    if errors:
+        raise errors[0]
+    return results[0]

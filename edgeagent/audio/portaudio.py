@@ -20,8 +20,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from edgeagent.audio.device import DeviceInfo, Fill, Take, Xruns, holder_of_cards
-from edgeagent.audio.patience import patiently
+from edgeagent.audio.device import DeviceInfo, Fill, Take, Xruns, holder_of_cards, patiently
 from edgeagent.errors import AudioError
 
 logger = logging.getLogger(__name__)

@@ -27,9 +27,9 @@ __all__ = [
 __getattr__ = front(
     __name__,
     {
-        "bodies": "RESULT",
         "doubts": "LONG_DESCRIPTION_WORDS MANY_PARAMETERS MANY_TOOLS",
         "junit": "difference write_junit",
+        "trial": "RESULT",
         "voice_advice": "Mixer VOICE_RULES advice",
         "voice_again": "KeptUtterance better_thresholds compared heard_again read_recordings",
         "voice_kept": "VoiceRecordings delete_kept kept_attempts kept_room kept_tests",

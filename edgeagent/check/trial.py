@@ -6,20 +6,19 @@ calls are made. Its journal, audit and log are left alone.
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from edgeagent import events
 from edgeagent.agent import Agent
-from edgeagent.agent.handoffs import reached
+from edgeagent.agent.handoffs import handoff_tool, reached
 from edgeagent.app.file import AppFile
-from edgeagent.app.guards import add_guards
+from edgeagent.app.guards import add_guards, found, unfamiliar_tools
 from edgeagent.app.outfit import Outfit
-from edgeagent.app.unfamiliar import found, unfamiliar_tools
-from edgeagent.check.bodies import app_tools, stop_bodies
 from edgeagent.check.cases import Case, Expected, complete
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError
@@ -27,8 +26,67 @@ from edgeagent.hooks.talk_guard import moves
 from edgeagent.llm import LLM, LLMRequest
 from edgeagent.llm.protocol import ToolSpec, load_weights
 from edgeagent.messages import Reading, ToolCall, ToolResult
-from edgeagent.tools import Tool
+from edgeagent.tools import Tool, ToolRegistry
 from edgeagent.tools.coercion import ArgumentError
+
+RESULT: Final = "done"
+"""The result of every call, in words that any tool could say."""
+
+
+def stop_bodies(agent: Agent) -> None:
+    """Takes the bodies from the tools of an agent, and of all that it may hand over to; also from tools that are added
+    later. To hand over stays possible."""
+    for each in reached(agent):
+        own = [handoff_tool(target) for target in each.handoffs]
+        each.tools = StoppedTools(dict(each.tools.tools), {tool.name: tool for tool in own})
+
+
+def app_tools(agent: Agent) -> list[Tool]:
+    """The tools of an agent whose bodies were stopped, and of all that it may hand over to, each name once; to hand
+    over is none of them."""
+    found: dict[str, Tool] = {}
+    for each in reached(agent):
+        kept = each.tools.kept if isinstance(each.tools, StoppedTools) else {}
+        found |= {tool.name: tool for tool in each.tools if tool.name not in kept}
+    return list(found.values())
+
+
+@dataclass(slots=True)
+class StoppedTools(ToolRegistry):
+    """A registry that gives out tools without bodies, whatever is put into it."""
+
+    kept: dict[str, Tool] = field(default_factory=dict)
+    """Tools of the agent itself, which move nothing: to hand over."""
+    _stopped: dict[int, tuple[Tool, Tool]] = field(default_factory=dict)
+    """Each tool that was asked for and its twin without a body, by the tool's id."""
+
+    def get(self, name: str) -> Tool | None:
+        tool = self.tools.get(name)
+        return None if tool is None else self._twin(tool)
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter([self._twin(tool) for tool in self.tools.values()])
+
+    def _twin(self, tool: Tool) -> Tool:
+        if tool.name in self.kept:
+            return self.kept[tool.name]
+        if id(tool) not in self._stopped:
+            self._stopped[id(tool)] = (tool, _without_body(tool))
+        return self._stopped[id(tool)][1]
+
+
+def _without_body(tool: Tool) -> Tool:
+    twin = copy.copy(tool)
+    twin.function = _nothing
+    twin.stop = twin.pause = twin.resume = None
+    twin.traits = replace(tool.traits, destructive=False, question=False)
+    return twin
+
+
+def _nothing(**arguments: Any) -> str:
+    """Stands for every body."""
+    return RESULT
+
 
 _LEFT_OUT: Final = frozenset({"path", "audit", "out", "status", "fallback_models"})
 """Keywords of the file's session that a trial goes without: what it asks is no conversation of the robot, and one

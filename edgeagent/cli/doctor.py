@@ -140,15 +140,15 @@ def _model(settings: Config) -> LlamaLLM:
 
 def _app(settings: Config, app: Path) -> Iterator[Row]:
     """The rows of the tools that the app brings, as its model sees them."""
-    from edgeagent.app import unfamiliar
+    from edgeagent.app import guards
     from edgeagent.doctor import Row
 
     agent = _agent(settings, app)
     names = agent.tools.names()
     yield Row("tools", ", ".join(names) or "none", value=names)
-    if tools := unfamiliar.unfamiliar_tools(agent):
-        advice = unfamiliar.advice(app)
-        yield Row("trained for", unfamiliar.found(tools), "note", advice, [tool.name for tool in tools])
+    if tools := guards.unfamiliar_tools(agent):
+        advice = guards.advice(app)
+        yield Row("trained for", guards.found(tools), "note", advice, [tool.name for tool in tools])
 
 
 def _agent(settings: Config, app: Path) -> Agent:

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 import typer
 
 from edgeagent.cli import exits
-from edgeagent.models.profiles import ProfileName, Task
+from edgeagent.models.catalog import ProfileName, Task
 
 LIST_EPILOG: Final = """\
 [bold]Examples[/]

@@ -9,14 +9,12 @@ from pathlib import Path
 
 from edgeagent.cli import streams
 from edgeagent.cli.approvals import is_yes
-from edgeagent.cli.models_files import chosen, named
-from edgeagent.cli.pull_progress import shown
+from edgeagent.cli.models_files import chosen, named, shown
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.models import bundle, store
 from edgeagent.models.bundle import Told
-from edgeagent.models.catalog import Entry, LanguageModel, Voice
+from edgeagent.models.catalog import Entry, LanguageModel, Task, Voice
 from edgeagent.models.intake import import_models, items_of
-from edgeagent.models.profiles import Task
 from edgeagent.resources import expanded
 
 

@@ -10,7 +10,7 @@ from edgeagent.cli import streams
 from edgeagent.cli.models_files import chosen
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import shortened
-from edgeagent.doctor.fit_section import (
+from edgeagent.doctor.machine_section import (
     WINDOW,
     Machine,
     ModelFit,
@@ -26,8 +26,7 @@ from edgeagent.errors import ModelError
 from edgeagent.json_lines import json_text
 from edgeagent.llm.memory_estimate import Memory
 from edgeagent.models import store
-from edgeagent.models.catalog import Entry, LanguageModel, Recogniser, Voice, entries
-from edgeagent.models.profiles import PROFILES, Task
+from edgeagent.models.catalog import PROFILES, Entry, LanguageModel, Recogniser, Task, Voice, entries
 
 _HEAD: Final = ("model", "kind", "size", "memory", "fit", "licence", "where", "")
 _NUMBERS: Final = (2, 3)

@@ -31,8 +31,7 @@ from edgeagent.check.voice_sound import Tapped
 from edgeagent.cli import streams
 from edgeagent.cli.approvals import is_yes
 from edgeagent.cli.text import one_line
-from edgeagent.cli.voice_test_report import show_report
-from edgeagent.cli.voice_test_view import StageView
+from edgeagent.cli.voice_test_report import StageView, show_report
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, ConfigError, EdgeAgentError
 from edgeagent.json_lines import json_text

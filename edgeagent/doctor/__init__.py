@@ -11,8 +11,7 @@ __getattr__ = front(
         "audio_section": "audio",
         "ears_section": "ears",
         "engine_section": "engine",
-        "fit_section": "Machine fit machine_of memory this_machine window_of",
-        "machine_section": "machine",
+        "machine_section": "Machine fit machine machine_of memory this_machine window_of",
         "sound_section": "sound",
     },
 )

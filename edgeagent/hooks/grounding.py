@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.english.amounts import (
     Amount,
+    Directions,
     amounts_of,
     clause,
     derived,
+    is_usual,
+    orientation,
     said_times,
+    sign_of,
     unit_of,
 )
 from edgeagent.english.answers import yes_or_no
-from edgeagent.english.directions import Directions, is_usual, orientation, sign_of
 from edgeagent.english.names import is_named, words_in
 from edgeagent.english.tokens import words_of
 from edgeagent.english.word_classes import VERBS

@@ -14,7 +14,7 @@ __getattr__ = front(
     {
         "base": "Battery CAPACITY_MJ Drivetrain Limits STEP_S",
         "command_report": "announcement report",
-        "draw": "map_png map_svg terminal_map write_map",
+        "draw": "map_png map_svg write_map",
         "flat": "DOCKED HEIGHT_M OBJECTS START WALL WIDTH_M lay_out the_flat",
         "geometry": "Point Pose Rect disc_reached length wrap",
         "house": "HouseRobot",
@@ -24,6 +24,7 @@ __getattr__ = front(
         "picture": "Placer",
         "planner": "Bystander CLEARANCE_M the_planner",
         "scene": "PERSON Scene Snapshot",
+        "terminal": "terminal_map",
         "world": "World",
         "world_clock": "FairLock",
     },

@@ -11,7 +11,6 @@ import functools
 import math
 import threading
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
 from edgeagent.house import motion
@@ -25,15 +24,17 @@ from edgeagent.house.command_report import (
     plural,
     unknown,
 )
-from edgeagent.house.flat import FlatRoom, Landmark
 from edgeagent.house.follow import FOLLOW_S, follow
 from edgeagent.house.inhabitant import RADIUS_M
-from edgeagent.house.motion import Program
 from edgeagent.house.scene import PERSON, Direction, Scene
 from edgeagent.house.world import World
 from edgeagent.robot.latch import LatchState, SafetyLatch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from edgeagent.house.flat import FlatRoom, Landmark
+    from edgeagent.house.motion import Program
     from edgeagent.tools import Tool
 
 DRIVE_RANGE_M: Final = (0.01, 50.0)

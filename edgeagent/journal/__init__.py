@@ -3,7 +3,7 @@
 from edgeagent.front import front
 from edgeagent.journal.backlog import Backlog
 from edgeagent.journal.journal import Durability, Journal
-from edgeagent.journal.recovery import Recovered
+from edgeagent.journal.records import Recovered
 
 __all__ = ["Backlog", "Durability", "Journal", "Recovered"]
 

@@ -24,8 +24,7 @@ from typing import Final, Literal, Self, get_args
 
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError
 from edgeagent.journal import records
-from edgeagent.journal.records import Record
-from edgeagent.journal.recovery import Recovered, add_up, session_of, with_results
+from edgeagent.journal.records import Record, Recovered, add_up, session_of, with_results
 from edgeagent.messages import Message, Usage, new_id
 
 logger = logging.getLogger(__name__)

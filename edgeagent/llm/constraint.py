@@ -7,16 +7,18 @@ opener consists; where the grammar refuses a token, the likeliest one that it al
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from edgeagent.llm import thinking
-from edgeagent.llm.engine import Logits
 from edgeagent.llm.gbnf import quoted
-from edgeagent.llm.grammar import Grammar
-from edgeagent.llm.stream_gate import StreamGate
-from edgeagent.llm.vocab import TokenVocabulary
+from edgeagent.llm.grammar import Grammar, TokenVocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from edgeagent.llm.engine import Logits
+    from edgeagent.llm.stream_gate import StreamGate
 
 _ROOT: Final = "root ::= "
 _CALL_ENDS: Final = (">", "}", "]")  # of every format

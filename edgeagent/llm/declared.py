@@ -8,16 +8,18 @@ alone, because a misfit is the best sign that no call was meant. Runs in the thr
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from edgeagent.llm.constraint import begun, obey
-from edgeagent.llm.engine import Logits
-from edgeagent.llm.grammar import Grammar
 from edgeagent.llm.parsers.grammars import bare_call_grammar
-from edgeagent.llm.protocol import ToolSpec
-from edgeagent.llm.stream_gate import StreamGate
-from edgeagent.llm.vocab import TokenVocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from edgeagent.llm.engine import Logits
+    from edgeagent.llm.grammar import Grammar, TokenVocabulary
+    from edgeagent.llm.protocol import ToolSpec
+    from edgeagent.llm.stream_gate import StreamGate
 
 _BEFORE: Final = re.compile(r"\s*(?:```(?:json)?\s*|<\|python_tag\|>\s*|<tools>\s*)?\[?\s*")
 _BETWEEN: Final = re.compile(r"[\s,;]*")

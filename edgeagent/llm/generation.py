@@ -16,9 +16,8 @@ from edgeagent.errors import ModelError
 from edgeagent.llm.constraint import Constraint
 from edgeagent.llm.declared import Declared
 from edgeagent.llm.engine import Engine
-from edgeagent.llm.marks import Marks
 from edgeagent.llm.opening import Opening
-from edgeagent.llm.prefixes import Prefixes
+from edgeagent.llm.prefixes import Marks, Prefixes
 from edgeagent.llm.prompt import Prompt, Prompter
 from edgeagent.llm.protocol import End, Error, LLMEvent
 from edgeagent.llm.stream_gate import StreamGate

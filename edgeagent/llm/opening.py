@@ -16,11 +16,11 @@ import numpy as np
 
 from edgeagent.llm.declared import declared_name
 from edgeagent.llm.engine import Engine, Logits
+from edgeagent.llm.grammar import TokenVocabulary
 from edgeagent.llm.parsers import FORMATS, CallFormat
 from edgeagent.llm.protocol import IN_WORDS, LLMRequest, ToolSpec
 from edgeagent.llm.stream_gate import StreamGate
 from edgeagent.llm.thinking import MARKERS
-from edgeagent.llm.vocab import TokenVocabulary
 from edgeagent.messages import Message
 from edgeagent.models.catalog import CallGate, language_models
 

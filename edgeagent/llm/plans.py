@@ -11,12 +11,11 @@ from edgeagent.errors import ModelError
 from edgeagent.llm.constraint import Constraint, Plan
 from edgeagent.llm.declared import Declared, declared_rules, may_force
 from edgeagent.llm.gbnf import Rules
-from edgeagent.llm.grammar import Grammar
+from edgeagent.llm.grammar import Grammar, TokenVocabulary
 from edgeagent.llm.parsers import CallFormat
 from edgeagent.llm.parsers.grammars import call_grammar
 from edgeagent.llm.protocol import LLMRequest
 from edgeagent.llm.schema import expression
-from edgeagent.llm.vocab import TokenVocabulary
 
 _KEPT: Final = 8
 

@@ -17,8 +17,7 @@ from urllib.parse import unquote
 from edgeagent.errors import ConfigError
 from edgeagent.llm.disjoint import KINDS, Schema, apart, fixed_values, implied_kinds
 from edgeagent.llm.gbnf import Rules, one_of, quoted
-from edgeagent.llm.pattern import PatternError, pattern_expression
-from edgeagent.llm.ranges import Bound, integer_range, number_range
+from edgeagent.llm.pattern import Bound, PatternError, integer_range, number_range, pattern_expression
 
 _IGNORED: Final = frozenset(
     "title description default examples example $schema $id $comment deprecated readOnly writeOnly format nullable "

@@ -10,13 +10,12 @@ __getattr__ = front(
     {
         "bundle": "Bundle Item",
         "catalog": """
-            CallGate Entry File LanguageModel Package Recogniser Voice entries language_models read
-            recognisers voices
+            CallGate Entry File LanguageModel PROFILES Package Profile ProfileName Recogniser Voice
+            entries language_models nearest read recognisers voices
         """,
         "hub": "ModelHub",
         "index": "PackageIndex",
         "intake": "import_models items_of",
-        "profiles": "PROFILES Profile ProfileName nearest",
         "pulling": "pull",
         "store": "FOLDER_VARIABLE Pulled find_model is_here paths user_models_dir",
         "verification": "verify",

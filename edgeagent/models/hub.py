@@ -9,19 +9,21 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from edgeagent.errors import SourceError
-from edgeagent.models.catalog import Entry, File, Hub
 from edgeagent.models.sources import Fetched, Progress
 from edgeagent.models.verification import sha256
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
     from _typeshed import ReadableBuffer
     from huggingface_hub import HfFileMetadata
+
+    from edgeagent.models.catalog import Entry, File, Hub
 
 _HOME: Final = "https://huggingface.co"
 _SHA256_DIGITS: Final = 64

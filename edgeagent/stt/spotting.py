@@ -10,7 +10,7 @@ from typing import Any, Final
 import pocketsphinx  # type: ignore[import-untyped, unused-ignore]
 
 from edgeagent.stt.child import Emit, Message
-from edgeagent.stt.sphinx_input import BYTES_PER_S, CEPSTRAL_MEAN, FRAMES_PER_S
+from edgeagent.stt.decoding import BYTES_PER_S, CEPSTRAL_MEAN, FRAMES_PER_S
 
 _STREAM_BYTES: Final = 60 * BYTES_PER_S
 """Bytes of the longest utterance: a decoder keeps something of each frame."""

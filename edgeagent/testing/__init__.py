@@ -20,8 +20,7 @@ __getattr__ = front(
     __name__,
     {
         "acoustics": "Reverberation band_pass",
-        "convolver": "Convolver",
-        "delay_line": "DelayLine",
+        "echo_path": "Convolver DelayLine",
         "levels": "Signal echo_gain_db from_db in_db rms snr_db speech_frames speech_level",
         "noise": "FULL_SPEED_MPS Loop Motor NoiseSource babble steady_noise",
         "people": "Said",

@@ -21,12 +21,12 @@ from edgeagent.tools import Tool
 from edgeagent.tts.mouth import Mouth
 from edgeagent.voice.announcer import Announcer, GoalReports
 from edgeagent.voice.chimes import Chime, chime
-from edgeagent.voice.hard_end import APART
 from edgeagent.voice.runs import Runs
 from edgeagent.voice.speech_queue import Priority, SpeechHandle, SpeechQueue
 from edgeagent.voice.spoken_questions import VoicePerson
 from edgeagent.voice.spoken_reply import HeardMessage
 from edgeagent.voice.stopped_answer import StoppedAnswer
+from edgeagent.voice.turn_rules import APART
 from edgeagent.voice.turn_states import State
 from edgeagent.voice.voice_settings import DialogueSettings
 

@@ -17,13 +17,12 @@ from edgeagent.robot.latch import LatchState
 from edgeagent.stt.ears import Ears
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.guess import Guess, guessed
-from edgeagent.voice.hard_end import hard_end_ms, is_another
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stop_words import StopWords
 from edgeagent.voice.turn import Turn, Turns
+from edgeagent.voice.turn_rules import hard_end_ms, is_another, without_wake_word
 from edgeagent.voice.turn_states import Action, State, States
 from edgeagent.voice.voice_settings import DialogueSettings
-from edgeagent.voice.waking import without_wake_word
 
 
 class TurnActions:

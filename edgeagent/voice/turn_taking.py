@@ -19,18 +19,16 @@ from edgeagent.stt.hearing import HearingEvent
 from edgeagent.stt.key_phrases import SpottedPhrase
 from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.guess import LEAST_GUESS
-from edgeagent.voice.hard_end import final_after_ms, has_said_enough, is_over, says_something
-from edgeagent.voice.hearing_loss import HearingLoss
-from edgeagent.voice.reporting import HearingReport
+from edgeagent.voice.hearing_report import HearingLoss, HearingReport
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stop_words import StopWords
 from edgeagent.voice.turn import Turn, Turns
 from edgeagent.voice.turn_actions import TurnActions
 from edgeagent.voice.turn_end import DONE
+from edgeagent.voice.turn_rules import final_after_ms, has_said_enough, is_called, is_over, only_called, says_something
 from edgeagent.voice.turn_states import State, States, TableEvent, going_on
 from edgeagent.voice.utterance import Kind, kind_of
 from edgeagent.voice.voice_settings import DialogueSettings
-from edgeagent.voice.waking import is_called, only_called
 
 _EVENT_OF: Final = {
     Kind.COMMAND: TableEvent.COMMAND,

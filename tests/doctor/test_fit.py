@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from edgeagent.doctor import Machine, fit, machine_of, memory, this_machine, window_of
-from edgeagent.doctor import fit_section as fits
+from edgeagent.doctor import machine_section as fits
 from edgeagent.llm import Memory
 from edgeagent.models import (
     PROFILES,

@@ -82,7 +82,7 @@ def test_what_was_replaced_is_not_read_again(tmp_path, monkeypatch):
         journal.append(EXCHANGE[0])
     with Journal.open(path) as journal:
         made = []
-        monkeypatch.setattr("edgeagent.journal.recovery.message_of", lambda data: made.append(data) or Message(**data))
+        monkeypatch.setattr("edgeagent.journal.records.message_of", lambda data: made.append(data) or Message(**data))
         assert journal.load().messages == (*LAST, EXCHANGE[0])
         assert len(made) == 11
         assert journal.load().usage == Usage(7, 8)

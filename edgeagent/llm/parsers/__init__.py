@@ -10,9 +10,8 @@ from typing import Final
 from edgeagent.errors import ConfigError
 from edgeagent.llm.parsers.call_format import CallFormat, Found, NotACall
 from edgeagent.llm.parsers.gemma import FUNCTION_GEMMA, GEMMA4
-from edgeagent.llm.parsers.granite import GRANITE
-from edgeagent.llm.parsers.hermes import HERMES
-from edgeagent.llm.parsers.json_object import BARE_JSON, LLAMA3, XLAM
+from edgeagent.llm.parsers.hermes import GRANITE, HERMES
+from edgeagent.llm.parsers.json_calls import BARE_JSON, LLAMA3, XLAM
 from edgeagent.llm.parsers.mistral import MISTRAL
 from edgeagent.llm.parsers.pythonic import PYTHONIC
 from edgeagent.llm.parsers.xml import XML

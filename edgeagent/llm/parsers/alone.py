@@ -18,10 +18,8 @@ from typing import Any, Final, Literal
 from edgeagent.llm.parsers.brackets import end_of, skip_blanks
 from edgeagent.llm.parsers.call_format import CallFormat, Found
 from edgeagent.llm.parsers.gemma import FUNCTION_GEMMA, GEMMA4
-from edgeagent.llm.parsers.granite import GRANITE
-from edgeagent.llm.parsers.hermes import HERMES
-from edgeagent.llm.parsers.json_calls import call_of, guess_name, unreadable
-from edgeagent.llm.parsers.json_object import PYTHON_TAG
+from edgeagent.llm.parsers.hermes import GRANITE, HERMES
+from edgeagent.llm.parsers.json_calls import PYTHON_TAG, call_of, guess_name, unreadable
 from edgeagent.llm.parsers.mistral import MISTRAL
 from edgeagent.llm.parsers.pythonic import PYTHONIC
 from edgeagent.llm.parsers.repair import loads

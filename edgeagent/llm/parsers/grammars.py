@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from edgeagent.llm.gbnf import JSON, PYTHON, Rules, marked, one_of, quoted
-from edgeagent.llm.parsers import gemma, granite, json_object, mistral, pythonic, xml
-from edgeagent.llm.parsers.xml_values import xml_expression
+from edgeagent.llm.parsers import gemma, hermes, json_calls, mistral, pythonic, xml
+from edgeagent.llm.parsers.xml import xml_expression
 from edgeagent.llm.protocol import ToolSpec
 from edgeagent.llm.schema import SchemaError, expression
 
@@ -188,13 +188,11 @@ _WRITERS: Final[dict[str, Callable[[Rules, _Tools], str]]] = {
     "hermes": _hermes,
     "xml": _xml,
     "pythonic": _pythonic,
-    "llama3": lambda rules, tools: f"{quoted(json_object.PYTHON_TAG)}? {_json_call(rules, tools, 'parameters')}",
+    "llama3": lambda rules, tools: f"{quoted(json_calls.PYTHON_TAG)}? {_json_call(rules, tools, 'parameters')}",
     "mistral": _mistral,
     "gemma": _gemma(gemma.GEMMA4),
     "functiongemma": _gemma(gemma.FUNCTION_GEMMA),
-    "granite": lambda rules, tools: (
-        f"{quoted(granite.OPEN)} {rules.blanks} {_list_of(rules, _json_call(rules, tools))}"
-    ),
+    "granite": lambda rules, tools: f"{quoted(hermes.OPEN)} {rules.blanks} {_list_of(rules, _json_call(rules, tools))}",
     "xlam": lambda rules, tools: _list_of(rules, _json_call(rules, tools)),
     "json": _json_call,
 }
