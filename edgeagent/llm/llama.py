@@ -20,24 +20,24 @@ import platformdirs
 from edgeagent.errors import ModelError
 from edgeagent.llm import native, thinking
 from edgeagent.llm.detect import detect_format
-from edgeagent.llm.engine import Engine, InferenceLock
+from edgeagent.llm.engine import Engine
 from edgeagent.llm.engine_settings import MIN_CONTEXT_TOKENS, Chosen, EngineSettings
 from edgeagent.llm.generation import Bounds, Generation, Sampling
 from edgeagent.llm.gguf import Header, read_header
-from edgeagent.llm.marks import Marker
+from edgeagent.llm.grammar import TokenVocabulary
+from edgeagent.llm.inference_lock import InferenceLock
 from edgeagent.llm.opening import Openers, Opening, answers_result, for_words, gate_of, only_read, threshold
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
 from edgeagent.llm.parsers.hermes import HERMES
 from edgeagent.llm.plans import Plans, free_to_call
 from edgeagent.llm.prefix_files import PrefixFiles, fingerprint
-from edgeagent.llm.prefixes import Prefixes
+from edgeagent.llm.prefixes import Marker, Prefixes
 from edgeagent.llm.prompt import Prompter, wants_thinking
 from edgeagent.llm.protocol import End, LLMEvent, LLMRequest, drain
 from edgeagent.llm.quirks import Adapter, Quirks, probe, write_granite, write_hermes, write_pythonic
 from edgeagent.llm.reply_reader import read_reply
 from edgeagent.llm.stream_gate import StreamGate
 from edgeagent.llm.template import ChatTemplate
-from edgeagent.llm.vocab import TokenVocabulary
 from edgeagent.llm.window import check_length
 from edgeagent.messages import Message
 from edgeagent.models.catalog import CallGate

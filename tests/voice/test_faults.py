@@ -9,7 +9,7 @@ import pytest
 from edgeagent import Agent, ToolContext, skill, tool
 from edgeagent.errors import SpeechError
 from edgeagent.robot import SafetyLatch
-from edgeagent.stt import Transcript, hearing
+from edgeagent.stt import SpottedPhrase, Transcript, hearing
 from edgeagent.testing import call
 from edgeagent.tools import GoalHandle
 from edgeagent.tts import EspeakSpeaker, SpeechChunk
@@ -131,9 +131,7 @@ def test_a_stop_word_stops_in_every_state(state: State) -> None:
         if state not in (State.HEARING, State.HELD):
             stage.ears.utterance += 1
             stage.ears.on_event(hearing.Started(stage.ears.utterance, stage.now_s - 0.1))
-        stage.ears.on_event(
-            hearing.Spotted(hearing.SpottedPhrase("stop", stage.now_s - 0.3, stage.now_s, stage.now_s, 0.9))
-        )
+        stage.ears.on_event(hearing.Spotted(SpottedPhrase("stop", stage.now_s - 0.3, stage.now_s, stage.now_s, 0.9)))
         assert stage.dialogue.latch.state == "held", "at once, on the thread that spotted it"
         stage.ears.on_event(hearing.SoftEnded(stage.ears.utterance, stage.now_s))
         stage.ears.on_event(hearing.Transcribed(stage.ears.utterance, Transcript("stop"), stage.now_s, 0.1))
