@@ -8,6 +8,7 @@ EdgeAgentError              anything that edgeagent itself raises
 ├── AudioError              a sound device can't be used (exit code 4)
 │   ├── SpeechError         a voice can't speak (exit code 4)
 │   └── RecognitionError    a recogniser failed, or can't be started (exit code 4)
+├── DriveError              a robot's base does not drive: it failed, does not answer, or the drive was stopped
 ├── PolicyViolationError    ``policy_check`` denied a tool call
 └── BusyError               the agent is in the middle of a run
 """
@@ -47,6 +48,10 @@ class SpeechError(AudioError):
 
 class RecognitionError(AudioError):
     """A recogniser failed, or can't be started: its model is missing, its process died."""
+
+
+class DriveError(EdgeAgentError):
+    """A base does not drive: it failed, its driver does not answer, or the drive was stopped; the text says which."""
 
 
 class BusyError(EdgeAgentError):

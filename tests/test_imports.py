@@ -65,7 +65,7 @@ ONLY = {
     "pii": {"errors", "messages"},
     "journal": {"errors", "messages"},
     "llm": {"characters", "errors", "resources", "models", "messages", "events"},
-    "robot": {"errors", "messages", "tools"},
+    "robot": {"errors"},
     "house": {"errors", "messages", "tools", "robot"},
     "testing": {"errors", "messages", "resources", "events", "llm", "agent", "audio", "tts"},
     "context": {"messages", "events", "llm", "tools"},

@@ -1,5 +1,17 @@
-"""The part that every robot needs: the safety latch."""
+"""The part that every robot needs: the safety latch, and a base that stops by itself."""
 
+from edgeagent.front import front
 from edgeagent.robot.latch import LatchState, SafetyLatch
 
 __all__ = ["LatchState", "SafetyLatch"]
+
+__getattr__ = front(
+    __name__,
+    {
+        "base": "Base BaseLimits Odometry Velocity",
+        "base_driver": "BaseDriver Drive",
+        "gpio_base": "GpioBase",
+        "roboclaw": "RoboClaw",
+        "simulated_base": "SimulatedBase",
+    },
+)

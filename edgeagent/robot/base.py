@@ -1,0 +1,117 @@
+"""The base of a robot: the seam between whatever drives and the motors.
+
+Values and one protocol. Knows nothing of processes, agents or models. ``BaseDriver`` runs a base in a process of its
+own, and is the only caller of its methods.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+from edgeagent.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Velocity:
+    """Velocity of a base that can drive straight and turn.
+
+    Attributes:
+        forward_mps: Metres a second; negative is backwards.
+        turn_rps: Radians a second; positive is to the left, as in REP 103 of ROS.
+    """
+
+    forward_mps: float = 0.0
+    turn_rps: float = 0.0
+
+    @property
+    def is_zero(self) -> bool:
+        return self.forward_mps == 0.0 and self.turn_rps == 0.0
+
+
+ZERO = Velocity()
+
+
+@dataclass(frozen=True, slots=True)
+class Odometry:
+    """Way of a base since it was opened, from its encoders.
+
+    Attributes:
+        travelled_m: Way forward minus way back, in metres.
+        turned_rad: Angle to the left minus angle to the right, in radians, never wrapped.
+    """
+
+    travelled_m: float = 0.0
+    turned_rad: float = 0.0
+
+    @property
+    def is_finite(self) -> bool:
+        return math.isfinite(self.travelled_m) and math.isfinite(self.turned_rad)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseLimits:
+    """Limits that the driver's process keeps, whatever is asked of it.
+
+    Raises:
+        ConfigError: A limit is no positive number.
+    """
+
+    speed_mps: float = 0.3
+    """Metres a second, forward and back. A larger number needs a longer way to stand still."""
+    turn_rps: float = math.radians(60)
+    """Radians a second, to both sides."""
+    acceleration_mps2: float = 0.5
+    """Metres a second squared while speeding up. Slowing down and stopping are never held back."""
+    turn_acceleration_rps2: float = math.radians(180)
+    """Radians a second squared while the turn speeds up."""
+    distance_m: float = 10.0
+    """Metres that one drive may cover; the drive ends there. A larger number lets a wrong distance go further."""
+    turn_rad: float = 4 * math.pi
+    """Radians that one drive may turn; the drive ends there."""
+    board_timeout_s: float | None = None
+    """Seconds without a command after which the board itself stops the motors; None if it never does. Only that helps
+    when the driver's process is killed or stopped."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is None and field.name == "board_timeout_s":
+                continue
+            if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+                raise ConfigError(f"{field.name} of a base's limits is {value!r}; it must be a number above 0")
+
+
+class Base(Protocol):
+    """Motors of a robot, as a builder writes them.
+
+    The driver pickles the object into a process of its own and calls ``open`` there first, so a constructor only keeps
+    settings: ports and pins are opened by ``open``. All methods are called from one thread. Each should return within
+    20 ms; the base is given up when one takes longer than half a second, or raises.
+
+    Attributes:
+        limits: Limits for the driver's process.
+    """
+
+    limits: BaseLimits
+
+    def open(self) -> None:
+        """Opens the hardware, motors at rest."""
+        ...
+
+    def set_velocity(self, velocity: Velocity) -> None:
+        """Commands a velocity, which holds until the next one. Called every 20 ms while the base drives."""
+        ...
+
+    def odometry(self) -> Odometry | None:
+        """Reads the way since ``open``; None for a base without encoders."""
+        ...
+
+    def stop(self) -> None:
+        """Brings the motors to rest at once, without a ramp."""
+        ...
+
+    def close(self) -> None:
+        """Leaves the pins and the port in their safe state. Called after ``stop``, also after an error."""
+        ...

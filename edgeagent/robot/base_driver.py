@@ -1,0 +1,326 @@
+"""The agent's side of a base: starts the process that drives, renews leases, and tells when the base does not answer.
+
+``BaseDriver`` may be used by any thread. A ``Drive`` belongs to the body of one skill: its calls are the lease, so that
+a body that hangs stops its robot. Knows nothing of tools: a skill passes ``stop=driver.stop``, ``pause=driver.hold``
+and ``resume=driver.release``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+import pickle
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from edgeagent.errors import ConfigError, DriveError
+from edgeagent.robot.base import ZERO, Base, Odometry, Velocity
+from edgeagent.robot.base_process import LEASE_S, MESSAGE_BYTES
+
+START_S: Final = 20.0
+"""Seconds that the process may take until its base is open."""
+SILENT_S: Final = 1.0
+"""Seconds without a word from the process, while it drives, after which it is killed: its board's time-out is what
+stops the motors then."""
+CLOSE_S: Final = 2.0
+"""Seconds that the process may take to leave its base safe."""
+
+_log = logging.getLogger("edgeagent.robot")
+
+
+class BaseDriver:
+    """Drives a base from a process of its own. A context manager.
+
+    Args:
+        base: An unopened base. Its class stands in a module that can be imported, and not in the program that was
+            started, because the process would run that program again.
+        lease_s: Seconds for which a velocity holds unless it is renewed.
+        without_timeout: Accepts a board that goes on driving when the process is killed; every start warns of it.
+
+    Raises:
+        ConfigError: The board has no time-out of its own, or the base can't be handed to a process.
+    """
+
+    def __init__(self, base: Base, *, lease_s: float = LEASE_S, without_timeout: bool = False) -> None:
+        self.name = type(base).__name__
+        self.limits = base.limits
+        if self.limits.board_timeout_s is None and not without_timeout:
+            raise ConfigError(
+                f"the board of {self.name} has no time-out: it would drive on if its driver were killed. Give it one "
+                "(limits.board_timeout_s), or accept that with BaseDriver(base, without_timeout=True)"
+            )
+        if type(base).__module__ == "__main__":
+            raise ConfigError(
+                f"{self.name} stands in the program that was started, and its driver would run that again: move the "
+                "class into a file of its own and import it"
+            )
+        try:
+            self._pickled = pickle.dumps(base)
+        except Exception as error:  # whatever a builder's object raises
+            raise ConfigError(
+                f"{self.name} can't be handed to its driver's process ({error}): keep settings in the constructor, "
+                "and open ports and pins in open()"
+            ) from error
+        self._class = type(base)
+        self._lease_s = lease_s
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._link: socket.socket | None = None
+        self._ready = False
+        self._failure = ""
+        self._drives = 0
+        self._stopped = 0
+        self._reasons: dict[int, str] = {}
+        """Why drives have ended, by number."""
+        self._held = False
+        self._velocity = ZERO
+        self._odometry: Odometry | None = None
+        self._heard_s = 0.0
+
+    def __enter__(self) -> BaseDriver:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """Process that drives; None before ``start`` and after ``close``."""
+        process = self._process
+        return process.pid if process is not None and process.poll() is None else None
+
+    @property
+    def velocity(self) -> Velocity:
+        """Velocity that was last commanded to the motors, ramps included."""
+        return self._velocity
+
+    @property
+    def odometry(self) -> Odometry | None:
+        """Way since the base was opened; None for a base without encoders."""
+        return self._odometry
+
+    def start(self) -> None:
+        """Starts the process and opens the base, unless that is done.
+
+        Raises:
+            DriveError: The base can't be opened; the text says why.
+        """
+        with self._changed:
+            if self._process is not None and self._process.poll() is None and not self._failure:
+                return
+            self._end_process()
+            self._launch()
+            self._changed.wait_for(lambda: self._ready or self._failure, START_S)
+            if not self._ready:
+                failure = self._failure or f"it was not open after {START_S:g} s"
+                self._end_process()
+                raise DriveError(f"the base {self.name} can't be used: {failure}")
+
+    @contextmanager
+    def drive(self) -> Iterator[Drive]:
+        """Begins a drive; it ends, and the base stands, when the block is left.
+
+        Raises:
+            DriveError: The base can't be opened.
+        """
+        self.start()
+        with self._lock:
+            self._drives += 1
+            drive = Drive(self, self._drives)
+        self._stop(drive.number - 1, "another one has begun")
+        try:
+            yield drive
+        finally:
+            self._stop(drive.number, "it is over")
+
+    def stop(self) -> None:
+        """Stops the base at once and ends every drive that has begun. Never blocks; any thread."""
+        self._stop(self._drives, "it was stopped")
+
+    def hold(self) -> None:
+        """Stands still until ``release``; drives go on then. Never blocks; any thread."""
+        self._held = True
+        self._send("hold", True)
+
+    def release(self) -> None:
+        """Lets a held base drive again."""
+        self._held = False
+        self._send("hold", False)
+
+    def close(self) -> None:
+        """Stops the base, leaves it safe and ends its process. Closing twice is closing once."""
+        with self._changed:
+            self._end_process()
+
+    # --- for drives ---------------------------------------------------------------------------------------------------
+
+    def _set(self, number: int, velocity: Velocity) -> None:
+        """Renews the lease of a drive. Raises DriveError as ``Drive.set`` does."""
+        with self._lock:
+            if number in self._reasons:
+                raise DriveError(f"the drive has ended: {self._reasons[number]}")
+            if number <= self._stopped:
+                raise DriveError("the drive has ended: it was stopped")
+            silent_s = time.monotonic() - self._heard_s
+            if not self._failure and silent_s > SILENT_S and not self._has_unread():
+                self._failure = f"its process said nothing for {silent_s:.1f} s"
+                self._kill()
+            if self._failure:
+                raise DriveError(f"the base {self.name} does not answer: {self._failure}")
+        self._send("velocity", number, velocity.forward_mps, velocity.turn_rps, time.monotonic())
+
+    def _stop(self, number: int, why: str) -> None:
+        self._stopped = max(self._stopped, number)
+        self._send("stop", number, why)
+
+    def _send(self, *message: object) -> None:
+        link = self._link
+        if link is None:
+            return
+        try:
+            link.send(json.dumps(message).encode(), socket.MSG_DONTWAIT)
+        except OSError as error:  # full: the process is stopped, and its lease runs out; closed: it is gone
+            _log.debug("a command to the base %s was not taken: %s", self.name, error)
+
+    # --- the process --------------------------------------------------------------------------------------------------
+
+    def _launch(self) -> None:
+        """Starts the process; the lock is held."""
+        if self.limits.board_timeout_s is None:
+            _log.warning(
+                "UNSAFE: the board of %s has no time-out: if its driver is killed, it drives on until the power is cut",
+                self.name,
+            )
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        module = self._class.__module__
+        # an app file has a name that nobody can import
+        found = sys.modules.get(module)
+        file = "" if _importable(module) else str(getattr(found, "__file__", "") or "")
+        arguments = [str(theirs.fileno()), str(self._lease_s), json.dumps(sys.path), module, file]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "edgeagent.robot.base_process", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=2,  # what a base prints is no answer of the agent
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,  # Ctrl-C in the terminal is the agent's
+        )
+        theirs.close()
+        self._process, self._link = process, ours
+        self._ready, self._failure = False, ""
+        self._velocity, self._odometry = ZERO, None
+        if self._held:
+            self._send("hold", True)
+        reader = threading.Thread(target=self._listen, args=(process, ours), name=f"base-{self.name}", daemon=True)
+        reader.start()
+        assert process.stdin is not None  # noqa: S101
+        try:
+            with process.stdin as pipe:
+                pipe.write(self._pickled)
+        except OSError as error:  # it died at once; the reader says so
+            _log.debug("the driver of %s took no base: %s", self.name, error)
+
+    def _listen(self, process: subprocess.Popen[bytes], link: socket.socket) -> None:
+        """Takes what the process tells, on a thread of its own, until it ends."""
+        while True:
+            try:
+                data = link.recv(MESSAGE_BYTES)
+            except ConnectionResetError:  # it ended before it had read everything; its last words come behind this
+                continue
+            except OSError:
+                data = b""
+            if not data:
+                break
+            with self._changed:
+                if self._link is link:
+                    self._take(*json.loads(data))
+                    self._changed.notify_all()
+        code = process.wait()
+        with self._changed:
+            if self._process is process:
+                by = f"by signal {-code}" if code < 0 else f"with code {code}"
+                self._failure = self._failure or f"its process ended {by}"
+                self._velocity = ZERO
+                self._changed.notify_all()
+
+    def _take(self, kind: str, *values: Any) -> None:
+        """Takes one message; the lock is held."""
+        self._heard_s = time.monotonic()
+        match kind, values:
+            case "ready", _:
+                self._ready = True
+            case "failed", (text,):
+                self._failure = str(text)
+                _log.error("the base %s failed and stands: %s", self.name, text)
+            case "status", (_, stopped, ended, velocity, odometry):
+                if ended and stopped > self._stopped:
+                    self._reasons = {stopped: str(ended)}
+                self._stopped = max(self._stopped, stopped)
+                self._velocity = Velocity(*velocity)
+                self._odometry = None if odometry is None else Odometry(*odometry)
+
+    def _has_unread(self) -> bool:
+        """True if the process has told something that the listening thread had no time for."""
+        return self._link is not None and bool(select.select([self._link], [], [], 0)[0])
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+
+    def _end_process(self) -> None:
+        """Ends the process and waits until its base is safe; the lock is held."""
+        process, link = self._process, self._link
+        self._process = self._link = None
+        self._ready = False
+        self._velocity = ZERO
+        if link is not None:
+            link.shutdown(socket.SHUT_RDWR)
+            link.close()
+        if process is not None:
+            try:
+                process.wait(CLOSE_S)
+            except subprocess.TimeoutExpired:
+                _log.error("the driver of %s did not end within %g s and is killed", self.name, CLOSE_S)
+                process.kill()
+                process.wait()
+
+
+class Drive:
+    """One drive of a base, for the body of a skill.
+
+    Attributes:
+        number: Counts from 1.
+    """
+
+    def __init__(self, driver: BaseDriver, number: int) -> None:
+        self._driver = driver
+        self.number = number
+
+    @property
+    def odometry(self) -> Odometry | None:
+        """Way since the base was opened; None for a base without encoders."""
+        return self._driver.odometry
+
+    def set(self, forward_mps: float = 0.0, turn_rps: float = 0.0) -> None:
+        """Drives at a velocity for the length of the lease, 0.3 s; call it again before that is over.
+
+        Raises:
+            DriveError: The drive was stopped, has reached a limit, or the base does not answer.
+        """
+        self._driver._set(self.number, Velocity(forward_mps, turn_rps))
+
+
+def _importable(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None and not module.startswith("_app_")
+    except (ImportError, ValueError):
+        return False

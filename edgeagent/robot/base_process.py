@@ -1,0 +1,300 @@
+"""The process that drives a base: leases, limits and ramps, and zero velocity whenever it is in doubt.
+
+The agent's process sends commands over a socket that keeps messages apart; this one answers with what the base does. It
+zeroes the motors when a lease runs out, when the socket closes because the agent's process died, when the base raises
+or tells nonsense, and at SIGTERM. It knows nothing of agents, tools or goals. ``BaseDriver`` starts it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib.util
+import json
+import logging
+import math
+import os
+import pickle
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from edgeagent.robot.base import ZERO, Base, Odometry, Velocity
+
+LEASE_S: Final = 0.3
+"""Seconds for which a velocity holds unless the body that drives renews it. A larger number rides over longer pauses of
+the agent, and drives on for longer when the agent hangs."""
+TICK_S: Final = 0.02
+"""Seconds between two commands to the base while it drives."""
+SLOW_S: Final = 0.5
+"""Seconds after which a call of the base is taken for a fault."""
+MESSAGE_BYTES: Final = 4096
+
+_REST_S: Final = 0.1
+"""Seconds between two looks at a base at rest."""
+_JUMP: Final = 3.0
+"""Way between two ticks, as a multiple of the way at the limits, beyond which an odometer has jumped."""
+_JUMP_SLACK_S: Final = 0.1
+"""Seconds added to the time between two ticks, because encoders are read a little early or late."""
+_PRIORITY: Final = 10
+"""Real-time priority (``sched(7)``, SCHED_RR) where the system allows one: a busy machine can't starve the stop."""
+_MCL_CURRENT_AND_FUTURE: Final = 3
+"""``mlockall(2)``: no page of this process is swapped out."""
+
+_log = logging.getLogger("edgeagent.robot")
+
+T = TypeVar("T")
+
+
+class BaseLoop:
+    """Drives one base by the commands of a socket. Single-threaded.
+
+    Args:
+        base: An unopened base.
+        link: A SOCK_SEQPACKET socket to the agent's process.
+        lease_s: Seconds for which a velocity holds.
+        clock: Seconds of a clock that both processes share.
+    """
+
+    def __init__(
+        self,
+        base: Base,
+        link: socket.socket,
+        *,
+        lease_s: float = LEASE_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._base, self._link, self._lease_s, self._clock = base, link, lease_s, clock
+        self._limits = base.limits
+        self._drive = 0
+        """Number of the drive whose velocities count; 0 for none."""
+        self._stopped = 0
+        """Every drive up to this number is over."""
+        self._asked, self._asked_s = ZERO, 0.0
+        self._now = ZERO
+        self._held = False
+        self._way_m = self._way_rad = 0.0
+        """Way of the present drive, forward and back added up."""
+        self._read: Odometry | None = None
+        self._read_s = self._ticked_s = 0.0
+        self._ended = ""
+        self._running = True
+
+    def run(self) -> None:
+        """Drives until the socket closes or the base fails; leaves the base at rest and safe."""
+        failure = ""
+        try:
+            self._timed("open", self._base.open, limit_s=math.inf)
+            self._read, self._read_s = self._odometry(), self._clock()
+            self._ticked_s = self._clock()
+            self._tell(self._ticked_s)
+            self._send("ready")
+            while self._running:
+                self._take_messages()
+                self._tick()
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a builder's base raises, the motors stop first
+            failure = f"{type(error).__name__}: {error}"
+        for end in (self._base.stop, self._base.close):
+            try:
+                end()
+            except (Exception, SystemExit) as error:  # noqa: BLE001  the safe state is wanted though the stop failed
+                failure = failure or f"{type(error).__name__}: {error}"
+        if failure:
+            self._send("failed", failure)
+
+    def end(self) -> None:
+        """Ends the loop at its next step. A signal handler may call it."""
+        self._running = False
+
+    # --- commands -----------------------------------------------------------------------------------------------------
+
+    def _take_messages(self) -> None:
+        """Waits for a tick at most, and takes the commands that have come."""
+        pause_s = TICK_S if self._drive or not self._now.is_zero else _REST_S
+        left_s = max(0.0, self._ticked_s + pause_s - self._clock())
+        ready, _, _ = select.select([self._link], [], [], left_s)
+        while ready and self._running:
+            data = self._link.recv(MESSAGE_BYTES)
+            if not data:
+                self.end()  # the agent's process is gone, or has closed the driver
+                return
+            self._obey(*json.loads(data))
+            ready, _, _ = select.select([self._link], [], [], 0)
+
+    def _obey(self, command: str, *values: Any) -> None:
+        match command, values:
+            case "velocity", (int(drive), forward, turn, sent_s):
+                self._set(drive, Velocity(float(forward), float(turn)), float(sent_s))
+            case "stop", (int(drive), why):
+                self._stop(drive, str(why))
+            case "hold", (held,):
+                self._held = bool(held)
+            case _:
+                raise ValueError(f"{command!r} is no command to a base")
+
+    def _set(self, drive: int, velocity: Velocity, sent_s: float) -> None:
+        """Takes a velocity of a drive that is not over. A late one is as good as none: whoever sent it may hang now."""
+        if drive <= self._stopped or self._clock() - sent_s > self._lease_s:
+            return
+        if not (math.isfinite(velocity.forward_mps) and math.isfinite(velocity.turn_rps)):
+            self._stop(drive, "a velocity that is no number was asked for")
+            return
+        if drive != self._drive:
+            self._drive, self._way_m, self._way_rad = drive, 0.0, 0.0
+        self._asked, self._asked_s = velocity, sent_s
+
+    def _stop(self, drive: int, why: str) -> None:
+        """Ends a drive and all before it, at once."""
+        self._stopped = max(self._stopped, drive)
+        if self._drive and self._drive <= self._stopped:
+            self._drive, self._asked, self._ended = 0, ZERO, why
+        if not self._drive and not self._now.is_zero:
+            self._now = ZERO
+            self._timed("stop", self._base.stop)
+
+    # --- motion -------------------------------------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        """One step: the velocity that may be driven now goes to the base, and what the base tells is looked at."""
+        now_s = self._clock()
+        if self._drive or not self._now.is_zero or now_s - self._ticked_s >= _REST_S:
+            passed_s, self._ticked_s = now_s - self._ticked_s, now_s
+            before = self._now
+            self._now = self._allowed(now_s, passed_s)
+            if self._now.is_zero and not before.is_zero:
+                self._timed("stop", self._base.stop)
+            self._timed("set_velocity", lambda: self._base.set_velocity(self._now))
+            self._look(now_s)
+            self._tell(now_s)
+
+    def _allowed(self, now_s: float, passed_s: float) -> Velocity:
+        """The velocity for this step: none without a lease; else the one asked for, within limits and ramps."""
+        if self._held or not self._drive or now_s - self._asked_s > self._lease_s:
+            return ZERO
+        limits, asked = self._limits, self._asked
+        forward = max(-limits.speed_mps, min(limits.speed_mps, asked.forward_mps))
+        turn = max(-limits.turn_rps, min(limits.turn_rps, asked.turn_rps))
+        # a step that came late must not allow a jump in speed
+        step_s = min(passed_s, 2 * TICK_S)
+        return Velocity(
+            _ramped(self._now.forward_mps, forward, limits.acceleration_mps2 * step_s),
+            _ramped(self._now.turn_rps, turn, limits.turn_acceleration_rps2 * step_s),
+        )
+
+    def _look(self, now_s: float) -> None:
+        """Reads the odometer, adds up the way of the drive, and ends a drive that has covered its way.
+
+        Raises:
+            ValueError: The odometer tells what no base can have driven.
+        """
+        read = self._odometry()
+        passed_s, self._read_s = now_s - self._read_s, now_s
+        if read is None:  # no encoders: the way by the velocity that was commanded
+            self._way_m += abs(self._now.forward_mps) * passed_s
+            self._way_rad += abs(self._now.turn_rps) * passed_s
+        else:
+            if self._read is None or not read.is_finite:
+                raise ValueError(f"the odometer tells nonsense: {read}")
+            metres = abs(read.travelled_m - self._read.travelled_m)
+            radians = abs(read.turned_rad - self._read.turned_rad)
+            most_s = _JUMP * (passed_s + _JUMP_SLACK_S)
+            if metres > self._limits.speed_mps * most_s or radians > self._limits.turn_rps * most_s:
+                raise ValueError(
+                    f"the odometer jumped by {metres:.3g} m and {radians:.3g} rad in {passed_s:.3f} s: "
+                    "look at the encoders' cables and at the scale"
+                )
+            self._way_m, self._way_rad, self._read = self._way_m + metres, self._way_rad + radians, read
+        if self._drive and self._way_m > self._limits.distance_m:
+            self._stop(self._drive, f"the limit of {self._limits.distance_m:g} m a drive is reached")
+        elif self._drive and self._way_rad > self._limits.turn_rad:
+            self._stop(
+                self._drive, f"the limit of {math.degrees(self._limits.turn_rad):.0f} degrees a drive is reached"
+            )
+
+    def _odometry(self) -> Odometry | None:
+        return self._timed("odometry", self._base.odometry)
+
+    def _timed(self, name: str, call: Callable[[], T], *, limit_s: float = SLOW_S) -> T:
+        """Calls the base.
+
+        Raises:
+            TimeoutError: The call took longer than a base may take.
+        """
+        begun_s = self._clock()
+        result = call()
+        took_s = self._clock() - begun_s
+        if took_s > limit_s:
+            raise TimeoutError(f"{name} of the base took {took_s:.2f} s")
+        return result
+
+    def _tell(self, now_s: float) -> None:
+        read = self._read
+        odometry = None if read is None else (read.travelled_m, read.turned_rad)
+        ended, self._ended = self._ended, ""
+        self._send("status", now_s, self._stopped, ended, (self._now.forward_mps, self._now.turn_rps), odometry)
+
+    def _send(self, *message: object) -> None:
+        # nobody reads: the agent's process is stopped or gone, which the lease and the socket's end tell
+        with contextlib.suppress(OSError):
+            self._link.send(json.dumps(message).encode(), socket.MSG_DONTWAIT)
+
+
+def _ramped(now: float, goal: float, step: float) -> float:
+    """One step from a velocity towards another. Only speeding up is held back."""
+    if now * goal < 0:
+        now = 0.0
+    return math.copysign(min(abs(goal), abs(now) + step), goal) if abs(goal) > abs(now) else goal
+
+
+# --- the process ------------------------------------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Runs the process: ``FD LEASE_S PATH MODULE FILE``, and a pickled base on standard input."""
+    fd, lease_s, path, module, file = arguments
+    sys.path[:] = json.loads(path)
+    link = socket.socket(fileno=int(fd))
+    try:
+        if file:
+            _load(module, file)
+        base = pickle.load(sys.stdin.buffer)  # noqa: S301  our own parent wrote it
+    except (Exception, SystemExit) as error:  # noqa: BLE001  a builder's module may raise anything
+        link.send(json.dumps(["failed", f"the base can't be loaded: {type(error).__name__}: {error}"]).encode())
+        return
+    loop = BaseLoop(base, link, lease_s=float(lease_s))
+    for name in (signal.SIGINT, signal.SIGHUP):  # the agent's process decides what a Ctrl-C means
+        signal.signal(name, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: loop.end())
+    _keep_awake()
+    loop.run()
+
+
+def _load(module: str, file: str) -> None:
+    """Imports the file in which the class of a base stands, under the name that it has in the agent's process."""
+    spec = importlib.util.spec_from_file_location(module, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no Python file")
+    sys.modules[module] = loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+
+
+def _keep_awake() -> None:
+    """Takes a real-time priority and keeps the memory in place, as far as the system allows."""
+    gc.disable()
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_PRIORITY))
+    except OSError as error:
+        _log.info("the driver of the base has no real-time priority: %s", error)
+    if sys.platform == "linux":
+        import ctypes
+
+        if ctypes.CDLL(None).mlockall(_MCL_CURRENT_AND_FUTURE) != 0:
+            _log.info("the memory of the base's driver may be swapped out")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

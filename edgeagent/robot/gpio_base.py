@@ -1,0 +1,75 @@
+"""A base on the pins of a Raspberry Pi: two motors behind an H-bridge, driven by pulse width through gpiozero.
+
+Pins keep their level when a process is killed, and an H-bridge has no time-out, so ``BaseDriver`` takes this base with
+``without_timeout=True`` only. A bridge whose enable pin hangs on a watchdog timer is what makes it safe.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from edgeagent.errors import ConfigError
+from edgeagent.robot.base import BaseLimits, Velocity
+
+
+@dataclass(kw_only=True)
+class GpioBase:
+    """Two motors by gpiozero, without encoders. Pins by their BCM numbers.
+
+    Attributes:
+        left: Pins for forward and backward of the left motor.
+        right: The same of the right motor.
+        full_speed_mps: Speed of a wheel at full pulse width, in metres a second; measure it with the wheels loaded.
+        track_m: Metres between the wheels.
+        enable: Pin that switches the bridge on; None where there is none.
+
+    Raises:
+        ConfigError: A speed or a distance is not above 0.
+    """
+
+    left: tuple[int, int]
+    right: tuple[int, int]
+    full_speed_mps: float
+    track_m: float
+    enable: int | None = None
+    limits: BaseLimits = field(default_factory=BaseLimits)
+
+    def __post_init__(self) -> None:
+        for name in ("full_speed_mps", "track_m"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} of a base on pins is {getattr(self, name)!r}; it must be a number above 0")
+
+    def open(self) -> None:
+        """Takes the pins, motors at rest.
+
+        Raises:
+            ConfigError: gpiozero is not installed.
+        """
+        try:
+            from gpiozero import DigitalOutputDevice, Motor  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        except ModuleNotFoundError as error:
+            raise ConfigError('a base on pins needs gpiozero: pip install "edgeagent[pi]"') from error
+        self._motors: tuple[Any, Any] = (Motor(*self.left), Motor(*self.right))
+        self._enable: Any = None if self.enable is None else DigitalOutputDevice(self.enable, initial_value=True)
+
+    def set_velocity(self, velocity: Velocity) -> None:
+        half_mps = velocity.turn_rps * self.track_m / 2
+        wheels = (velocity.forward_mps - half_mps, velocity.forward_mps + half_mps)
+        # a curve at full speed keeps its shape: both wheels slow down together
+        largest = max(1.0, *(abs(mps) / self.full_speed_mps for mps in wheels))
+        for motor, mps in zip(self._motors, wheels, strict=True):
+            motor.value = mps / self.full_speed_mps / largest
+
+    def odometry(self) -> None:
+        return None
+
+    def stop(self) -> None:
+        for motor in self._motors:
+            motor.stop()
+
+    def close(self) -> None:
+        """Switches the bridge off and gives the pins back, which makes them inputs."""
+        for device in (*getattr(self, "_motors", ()), getattr(self, "_enable", None)):
+            if device is not None:
+                device.close()

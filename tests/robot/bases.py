@@ -1,0 +1,205 @@
+"""Bases for tests, and a motor board behind a pseudo-terminal. Drivers' processes import this module, too."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import struct
+import sys
+import threading
+import time
+import tty
+from binascii import crc_hqx
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgeagent.robot import BaseLimits, GpioBase, Odometry, SimulatedBase, Velocity
+
+LIMIT_S = 20.0
+"""For what must happen, on a busy machine."""
+
+
+def until(is_so, limit_s: float = LIMIT_S) -> bool:
+    """Waits until something that another process does has happened."""
+    end_s = time.monotonic() + limit_s
+    pause = threading.Event()
+    while not is_so():
+        if time.monotonic() > end_s:
+            return False
+        pause.wait(0.005)
+    return True
+
+
+def calls(log: Path) -> list[tuple[float, str]]:
+    """What a base was called with, and when."""
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    return [(float(at), text) for at, _, text in (line.partition(" ") for line in lines)]
+
+
+@dataclass
+class BrokenBase(SimulatedBase):
+    """Goes wrong while it drives, in one of several ways."""
+
+    how: str = ""
+
+    def set_velocity(self, velocity: Velocity) -> None:
+        super().set_velocity(velocity)
+        if velocity.is_zero:
+            return
+        match self.how:
+            case "raises":
+                raise OSError("the cable is out")
+            case "exits":
+                sys.exit(3)
+            case "late":
+                time.sleep(0.6)  # the fault itself
+            case "never":
+                threading.Event().wait()
+
+    def odometry(self) -> Odometry:
+        way = super().odometry()
+        if self._velocity.is_zero:
+            return way
+        match self.how:
+            case "nan":
+                return Odometry(float("nan"), 0.0)
+            case "jumps":
+                return Odometry(way.travelled_m + 5.0, way.turned_rad)
+        return way
+
+    def open(self) -> None:
+        super().open()
+        if self.how == "not there":
+            raise FileNotFoundError("/dev/ttyUSB7 is not there")
+
+
+@dataclass(kw_only=True)
+class WatchedGpioBase(GpioBase):
+    """A base on gpiozero's mock pins that writes down their levels after each call."""
+
+    log: Path
+
+    def open(self) -> None:
+        os.environ |= {"GPIOZERO_PIN_FACTORY": "mock", "GPIOZERO_MOCK_PIN_CLASS": "mockpwmpin"}
+        super().open()
+        from gpiozero import Device
+
+        self._pins = [Device.pin_factory.pin(number) for number in (*self.left, *self.right, self.enable)]
+        self._note("open")
+
+    def set_velocity(self, velocity: Velocity) -> None:
+        super().set_velocity(velocity)
+        self._note("velocity")
+
+    def stop(self) -> None:
+        super().stop()
+        self._note("stop")
+
+    def close(self) -> None:
+        super().close()
+        self._note("close")
+
+    def _note(self, call: str) -> None:
+        levels = " ".join(f"{pin.function}:{float(pin.state):.2f}" for pin in self._pins)
+        with self.log.open("a", encoding="utf-8") as file:
+            file.write(f"{time.monotonic():.4f} {call} {levels}\n")
+
+
+class Board:
+    """A RoboClaw at the other end of a pseudo-terminal: answers its packets, and stops when its time-out runs out.
+
+    Attributes:
+        port: Name of the terminal.
+        wheels: Speeds of M1 and M2 in pulses a second.
+        stopped_itself: How often the time-out has stopped the wheels.
+    """
+
+    def __init__(self, answers: bool = True) -> None:
+        master, slave = pty.openpty()
+        self._master = master
+        tty.setraw(master)
+        tty.setraw(slave)
+        self.port = os.ttyname(slave)
+        self._ends = (master, slave)
+        self.wheels = (0, 0)
+        self.stopped_itself = 0
+        self.timeout_s = 0.0
+        self.answers = answers
+        self._pulses = [4_294_967_000.0, 100.0]  # near the end of the counter, which wraps
+        self._moved_s = time.monotonic()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="board", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Board:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pull()
+
+    def pull(self) -> None:
+        """Pulls the cable."""
+        self._closing.set()
+        self._thread.join()
+        for fd in self._ends:
+            os.close(fd)
+        self._ends = ()
+
+    def _run(self) -> None:
+        data, heard_s = b"", time.monotonic()
+        while not self._closing.is_set():
+            ready, _, _ = select.select([self._master], [], [], 0.01)
+            now_s = time.monotonic()
+            if ready:
+                data, heard_s = data + os.read(self._master, 256), now_s
+            elif self.timeout_s and now_s - heard_s > self.timeout_s and self.wheels != (0, 0):
+                self._move()
+                self.wheels = (0, 0)
+                self.stopped_itself += 1
+            while data:
+                used, answer = self._answered(data)
+                if not used:
+                    break
+                data = data[used:]
+                if self.answers:
+                    os.write(self._master, answer)
+
+    def _answered(self, data: bytes) -> tuple[int, bytes]:
+        """The length of the first packet, 0 while it is not whole, and the answer to it."""
+        if len(data) < 2:
+            return 0, b""
+        address, command = data[:2]
+        assert address == 0x80
+        size = {14: 1, 15: 0, 37: 8, 78: 0}[command]
+        if not size:
+            return 2, self._told(data[:2])
+        if len(data) < 2 + size + 2:
+            return 0, b""
+        packet, crc = data[: 2 + size], data[2 + size : 4 + size]
+        assert crc_hqx(packet, 0).to_bytes(2) == crc
+        if command == 14:
+            self.timeout_s = packet[2] / 10
+        else:
+            self._move()
+            self.wheels = struct.unpack(">ii", packet[2:])
+        return 4 + size, b"\xff"
+
+    def _told(self, question: bytes) -> bytes:
+        if question[1] == 15:
+            values = bytes([round(self.timeout_s * 10)])
+        else:
+            self._move()
+            values = struct.pack(">II", *(int(pulses) % (1 << 32) for pulses in self._pulses))
+        return values + crc_hqx(question + values, 0).to_bytes(2)
+
+    def _move(self) -> None:
+        now_s = time.monotonic()
+        for wheel, speed in enumerate(self.wheels):
+            self._pulses[wheel] += speed * (now_s - self._moved_s)
+        self._moved_s = now_s
+
+
+SHORT = BaseLimits(
+    distance_m=0.2, turn_rad=0.5, acceleration_mps2=100.0, turn_acceleration_rps2=100.0, board_timeout_s=0.1
+)

@@ -1,0 +1,415 @@
+"""A base that stops by itself: leases, limits, faults, and what becomes of it when a process is killed or stopped."""
+
+import logging
+import math
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from edgeagent import Agent, GoalHandle, skill
+from edgeagent.errors import ConfigError, DriveError
+from edgeagent.robot import BaseDriver, BaseLimits, RoboClaw, SafetyLatch, SimulatedBase
+from edgeagent.testing import ScriptedLLM, call
+
+from .bases import LIMIT_S, SHORT, Board, BrokenBase, WatchedGpioBase, calls, until
+
+PULSES_PER_M = 10_000.0
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "base.log"
+
+
+@pytest.fixture
+def driver(log: Path) -> Iterator[BaseDriver]:
+    with BaseDriver(SimulatedBase(log=log)) as driver:
+        yield driver
+
+
+def velocities(log: Path) -> list[tuple[float, float]]:
+    """The velocities that the motors were given, one after the other."""
+    return [tuple(map(float, text.split()[1:])) for _, text in calls(log) if text.startswith("velocity")]
+
+
+def is_at_rest(log: Path) -> bool:
+    """True if the last that the motors were told is to stand."""
+    told = [text for _, text in calls(log) if text != "open"]
+    return bool(told) and told[-1] in ("stop", "close", "velocity 0.0000 0.0000")
+
+
+def keep_driving(drive, so_long, forward_mps: float = 0.2, turn_rps: float = 0.0) -> None:
+    """Renews the lease until something is so."""
+
+    def renewed() -> bool:
+        drive.set(forward_mps, turn_rps)
+        return so_long()
+
+    assert until(renewed)
+
+
+# --- driving ----------------------------------------------------------------------------------------------------------
+
+
+def test_it_speeds_up_by_its_acceleration_and_never_over_its_limit(driver, log):
+    with driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps == 0.3, forward_mps=50.0, turn_rps=-50.0)
+    driven = velocities(log)
+    assert max(forward for forward, _ in driven) == 0.3
+    assert min(turn for _, turn in driven) >= -math.radians(60) - 0.001
+    assert 0 < driven[0][0] <= 2 * 0.02 * 0.5
+    assert [forward for forward, _ in driven if forward] == sorted(forward for forward, _ in driven if forward)
+
+
+def test_the_way_is_told_while_it_drives(driver):
+    with driver.drive() as drive:
+        keep_driving(drive, lambda: drive.odometry is not None and drive.odometry.travelled_m > 0.05)
+
+
+def test_leaving_the_block_of_a_drive_stops_it(driver, log):
+    with driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+    assert until(lambda: is_at_rest(log))
+    with pytest.raises(DriveError, match="has ended"):
+        drive.set(0.2)
+
+
+def test_a_lease_that_nobody_renews_runs_out_though_the_process_is_well(driver, log):
+    with driver.drive() as drive:
+        drive.set(0.2)
+        assert until(lambda: driver.velocity.forward_mps > 0)
+        assert until(lambda: is_at_rest(log))
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+
+
+def test_a_stop_ends_the_drive_for_whoever_goes_on_asking(driver, log):
+    with driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+        driver.stop()
+        with pytest.raises(DriveError, match="stopped"):
+            drive.set(0.2)
+        assert until(lambda: is_at_rest(log))
+    with driver.drive() as another:
+        keep_driving(another, lambda: driver.velocity.forward_mps > 0)
+
+
+def test_a_second_drive_takes_the_place_of_the_first(driver):
+    with driver.drive() as first:
+        first.set(0.2)
+        with driver.drive() as second:
+            second.set(-0.2)
+            with pytest.raises(DriveError, match="has ended"):
+                first.set(0.2)
+
+
+def test_a_held_base_stands_and_goes_on_when_it_is_released(driver):
+    with driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+        driver.hold()
+        keep_driving(drive, lambda: driver.velocity.is_zero)
+        driver.release()
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+
+
+def test_a_base_that_was_held_before_it_was_started_does_not_move(log):
+    with BaseDriver(SimulatedBase(log=log)) as driver:
+        driver.close()
+        driver.hold()
+        with driver.drive() as drive:
+            drive.set(0.2)
+            begun = driver.odometry
+            keep_driving(drive, lambda: driver.odometry is not None and driver.odometry is not begun)
+        assert velocities(log) == [] or set(velocities(log)) == {(0.0, 0.0)}
+
+
+@pytest.mark.parametrize(("forward_mps", "turn_rps", "unit"), [(0.3, 0.0, "m a drive"), (0.0, 1.0, "degrees a drive")])
+def test_a_drive_ends_at_the_limit_of_its_way(log, forward_mps, turn_rps, unit):
+    with BaseDriver(SimulatedBase(SHORT, log=log)) as driver, driver.drive() as drive:
+        with pytest.raises(DriveError, match=unit):
+            keep_driving(drive, lambda: False, forward_mps, turn_rps)
+        assert until(lambda: is_at_rest(log))
+
+
+@pytest.mark.parametrize("velocity", [math.nan, math.inf, -math.inf])
+def test_a_velocity_that_is_no_number_stops_the_drive(driver, log, velocity):
+    with driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+        drive.set(velocity)
+        with pytest.raises(DriveError, match="no number"):
+            keep_driving(drive, lambda: False)
+        assert until(lambda: is_at_rest(log))
+
+
+# --- faults of a base -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("raises", "OSError: the cable is out"),
+        ("exits", "SystemExit: 3"),
+        ("late", "set_velocity of the base took"),
+        ("nan", "the odometer tells nonsense"),
+        ("jumps", "the odometer jumped by 5"),
+    ],
+)
+def test_a_base_that_fails_while_it_drives_is_stopped_and_made_safe_and_the_drive_told(log, how, told):
+    with BaseDriver(BrokenBase(log=log, how=how)) as driver:
+        with driver.drive() as drive, pytest.raises(DriveError, match=told):
+            keep_driving(drive, lambda: False)
+        assert until(lambda: calls(log)[-1][1] == "close")
+        assert [text for _, text in calls(log)][-2] == "stop"
+
+
+def test_a_base_that_never_answers_is_given_up_and_the_next_drive_has_a_new_process(log):
+    with BaseDriver(BrokenBase(log=log, how="never")) as driver:
+        first = driver.pid
+        with driver.drive() as drive, pytest.raises(DriveError, match="does not answer: its process said nothing"):
+            keep_driving(drive, lambda: False)
+        with driver.drive():
+            assert driver.pid not in (first, None)
+
+
+def test_a_base_that_can_not_be_opened_is_told_with_its_reason(log):
+    with pytest.raises(DriveError, match="ttyUSB7 is not there"):
+        BaseDriver(BrokenBase(log=log, how="not there")).start()
+    assert calls(log)[-1][1] == "close"
+
+
+def test_a_board_without_a_time_out_is_refused(log):
+    with pytest.raises(ConfigError, match="has no time-out"):
+        BaseDriver(SimulatedBase(BaseLimits()))
+
+
+def test_a_board_without_a_time_out_is_called_unsafe_at_every_start(caplog):
+    driver = BaseDriver(SimulatedBase(BaseLimits()), without_timeout=True)
+    for start in (1, 2):
+        with caplog.at_level(logging.WARNING), driver:
+            assert [record.levelname for record in caplog.records if "UNSAFE" in record.message] == ["WARNING"] * start
+
+
+@pytest.mark.parametrize("value", [0, -1.0, math.nan, math.inf, "fast", None])
+def test_a_limit_that_is_no_number_above_zero_is_refused(value):
+    with pytest.raises(ConfigError, match="speed_mps"):
+        BaseLimits(speed_mps=value)
+
+
+def test_a_base_that_can_not_be_handed_to_a_process_is_refused():
+    base = SimulatedBase()
+    base.lock = threading.Lock()
+    with pytest.raises(ConfigError, match=r"open ports and pins in open\(\)"):
+        BaseDriver(base)
+
+
+def test_closing_twice_leaves_no_process():
+    driver = BaseDriver(SimulatedBase())
+    driver.start()
+    pid = driver.pid
+    driver.close()
+    driver.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+# --- the latch, and a skill -------------------------------------------------------------------------------------------
+
+
+def test_a_latch_that_trips_stops_a_skill_that_drives(driver, log):
+    latch, moved = SafetyLatch(), threading.Event()
+
+    @skill(resources=["base"], stop=driver.stop, pause=driver.hold, resume=driver.release)
+    def drive(goal: GoalHandle) -> str:
+        """Drive."""
+        with driver.drive() as motion:
+            while not goal.cancelled:
+                goal.checkpoint()
+                motion.set(0.2)
+                if driver.velocity.forward_mps:
+                    moved.set()
+                goal.cancel_event.wait(0.02)
+        return "drove"
+
+    agent = Agent("robi", llm=ScriptedLLM([call("drive")], "Done."), tools=[drive], latch=latch)
+    handle = agent.start("drive")
+    assert moved.wait(LIMIT_S)
+    latch.trip("somebody said stop")
+    (made,) = handle.result(LIMIT_S).tool_calls
+    assert made.result.status == "interrupted"
+    assert until(lambda: is_at_rest(log))
+
+
+def test_a_stop_function_that_hangs_does_not_keep_the_base_driving(driver, log):
+    latch, moved, hung = SafetyLatch(), threading.Event(), threading.Event()
+
+    @skill(resources=["base"], stop=lambda: hung.wait(LIMIT_S))
+    def drive(goal: GoalHandle) -> str:
+        """Drive."""
+        with driver.drive() as motion:
+            while True:
+                goal.checkpoint()
+                motion.set(0.2)
+                if driver.velocity.forward_mps:
+                    moved.set()
+                goal.cancel_event.wait(0.02)
+
+    handle = Agent("robi", llm=ScriptedLLM([call("drive")], "Done."), tools=[drive], latch=latch).start("drive")
+    try:
+        assert moved.wait(LIMIT_S)
+        threading.Thread(target=latch.trip, args=("somebody said stop",)).start()
+        assert until(lambda: is_at_rest(log))
+    finally:
+        hung.set()
+    handle.result(LIMIT_S)
+
+
+# --- processes that are killed, stopped or hang -----------------------------------------------------------------------
+
+AGENT = """
+    import ctypes, sys, threading
+    from pathlib import Path
+    from edgeagent.robot import BaseDriver, SimulatedBase
+
+    driver = BaseDriver(SimulatedBase(log=Path(sys.argv[1])))
+    driver.start()
+    print(driver.pid, flush=True)
+    pause = threading.Event()
+    with driver.drive() as drive:
+        while not driver.velocity.forward_mps:
+            drive.set(0.2)
+            pause.wait(0.01)
+        print("drives", flush=True)
+        {then}
+"""
+DRIVE_ON = "while True: drive.set(0.2); pause.wait(0.01)"
+HOLD_THE_INTERPRETER = "ctypes.PyDLL(None).sleep(100)"
+HANG = "threading.Thread(target=pause.wait, daemon=True).start(); pause.wait()"
+
+
+@pytest.fixture
+def agent_process(log: Path) -> Iterator:
+    started: list[subprocess.Popen[str]] = []
+
+    def start(then: str) -> subprocess.Popen[str]:
+        program = textwrap.dedent(AGENT).format(then=then)
+        process = subprocess.Popen([sys.executable, "-c", program, str(log)], stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        process.driver = int(process.stdout.readline())
+        assert process.stdout.readline() == "drives\n"
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
+def test_the_base_stands_when_the_agent_is_killed_or_stopped(agent_process, log, number):
+    process = agent_process(DRIVE_ON)
+    process.send_signal(number)
+    assert until(lambda: is_at_rest(log))
+    if number != signal.SIGSTOP:
+        assert until(lambda: calls(log)[-1][1] == "close"), "safe, after it stood"
+
+
+@pytest.mark.parametrize("then", [HOLD_THE_INTERPRETER, HANG], ids=["C call", "body hangs"])
+def test_the_base_stands_when_the_body_that_drives_hangs(agent_process, log, then):
+    agent_process(then)
+    assert until(lambda: is_at_rest(log))
+
+
+def test_a_driver_that_is_terminated_leaves_the_base_safe(agent_process, log):
+    process = agent_process(DRIVE_ON)
+    os.kill(process.driver, signal.SIGTERM)
+    assert until(lambda: calls(log)[-1][1] == "close")
+    assert is_at_rest(log)
+
+
+def test_ctrl_c_at_the_terminal_does_not_end_the_driver(driver):
+    os.kill(driver.pid, signal.SIGINT)
+    os.kill(driver.pid, signal.SIGHUP)
+    with driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+
+
+# --- a serial board ---------------------------------------------------------------------------------------------------
+
+
+def roboclaw(board: Board) -> RoboClaw:
+    return RoboClaw(port=board.port, pulses_per_m=PULSES_PER_M, track_m=0.3)
+
+
+def test_a_serial_board_drives_and_tells_its_way():
+    with Board() as board, BaseDriver(roboclaw(board)) as driver:
+        assert board.timeout_s == 0.3
+        with driver.drive() as drive:
+            keep_driving(drive, lambda: driver.odometry.travelled_m > 0.05)
+            assert board.wheels[0] == board.wheels[1] > 0
+            keep_driving(drive, lambda: driver.odometry.turned_rad > 0.1, 0.0, 1.0)
+            assert board.wheels[0] == -board.wheels[1] < 0
+        assert until(lambda: board.wheels == (0, 0))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_board_stops_by_its_own_time_out_when_the_driver_is_killed_or_stopped(number):
+    with Board() as board, BaseDriver(roboclaw(board)) as driver:
+        with driver.drive() as drive:
+            keep_driving(drive, lambda: board.wheels[0] > 0)
+            os.kill(driver.pid, number)
+            with pytest.raises(DriveError, match="does not answer"):
+                keep_driving(drive, lambda: False)
+        assert until(lambda: board.stopped_itself == 1)
+        assert board.wheels == (0, 0)
+
+
+def test_a_cable_that_is_pulled_in_mid_drive_is_told():
+    with Board() as board, BaseDriver(roboclaw(board)) as driver, driver.drive() as drive:
+        keep_driving(drive, lambda: board.wheels[0] > 0)
+        board.pull()
+        with pytest.raises(DriveError, match="the base RoboClaw does not answer"):
+            keep_driving(drive, lambda: False)
+
+
+def test_a_board_that_does_not_answer_is_told_at_the_start():
+    with Board(answers=False) as board, pytest.raises(DriveError, match="does not answer to command 14"):
+        BaseDriver(roboclaw(board)).start()
+
+
+def test_two_programs_do_not_get_one_board():
+    with Board() as board, BaseDriver(roboclaw(board)), pytest.raises(DriveError, match="has another program the port"):
+        BaseDriver(roboclaw(board)).start()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"pulses_per_m": 0.0}, {"pulses_per_m": math.nan}, {"track_m": 0.0}, {"address": 7}], ids=str
+)
+def test_a_wrong_setting_of_a_board_is_named(wrong):
+    settings = {"port": "/dev/null", "pulses_per_m": 1.0, "track_m": 0.3} | wrong
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        RoboClaw(**settings)
+
+
+# --- pins -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_base_on_pins_turns_its_wheels_and_leaves_its_pins_as_inputs(log):
+    base = WatchedGpioBase(left=(4, 14), right=(17, 27), enable=22, full_speed_mps=0.5, track_m=0.3, log=log)
+    with pytest.raises(ConfigError, match="has no time-out"):
+        BaseDriver(base)
+    with BaseDriver(base, without_timeout=True) as driver, driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps == 0.25, forward_mps=0.25)
+        keep_driving(drive, lambda: driver.velocity.turn_rps == -1.0, forward_mps=0.0, turn_rps=-1.0)
+    told = [text.split() for _, text in calls(log)]
+    assert "velocity output:0.50 output:0.00 output:0.50 output:0.00 output:1.00".split() in told
+    assert "velocity output:0.30 output:0.00 output:0.00 output:0.30 output:1.00".split() in told
+    assert told[-2][:5] == "stop output:0.00 output:0.00 output:0.00 output:0.00".split()
+    assert told[-1][0] == "close"
+    assert {level.partition(":")[0] for level in told[-1][1:]} == {"input"}
