@@ -12,7 +12,7 @@ __all__ = ["HouseRobot"]
 __getattr__ = front(
     __name__,
     {
-        "base": "Battery CAPACITY_MJ Drivetrain Limits STEP_S",
+        "drivetrain": "Battery CAPACITY_MJ Drivetrain Limits STEP_S",
         "command_report": "announcement report",
         "draw": "map_png map_svg write_map",
         "flat": "DOCKED HEIGHT_M OBJECTS START WALL WIDTH_M lay_out the_flat",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from edgeagent.house.base import STEP_S
+from edgeagent.house.drivetrain import STEP_S
 from edgeagent.house.geometry import Point, wrap
 from edgeagent.house.motion import DONE, Program, ProgramEnd
 from edgeagent.house.planner import the_planner

@@ -9,7 +9,7 @@ import math
 import random
 from typing import Final
 
-from edgeagent.house.base import STEP_S
+from edgeagent.house.drivetrain import STEP_S
 from edgeagent.house.flat import the_flat
 from edgeagent.house.geometry import Point
 from edgeagent.house.planner import Bystander, the_planner

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from edgeagent.house.base import STEP_S
+from edgeagent.house.drivetrain import STEP_S
 from edgeagent.house.flat import DOCK, DOCKED, WALL, FlatRoom, Landmark, Thing
 from edgeagent.house.geometry import Point, disc_reached, wrap
 from edgeagent.house.inhabitant import RADIUS_M

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from edgeagent.house.base import STEP_S, Battery, Drivetrain
+from edgeagent.house.drivetrain import STEP_S, Battery, Drivetrain
 from edgeagent.house.flat import DOCKED, START, Flat, FlatRoom, Landmark, Thing, lay_out, the_flat
 from edgeagent.house.geometry import Point, Pose
 from edgeagent.house.inhabitant import RADIUS_M, Inhabitant

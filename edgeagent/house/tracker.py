@@ -9,7 +9,7 @@ import itertools
 import math
 from typing import Final
 
-from edgeagent.house.base import STEP_S, Drivetrain
+from edgeagent.house.drivetrain import STEP_S, Drivetrain
 from edgeagent.house.geometry import Point
 
 DECELERATION_MPS2: Final = 1.5

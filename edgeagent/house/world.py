@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from edgeagent.house.base import STEP_S
+from edgeagent.house.drivetrain import STEP_S
 from edgeagent.house.motion import Program, ProgramEnd
 from edgeagent.house.scene import Scene, Snapshot
 from edgeagent.house.world_clock import FairLock, WorldPace

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final
 
-from edgeagent.house.base import STEP_S
+from edgeagent.house.drivetrain import STEP_S
 
 
 class FairLock:

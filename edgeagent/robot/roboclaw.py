@@ -22,6 +22,7 @@ import struct
 from binascii import crc_hqx
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from typing import Any, Final
 
 from edgeagent.errors import ConfigError, DriveError
@@ -30,15 +31,22 @@ from edgeagent.robot.base import ZERO, BaseLimits, Odometry, Velocity
 TIMEOUT_S: Final = 0.3
 """Time-out that the board is given, in seconds: a multiple of 0.1."""
 
-_SET_TIMEOUT: Final = 14
-_READ_TIMEOUT: Final = 15
-_DRIVE: Final = 37
-_READ_ENCODERS: Final = 78
 _DONE: Final = b"\xff"
-_ANSWER_S: Final = 0.1
-"""Seconds that the board may take to answer; it answers within 10 ms at 38,400 baud."""
+_ANSWER_S: Final = 0.2
+"""Seconds that the board may take to answer. It takes 10 ms at 38,400 baud; the rest is for a busy machine."""
 _TRIES: Final = 2
+"""Packets until a board that does not answer is given up, while it drives."""
+_TRIES_AT_START: Final = 5
 _COUNTS: Final = 1 << 32
+
+
+class _Command(IntEnum):
+    """Commands by their numbers in the manual."""
+
+    SET_TIMEOUT = 14
+    READ_TIMEOUT = 15
+    DRIVE = 37
+    READ_ENCODERS = 78
 
 
 @dataclass(kw_only=True)
@@ -91,22 +99,24 @@ class RoboClaw:
                 f"{self.port} can't be opened ({error}): is the board plugged in, is this user in the group dialout, "
                 "has another program the port?"
             ) from error
+        self._tries = _TRIES_AT_START
         tenths = round(TIMEOUT_S * 10)
-        self._order(_SET_TIMEOUT, bytes([tenths]))
-        (kept,) = self._question(_READ_TIMEOUT, ">B")
+        self._order(_Command.SET_TIMEOUT, bytes([tenths]))
+        (kept,) = self._question(_Command.READ_TIMEOUT, ">B")
         if kept != tenths:
             raise DriveError(f"the board on {self.port} keeps a time-out of {kept / 10} s, not of {TIMEOUT_S} s")
-        self._counts: tuple[int, int] = self._question(_READ_ENCODERS, ">II")
+        self._counts: tuple[int, int] = self._question(_Command.READ_ENCODERS, ">II")
         self._pulses = [0, 0]
         self.set_velocity(ZERO)
+        self._tries = _TRIES
 
     def set_velocity(self, velocity: Velocity) -> None:
         half_mps = velocity.turn_rps * self.track_m / 2
         wheels = (velocity.forward_mps - half_mps, velocity.forward_mps + half_mps)
-        self._order(_DRIVE, struct.pack(">ii", *(round(mps * self.pulses_per_m) for mps in wheels)))
+        self._order(_Command.DRIVE, struct.pack(">ii", *(round(mps * self.pulses_per_m) for mps in wheels)))
 
     def odometry(self) -> Odometry:
-        counts = self._question(_READ_ENCODERS, ">II")
+        counts = self._question(_Command.READ_ENCODERS, ">II")
         for wheel, (now, before) in enumerate(zip(counts, self._counts, strict=True)):
             # the counters wrap at 32 bits
             self._pulses[wheel] += (now - before + _COUNTS // 2) % _COUNTS - _COUNTS // 2
@@ -138,13 +148,13 @@ class RoboClaw:
         return struct.unpack(form, self._exchange(sent, size + 2, fits)[:size])
 
     def _exchange(self, packet: bytes, size: int, fits: Callable[[bytes], bool]) -> bytes:
-        """Sends a packet and reads its answer, twice if the first is damaged or does not come.
+        """Sends a packet and reads its answer, again if that is damaged or does not come.
 
         Raises:
             DriveError: No answer that fits.
         """
         answer = b""
-        for _ in range(_TRIES):
+        for _ in range(self._tries):
             self._serial.reset_input_buffer()
             self._serial.write(packet)
             answer = bytes(self._serial.read(size))

@@ -1,0 +1,136 @@
+"""``scripts/bench base``: how soon a base stands when what drives it is killed, stopped or hangs.
+
+Every trial is an agent in a process of its own, which drives a simulated base and writes down each lease. The time runs
+from the last lease to zero velocity; for a killed driver from the kill to the moment when the board stops by itself.
+Ends with exit code 1 when a trial takes longer than promised.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from edgeagent.robot import BaseDriver, RoboClaw
+from tests.robot.bases import Board, calls, until
+
+PROMISED_S: Final = 0.5
+"""Seconds from the last lease to zero velocity."""
+_AGENT: Final = """
+    import ctypes, sys, threading, time
+    from pathlib import Path
+    from edgeagent.robot import BaseDriver, SimulatedBase
+
+    driver = BaseDriver(SimulatedBase(log=Path(sys.argv[1])))
+    driver.start()
+    begun, pause = time.monotonic(), threading.Event()
+
+    def leases():
+        while True:
+            drive.set(0.2)
+            print(time.monotonic(), flush=True)
+            pause.wait(0.02)
+            yield time.monotonic() - begun
+
+    with driver.drive() as drive:
+        for passed_s in leases():
+            if passed_s > {drive_s}:
+                {then}
+"""
+_EVENTS: Final = {
+    "agent: kill -9": ("pass", signal.SIGKILL),
+    "agent: SIGSTOP": ("pass", signal.SIGSTOP),
+    "agent: SIGTERM": ("pass", signal.SIGTERM),
+    "C call holds the interpreter": ("ctypes.PyDLL(None).sleep(100)", None),
+    "body hangs": ("pause.wait()", None),
+}
+
+
+def main() -> None:
+    """Measures and prints a table."""
+    parser = argparse.ArgumentParser(prog="scripts/bench base", description="Zero velocity after a fault.")
+    parser.add_argument("--trials", type=int, default=10, help="of each event (default: %(default)s)")
+    parser.add_argument("--load", type=int, default=0, help="busy processes beside it (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    draw = random.Random(given.seed)
+    print(f"{given.trials} trials each, load {given.load}, seed {given.seed}")
+    print(f"{'event':<32} {'median':>8} {'most':>8}  zero velocity, seconds after the last lease")
+    worst_s = 0.0
+    with _busy(given.load):
+        for event, (then, number) in _EVENTS.items():
+            times = [_trial(then, number, draw.uniform(0.3, 0.6)) for _ in range(given.trials)]
+            worst_s = max(worst_s, *times)
+            print(f"{event:<32} {statistics.median(times):8.3f} {max(times):8.3f}", flush=True)
+        for name in ("SIGKILL", "SIGSTOP"):
+            times = [_board_trial(signal.Signals[name]) for _ in range(given.trials)]
+            worst_s = max(worst_s, *times)
+            print(f"{'driver: ' + name + ', board':<32} {statistics.median(times):8.3f} {max(times):8.3f}", flush=True)
+    print(f"promised {PROMISED_S} s, worst {worst_s:.3f} s: {'met' if worst_s <= PROMISED_S else 'NOT met'}")
+    sys.exit(worst_s > PROMISED_S)
+
+
+def _trial(then: str, number: signal.Signals | None, drive_s: float) -> float:
+    """One agent that drives until something happens. Returns seconds from its last lease to zero velocity."""
+    with tempfile.TemporaryDirectory() as folder:
+        log, leases = Path(folder, "base"), Path(folder, "leases")
+        program = textwrap.dedent(_AGENT).format(then=then, drive_s=drive_s)
+        with leases.open("w", encoding="utf-8") as file:
+            process = subprocess.Popen([sys.executable, "-c", program, str(log)], stdout=file)
+        try:
+            if not until(lambda: any(text.startswith("velocity 0.2") for _, text in calls(log))):
+                raise TimeoutError("the base does not drive")
+            if number is not None:
+                time.sleep(drive_s)
+                process.send_signal(number)
+            if not until(lambda: calls(log)[-1][1] in ("stop", "close", "velocity 0.0000 0.0000")):
+                raise TimeoutError("the base drives on")
+            last_s = float(leases.read_text(encoding="utf-8").split()[-1])
+            return next(at_s for at_s, text in calls(log) if text == "stop" and at_s > last_s) - last_s
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _board_trial(number: signal.Signals) -> float:
+    """One driver that is killed or stopped while its board drives. Returns seconds until the board stands."""
+    with (
+        Board() as board,
+        BaseDriver(RoboClaw(port=board.port, pulses_per_m=10_000, track_m=0.3)) as driver,
+        driver.drive() as drive,
+    ):
+        while not board.wheels[0]:
+            drive.set(0.2)
+            time.sleep(0.01)
+        os.kill(driver.pid or 0, number)
+        begun_s = time.monotonic()
+        if not until(lambda: board.wheels == (0, 0)):
+            raise TimeoutError("the board drives on")
+        return time.monotonic() - begun_s
+
+
+@contextmanager
+def _busy(count: int) -> Iterator[None]:
+    """Keeps so many processes computing."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+if __name__ == "__main__":
+    main()
