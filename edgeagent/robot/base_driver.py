@@ -177,7 +177,7 @@ class BaseDriver:
                 self._kill()
             if self._failure:
                 raise DriveError(f"the base {self.name} does not answer: {self._failure}")
-        self._send("velocity", number, velocity.forward_mps, velocity.turn_rps, time.monotonic())
+        self._send("velocity", number, velocity.forward_mps, velocity.turn_rps, self._held, time.monotonic())
 
     def _stop(self, number: int, why: str) -> None:
         self._stopped = max(self._stopped, number)
@@ -261,7 +261,7 @@ class BaseDriver:
             case "failed", (text,):
                 self._failure = str(text)
                 _log.error("the base %s failed and stands: %s", self.name, text)
-            case "status", (_, stopped, ended, velocity, odometry):
+            case "status", (stopped, ended, velocity, odometry):
                 if ended and stopped > self._stopped:
                     self._reasons = {stopped: str(ended)}
                 self._stopped = max(self._stopped, stopped)
@@ -315,8 +315,9 @@ class Drive:
 
         Raises:
             DriveError: The drive was stopped, has reached a limit, or the base does not answer.
+            ValueError: A velocity is no number; so is TypeError.
         """
-        self._driver._set(self.number, Velocity(forward_mps, turn_rps))
+        self._driver._set(self.number, Velocity(float(forward_mps), float(turn_rps)))
 
 
 def _importable(module: str) -> bool:

@@ -42,8 +42,8 @@ _JUMP_SLACK_S: Final = 0.1
 """Seconds added to the time between two ticks, because encoders are read a little early or late."""
 _PRIORITY: Final = 10
 """Real-time priority (``sched(7)``, SCHED_RR) where the system allows one: a busy machine can't starve the stop."""
-_MCL_CURRENT_AND_FUTURE: Final = 3
-"""``mlockall(2)``: no page of this process is swapped out."""
+_MCL_CURRENT: Final = 1
+"""``mlockall(2)``: no page that this process has now is swapped out. Locking later ones too would let them run out."""
 
 _log = logging.getLogger("edgeagent.robot")
 
@@ -91,7 +91,7 @@ class BaseLoop:
             self._timed("open", self._base.open, limit_s=math.inf)
             self._read, self._read_s = self._odometry(), self._clock()
             self._ticked_s = self._clock()
-            self._tell(self._ticked_s)
+            self._tell()
             self._send("ready")
             while self._running:
                 self._take_messages()
@@ -117,17 +117,21 @@ class BaseLoop:
         pause_s = TICK_S if self._drive or not self._now.is_zero else _REST_S
         left_s = max(0.0, self._ticked_s + pause_s - self._clock())
         ready, _, _ = select.select([self._link], [], [], left_s)
+        latest_s = self._ticked_s + pause_s + TICK_S
         while ready and self._running:
             data = self._link.recv(MESSAGE_BYTES)
             if not data:
                 self.end()  # the agent's process is gone, or has closed the driver
                 return
             self._obey(*json.loads(data))
+            if self._clock() > latest_s:  # commands without a pause must not keep the limits from being looked at
+                return
             ready, _, _ = select.select([self._link], [], [], 0)
 
     def _obey(self, command: str, *values: Any) -> None:
         match command, values:
-            case "velocity", (int(drive), forward, turn, sent_s):
+            case "velocity", (int(drive), forward, turn, held, sent_s):
+                self._held = bool(held)
                 self._set(drive, Velocity(float(forward), float(turn)), float(sent_s))
             case "stop", (int(drive), why):
                 self._stop(drive, str(why))
@@ -169,7 +173,7 @@ class BaseLoop:
                 self._timed("stop", self._base.stop)
             self._timed("set_velocity", lambda: self._base.set_velocity(self._now))
             self._look(now_s)
-            self._tell(now_s)
+            self._tell()
 
     def _allowed(self, now_s: float, passed_s: float) -> Velocity:
         """The velocity for this step: none without a lease; else the one asked for, within limits and ramps."""
@@ -231,11 +235,11 @@ class BaseLoop:
             raise TimeoutError(f"{name} of the base took {took_s:.2f} s")
         return result
 
-    def _tell(self, now_s: float) -> None:
+    def _tell(self) -> None:
         read = self._read
         odometry = None if read is None else (read.travelled_m, read.turned_rad)
         ended, self._ended = self._ended, ""
-        self._send("status", now_s, self._stopped, ended, (self._now.forward_mps, self._now.turn_rps), odometry)
+        self._send("status", self._stopped, ended, (self._now.forward_mps, self._now.turn_rps), odometry)
 
     def _send(self, *message: object) -> None:
         # nobody reads: the agent's process is stopped or gone, which the lease and the socket's end tell
@@ -284,7 +288,7 @@ def _load(module: str, file: str) -> None:
 
 def _keep_awake() -> None:
     """Takes a real-time priority and keeps the memory in place, as far as the system allows."""
-    gc.disable()
+    gc.freeze()  # what is loaded is not looked through again
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_PRIORITY))
     except OSError as error:
@@ -292,7 +296,7 @@ def _keep_awake() -> None:
     if sys.platform == "linux":
         import ctypes
 
-        if ctypes.CDLL(None).mlockall(_MCL_CURRENT_AND_FUTURE) != 0:
+        if ctypes.CDLL(None).mlockall(_MCL_CURRENT) != 0:
             _log.info("the memory of the base's driver may be swapped out")
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from edgeagent import Agent, GoalHandle, skill
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot import BaseDriver, BaseLimits, RoboClaw, SafetyLatch, SimulatedBase
+from edgeagent.robot import BaseDriver, BaseLimits, Drive, RoboClaw, SafetyLatch, SimulatedBase
 from edgeagent.testing import ScriptedLLM, call
 
 from .bases import LIMIT_S, SHORT, Board, BrokenBase, WatchedGpioBase, calls, until
@@ -135,6 +135,25 @@ def test_a_drive_ends_at_the_limit_of_its_way(log, forward_mps, turn_rps, unit):
         with pytest.raises(DriveError, match=unit):
             keep_driving(drive, lambda: False, forward_mps, turn_rps)
         assert until(lambda: is_at_rest(log))
+
+
+def test_a_body_that_asks_without_a_pause_is_held_to_the_limit(log):
+    def flood(drive: Drive) -> None:
+        while True:
+            drive.set(0.3)
+
+    with BaseDriver(SimulatedBase(SHORT, log=log)) as driver, driver.drive() as drive:
+        with pytest.raises(DriveError, match="m a drive"):
+            flood(drive)
+        assert until(lambda: is_at_rest(log))
+
+
+@pytest.mark.parametrize("velocity", ["fast", None, []])
+def test_a_velocity_that_is_something_else_is_refused_where_it_is_asked_for(driver, velocity):
+    with driver.drive() as drive:
+        with pytest.raises((ValueError, TypeError)):
+            drive.set(velocity)
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
 
 
 @pytest.mark.parametrize("velocity", [math.nan, math.inf, -math.inf])
