@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.test_architecture import FILE, named
+
 
 @pytest.fixture
 def house(bench: Callable[[str], ModuleType]) -> ModuleType:
@@ -56,6 +58,18 @@ def test_the_way_of_a_typed_line_begins_at_the_session_and_ends_at_the_motor(hou
     assert {"MainThread", "agent-robi", "tool-drive"} <= {step.thread for step in steps}
     assert {"agent/loop.py", "tools/execution.py", "house/skills.py"} <= {step.file for step in steps}
     assert len(set(steps)) == len(steps)
+
+
+def test_the_first_walk_of_the_page_on_architecture_is_the_way(house: ModuleType, checkout: Path) -> None:
+    page = (checkout / "docs" / "architecture.md").read_text(encoding="utf-8")
+    walk = page.partition("### A typed line to the motor")[2].partition("\n### ")[0].partition("\n2. ")[2]
+    steps = {(step.file, step.function) for step in house.way(scripted=False)}
+    told = [(file, names) for file, names in FILE.findall(walk) if not file.startswith("tests/")]
+    assert len(told) > 20
+    for file, names in told:
+        assert file in {ran for ran, _ in steps}, file
+        for name in named(names):
+            assert {(file, name), (file, f"{name}.__init__")} & steps, f"{file}: {name}"
 
 
 def test_no_thread_is_traced_any_more_when_the_way_is_known(house: ModuleType) -> None:
