@@ -222,7 +222,8 @@ def main() -> None:
     if arguments.twice:
         print(*twice(modules(PACKAGE)), sep="\n")
     if arguments.way:
-        printed(ways["shipped model"])
+        for step in ways["shipped model"]:
+            print(f"{step.thread:<24} {step.file:<28} {step.function}")
 
 
 if __name__ == "__main__":
