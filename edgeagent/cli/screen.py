@@ -32,10 +32,10 @@ from edgeagent.cli.activity import Activity, Line, call_text
 from edgeagent.cli.approvals import Approvals
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.keyboard import keyboard, open_history
-from edgeagent.cli.replies import Replies
+from edgeagent.cli.replies import Flow, Replies
 from edgeagent.cli.slash import HELP, Slash, is_slash
 from edgeagent.cli.streams import toned
-from edgeagent.cli.text import Flow, printable, shortened, utterance
+from edgeagent.cli.text import printable, shortened, utterance
 from edgeagent.errors import BusyError, EdgeAgentError
 
 MARK: Final = "> "
