@@ -49,7 +49,7 @@ class SentRecord:
         return json_text(fields, ascii_only=ascii_only)
 
 
-def ask(session: Session, text: str, said: str) -> SentRecord:
+def recorded(session: Session, text: str, said: str) -> SentRecord:
     """Runs one request to its end, whatever the end is.
 
     Args:

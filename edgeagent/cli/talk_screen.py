@@ -25,7 +25,7 @@ from edgeagent.app.conversation import Conversation
 from edgeagent.cli import exits, streams
 from edgeagent.cli.activity import Line, latch_line
 from edgeagent.cli.approvals import YES
-from edgeagent.cli.chatting import what_to_say
+from edgeagent.cli.chat import what_to_say
 from edgeagent.cli.keyboard import keyboard, open_history
 from edgeagent.cli.listen_view import meter
 from edgeagent.cli.screen import MARK, SlashCompleter, print_above

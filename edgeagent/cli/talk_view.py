@@ -19,7 +19,8 @@ from edgeagent.voice.turn_states import State
 
 _REMEMBERED: Final = 20
 """Messages of the robot whose whole text is known, to tell whether all of it was heard."""
-_RESTING: Final = (State.ASLEEP, State.LISTENING)
+RESTING: Final = (State.ASLEEP, State.LISTENING)
+"""States in which nothing is answered and nothing said."""
 _REDACTED: Final = PII()
 
 VoiceOrRun = events.Event | events.VoiceEvent
@@ -77,7 +78,7 @@ class TalkLines:
             case events.VoiceState(new=State.SPEAKING):
                 if self._ended_s is not None:
                     self.latency_s, self._ended_s = event.t - self._ended_s, None
-            case events.VoiceState(new=new) if new in _RESTING:
+            case events.VoiceState(new=new) if new in RESTING:
                 self._ended_s = None
             case events.Heard():
                 return self._heard(event)
