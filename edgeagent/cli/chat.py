@@ -105,9 +105,9 @@ def chatting(config: Config, *, screen: bool, always: bool = False, conversing: 
         for note in app.notes:
             streams.warn(note)
         if screen:
-            from edgeagent.cli.screen import Screen
+            from edgeagent.cli.chat_screen import ChatScreen
 
-            return Screen(app, always=always).run()
+            return ChatScreen(app, always=always).run()
         from edgeagent.cli.script import LineScript
 
         LineScript(app, always=always).play()
