@@ -35,6 +35,7 @@ EPILOG: Final = """\
 """
 
 
+@options.tabled
 def ask(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="TEXT", help="What to say to the robot.", show_default=False)
@@ -46,17 +47,11 @@ def ask(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show what the robot does on stderr, also in a pipe.")
     ] = False,
-    model: options.Model = None,
-    app: options.App = None,
+    *,
+    robot: options.RobotOptions,
     deadline: options.Deadline = None,
-    log: options.Log = None,
-    log_level: options.LogLevel = None,
-    session: options.Session = None,
-    audit: options.Audit = None,
+    run: options.RunOptions,
     yes: options.Yes = False,
-    speed: options.Speed = None,
-    seed: options.Seed = None,
-    config: options.ConfigFile = None,
 ) -> None:
     """Ask the robot one thing, print its answer, and end. Stdout carries only the answer."""
     if stdin == bool(words):
@@ -64,17 +59,7 @@ def ask(
         raise typer.BadParameter(f"{given}; give one of them", param_hint="TEXT")
     with exits.guarded():
         exits.watch(screen=False)
-        chosen = options.settings(
-            config,
-            model=model,
-            app=app,
-            deadline=deadline,
-            log=log,
-            session=session,
-            audit=audit,
-            speed=speed,
-            seed=seed,
-        )
+        chosen = options.settings(run.config, robot, run, deadline_s=deadline)
         if stdin and chosen.session is not None:
             raise ConfigError("--stdin asks every line in a new session, so --session has nothing to keep")
         asking = _Asking(chosen, as_json=as_json, verbose=verbose, always=yes)

@@ -37,34 +37,19 @@ running step; [bold]stop[/] alone stops it at once. Ctrl-C interrupts, twice wit
 _EXAMPLE_CHARS: Final = 60
 
 
+@options.tabled
 def chat(
-    model: options.Model = None,
-    app: options.App = None,
+    *,
+    robot: options.RobotOptions,
     deadline: options.Deadline = None,
-    log: options.Log = None,
-    log_level: options.LogLevel = None,
-    session: options.Session = None,
-    audit: options.Audit = None,
+    run: options.RunOptions,
     yes: options.Yes = False,
-    speed: options.Speed = None,
-    seed: options.Seed = None,
-    config: options.ConfigFile = None,
 ) -> None:
     """Talk to the robot. It goes on moving and answering while you type."""
     screen = has_screen()
     with exits.guarded(screen=screen):
         exits.watch(screen=screen)
-        chosen = options.settings(
-            config,
-            model=model,
-            app=app,
-            deadline=deadline,
-            log=log,
-            session=session,
-            audit=audit,
-            speed=speed,
-            seed=seed,
-        )
+        chosen = options.settings(run.config, robot, run, deadline_s=deadline)
         code = chatting(chosen, screen=screen, always=yes)
     raise typer.Exit(code)
 

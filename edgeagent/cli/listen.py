@@ -53,10 +53,7 @@ _JOIN_S: Final = 5.0
 
 
 def listen(
-    input: Annotated[  # noqa: A002 - the name of the option
-        str | None,
-        typer.Option("--input", metavar="NAME|FILE.wav", help="A microphone (number, part of its name) or a file."),
-    ] = None,
+    input: options.Input = None,  # noqa: A002 - the name of the option
     json: Annotated[bool, typer.Option("--json", help="The events of the voice, a line of JSON each.")] = False,
     record: Annotated[
         Path | None,
@@ -85,12 +82,10 @@ def listen(
         chosen = options.settings(
             config,
             app=app,
-            also={
-                "audio.input": input,
-                "ears.engine": engine,
-                "ears.model": model,
-                "ears.language": language,
-            },
+            audio__input=input,
+            ears__engine=engine,
+            ears__model=model,
+            ears__language=language,
         )
         _listen(chosen, json=json, record=record, verbose=verbose)
     raise typer.Exit(exits.OK)

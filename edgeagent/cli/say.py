@@ -52,10 +52,7 @@ def say(
     voice: Annotated[
         str | None, typer.Option("--voice", metavar="NAME|FILE.onnx", help="A voice: edgeagent voices lists them.")
     ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", metavar="NAME|FILE.wav", help="A loudspeaker (number, part of its name) or a file."),
-    ] = None,
+    output: options.Output = None,
     rate: Annotated[int | None, typer.Option("--rate", metavar="WPM", help="Words in a minute. [dim](175)[/]")] = None,
     pitch: Annotated[
         int | None, typer.Option("--pitch", metavar="N", help="0 to 100; espeak-ng's voices. [dim](50)[/]")
@@ -69,13 +66,11 @@ def say(
     with exits.guarded():
         chosen = options.settings(
             config,
-            also={
-                "speech.voice": voice,
-                "speech.rate_wpm": rate,
-                "speech.pitch": pitch,
-                "speech.volume": volume,
-                "audio.output": output,
-            },
+            speech__voice=voice,
+            speech__rate_wpm=rate,
+            speech__pitch=pitch,
+            speech__volume=volume,
+            audio__output=output,
         )
         _say(chosen, " ".join(words) if words else None, verbose=verbose)
     raise typer.Exit(exits.OK)

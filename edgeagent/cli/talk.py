@@ -52,17 +52,12 @@ _QUIET_S: Final = 0.5
 _JOIN_S: Final = 5.0
 
 
+@options.tabled
 def talk(
-    model: options.Model = None,
-    app: options.App = None,
-    input: Annotated[  # noqa: A002 - the name of the option
-        str | None,
-        typer.Option("--input", metavar="NAME|FILE.wav", help="A microphone (number, part of its name) or a file."),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", metavar="NAME|FILE.wav", help="A loudspeaker (number, part of its name) or a file."),
-    ] = None,
+    *,
+    robot: options.RobotOptions,
+    input: options.Input = None,  # noqa: A002 - the name of the option
+    output: options.Output = None,
     voice: Annotated[
         str | None, typer.Option("--voice", metavar="NAME|FILE.onnx", help="A voice of espeak-ng, or a Piper voice.")
     ] = None,
@@ -89,36 +84,23 @@ def talk(
     ] = None,
     text: Annotated[bool, typer.Option("--text", help="Where there is no sound, type instead.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Every event, a line of JSON each.")] = False,
-    log: options.Log = None,
-    log_level: options.LogLevel = None,
-    session: options.Session = None,
-    audit: options.Audit = None,
-    speed: options.Speed = None,
-    seed: options.Seed = None,
-    config: options.ConfigFile = None,
+    run: options.RunOptions,
 ) -> None:
     """Talk with the robot. It hears you while it speaks and moves; a stop word always stops it."""
     screen = has_screen() and not json
     with exits.guarded(screen=screen):
         exits.watch(screen=screen)
         chosen = options.settings(
-            config,
-            model=model,
-            app=app,
-            log=log,
-            session=session,
-            audit=audit,
-            speed=speed,
-            seed=seed,
-            also={
-                "audio.input": input,
-                "audio.output": output,
-                "speech.voice": voice,
-                "ears.engine": engine,
-                "ears.wake_words": wake_word,
-                "conversation.barge_in": barge_in,
-                "conversation.push_to_talk": push_to_talk,
-            },
+            run.config,
+            robot,
+            run,
+            audio__input=input,
+            audio__output=output,
+            speech__voice=voice,
+            ears__engine=engine,
+            ears__wake_words=wake_word,
+            conversation__barge_in=barge_in,
+            conversation__push_to_talk=push_to_talk,
         )
         code = _talk(chosen, json=json, text=text, screen=screen)
     raise typer.Exit(code)

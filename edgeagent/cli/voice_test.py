@@ -129,13 +129,11 @@ def voice_test(
             chosen = options.settings(
                 config,
                 app=app,
-                also={
-                    "audio.input": input,
-                    "audio.output": output,
-                    "ears.engine": engine,
-                    "ears.model": model,
-                    "speech.voice": voice,
-                },
+                audio__input=input,
+                audio__output=output,
+                ears__engine=engine,
+                ears__model=model,
+                speech__voice=voice,
             )
             if again:
                 _again(chosen, person, json=json)
