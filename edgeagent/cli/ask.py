@@ -86,7 +86,7 @@ class _Asking:
         with self._ready() as app:
             record = recorded(app.session, text.whole(sent), said)
             if self._as_json:
-                streams.answer(record.to_json(ascii_only=not streams.is_utf8(streams.stdout())))
+                streams.answer_json(record.fields())
             elif record.reason != "error" and (record.reply or record.reason != "aborted"):
                 streams.answer(text.printable(record.reply))
         if record.error is not None:
@@ -109,7 +109,7 @@ class _Asking:
                     app.renew()
                 record = recorded(app.session, sent, said) if said else SentRecord(text=sent, agent=app.agent.name)
                 if self._as_json:
-                    streams.answer(record.to_json(ascii_only=not streams.is_utf8(streams.stdout())))
+                    streams.answer_json(record.fields())
                     continue
                 if record.error is not None:
                     streams.complain(f"line {number + 1}: {record.error}")

@@ -20,7 +20,6 @@ import typer
 from edgeagent.cli import exits, options, streams
 from edgeagent.cli.text import one_line
 from edgeagent.errors import ConfigError
-from edgeagent.json_lines import json_text
 
 if TYPE_CHECKING:
     from edgeagent.check import Case, Outcome, Report, Trial
@@ -156,7 +155,7 @@ def _check(config: Config, path: Path | None, models: Sequence[str], *, as_json:
         reports.append(report)
     if as_json:
         told = report_json(config.app, reports, found)
-        streams.answer(json_text(told, ascii_only=not streams.is_utf8(streams.stdout()), indent=2))
+        streams.answer_json(told, indent=2)
     else:
         view.end(reports)
 

@@ -18,7 +18,6 @@ from edgeagent.cli import exits, streams
 from edgeagent.cli.streams import Tone, toned
 from edgeagent.cli.text import one_line, printable, shortened
 from edgeagent.errors import ConfigError, EdgeAgentError
-from edgeagent.json_lines import json_text
 
 if TYPE_CHECKING:
     from edgeagent.hooks.audit_reader import CallRecord, RunRecord, TurnRecord
@@ -219,7 +218,7 @@ class _Replay:
 
     def _json(self, fields: dict[str, Any]) -> None:
         plain = {name: round(value, 6) if isinstance(value, float) else value for name, value in fields.items()}
-        streams.answer(json_text(plain, ascii_only=not streams.is_utf8(streams.stdout())))
+        streams.answer_json(plain)
 
 
 def _call_text(call: CallRecord) -> str:

@@ -13,7 +13,6 @@ from edgeagent.app.eventlog import event_fields
 from edgeagent.cli import streams
 from edgeagent.cli.activity import Activity, Line
 from edgeagent.cli.text import one_line, printable
-from edgeagent.json_lines import json_text
 from edgeagent.pii import PII
 from edgeagent.voice.turn_states import State
 
@@ -121,7 +120,7 @@ class JsonView:
 
     def show(self, item: Item) -> None:
         if isinstance(item, events.Event | events.VoiceEvent):
-            streams.answer(json_text(event_fields(item, self._mode), ascii_only=not streams.is_utf8(streams.stdout())))
+            streams.answer_json(event_fields(item, self._mode))
 
 
 class LinesView:

@@ -17,7 +17,6 @@ import typer
 from edgeagent.cli import exits, options, streams
 from edgeagent.cli.text import one_line
 from edgeagent.errors import AudioError, ConfigError, EdgeAgentError
-from edgeagent.json_lines import json_text
 
 if TYPE_CHECKING:
     from edgeagent.app.ears_setup import Vocabulary
@@ -281,7 +280,7 @@ def _show_kept(person: str | None, *, json: bool) -> None:
             }
             for test in tests
         ]
-        streams.answer(json_text(rows, ascii_only=not streams.is_utf8(streams.stdout()), indent=2))
+        streams.answer_json(rows, indent=2)
         return
     if not tests:
         streams.answer("no recordings are kept")
