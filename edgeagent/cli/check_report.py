@@ -14,7 +14,7 @@ from edgeagent.check.doubts import LARGE_SHARE, Doubt
 from edgeagent.check.junit import calls_text, difference
 from edgeagent.cli import streams
 from edgeagent.cli.streams import Tone, toned
-from edgeagent.cli.text import one_line, printable
+from edgeagent.cli.text import columns, one_line, printable
 from edgeagent.cli.why import explained_reading
 from edgeagent.messages import Reading
 
@@ -133,10 +133,8 @@ class CheckView:
                     f"{_mean_s(report):.1f}" if report.outcomes else "-",
                 )
             )
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for number, row in enumerate(rows):
-            text = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            self._line(text.rstrip(), "bold" if number == 0 else "plain")
+        for number, line in enumerate(columns(rows)):
+            self._line(line, "bold" if number == 0 else "plain")
         self._line("")
 
     def _quote(self, text: str) -> None:

@@ -183,9 +183,8 @@ def _table(found: Sequence[Tuned]) -> None:
             for one in found
         ),
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        streams.answer("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    for line in text.columns(rows):
+        streams.answer(line)
 
 
 def _lines(found: Sequence[Tuned], sounds: Mapping[str, str], *, wake: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final
 
 from edgeagent.characters import without_escapes
@@ -47,6 +47,13 @@ def shortened(text: str, width: int) -> str:
     indent = text[: len(text) - len(text.lstrip(" "))]
     flat = indent + " ".join(printable(text).split())
     return flat if len(flat) <= width else flat[: max(width - 1, 1)].rstrip() + "…"
+
+
+def columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows as lines of which the cells stand below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def lines(stream: BinaryIO) -> Iterator[str]:
