@@ -121,10 +121,10 @@ class _Asking:
         """The app with its model loaded, and whoever looks on."""
         from edgeagent.app import build
         from edgeagent.cli.activity import Activity
-        from edgeagent.cli.approvals import Approvals
+        from edgeagent.cli.approvals import Approvals, typed
 
         with build(self._config) as app, exits.ending():
-            app.person = Approvals(_typed, always=self._always)
+            app.person = Approvals(typed, always=self._always)
             for note in app.notes:
                 streams.warn(note)
             app.load()
@@ -132,15 +132,6 @@ class _Asking:
                 activity = Activity()
                 app.subscribe(lambda event: _show(activity, event))
             yield app
-
-
-def _typed(question: str) -> str | None:
-    """Reads what is typed at a terminal; None at its end. Text from a pipe is what to ask, and no answer."""
-    if not sys.stdin.isatty():
-        return None
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    return sys.stdin.readline() or None
 
 
 def _show(activity: Activity, event: events.Event) -> None:

@@ -6,7 +6,6 @@ Runs on the main thread.
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -299,6 +298,7 @@ def _delete(person: str | None, *, yes: bool) -> None:
         EdgeAgentError: Something can't be deleted; all else was.
     """
     from edgeagent.check.voice_kept import delete_kept, kept_folder, kept_tests
+    from edgeagent.cli.approvals import allowed
 
     tests = kept_tests(person)
     if not tests:
@@ -306,7 +306,7 @@ def _delete(person: str | None, *, yes: bool) -> None:
         return
     whose = f" of {person}" if person else ""
     what = f"{sum(test.count for test in tests)} recordings{whose} of {len(tests)} test{'s' * (len(tests) > 1)}"
-    if not yes and not _allowed(f"delete {what} in {kept_folder()}? [y/N] "):
+    if not yes and not allowed(f"delete {what} in {kept_folder()}? [y/N] "):
         streams.answer("nothing was deleted")
         return
     deleted, left = delete_kept(tests)
@@ -432,13 +432,3 @@ def _mouth(config: Config, device: Tapped) -> Iterator[Mouth]:
             yield mouth
     finally:
         voice.close()
-
-
-def _allowed(question: str) -> bool:
-    from edgeagent.cli.approvals import is_yes
-
-    if not sys.stdin.isatty():
-        raise ConfigError("nobody is there to be asked: say --yes")
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    return is_yes(sys.stdin.readline())
