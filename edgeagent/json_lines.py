@@ -56,13 +56,15 @@ class JsonLinesFile:
         path: Created with mode 0600. What is no regular file, such as a pipe, never rotates.
         max_mb: Megabytes of one file.
         files: How many there are at most, this one included.
+        told: Name of the file in the error, such as "the log x.jsonl"; its path by default.
 
     Raises:
-        ConfigError: A limit is none.
-        OSError: The file cannot be opened.
+        ConfigError: The file cannot be opened, or a limit is none.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, max_mb: float = MAX_MB, files: int = FILES) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, max_mb: float = MAX_MB, files: int = FILES, told: str = ""
+    ) -> None:
         if not _is_number(max_mb) or not max_mb > 0:
             raise ConfigError(f"max_mb={max_mb!r}: it should be a number of megabytes above 0; math.inf is no limit")
         if type(files) is not int or files < 1:
@@ -71,7 +73,10 @@ class JsonLinesFile:
         self._limit_bytes = max_mb * 1e6
         self._files = files
         self._lock = threading.Lock()
-        self._file: int | None = _opened(self._path)
+        try:
+            self._file: int | None = _opened(self._path)
+        except OSError as error:
+            raise ConfigError(f"{told or path} cannot be opened: {error.strerror}") from error
         self._torn = _is_torn(self._path)
 
     def write(self, value: Any, *, in_midst: bool = False) -> None:

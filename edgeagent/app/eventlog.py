@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from edgeagent import events
-from edgeagent.errors import ConfigError
 from edgeagent.json_lines import FILES, MAX_MB, JsonLinesFile
 from edgeagent.pii import PII, Mode, for_log, redact, redact_unfinished
 
@@ -32,12 +31,7 @@ class EventWriter:
     def __init__(self, path: Path | None, *, pii: PII = _REDACTED, max_mb: float = MAX_MB, files: int = FILES) -> None:
         self._path = path
         self._mode = pii.log
-        self._file: JsonLinesFile | None = None
-        if path is not None:
-            try:
-                self._file = JsonLinesFile(path, max_mb=max_mb, files=files)
-            except OSError as error:
-                raise ConfigError(f"the log {path} cannot be opened: {error.strerror}") from None
+        self._file = None if path is None else JsonLinesFile(path, max_mb=max_mb, files=files, told=f"the log {path}")
 
     def __call__(self, event: events.Event | events.VoiceEvent) -> None:
         file = self._file

@@ -1,14 +1,16 @@
-"""Questions to a person at the terminal while the robot works: whether a tool may do what can't be undone, and the
-questions of question tools. Called on threads of runs.
+"""Questions to a person at the terminal: of a command, and of a robot at work, whose tool may do what can't be undone
+or asks something itself. Those are called on threads of runs.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
 from edgeagent.cli.activity import call_text
 from edgeagent.cli.text import printable, shortened
+from edgeagent.errors import ConfigError
 from edgeagent.messages import ToolCall
 from edgeagent.views import Answer, Unanswered
 
@@ -50,3 +52,23 @@ class Approvals:
 def is_yes(line: str | None) -> bool:
     """True if a line is a clear yes."""
     return line is not None and line.strip().casefold() in YES
+
+
+def allowed(question: str) -> bool:
+    """Asks whether a command may do something.
+
+    Raises:
+        ConfigError: Nobody is there to be asked.
+    """
+    if not sys.stdin.isatty():
+        raise ConfigError("nobody is there to be asked: say --yes")
+    return is_yes(typed(question))
+
+
+def typed(question: str) -> str | None:
+    """Reads what is typed at a terminal; None at its end. Text from a pipe is what to ask, and no answer."""
+    if not sys.stdin.isatty():
+        return None
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline() or None

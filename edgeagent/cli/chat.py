@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
-from edgeagent.cli import exits, options
+from edgeagent.cli import exits, options, streams, text
+
+if TYPE_CHECKING:
+    from edgeagent.app import App
+    from edgeagent.config import Config
 
 EPILOG: Final = """\
 [bold]Examples[/]
@@ -30,38 +34,22 @@ EPILOG: Final = """\
 Before a tool does what can't be undone you are asked; y allows it. While the robot works, a line is taken up after the
 running step; [bold]stop[/] alone stops it at once. Ctrl-C interrupts, twice within 2 s leaves; so do Ctrl-D and /quit.
 """
+_EXAMPLE_CHARS: Final = 60
 
 
+@options.tabled
 def chat(
-    model: options.Model = None,
-    app: options.App = None,
+    *,
+    robot: options.RobotOptions,
     deadline: options.Deadline = None,
-    log: options.Log = None,
-    log_level: options.LogLevel = None,
-    session: options.Session = None,
-    audit: options.Audit = None,
+    run: options.RunOptions,
     yes: options.Yes = False,
-    speed: options.Speed = None,
-    seed: options.Seed = None,
-    config: options.ConfigFile = None,
 ) -> None:
     """Talk to the robot. It goes on moving and answering while you type."""
     screen = has_screen()
     with exits.guarded(screen=screen):
         exits.watch(screen=screen)
-        from edgeagent.cli.chatting import chatting
-
-        chosen = options.settings(
-            config,
-            model=model,
-            app=app,
-            deadline=deadline,
-            log=log,
-            session=session,
-            audit=audit,
-            speed=speed,
-            seed=seed,
-        )
+        chosen = options.settings(run.config, robot, run, deadline_s=deadline)
         code = chatting(chosen, screen=screen, always=yes)
     raise typer.Exit(code)
 
@@ -71,3 +59,63 @@ def has_screen() -> bool:
     if os.environ.get("TERM", "dumb") == "dumb":
         return False
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def chatting(config: Config, *, screen: bool, always: bool = False, conversing: bool = False) -> int:
+    """Talks until somebody leaves.
+
+    Args:
+        screen: A person sits at a terminal; else stdin is a script.
+        always: Allow what can't be undone without asking.
+        conversing: It stands for a conversation aloud: a line interrupts, and what moves goes on meanwhile.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        ConfigError, ModelError: It cannot begin.
+    """
+    from edgeagent.app import build
+    from edgeagent.voice.announcer import GoalReports
+
+    with build(config, live=screen) as app, exits.ending():
+        if conversing:
+            app.session.context.conversing = True
+            app.agent.hooks.append(GoalReports(app.telling.report))
+        app.load()
+        tell = streams.answer if screen else streams.tell
+        colour = streams.coloured(streams.stdout() if screen else sys.stderr)
+        for line in _greeting(app, colour=colour, person=screen):
+            tell(line)
+        for note in app.notes:
+            streams.warn(note)
+        if screen:
+            from edgeagent.cli.chat_screen import ChatScreen
+
+            return ChatScreen(app, always=always).run()
+        from edgeagent.cli.script import LineScript
+
+        LineScript(app, always=always).play()
+    return exits.OK
+
+
+def _greeting(app: App, *, colour: bool, person: bool) -> list[str]:
+    """Tells who is there, on which model, and how to get help; to a person also what to say."""
+    name = streams.toned(app.agent.name, "name", colour=colour)
+    rest = streams.toned(f"on {app.llm.name} · /help for help · Ctrl-D leaves", "dim", colour=colour)
+    known = [message for message in app.session.messages() if message.role == "user" and message.origin == "user"]
+    resumed = f"resumed after: {text.shortened(known[-1].text, 60)}" if known else ""
+    return [
+        f"{name} {rest}",
+        *([streams.toned(hint, "dim", colour=colour)] if person and (hint := what_to_say(app)) else []),
+        *([streams.toned(resumed, "dim", colour=colour)] if resumed else []),
+        *([text.printable(app.say_at_start)] if app.say_at_start else []),
+    ]
+
+
+def what_to_say(app: App) -> str:
+    """Two examples of what to say, as a line; empty where the app has no phrases."""
+    from edgeagent.app.agent_phrases import examples
+
+    quoted = [f'"{text.shortened(phrase, _EXAMPLE_CHARS)}"' for phrase in examples(app.agent)]
+    return f"say for example {' or '.join(quoted)}" if quoted else ""

@@ -65,7 +65,7 @@ class ChatStops:
         return True
 
     def stop(self, reason: str) -> None:
-        """Stops everything, what moves first; motion stays off until ``go_on``."""
+        """Stops everything, what moves first; motion stays off until ``rearm``."""
         self._latch.trip(reason)
         self._latch.release(owner=_OWNER)
         self._app.session.abort("safety_stop")
@@ -77,7 +77,7 @@ class ChatStops:
         self._app.agent.cancel_goals()
         return running
 
-    def go_on(self) -> bool:
+    def rearm(self) -> bool:
         """Allows motion that was stopped or held here. False if it was allowed."""
         released = self._latch.release(owner=_OWNER)
         rearmed = self._latch.rearm()
@@ -113,7 +113,7 @@ class ChatStops:
             return False
         match self._phrases.release(said):
             case Release.MOTION:
-                self.go_on()
+                self.rearm()
             case Release.SPEECH:
                 self._show(_WAITS)
             case None:

@@ -1,17 +1,30 @@
 """``edgeagent check`` and ``edgeagent test``: how well a model understands the tools of your robot. Nothing moves.
 
-``check`` tells a person all that there is to know; ``test`` asks the cases as assertions, for CI.
+``check`` tells a person all that there is to know; ``test`` asks the cases as assertions, for CI. On the main thread;
+progress goes to stderr.
 """
 
 from __future__ import annotations
 
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from edgeagent.cli import exits, options
+from edgeagent.cli import exits, options, streams
+from edgeagent.cli.text import one_line
 from edgeagent.errors import ConfigError
+
+if TYPE_CHECKING:
+    from edgeagent.check import Case, Outcome, Report, Trial
+    from edgeagent.check.doubts import Doubt
+    from edgeagent.config import Config
 
 CHECK_EPILOG: Final = """\
 [bold]Examples[/]
@@ -43,6 +56,9 @@ TEST_EPILOG: Final = """\
 
 0 enough cases are right · 1 too few are · 2 wrong usage, settings, app file or cases · 3 the model · 130 Ctrl-C
 """
+
+_TELL_EVERY_S: Final = 30.0
+"""Seconds between two lines of progress where nobody sits at a terminal."""
 
 Cases = Annotated[
     Path | None,
@@ -77,16 +93,14 @@ def check(
         raise typer.BadParameter("it only writes; leave --cases, --models and --json out", param_hint="--write-cases")
     with exits.guarded():
         exits.watch(screen=False)
-        from edgeagent.cli.checking import Checking, write_starter
-
         settings = options.settings(config, model=model, app=app)
         names = [name.strip() for name in (models or model or "").split(",") if name.strip()]
         if models is not None and not names:
             raise ConfigError("--models names no model; write them with commas between: nano,qwen2.5-coder-1.5b")
         if write_cases is not None:
-            write_starter(settings, write_cases)
+            _write_starter(settings, write_cases)
         else:
-            Checking(settings, cases, names, as_json=as_json, verbose=verbose).run()
+            _check(settings, cases, list(dict.fromkeys(names)), as_json=as_json, verbose=verbose)
 
 
 def assert_cases(
@@ -108,8 +122,139 @@ def assert_cases(
         raise typer.BadParameter("which cases? Name their file; edgeagent check writes one", param_hint="--cases")
     with exits.guarded():
         exits.watch(screen=False)
-        from edgeagent.cli.checking import asserted
-
         settings = options.settings(config, model=model, app=app)
-        code = asserted(settings, cases, junit=junit, min_exact=min_exact, override=model is not None)
+        code = _asserted(settings, cases, junit=junit, min_exact=min_exact, override=model is not None)
     raise typer.Exit(code)
+
+
+def _check(config: Config, path: Path | None, models: Sequence[str], *, as_json: bool, verbose: bool) -> None:
+    """Tries every model; without a name the app's own, or the configured one.
+
+    Raises:
+        ConfigError: The app file, the cases or a setting is wrong.
+        ModelError: A model can't be used.
+    """
+    from edgeagent.app import configured_llm
+    from edgeagent.check import Trial, doubts, read_cases
+    from edgeagent.cli.check_report import CheckView, report_json
+
+    view = CheckView(config.app, path, verbose=verbose)
+    reports: list[Report] = []
+    found: list[Doubt] = []
+    for model in models:  # a wrong name is told before minutes are spent on the models before it
+        configured_llm(replace(config, model=model)).close()
+    for model in models or [config.model]:
+        exits.going_on()
+        with Trial(replace(config, model=model), override=bool(models)) as trial, exits.ending():
+            cases = [] if path is None else read_cases(path, trial.tools)
+            report = _tried(trial, cases)
+            if not reports:
+                found = doubts(trial.tools)
+        if not as_json:
+            view.show(report, found if not reports else [])
+        reports.append(report)
+    if as_json:
+        told = report_json(config.app, reports, found)
+        streams.answer_json(told, indent=2)
+    else:
+        view.end(reports)
+
+
+def _write_starter(config: Config, path: Path) -> None:
+    """Writes cases to begin with.
+
+    Raises:
+        ConfigError: The file is there already, or can't be written; the app file is wrong.
+        ModelError: The model that the app needs can't be used.
+    """
+    from edgeagent.check import Trial, starter
+
+    with Trial(config) as trial:
+        text = starter(trial.tools)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ConfigError(f"{path} is there already; name another file, or move it away") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: the cases can't be written: {error.strerror}") from None
+    app, cases = shlex.quote(str(config.app)), shlex.quote(str(path))
+    streams.answer(f"wrote {path}: correct it, then: edgeagent check --app {app} --cases {cases}")
+
+
+def _asserted(config: Config, path: Path, *, junit: Path | None, min_exact: float, override: bool) -> int:
+    """Asks all cases of a file.
+
+    Args:
+        junit: Where to write a report for CI.
+        min_exact: Least share of cases that must be right, from 0 to 1.
+        override: The configured model answers, also where the app brings its own.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        ConfigError: The app file, the cases or a setting is wrong, or the report can't be written.
+        ModelError: The model can't be used.
+    """
+    from edgeagent.check import Trial, read_cases
+    from edgeagent.check.junit import difference, write_junit
+    from edgeagent.cli.check_report import score_text
+
+    with Trial(config, override=override) as trial, exits.ending():
+        report = _tried(trial, read_cases(path, trial.tools))
+    for outcome in report.missed:
+        where = str(path) if outcome.case.line is None else f"{path}:{outcome.case.line}"
+        streams.answer(f'missed: {where}: "{one_line(outcome.case.say)}": {one_line(difference(outcome))}')
+    passed = report.exact >= min_exact
+    asked = f"at least {min_exact:.0%} of all cases asked for"
+    streams.answer(f"{'passed' if passed else 'failed'}: {score_text(report)}; {asked}")
+    if junit is not None:  # last, because what was asked for minutes is not to be lost by a path
+        write_junit(junit, path, report)
+    return exits.OK if passed else exits.FAILED
+
+
+def _tried(trial: Trial, cases: Sequence[Case]) -> Report:
+    """The report of a model, with the weights loaded and progress told."""
+    with streams.patience(f"loading {trial.llm.name} …"):
+        trial.load()
+    if not cases:
+        return trial.report()
+    with closing(_Progress(trial.llm.name, len(cases))) as progress:
+        return trial.run(cases, progress)
+
+
+class _Progress:
+    """A line about the cases that were asked: drawn again at a terminal, written now and then elsewhere."""
+
+    def __init__(self, model: str, count: int) -> None:
+        self._model = model
+        self._count = count
+        self._done = self._missed = 0
+        self._animated = streams.animated(sys.stderr)
+        self._told_s = time.monotonic()
+        self._draw()
+
+    def __call__(self, outcome: Outcome) -> None:
+        self._done += 1
+        self._missed += not outcome.right
+        if self._animated:
+            self._draw()
+        elif time.monotonic() - self._told_s >= _TELL_EVERY_S:
+            self._told_s = time.monotonic()
+            streams.tell(self._text, "dim")
+
+    @property
+    def _text(self) -> str:
+        return f"{self._model}: {self._done} of {self._count} cases asked, {self._missed} missed"
+
+    def _draw(self) -> None:
+        if self._animated:
+            sys.stderr.write(f"\r\x1b[K{self._text}")
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        """Clears the line."""
+        if self._animated:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

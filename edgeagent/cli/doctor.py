@@ -12,7 +12,6 @@ from edgeagent.cli import exits, options, streams
 from edgeagent.cli.streams import Tone, toned
 from edgeagent.cli.text import printable
 from edgeagent.extras import install, lacking
-from edgeagent.json_lines import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +81,7 @@ def doctor(
                 _show(section)
         report = DoctorReport(tuple(sections))
         if as_json:
-            streams.answer(json_text(report.as_dict(), ascii_only=not streams.is_utf8(streams.stdout()), indent=2))
+            streams.answer_json(report.as_dict(), indent=2)
     if report.problems:
         raise typer.Exit(exits.MODEL)
 

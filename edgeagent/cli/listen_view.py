@@ -31,7 +31,7 @@ class ListenJson:
     """Every event as a line."""
 
     def show(self, event: events.VoiceEvent) -> None:
-        streams.answer(events.to_json(event))
+        streams.answer_json(events.as_dict(event))
 
     def level(self, level: Level) -> None:
         pass

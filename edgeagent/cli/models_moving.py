@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from edgeagent.cli import streams
-from edgeagent.cli.approvals import is_yes
+from edgeagent.cli.approvals import allowed
 from edgeagent.cli.models_files import chosen, named, shown
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.models import bundle, store
@@ -45,7 +44,7 @@ def remove(names: list[str], *, yes: bool) -> None:
     for entry in wanted:
         _check_removable(entry)
     count = sum(_bytes(entry) for entry in wanted)
-    if not yes and not _allowed(f"remove {', '.join(entry.name for entry in wanted)} ({_mb(count)})? [y/N] "):
+    if not yes and not allowed(f"remove {', '.join(entry.name for entry in wanted)} ({_mb(count)})? [y/N] "):
         streams.tell("nothing was removed")
         return
     for entry in wanted:
@@ -114,19 +113,6 @@ def _tell_waiting() -> None:
 
 def _bytes(entry: Entry) -> int:
     return sum(path.stat().st_size for path in store.paths(entry) if path.is_file())
-
-
-def _allowed(question: str) -> bool:
-    """Asks a person.
-
-    Raises:
-        ConfigError: Nobody is there to be asked.
-    """
-    if not sys.stdin.isatty():
-        raise ConfigError("nobody is there to be asked: say --yes")
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    return is_yes(sys.stdin.readline())
 
 
 @contextmanager

@@ -23,7 +23,6 @@ from edgeagent.doctor.machine_section import (
     window_of,
 )
 from edgeagent.errors import ModelError
-from edgeagent.json_lines import json_text
 from edgeagent.llm.memory_estimate import Memory
 from edgeagent.models import store
 from edgeagent.models.catalog import PROFILES, Entry, LanguageModel, Recogniser, Task, Voice, entries
@@ -277,4 +276,4 @@ def _details(row: _Row) -> dict[str, Any]:
 
 
 def _answer_json(document: dict[str, Any]) -> None:
-    streams.answer(json_text(document, ascii_only=not streams.is_utf8(streams.stdout()), indent=2))
+    streams.answer_json(document, indent=2)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, is_dataclass
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -14,6 +17,7 @@ from edgeagent.config import Config, load_config
 
 _HOUSE = "Simulated house"
 _SETTINGS = "Settings"
+_NO_SETTING = frozenset({"config", "log_level"})
 
 
 class Gravity(StrEnum):
@@ -37,6 +41,14 @@ Model = Annotated[
 App = Annotated[
     Path | None,
     typer.Option("--app", metavar="FILE.py", help="Your own robot: a file that defines agent, or build(llm)."),
+]
+Input = Annotated[
+    str | None,
+    typer.Option("--input", metavar="NAME|FILE.wav", help="A microphone (number, part of its name) or a file."),
+]
+Output = Annotated[
+    str | None,
+    typer.Option("--output", metavar="NAME|FILE.wav", help="A loudspeaker (number, part of its name) or a file."),
 ]
 Deadline = Annotated[
     float | None,
@@ -87,36 +99,63 @@ Seed = Annotated[
 ]
 
 
-def settings(
-    file: Path | None,
-    *,
-    model: str | None = None,
-    app: Path | None = None,
-    deadline: float | None = None,
-    log: Path | None = None,
-    session: Path | None = None,
-    audit: Path | None = None,
-    speed: float | None = None,
-    seed: int | None = None,
-    also: Mapping[str, object] | None = None,
-) -> Config:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobotOptions:
+    """Options of a command with a robot: which one."""
+
+    model: Model = None
+    app: App = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """Options of a command with a robot: what is kept of its runs, and where they take place."""
+
+    log: Log = None
+    log_level: LogLevel = None
+    session: Session = None
+    audit: Audit = None
+    speed: Speed = None
+    seed: Seed = None
+    config: ConfigFile = None
+
+
+def tabled(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options of each table among its parameters, in the table's place."""
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    tables: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
+    options = {name: get_type_hints(table, include_extras=True) for name, table in tables.items()}
+
+    @wraps(command)
+    def spread(**given: Any) -> None:
+        for name, table in tables.items():
+            given[name] = table(**{option: given.pop(option) for option in options[name]})
+        command(**given)
+
+    shown = [
+        option
+        for one in own
+        for option in (
+            [one]
+            if one.name not in tables
+            else [one.replace(name=name, annotation=kind, default=None) for name, kind in options[one.name].items()]
+        )
+    ]
+    spread.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # typer reads it
+    spread.__annotations__ = {one.name: one.annotation for one in shown}
+    return spread
+
+
+def settings(file: Path | None, *tables: RobotOptions | RunOptions, **also: object) -> Config:
     """The settings of a command: its options over the environment over the file.
 
     Args:
-        also: Settings of tables, such as ``{"speech.voice": "en"}``.
+        tables: Options of several commands.
+        also: Options of this one by the name of the setting; ``speech__voice`` is ``speech.voice``.
 
     Raises:
         ConfigError: One of them is wrong.
     """
-    flags = {
-        "model": model,
-        "app": app,
-        "deadline_s": deadline,
-        "log": log,
-        "session": session,
-        "audit": audit,
-        "speed": speed,
-        "seed": seed,
-        **(also or {}),
-    }
-    return load_config(file, flags=flags)
+    flags = {name: value for table in tables for name, value in asdict(table).items()}
+    flags |= {name.replace("__", "."): value for name, value in also.items()}
+    return load_config(file, flags={name: value for name, value in flags.items() if name not in _NO_SETTING})

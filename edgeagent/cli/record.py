@@ -10,7 +10,6 @@ from typing import Any
 from edgeagent import events
 from edgeagent.agent import RunHandle
 from edgeagent.errors import EdgeAgentError
-from edgeagent.json_lines import json_text
 from edgeagent.messages import ToolCall, ToolResult, Usage
 from edgeagent.session import Session
 
@@ -31,8 +30,8 @@ class SentRecord:
     error: str | None = None
     failure: BaseException | None = None
 
-    def to_json(self, *, ascii_only: bool = False) -> str:
-        """One line of JSON. ``abort_reason`` and ``error`` are there only when there is one."""
+    def fields(self) -> dict[str, Any]:
+        """JSON values. ``abort_reason`` and ``error`` are there only when there is one."""
         fields: dict[str, Any] = {
             "text": self.text,
             "reply": self.reply,
@@ -46,10 +45,10 @@ class SentRecord:
             fields["abort_reason"] = self.abort_reason
         if self.error is not None:
             fields["error"] = self.error
-        return json_text(fields, ascii_only=ascii_only)
+        return fields
 
 
-def ask(session: Session, text: str, said: str) -> SentRecord:
+def recorded(session: Session, text: str, said: str) -> SentRecord:
     """Runs one request to its end, whatever the end is.
 
     Args:

@@ -49,7 +49,7 @@ class LineScript:
         width = partial(streams.width, streams.stdout())
         self._stops = ChatStops(app, _show_line)
         self._slash = Slash(
-            app, streams.answer, partial(streams.tell, tone="error"), stops=self._stops, colour=colour, width=width
+            app, self._stops, streams.answer, partial(streams.tell, tone="error"), colour=colour, width=width
         )
         app.subscribe(self._events.put)
 

@@ -1,4 +1,4 @@
-"""The commands of a chat that begin with a slash. They ask the program, not the model."""
+"""The slash commands of a chat and of a conversation aloud, in one table. They ask the program, not the model."""
 
 from __future__ import annotations
 
@@ -6,35 +6,38 @@ import difflib
 import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from edgeagent import events
 from edgeagent.app import App
-from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import printable, shortened
 from edgeagent.cli.why import LastRequest, explained
+from edgeagent.english.answers import Control, Controlled
 from edgeagent.errors import BusyError
 from edgeagent.hooks.compaction import exchanges
 from edgeagent.messages import Usage
 from edgeagent.tools import Tool
 
-HELP: Final = {
-    "/help": "what you can type",
-    "/stop": "stops everything; it does not move until /continue",
-    "/continue": "allows motion again",
-    "/map": "where the robot is; also as map.svg and map.png",
-    "/tools": "what the robot can do",
-    "/model": "the model that answers",
-    "/stats": "tokens, speed and memory",
-    "/why": "why the last answer: prompt, raw reply, how it was read; /why full folds nothing",
-    "/steer": "/steer TEXT: tell it something while it works, for after the running step",
-    "/undo": "forget the last request and its answer; what the robot did stays done",
-    "/reset": "forget the conversation",
-    "/quit": "leave",
-}
+if TYPE_CHECKING:
+    from edgeagent.app.conversation import Conversation
+
 MAP_FILES: Final = ("map.svg", "map.png")
+_CANCEL: Final = "cancel that"
+_REPEAT: Final = "repeat that"
+
+Door = Literal["chat", "talk"]
+
+
+class Stops(Protocol):
+    """Stops everything that moves, and allows motion again. A conversation aloud is one."""
+
+    def stop(self, reason: str, /) -> None: ...
+    def rearm(self) -> bool:
+        """Allows motion. False if it was allowed."""
+        ...
 
 
 def is_slash(line: str) -> bool:
@@ -43,32 +46,35 @@ def is_slash(line: str) -> bool:
 
 
 class Slash:
-    """Answers the slash commands of one chat.
+    """Answers the slash commands of one chat. Each command is a method that takes the rest of its line.
 
     Args:
         say: Shows an answer, on the caller's thread.
         complain: Shows what was wrong, likewise.
-        stops: Stops, and allows motion again; None where somebody else answers the commands for that.
-        colour: Whether what it shows may be coloured.
-        width: How many columns there are.
+        stops: Answers /stop and /continue.
+        colour: True if what is shown may be coloured.
+        width: Returns the number of columns.
     """
+
+    door: Door = "chat"
 
     def __init__(
         self,
         app: App,
+        stops: Stops,
         say: Callable[[str], object],
         complain: Callable[[str], object],
         *,
-        stops: ChatStops | None = None,
         colour: bool,
         width: Callable[[], int],
     ) -> None:
         self._app = app
+        self._stops = stops
         self._say = say
         self._complain = complain
-        self._stops = stops
         self._colour = colour
         self._width = width
+        self._left = False
         self._runs = 0
         self._turns = 0
         self._last = LastRequest()
@@ -78,41 +84,28 @@ class Slash:
     def run(self, line: str) -> bool:
         """Does what a line says. False means: leave."""
         name = line.split(maxsplit=1)[0].lower()
-        match name:
-            case "/help":
-                self.rows(HELP.items())
-                self._note("While the robot works, type on. stop ends all at once, and nothing moves until continue;")
-                self._note("wait holds what moves until continue; cancel ends it. Ctrl-C interrupts.")
-            case "/stop" if self._stops is not None:
-                self._stops.stop("/stop")
-            case "/continue" if self._stops is not None:
-                if not self._stops.go_on():
-                    self._complain("nothing is stopped: it may move")
-            case "/map":
-                self._map()
-            case "/tools":
-                self.rows((_signature(tool), tool.description) for tool in self._app.agent.tools)
-            case "/model":
-                self.rows(self._model())
-            case "/stats":
-                self.rows(self._stats())
-            case "/why":
-                self._why(line.partition(" ")[2].strip())
-            case "/steer":
-                self._steer(line.partition(" ")[2].strip())
-            case "/undo":
-                self._undo()
-            case "/reset":
-                self._reset()
-            case "/quit" | "/exit":
-                return False
-            case _:
-                near = difflib.get_close_matches(name, HELP, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(HELP)}"
-                self._complain(f"there is no {shortened(name, 40)}; {hint}")
-        return True
+        offered = {command.name: command for command in COMMANDS if self.door in command.doors}
+        if (command := offered.get(_SAME.get(name, name))) is not None:
+            command.does(self, line.partition(" ")[2].strip())
+        else:
+            near = difflib.get_close_matches(name, offered, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(offered)}"
+            self._complain(f"there is no {shortened(name, 40)}; {hint}")
+        return not self._left
 
-    def _map(self) -> None:
+    def help(self, rest: str) -> None:
+        self._rows(HELP[self.door].items())
+        self._note("While the robot works, type on. stop ends all at once, and nothing moves until continue;")
+        self._note("wait holds what moves until continue; cancel ends it. Ctrl-C interrupts.")
+
+    def stop(self, rest: str) -> None:
+        self._stops.stop("/stop")
+
+    def go_on(self, rest: str) -> None:
+        if not self._stops.rearm():
+            self._complain("nothing is stopped: it may move")
+
+    def map(self, rest: str) -> None:
         robot = self._app.robot
         if robot is None:
             self._complain("this robot has no map")
@@ -129,6 +122,63 @@ class Slash:
                 self._complain(f"{name} was not written: {error}")
         if written:
             self._note(f"written to {' and '.join(written)}")
+
+    def tools(self, rest: str) -> None:
+        self._rows((_signature(tool), tool.description) for tool in self._app.agent.tools)
+
+    def model(self, rest: str) -> None:
+        self._rows(self._model())
+
+    def stats(self, rest: str) -> None:
+        self._rows(self._stats())
+
+    def why(self, rest: str) -> None:
+        if rest not in ("", "full"):
+            self._complain("/why is alone, or followed by full")
+            return
+        calls = self._last.calls
+        if calls is None:
+            self._complain("nothing was asked yet")
+            return
+        if not calls:
+            self._note("no model was asked")
+            return
+        lines = explained(calls, width=self._width() - 1, full=rest == "full")
+        self._say("\n".join(toned(line.text, line.tone, colour=self._colour) for line in lines))
+
+    def steer(self, rest: str) -> None:
+        if not rest:
+            self._complain("/steer needs a text, such as: /steer the bedroom instead")
+            return
+        working = self._app.agent.is_running
+        self._app.session.steer(rest, wake=True)
+        if working:
+            self._note("the robot hears it after the running step")
+
+    def undo(self, rest: str) -> None:
+        groups = exchanges(self._app.session.messages())
+        begun = [i for i, group in enumerate(groups) if group[0].role == "user" and group[0].origin != "summary"]
+        if not begun:
+            self._complain("there is nothing to undo")
+            return
+        try:
+            self._app.session.restore([message for group in groups[: begun[-1]] for message in group])
+        except BusyError:
+            self._complain("the robot is at work; stop it first (Ctrl-C), then /undo")
+            return
+        self._note(f"forgotten: {shortened(groups[begun[-1]][0].text, 60)}")
+
+    def reset(self, rest: str) -> None:
+        try:
+            self._app.session.reset()
+        except BusyError:
+            self._complain("the robot is at work; stop it first (Ctrl-C), then /reset")
+            return
+        flat = "" if self._app.robot is None else "; robot and flat stay as they are"
+        self._note(f"the conversation is forgotten{flat}")
+
+    def leave(self, rest: str) -> None:
+        self._left = True
 
     def _model(self) -> Iterator[tuple[str, str]]:
         llm = self._app.llm
@@ -154,51 +204,6 @@ class Slash:
         yield "memory", f"{_resident_bytes() / 1e6:,.0f} MB"
         yield "turns", f"{self._turns} in {self._runs} run{'' if self._runs == 1 else 's'}"
 
-    def _why(self, how: str) -> None:
-        if how not in ("", "full"):
-            self._complain("/why is alone, or followed by full")
-            return
-        calls = self._last.calls
-        if calls is None:
-            self._complain("nothing was asked yet")
-            return
-        if not calls:
-            self._note("no model was asked")
-            return
-        lines = explained(calls, width=self._width() - 1, full=how == "full")
-        self._say("\n".join(toned(line.text, line.tone, colour=self._colour) for line in lines))
-
-    def _steer(self, said: str) -> None:
-        if not said:
-            self._complain("/steer needs a text, such as: /steer the bedroom instead")
-            return
-        working = self._app.agent.is_running
-        self._app.session.steer(said, wake=True)
-        if working:
-            self._note("the robot hears it after the running step")
-
-    def _undo(self) -> None:
-        groups = exchanges(self._app.session.messages())
-        begun = [i for i, group in enumerate(groups) if group[0].role == "user" and group[0].origin != "summary"]
-        if not begun:
-            self._complain("there is nothing to undo")
-            return
-        try:
-            self._app.session.restore([message for group in groups[: begun[-1]] for message in group])
-        except BusyError:
-            self._complain("the robot is at work; stop it first (Ctrl-C), then /undo")
-            return
-        self._note(f"forgotten: {shortened(groups[begun[-1]][0].text, 60)}")
-
-    def _reset(self) -> None:
-        try:
-            self._app.session.reset()
-        except BusyError:
-            self._complain("the robot is at work; stop it first (Ctrl-C), then /reset")
-            return
-        flat = "" if self._app.robot is None else "; robot and flat stay as they are"
-        self._note(f"the conversation is forgotten{flat}")
-
     def _count(self, event: events.Event) -> None:
         match event:
             case events.AgentStart():
@@ -206,7 +211,7 @@ class Slash:
             case events.TurnStart():
                 self._turns += 1
 
-    def rows(self, rows: Iterable[tuple[str, str]]) -> None:
+    def _rows(self, rows: Iterable[tuple[str, str]]) -> None:
         """Two columns, the second one cut at the edge of the terminal."""
         table = [(printable(left), right) for left, right in rows]
         pad = max((len(left) for left, _ in table), default=0) + 2
@@ -216,6 +221,87 @@ class Slash:
 
     def _note(self, text: str) -> None:
         self._say(toned(text, "dim", colour=self._colour))
+
+
+class TalkSlash(Slash):
+    """Answers the slash commands of one conversation aloud, and so has what one would press a button for."""
+
+    door = "talk"
+
+    def __init__(
+        self,
+        app: App,
+        conversation: Conversation,
+        say: Callable[[str], object],
+        complain: Callable[[str], object],
+        *,
+        colour: bool,
+        width: Callable[[], int],
+    ) -> None:
+        super().__init__(app, conversation, say, complain, colour=colour, width=width)
+        self._conversation = conversation
+        self._muted = False
+
+    def help(self, rest: str) -> None:
+        self._rows(HELP[self.door].items())
+        self._say("Anything else is heard as if you had said it. Ctrl-C stops, twice leaves.")
+
+    def cancel(self, rest: str) -> None:
+        if self._conversation.dialogue.turns.grade(_CANCEL) is None:
+            self._complain("nothing goes on that could be cancelled")
+        else:
+            self._conversation.hear(_CANCEL)
+
+    def repeat(self, rest: str) -> None:
+        self._conversation.hear(_REPEAT)
+
+    def louder(self, rest: str) -> None:
+        self._conversation.dialogue.robot.obey(Controlled(Control.LOUDER))
+
+    def quieter(self, rest: str) -> None:
+        self._conversation.dialogue.robot.obey(Controlled(Control.QUIETER))
+
+    def mute(self, rest: str) -> None:
+        self._muted = not self._muted
+        self._conversation.mute(self._muted)
+        self._say("muted; /mute again ends that" if self._muted else "it speaks aloud again")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command: its name, its line of help, its method, and where it is offered."""
+
+    name: str
+    told: str
+    does: Callable[[Any, str], object]
+    doors: tuple[Door, ...] = ("chat", "talk")
+
+
+COMMANDS: Final = (
+    Command("/help", "what you can type", lambda slash, rest: slash.help(rest)),
+    Command("/stop", "stops everything; it does not move until /continue", Slash.stop),
+    Command("/continue", "allows motion again", Slash.go_on),
+    Command("/cancel", "ends what it does and says; motion stays allowed", TalkSlash.cancel, ("talk",)),
+    Command("/repeat", "says the last answer again", TalkSlash.repeat, ("talk",)),
+    Command("/louder", "speaks louder", TalkSlash.louder, ("talk",)),
+    Command("/quieter", "speaks more quietly", TalkSlash.quieter, ("talk",)),
+    Command("/mute", "says nothing aloud any more; again: it does", TalkSlash.mute, ("talk",)),
+    Command("/map", "where the robot is; also as map.svg and map.png", Slash.map),
+    Command("/tools", "what the robot can do", Slash.tools),
+    Command("/model", "the model that answers", Slash.model),
+    Command("/stats", "tokens, speed and memory", Slash.stats),
+    Command("/why", "why the last answer: prompt, raw reply, how it was read; /why full folds nothing", Slash.why),
+    Command(
+        "/steer", "/steer TEXT: tell it something while it works, for after the running step", Slash.steer, ("chat",)
+    ),
+    Command("/undo", "forget the last request and its answer; what the robot did stays done", Slash.undo, ("chat",)),
+    Command("/reset", "forget the conversation", Slash.reset, ("chat",)),
+    Command("/quit", "leave", Slash.leave),
+)
+_SAME: Final = {"/exit": "/quit"}
+HELP: Final[dict[Door, dict[str, str]]] = {
+    door: {command.name: command.told for command in COMMANDS if door in command.doors} for door in ("chat", "talk")
+}
 
 
 def _signature(tool: Tool) -> str:

@@ -9,9 +9,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, Literal, TextIO
+from typing import Any, Final, Literal, TextIO
 
 from edgeagent.errors import EdgeAgentError
+from edgeagent.json_lines import json_text
 
 Tone = Literal["plain", "dim", "bold", "error", "warning", "name"]
 
@@ -108,6 +109,11 @@ def answer(text: str) -> None:
         raise
     except OSError as error:
         raise OutputError(f"the answer cannot be written: {error.strerror}") from error
+
+
+def answer_json(value: Any, *, indent: int | None = None) -> None:
+    """A value as JSON on stdout, in characters that it takes."""
+    answer(json_text(value, ascii_only=not is_utf8(stdout()), indent=indent))
 
 
 def tell(text: str, tone: Tone = "plain") -> None:

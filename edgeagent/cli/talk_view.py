@@ -13,13 +13,13 @@ from edgeagent.app.eventlog import event_fields
 from edgeagent.cli import streams
 from edgeagent.cli.activity import Activity, Line
 from edgeagent.cli.text import one_line, printable
-from edgeagent.json_lines import json_text
 from edgeagent.pii import PII
 from edgeagent.voice.turn_states import State
 
 _REMEMBERED: Final = 20
 """Messages of the robot whose whole text is known, to tell whether all of it was heard."""
-_RESTING: Final = (State.ASLEEP, State.LISTENING)
+RESTING: Final = (State.ASLEEP, State.LISTENING)
+"""States in which nothing is answered and nothing said."""
 _REDACTED: Final = PII()
 
 VoiceOrRun = events.Event | events.VoiceEvent
@@ -77,7 +77,7 @@ class TalkLines:
             case events.VoiceState(new=State.SPEAKING):
                 if self._ended_s is not None:
                     self.latency_s, self._ended_s = event.t - self._ended_s, None
-            case events.VoiceState(new=new) if new in _RESTING:
+            case events.VoiceState(new=new) if new in RESTING:
                 self._ended_s = None
             case events.Heard():
                 return self._heard(event)
@@ -120,7 +120,7 @@ class JsonView:
 
     def show(self, item: Item) -> None:
         if isinstance(item, events.Event | events.VoiceEvent):
-            streams.answer(json_text(event_fields(item, self._mode), ascii_only=not streams.is_utf8(streams.stdout())))
+            streams.answer_json(event_fields(item, self._mode))
 
 
 class LinesView:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final
-
-from prompt_toolkit.utils import get_cwidth
 
 from edgeagent.characters import without_escapes
 
@@ -51,6 +49,13 @@ def shortened(text: str, width: int) -> str:
     return flat if len(flat) <= width else flat[: max(width - 1, 1)].rstrip() + "…"
 
 
+def columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows as lines of which the cells stand below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
 def lines(stream: BinaryIO) -> Iterator[str]:
     """The lines of a stream as they come, without their ends. What is not UTF-8 is replaced; what is over the limit of
     a line is dropped."""
@@ -59,59 +64,3 @@ def lines(stream: BinaryIO) -> Iterator[str]:
         while len(rest) == LINE_LIMIT and not rest.endswith(b"\n"):
             rest = stream.readline(LINE_LIMIT)
         yield line.decode("utf-8", "replace").rstrip("\r\n")
-
-
-class Flow:
-    """One message of the robot.
-
-    Args:
-        width: Columns of the terminal, asked again for every line.
-        indent: Columns that the first line has less.
-    """
-
-    def __init__(self, width: Callable[[], int], *, indent: int = 0) -> None:
-        self._width = width
-        self._indent = indent
-        self._began = False
-        self.growing = ""
-        """The last line, as far as it has come."""
-
-    def feed(self, delta: str) -> list[str]:
-        """Takes the next piece of text. Returns the lines that are full now."""
-        text = printable(delta)
-        self.growing += text if self._began else text.lstrip()
-        self._began = self._began or bool(self.growing)
-        *full, self.growing = self.growing.split("\n")
-        lines = [piece for line in full for piece in self._wrapped(line)]
-        *more, self.growing = self._wrapped(self.growing)
-        return lines + more
-
-    def end(self) -> list[str]:
-        """Returns what is left."""
-        last, self.growing = self.growing.rstrip(), ""
-        return [last] if last else []
-
-    def _wrapped(self, line: str) -> list[str]:
-        """The line in pieces that fit, cut between words where that is possible."""
-        pieces = []
-        while True:
-            room = max(self._width() - 1 - self._indent, 10)
-            if get_cwidth(line) <= room:
-                pieces.append(line)
-                return pieces
-            end = _fitting(line, room)
-            space = line.rfind(" ", 1, end + 1)
-            cut = space if space > 0 else end
-            pieces.append(line[:cut])
-            line = line[cut:].lstrip(" ")
-            self._indent = 0
-
-
-def _fitting(line: str, room: int) -> int:
-    """Counts the characters of a line that fit into so many columns; at least one."""
-    columns = 0
-    for index, character in enumerate(line):
-        columns += get_cwidth(character)
-        if columns > room:
-            return max(index, 1)
-    return len(line)

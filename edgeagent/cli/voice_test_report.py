@@ -18,7 +18,6 @@ from edgeagent.cli.listen_view import meter
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import one_line
 from edgeagent.config import Config
-from edgeagent.json_lines import json_text
 from edgeagent.stt.hearing import Level
 
 Row = tuple[str, str]
@@ -53,7 +52,7 @@ def show_report(report: VoiceReport, config: Config, mixer: Mixer, *, json: bool
             "advice": [one.as_dict() for one in found],
             "recordings": None if folder is None else str(folder),
         }
-        streams.answer(json_text(told, ascii_only=not streams.is_utf8(streams.stdout()), indent=2))
+        streams.answer_json(told, indent=2)
         return
     colour = streams.coloured(streams.stdout())
     streams.answer("")

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.cli.text import columns
 
 EPILOG: Final = """\
 [bold]Examples[/]
@@ -24,7 +25,6 @@ EPILOG: Final = """\
 """
 
 _ALL: Final = "all"
-_GAP: Final = "  "
 _HEAD: Final = ("voice", "language", "engine", "")
 
 
@@ -47,9 +47,8 @@ def voices(
         if "voice" in speech and all(name != chosen for name, *_ in rows):
             rows.insert(0, (chosen, "", "", "as the settings say"))
         lines = [_HEAD, *((f"{name} *" if name == chosen else name, *rest) for name, *rest in rows)]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(_HEAD))]
-        for line in lines:
-            streams.answer(_GAP.join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
+        for line in columns(lines):
+            streams.answer(line)
     raise typer.Exit(exits.OK)
 
 

@@ -92,10 +92,8 @@ class AuditLogHook(BaseHook):
         self._failed = False
         self._known: weakref.WeakKeyDictionary[object, set[str]] = weakref.WeakKeyDictionary()
         """By session: ids of the messages of its history that were written."""
-        try:
-            self._file = JsonLinesFile(self._path, max_mb=max_mb, files=files)
-        except OSError as error:
-            raise ConfigError(f"AuditLogHook(path={self._path}) cannot be opened: {error.strerror}") from error
+        told = f"AuditLogHook(path={self._path})"
+        self._file = JsonLinesFile(self._path, max_mb=max_mb, files=files, told=told)
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
         try:

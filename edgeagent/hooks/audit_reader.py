@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from edgeagent.errors import EdgeAgentError
@@ -140,46 +141,18 @@ def _no_record(path: str | os.PathLike[str], number: int) -> EdgeAgentError:
     return EdgeAgentError(f"{os.fspath(path)}:{number}: this line is no record of an audit log (AuditLogHook)")
 
 
-@dataclass(slots=True)
-class _OpenCall:
-    name: str
-    arguments: dict[str, Any] | str
-    status: str | None = None
-    text: str = ""
-    began_s: float | None = None
-    duration_s: float | None = None
-
-    def closed(self, call_id: str) -> CallRecord:
-        return CallRecord(call_id, self.name, self.arguments, self.status, self.text, self.began_s, self.duration_s)
-
-
-@dataclass(slots=True)
-class _OpenTurn:
-    number: int
-    agent: str
-    began_s: float
-    messages: int
-    model_s: float | None = None
-    text: str = ""
-    calls: dict[str, _OpenCall] = field(default_factory=dict)
-    reading: Reading | None = None
-
-    def closed(self) -> TurnRecord:
-        calls = tuple(call.closed(call_id) for call_id, call in self.calls.items())
-        return TurnRecord(
-            self.number, self.agent, self.began_s, self.model_s, self.messages, self.text, calls, self.reading
-        )
-
-
 class _OpenRun:
     """A run as far as its records were read."""
 
     def __init__(self, first: dict[str, Any]) -> None:
         self._first = first
-        self._turns: list[_OpenTurn] = []
-        self._of_agent: dict[str, _OpenTurn] = {}
-        """The turn that each agent is in; sub-agents may work side by side."""
-        self._calls: dict[str, _OpenCall] = {}
+        self._turns: list[TurnRecord] = []
+        """Without their calls."""
+        self._of_agent: dict[str, int] = {}
+        """The turn that each agent is in, by its place in ``_turns``; sub-agents may work side by side."""
+        self._calls: dict[str, CallRecord] = {}
+        self._asked: dict[str, int] = {}
+        """The turn that each call belongs to."""
         self._last = first
         self._end: dict[str, Any] = {}
 
@@ -191,48 +164,59 @@ class _OpenRun:
     def take(self, record: dict[str, Any]) -> None:
         self._last = record
         agent, elapsed_s = record["agent"], float(record["elapsed_s"])
-        turn = self._of_agent.get(agent)
+        at = self._of_agent.get(agent)
         match FirePoint(record["point"]):
             case FirePoint.BEFORE_LLM:
-                self._read_messages(record["messages"], turn)
-                turn = _OpenTurn(len(self._turns) + 1, agent, elapsed_s, int(record["count"]))
-                self._turns.append(turn)
-                self._of_agent[agent] = turn
-            case FirePoint.AFTER_LLM if turn is not None:
-                turn.model_s = max(elapsed_s - turn.began_s, 0.0)
-                turn.text = str(record["text"])
-                turn.reading = _reading(record.get("reading"))
-                self._add_calls(turn, record["calls"])
-            case FirePoint.BEFORE_TOOL if turn is not None:
-                self._add_calls(turn, [record["call"]])
-                self._calls[record["call"]["id"]].began_s = elapsed_s
-            case FirePoint.AFTER_TOOL if turn is not None:
-                self._add_calls(turn, [record["call"]])
-                call = self._calls[record["call"]["id"]]
-                call.status, call.text = str(record["result"]["status"]), str(record["result"]["text"])
-                call.duration_s = None if record["duration_s"] is None else float(record["duration_s"])
+                self._read_messages(record["messages"], at)
+                self._of_agent[agent] = number = len(self._turns)
+                self._turns.append(TurnRecord(number + 1, agent, elapsed_s, None, int(record["count"]), "", ()))
+            case FirePoint.AFTER_LLM if at is not None:
+                model_s = max(elapsed_s - self._turns[at].began_s, 0.0)
+                text, reading = str(record["text"]), _reading(record.get("reading"))
+                self._turns[at] = replace(self._turns[at], model_s=model_s, text=text, reading=reading)
+                self._add_calls(at, record["calls"])
+            case FirePoint.BEFORE_TOOL if at is not None:
+                self._add_calls(at, [record["call"]])
+                self._change(record["call"]["id"], began_s=elapsed_s)
+            case FirePoint.AFTER_TOOL if at is not None:
+                self._add_calls(at, [record["call"]])
+                status, text = str(record["result"]["status"]), str(record["result"]["text"])
+                duration_s = None if record["duration_s"] is None else float(record["duration_s"])
+                self._change(record["call"]["id"], status=status, text=text, duration_s=duration_s)
             case FirePoint.ON_RUN_END:
-                self._read_messages(record["messages"], turn)
+                self._read_messages(record["messages"], at)
                 self._end = record
 
-    def _add_calls(self, turn: _OpenTurn, calls: Iterable[dict[str, Any]]) -> None:
+    def _change(self, call_id: str, **fields: Any) -> None:
+        self._calls[call_id] = replace(self._calls[call_id], **fields)
+
+    def _add_calls(self, at: int, calls: Iterable[dict[str, Any]]) -> None:
         """New ones, and the arguments that a known one has now: hooks may have changed them."""
         for call in calls:
-            known = self._calls.get(call["id"])
-            if known is None:
-                turn.calls[call["id"]] = self._calls[call["id"]] = _OpenCall(call["name"], call["arguments"])
+            call_id, name, arguments = call["id"], call["name"], call["arguments"]
+            if call_id in self._calls:
+                self._change(call_id, name=name, arguments=arguments)
             else:
-                known.name, known.arguments = call["name"], call["arguments"]
+                self._calls[call_id], self._asked[call_id] = CallRecord(call_id, name, arguments), at
 
-    def _read_messages(self, messages: list[dict[str, Any]], turn: _OpenTurn | None) -> None:
+    def _read_messages(self, messages: list[dict[str, Any]], at: int | None) -> None:
         """Reads what no point told: replies of a run that a hook ended, results of calls that never ran."""
         for message in messages:
             call = self._calls.get(message.get("call_id", ""))
             if call is not None and call.status is None:
-                call.status, call.text = str(message["status"]), str(message.get("text", ""))
-            if message["role"] == "assistant" and turn is not None and turn.model_s is None and not turn.text:
-                turn.text = str(message.get("text", ""))
-                self._add_calls(turn, message.get("calls", []))
+                self._change(call.id, status=str(message["status"]), text=str(message.get("text", "")))
+            if message["role"] != "assistant" or at is None:
+                continue
+            if self._turns[at].model_s is None and not self._turns[at].text:
+                self._turns[at] = replace(self._turns[at], text=str(message.get("text", "")))
+                self._add_calls(at, message.get("calls", []))
+
+    def _closed_turns(self) -> Iterator[TurnRecord]:
+        calls: defaultdict[int, list[CallRecord]] = defaultdict(list)
+        for call_id, at in self._asked.items():
+            calls[at].append(self._calls[call_id])
+        for at, turn in enumerate(self._turns):
+            yield replace(turn, calls=tuple(calls[at]))
 
     def closed(self) -> RunRecord:
         usage = self._end.get("usage", {})
@@ -242,7 +226,7 @@ class _OpenRun:
             agent=self._first["agent"],
             t=self._first["t"] - self._first["elapsed_s"],
             task=self._first.get("task"),
-            turns=tuple(turn.closed() for turn in self._turns),
+            turns=tuple(self._closed_turns()),
             reply=str(self._end.get("reply", "")),
             reason=self._end.get("reason"),
             abort_reason=self._end.get("abort_reason"),

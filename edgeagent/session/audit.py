@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 from edgeagent import events
-from edgeagent.errors import ConfigError
 from edgeagent.json_lines import FILES, MAX_MB, JsonLinesFile
 from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.pii import PII, for_log
@@ -164,7 +163,7 @@ class AuditTrail:
                 logger.exception("the audit trail has gaps: its sink failed; further failures are only counted")
 
 
-class AuditFile:
+class AuditFile(JsonLinesFile):
     """A sink: one line of JSON a record, appended, each on its way to the disk when ``emit`` returns.
 
     Args:
@@ -177,10 +176,7 @@ class AuditFile:
     """
 
     def __init__(self, path: Path, *, max_mb: float = MAX_MB, files: int = FILES) -> None:
-        try:
-            self._file = JsonLinesFile(path, max_mb=max_mb, files=files)
-        except OSError as error:
-            raise ConfigError(f"the audit trail {path} cannot be opened: {error.strerror}") from error
+        super().__init__(path, max_mb=max_mb, files=files, told=f"the audit trail {path}")
 
     def emit(self, record: dict[str, Any]) -> None:
         """Appends a record.
@@ -188,11 +184,7 @@ class AuditFile:
         Raises:
             OSError: The disk is full, or the file is closed.
         """
-        self._file.write(record)
+        self.write(record)
 
     def flush(self) -> None:
         """Nothing waits here."""
-
-    def close(self) -> None:
-        """Safe to call again."""
-        self._file.close()

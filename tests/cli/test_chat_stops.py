@@ -231,7 +231,7 @@ def test_a_hold_of_the_apps_own_is_not_released(chat: Chat) -> None:
     chat.begin("drive")
     latch.hold("the lidar is lost", owner="lidar")  # type: ignore[attr-defined]
     chat.stops.take("stop")
-    assert chat.stops.go_on()
+    assert chat.stops.rearm()
     assert chat.latch == "held"
     assert chat.shown[-1] == "  it is still held: the lidar is lost"
     assert not chat.stops.take("continue"), "there is nothing that it could end"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.cli import HELP, TALK_HELP
+from edgeagent.cli import HELP
 
 
 def test_every_option_that_is_named_exists_and_the_other_way_round(in_process, checkout: Path) -> None:
@@ -16,7 +16,7 @@ def test_every_option_that_is_named_exists_and_the_other_way_round(in_process, c
     assert set(options.findall(text)) == set(options.findall(shown))
 
 
-@pytest.mark.parametrize(("command", "commands"), [("chat", HELP), ("talk", TALK_HELP)])
+@pytest.mark.parametrize(("command", "commands"), HELP.items())
 def test_every_slash_command_is_told(command: str, commands: dict[str, str], checkout: Path) -> None:
     text = (checkout / "docs/cli.md").read_text(encoding="utf-8")
     section = text.partition(f"\n## {command}\n")[2].partition("\n## ")[0]

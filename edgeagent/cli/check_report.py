@@ -1,32 +1,23 @@
-"""Checks and tests an app's tools, and shows what came of it. Runs on the main thread; progress goes to stderr."""
+"""A check of a robot's tools, for a person or as JSON. Runs on the main thread."""
 
 from __future__ import annotations
 
 import shlex
-import sys
 import textwrap
-import time
 from collections.abc import Sequence
-from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from edgeagent.app import configured_llm
-from edgeagent.check import Case, Expected, Outcome, Report, Trial, doubts, read_cases, starter
+from edgeagent.check import Expected, Outcome, Report
 from edgeagent.check.doubts import LARGE_SHARE, Doubt
-from edgeagent.check.junit import calls_text, difference, write_junit
-from edgeagent.cli import exits, streams
+from edgeagent.check.junit import calls_text, difference
+from edgeagent.cli import streams
 from edgeagent.cli.streams import Tone, toned
-from edgeagent.cli.text import one_line, printable
+from edgeagent.cli.text import columns, one_line, printable
 from edgeagent.cli.why import explained_reading
-from edgeagent.config import Config
-from edgeagent.errors import ConfigError
-from edgeagent.json_lines import json_text
 from edgeagent.messages import Reading
 
-_TELL_EVERY_S: Final = 30.0
-"""Seconds between two lines of progress where nobody sits at a terminal."""
 _INDENT: Final = "    "
 _PIPE_WIDTH: Final = 1_000_000
 """Columns of a pipe: no line is wrapped there, for grep."""
@@ -47,62 +38,24 @@ No cases were given. Write what people say and which calls are right into a file
 A file to begin with: edgeagent check --app {app} --write-cases cases.toml"""
 
 
-class Checking:
-    """The command ``check`` once its arguments are known.
+class CheckView:
+    """Shows the reports of one check.
 
     Args:
+        app: The file of the app.
         cases: The file of the cases, if there is one.
-        models: Names of models; none asks the app's own, or the configured one.
         verbose: Show the whole prompt of every miss.
     """
 
-    def __init__(
-        self, config: Config, cases: Path | None, models: Sequence[str], *, as_json: bool, verbose: bool
-    ) -> None:
-        self._config = config
+    def __init__(self, app: Path | None, cases: Path | None, *, verbose: bool) -> None:
+        self._app = app
         self._cases = cases
-        self._models = list(dict.fromkeys(models))
-        self._as_json = as_json
         self._verbose = verbose
         self._colour = streams.coloured(streams.stdout())
         self._width = streams.width(streams.stdout()) if streams.stdout().isatty() else _PIPE_WIDTH
 
-    def run(self) -> None:
-        """Tries every model.
-
-        Raises:
-            ConfigError: The app file, the cases or a setting is wrong.
-            ModelError: A model can't be used.
-        """
-        reports: list[Report] = []
-        found: list[Doubt] = []
-        for model in self._models:  # a wrong name is told before minutes are spent on the models before it
-            configured_llm(replace(self._config, model=model)).close()
-        for model in self._models or [self._config.model]:
-            config = replace(self._config, model=model)
-            exits.going_on()
-            with Trial(config, override=bool(self._models)) as trial, exits.ending():
-                cases = [] if self._cases is None else read_cases(self._cases, trial.tools)
-                report = _tried(trial, cases)
-                if not reports:
-                    found = doubts(trial.tools)
-            if not self._as_json:
-                self._show(report, found if not reports else [])
-            reports.append(report)
-        if self._as_json:
-            self._answer_json(reports, found)
-        else:
-            if len(reports) > 1:
-                self._compare(reports)
-            self._line(
-                _HARMLESS
-                if self._cases
-                else _HOW.format(name=_a_tool(reports[0]), app=shlex.quote(str(self._config.app)))
-            )
-
-    # --- for a person -----------------------------------------------------------------------------------------------
-
-    def _show(self, report: Report, found: Sequence[Doubt]) -> None:
+    def show(self, report: Report, found: Sequence[Doubt]) -> None:
+        """Shows one model's report, and first what is doubtful in the tools."""
         self._line(f"{report.agent} on {report.model}, window {report.window:,} tokens", "bold")
         for note in report.notes:
             self._line(f"note: {note}", "warning")
@@ -137,7 +90,7 @@ class Checking:
     def _show_score(self, report: Report) -> None:
         for outcome in report.missed:
             self._show_miss(outcome, report)
-        self._line(_score(report), "bold")
+        self._line(score_text(report), "bold")
         self._line("")
 
     def _show_miss(self, outcome: Outcome, report: Report) -> None:
@@ -156,6 +109,15 @@ class Checking:
             before = turn
         self._line("")
 
+    def end(self, reports: Sequence[Report]) -> None:
+        """Shows several models in one table, and what else there is to know."""
+        if len(reports) > 1:
+            self._compare(reports)
+        if self._cases:
+            self._line(_HARMLESS)
+        else:
+            self._line(_HOW.format(name=_a_tool(reports[0]), app=shlex.quote(str(self._app))))
+
     def _compare(self, reports: Sequence[Report]) -> None:
         rows = [("model", "exact", "right tools", "quiet in talk", "wrong actions", "tokens of tools", "s a case")]
         for report in reports:
@@ -171,10 +133,8 @@ class Checking:
                     f"{_mean_s(report):.1f}" if report.outcomes else "-",
                 )
             )
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for number, row in enumerate(rows):
-            text = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            self._line(text.rstrip(), "bold" if number == 0 else "plain")
+        for number, line in enumerate(columns(rows)):
+            self._line(line, "bold" if number == 0 else "plain")
         self._line("")
 
     def _quote(self, text: str) -> None:
@@ -186,112 +146,17 @@ class Checking:
     def _line(self, text: str, tone: Tone = "plain") -> None:
         streams.answer(toned(text, tone, colour=self._colour))
 
-    # --- for a program ----------------------------------------------------------------------------------------------
 
-    def _answer_json(self, reports: Sequence[Report], found: Sequence[Doubt]) -> None:
-        fields = {
-            "app": str(self._config.app),
-            "doubts": [asdict(doubt) for doubt in found],
-            "models": [_as_json(report) for report in reports],
-        }
-        streams.answer(json_text(fields, ascii_only=not streams.is_utf8(streams.stdout()), indent=2))
-
-
-def write_starter(config: Config, path: Path) -> None:
-    """Writes cases to begin with.
-
-    Raises:
-        ConfigError: The file is there already, or can't be written; the app file is wrong.
-        ModelError: The model that the app needs can't be used.
-    """
-    with Trial(config) as trial:
-        text = starter(trial.tools)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise ConfigError(f"{path} is there already; name another file, or move it away") from None
-    except OSError as error:
-        raise ConfigError(f"{path}: the cases can't be written: {error.strerror}") from None
-    app, cases = shlex.quote(str(config.app)), shlex.quote(str(path))
-    streams.answer(f"wrote {path}: correct it, then: edgeagent check --app {app} --cases {cases}")
+def report_json(app: Path | None, reports: Sequence[Report], found: Sequence[Doubt]) -> dict[str, Any]:
+    """The reports of a check as JSON values."""
+    return {
+        "app": str(app),
+        "doubts": [asdict(doubt) for doubt in found],
+        "models": [_as_json(report) for report in reports],
+    }
 
 
-def asserted(config: Config, path: Path, *, junit: Path | None, min_exact: float, override: bool) -> int:
-    """Asks all cases of a file.
-
-    Args:
-        junit: Where to write a report for CI.
-        min_exact: Least share of cases that must be right, from 0 to 1.
-        override: The configured model answers, also where the app brings its own.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        ConfigError: The app file, the cases or a setting is wrong, or the report can't be written.
-        ModelError: The model can't be used.
-    """
-    with Trial(config, override=override) as trial, exits.ending():
-        report = _tried(trial, read_cases(path, trial.tools))
-    for outcome in report.missed:
-        where = str(path) if outcome.case.line is None else f"{path}:{outcome.case.line}"
-        streams.answer(f'missed: {where}: "{one_line(outcome.case.say)}": {one_line(difference(outcome))}')
-    passed = report.exact >= min_exact
-    asked = f"at least {min_exact:.0%} of all cases asked for"
-    streams.answer(f"{'passed' if passed else 'failed'}: {_score(report)}; {asked}")
-    if junit is not None:  # last, because what was asked for minutes is not to be lost by a path
-        write_junit(junit, path, report)
-    return exits.OK if passed else exits.FAILED
-
-
-def _tried(trial: Trial, cases: Sequence[Case]) -> Report:
-    """The report of a model, with the weights loaded and progress told."""
-    with streams.patience(f"loading {trial.llm.name} …"):
-        trial.load()
-    if not cases:
-        return trial.report()
-    with closing(_Progress(trial.llm.name, len(cases))) as progress:
-        return trial.run(cases, progress)
-
-
-class _Progress:
-    """A line about the cases that were asked: drawn again at a terminal, written now and then elsewhere."""
-
-    def __init__(self, model: str, count: int) -> None:
-        self._model = model
-        self._count = count
-        self._done = self._missed = 0
-        self._animated = streams.animated(sys.stderr)
-        self._told_s = time.monotonic()
-        self._draw()
-
-    def __call__(self, outcome: Outcome) -> None:
-        self._done += 1
-        self._missed += not outcome.right
-        if self._animated:
-            self._draw()
-        elif time.monotonic() - self._told_s >= _TELL_EVERY_S:
-            self._told_s = time.monotonic()
-            streams.tell(self._text, "dim")
-
-    @property
-    def _text(self) -> str:
-        return f"{self._model}: {self._done} of {self._count} cases asked, {self._missed} missed"
-
-    def _draw(self) -> None:
-        if self._animated:
-            sys.stderr.write(f"\r\x1b[K{self._text}")
-            sys.stderr.flush()
-
-    def close(self) -> None:
-        """Clears the line."""
-        if self._animated:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-
-
-def _score(report: Report) -> str:
+def score_text(report: Report) -> str:
     """The figures of a report in a line."""
     commands, talk = report.commands, report.talk
     parts = [f"{report.model}: {_of([one for one in report.outcomes if one.right], report.outcomes)} cases right"]

@@ -1,0 +1,187 @@
+"""A chat at a terminal: the reply as far as it has come, or what the robot is doing, and below it a line to type into.
+
+On the main thread, except where a method says otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+
+from edgeagent import events
+from edgeagent.app import App
+from edgeagent.cli.activity import Activity, Line, call_text
+from edgeagent.cli.approvals import Approvals
+from edgeagent.cli.chat_stops import ChatStops
+from edgeagent.cli.replies import Flow, Replies
+from edgeagent.cli.screen import MARK, Screen
+from edgeagent.cli.slash import Slash
+from edgeagent.cli.streams import toned
+from edgeagent.cli.text import printable, shortened
+from edgeagent.errors import BusyError, EdgeAgentError
+
+if TYPE_CHECKING:
+    from edgeagent.cli.talk_view import Item
+
+
+class ChatScreen(Screen):
+    """One chat. ``run`` once."""
+
+    def __init__(self, app: App, *, always: bool = False) -> None:
+        super().__init__(app)
+        self._always = always
+        self._asked: deque[tuple[str, SimpleQueue[str | None]]] = deque()
+        self._activity = Activity()
+        self._replies = Replies()
+        self._flow: Flow | None = None
+        self._progress = ""
+        self._working = False
+        self._spoke = False
+        self._stops = ChatStops(app, self._post, on_stop=self._drop_questions)
+        self._slash = Slash(app, self._stops, self._print, self._complain, colour=self._colour, width=self._columns)
+
+    def _subscribed(self) -> list[Callable[[], object]]:
+        loop = asyncio.get_running_loop()
+        self._app.person = Approvals(lambda question: self._ask(loop, question), always=self._always)
+        self._app.subscribe(self._post)
+        return []
+
+    # --- what is typed ----------------------------------------------------------------------------------------------
+
+    def _enter(self, said: str) -> None:
+        if said or self._asked:
+            gap = "" if self._working else "\n"
+            mark = printable(self._asked[0][0]) if self._asked else MARK
+            self._print(f"{gap}{toned(mark, 'bold', colour=self._colour)}{said}")
+            self._hear(said)
+
+    def _ask(self, loop: asyncio.AbstractEventLoop, question: str) -> str | None:
+        """On a thread of a run: the next line that is typed is the answer; None when the run ends before it, or the
+        time is over."""
+        answer: SimpleQueue[str | None] = SimpleQueue()
+        loop.call_soon_threadsafe(self._take_question, question, answer)
+        try:
+            return answer.get(timeout=self._app.agent.options.confirm_timeout_s)
+        except Empty:
+            loop.call_soon_threadsafe(self._drop_question, answer)
+            return None
+
+    def _take_question(self, question: str, answer: SimpleQueue[str | None]) -> None:
+        self._asked.append((question, answer))
+        self._prompt.app.invalidate()
+
+    def _drop_question(self, answer: SimpleQueue[str | None]) -> None:
+        self._asked = deque(asked for asked in self._asked if asked[1] is not answer)
+        self._prompt.app.invalidate()
+
+    def _drop_questions(self) -> None:
+        while self._asked:
+            self._asked.popleft()[1].put(None)
+
+    def _hear(self, said: str) -> None:
+        session = self._app.session
+        if self._obeyed(said) or self._stops.take(said, asked=bool(self._asked)):
+            return  # of a stop phrase the latch and the run's end say what became
+        if self._asked:
+            self._asked.popleft()[1].put(said)
+        elif session.agent.is_running:
+            if session.context.conversing:  # as who speaks over a robot
+                session.abort("barge_in")
+            session.steer(said, wake=True)
+        else:
+            try:
+                session.start(said)
+            except BusyError:
+                session.steer(said, wake=True)  # a timer was faster
+            except EdgeAgentError as error:
+                self._complain(f"error: {error}")
+
+    def _stop(self) -> bool:
+        if self._stops.interrupt():
+            return False
+        self._prompt.default_buffer.reset()
+        return True
+
+    def _leave(self, code: int) -> None:
+        super()._leave(code)
+        self._drop_questions()
+
+    # --- what happens -----------------------------------------------------------------------------------------------
+
+    def _take(self, item: Item) -> None:
+        if isinstance(item, Line):
+            self._show(item)
+        elif isinstance(item, events.Event):
+            self._take_event(item)
+
+    def _take_event(self, event: events.Event) -> None:
+        match event:
+            case events.AgentStart():
+                self._working, self._spoke = True, False
+            case events.MessageUpdate(channel="text", delta=delta):
+                self._speak(delta)
+            case events.MessageEnd(message=message) if message.role == "assistant":
+                if self._flow is None and message.text:
+                    self._speak(message.text)
+                self._end_speech()
+            case events.ToolExecutionUpdate(update=update):
+                self._progress = shortened(str(update), 40)
+            case events.ToolExecutionStart() | events.ToolExecutionEnd():
+                self._progress = ""
+            case events.AgentEnd():
+                self._working = False
+                self._drop_questions()
+                self._end(event)
+        for line in self._activity.lines(event):
+            self._show(line)
+        self._prompt.app.invalidate()
+
+    def _speak(self, delta: str) -> None:
+        if self._flow is None:
+            self._flow = Flow(self._columns, indent=0 if self._spoke else len(self._name()))
+        for line in self._flow.feed(delta):
+            self._say(line)
+
+    def _end_speech(self) -> None:
+        if self._flow is not None:
+            for line in self._flow.end():
+                self._say(line)
+            self._flow = None
+
+    def _end(self, event: events.AgentEnd) -> None:
+        if text := self._replies.take(event):
+            self._say(text)
+        elif event.reason == "completed" and not self._spoke:
+            self._show(Line("  (no answer)"))
+
+    # --- what is shown ----------------------------------------------------------------------------------------------
+
+    def _message(self) -> StyleAndTextTuples:
+        """The lines of the prompt."""
+        shown: StyleAndTextTuples = []
+        if self._flow is not None and self._flow.growing:
+            shown += [("fg:ansicyan", "" if self._spoke else self._name()), ("", f"{self._flow.growing}\n")]
+        elif self._working:
+            doing = " ".join(call_text(call) for call in self._activity.running[:1])
+            what = " · ".join(part for part in (doing, self._progress) if part)
+            shown.append(("fg:ansibrightblack", f"  ⋯ {shortened(what, max(self._columns() - 6, 10))}\n"))
+        else:
+            shown.append(("", "\n"))
+        if self._asked:
+            return [*shown, ("fg:ansiyellow", printable(self._asked[0][0]))]
+        return [*shown, ("bold", MARK)]
+
+    def _say(self, line: str) -> None:
+        """A line of the robot's, the first one of a run with its name."""
+        name = "" if self._spoke else toned(self._name(), "name", colour=self._colour)
+        self._spoke = True
+        self._print(name + line)
+
+    def _show(self, line: Line) -> None:
+        text = shortened(line.text, self._columns() - 1)
+        self._print(toned(text, line.tone, colour=self._colour))
