@@ -14,8 +14,8 @@ from benchmarks.people_trials import Trial
 from benchmarks.voice_commands import asked_about
 from benchmarks.voice_trials import LIMIT_S, Log, calm, talking
 
-from edgeagent.app import Rehearsal
 from edgeagent.stt import RATE_HZ
+from edgeagent.testing import Rehearsal
 
 _AFTER_S: Final = 1.5
 """Seconds after the last sample in which nothing is concluded yet."""

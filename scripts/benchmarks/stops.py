@@ -22,10 +22,9 @@ from benchmarks import stops_beside
 from benchmarks.kept import Kept
 from benchmarks.voice_trials import LIMIT_S, Log, calm, talking
 
-from edgeagent.app import Rehearsal
 from edgeagent.llm import LLMRequest
 from edgeagent.models import is_here, voices
-from edgeagent.testing import FLITE_VOICES, NATURAL_VOICES, RoomSettings, call
+from edgeagent.testing import FLITE_VOICES, NATURAL_VOICES, Rehearsal, RoomSettings, call
 from edgeagent.voice import AFTER_SPEECH_S, State
 
 TRIALS: Final = 600

@@ -12,9 +12,8 @@ from typing import Any, Final
 from benchmarks import ears_double_talk, voice_lines
 from benchmarks.voice_trials import LIMIT_S, VOICES, Once, Row, calm, talking, tell
 
-from edgeagent.app import Rehearsal
 from edgeagent.llm import LLMRequest
-from edgeagent.testing import RoomSettings, call, synthesised
+from edgeagent.testing import Rehearsal, RoomSettings, call, synthesised
 
 GAINS_DB: Final = (-20, -6, 0)
 AFTER_S: Final = (0.0, 0.25, 0.5)

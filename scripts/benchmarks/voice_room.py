@@ -24,9 +24,8 @@ from benchmarks.voice_first import BEFORE, OWN_GAINS_DB, first_stops, own_first_
 from benchmarks.voice_heard import heard_words
 from benchmarks.voice_trials import LIMIT_S, ROOM, VOICES, Once, Row, calm, talking, tell
 
-from edgeagent.app import Rehearsal
 from edgeagent.llm import LLMRequest
-from edgeagent.testing import RoomSettings, Said, call, synthesised
+from edgeagent.testing import Rehearsal, RoomSettings, Said, call, synthesised
 from edgeagent.voice import State
 
 PAUSE_S: Final = 0.4

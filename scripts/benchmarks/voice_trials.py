@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from edgeagent.app import Rehearsal
 from edgeagent.config import Config
 from edgeagent.llm import LLMRequest
-from edgeagent.testing import RoomSettings, ScriptedLLM
+from edgeagent.testing import Rehearsal, RoomSettings, ScriptedLLM
 from edgeagent.voice import State
 
 Row = tuple[str, str, str]

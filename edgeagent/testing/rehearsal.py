@@ -1,7 +1,8 @@
 """A conversation in the simulated room, on the room's clock: for tests and measurements of an app, without a device.
 
-People are voices of flite and espeak-ng; ears, model, mouth and robot are the real ones. Time passes in ``pass_s`` and
-``pass_until`` only, on the caller's thread, and everything that it brings about is done before they return.
+People are synthesised voices; ears, mouth, agent and tools are the real ones, and so is the model unless a scripted one
+takes its place. The room's time passes in ``pass_s`` and ``pass_until`` only, on the caller's thread. What that time
+brings about is done before they return, except for the bodies of tools, which take the wall's time.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ from edgeagent.testing.room import Room
 from edgeagent.testing.room_settings import RoomSettings
 from edgeagent.voice.turn_states import State
 
-STEP_S: Final = 0.02
-"""Between two looks at what happens; two blocks of the room's."""
+_STEP_S: Final = 0.02
+"""Seconds of the room's time between two looks at what happens: two blocks of the default room."""
 _SETTLE_S: Final = 60.0
-"""By the wall's clock: a model may think for so long."""
+"""Seconds of the wall's time that a model may think."""
 
 
 class Rehearsal:
-    """Room, app and conversation. A context manager.
+    """A conversation with an app in a simulated room. It begins at once; close it, or use it as a context manager.
 
     Args:
-        config: The settings of the app.
-        room: What kind of room; default: an echo 6 dB under a person, nobody else, nothing recorded.
-        llm: Answers in place of the configured model, such as a ``ScriptedLLM``.
+        config: Settings of the app: ``app`` names a builder's file, without it the house robot answers.
+        room: Kind of room; default: an echo 6 dB under a person, no noise, nothing recorded.
+        llm: Model that answers in place of the configured one, such as a ``ScriptedLLM``.
 
     Attributes:
-        room: Where it is.
-        app: The app.
-        conversation: The conversation, which has begun.
+        room: The simulated room. More people, noise and turns of the robot are its methods.
+        app: Agent, session and robot.
+        conversation: The conversation: its latch, its session, ``subscribe``.
 
     Raises:
         AudioError: The ears or the voice can't be had.
@@ -83,12 +84,12 @@ class Rehearsal:
 
     @property
     def now_s(self) -> float:
-        """The room's clock."""
+        """Seconds of the room's clock."""
         return self.room.now()
 
     @property
     def state(self) -> State:
-        """The conversation's."""
+        """State of the conversation. It equals its name: ``"listening"``, ``"thinking"``, ``"acting"``."""
         return self.conversation.state
 
     def say(
@@ -101,40 +102,53 @@ class Rehearsal:
         after_s: float = 0.0,
         level_db: float = 0.0,
     ) -> Said:
-        """A person says something.
+        """Lets a person say something, now or later; no time passes.
 
         Args:
-            voice: As ``synthesised`` has it, and so are ``semitones`` and ``tempo``.
-            after_s: Until its first sample.
-            level_db: Over that of a person who speaks as usual.
+            voice: Voice of the person, as ``synthesised`` knows it, which has ``semitones`` and ``tempo`` too.
+            after_s: Seconds of the room's time until the first sample.
+            level_db: Decibels over a person who speaks as usual.
+
+        Returns:
+            First and last moment of the words.
+
+        Raises:
+            SpeechError: The voice is not installed.
         """
         rate_hz = self.room.settings.rate_hz
         samples = synthesised(text, voice, rate_hz, semitones=semitones, tempo=tempo)
         return self.room.say(samples, rate_hz, self.now_s + after_s, level_db=level_db)
 
     def pass_s(self, seconds: float) -> None:
-        """Lets time pass."""
+        """Lets the room's time pass."""
         self.pass_until(lambda: False, seconds)
 
     def pass_until(self, condition: Callable[[], bool], limit_s: float) -> bool:
-        """Lets time pass until something is true; False if it is not within that time of the room's.
+        """Lets the room's time pass until a condition is true.
+
+        Args:
+            condition: Asked every 20 ms of the room's time.
+            limit_s: Seconds of the room's time.
+
+        Returns:
+            False if the condition did not come true in time.
 
         Raises:
             EdgeAgentError: The conversation does not come to rest: a model or a recogniser hangs.
         """
-        end_s = self.now_s + limit_s - STEP_S / 2
+        end_s = self.now_s + limit_s - _STEP_S / 2
         while not condition():
             if self.now_s >= end_s:
                 return False
-            self.room.run(STEP_S)
+            self.room.run(_STEP_S)
             self.settle()
         return True
 
     def settle(self) -> None:
-        """Waits until nothing more happens unless time passes.
+        """Waits until nothing more happens unless the room's time passes.
 
         Raises:
-            EdgeAgentError: That does not come.
+            EdgeAgentError: The conversation does not come to rest.
         """
         end_s = time.monotonic() + _SETTLE_S
         robot = self.app.robot
