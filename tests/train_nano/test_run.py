@@ -10,9 +10,9 @@ import pytest
 @pytest.mark.parametrize("script", ["train_nano", "train_keywords", "train_whisper_fixture"])
 def test_help_only_helps(checkout: Path, tmp_path: Path, script: str, option: str) -> None:
     """A copy, so that what a wrong script does is done to nothing."""
-    run = tmp_path / "scripts" / script / "run"
+    run = tmp_path / "scripts" / "lab" / script / "run"
     run.parent.mkdir(parents=True)
-    run.write_bytes((checkout / "scripts" / script / "run").read_bytes())
+    run.write_bytes((checkout / "scripts" / "lab" / script / "run").read_bytes())
     tools = tmp_path / "bin"
     tools.mkdir()
     (tools / "python3").write_text("#!/bin/sh\necho python3 was started >&2\nexit 1\n")
@@ -23,7 +23,7 @@ def test_help_only_helps(checkout: Path, tmp_path: Path, script: str, option: st
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Trains the ")
-    assert f"scripts/{script}/run --minutes" in done.stdout
+    assert f"scripts/lab/{script}/run --minutes" in done.stdout
     assert "#" not in done.stdout
     assert "set -e" not in done.stdout
     assert sorted(each.name for each in tmp_path.iterdir()) == ["bin", "scripts"]
