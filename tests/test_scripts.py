@@ -280,6 +280,7 @@ SCRIPTS = (
     "scripts/_setup.sh",
     "scripts/run",
     "scripts/test",
+    "scripts/train",
     "scripts/check",
     "scripts/lock",
     "scripts/wheels",
