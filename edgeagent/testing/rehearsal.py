@@ -17,8 +17,7 @@ from edgeagent.app.conversation import Conversation
 from edgeagent.config import Config
 from edgeagent.errors import EdgeAgentError
 from edgeagent.llm import LLM
-from edgeagent.testing.people import Said
-from edgeagent.testing.people_voices import synthesised
+from edgeagent.testing.people import Said, synthesised
 from edgeagent.testing.room import Room
 from edgeagent.testing.room_settings import RoomSettings
 from edgeagent.voice.turn_states import State

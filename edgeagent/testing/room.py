@@ -6,26 +6,27 @@ Its clock is virtual: ``run`` advances it on the caller's thread, as fast as it 
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from edgeagent.audio.device import Fill, Samples, Take, Xruns
 from edgeagent.audio.stream_clock import Resampler
 from edgeagent.errors import AudioError, ConfigError
+from edgeagent.testing.acoustics import Signal, from_db, rms
 from edgeagent.testing.echo_path import EchoPath
-from edgeagent.testing.levels import Signal, from_db, rms
 from edgeagent.testing.noise import Loop, Motor, NoiseSource, babble, steady_noise
-from edgeagent.testing.pacer import Pacer
-from edgeagent.testing.people import People, Said
-from edgeagent.testing.people_voices import speechlike
-from edgeagent.testing.recorded import Recorded
+from edgeagent.testing.people import People, Said, speechlike
 from edgeagent.testing.room_settings import NoiseKind, RoomSettings
+
+logger = logging.getLogger(__name__)
 
 _ECHO, _PERSON, _NOISE = range(3)
 """Each has random numbers of its own, so that one more of the one changes nothing of the other."""
@@ -317,3 +318,125 @@ class Room:
 
     def _fell_behind(self) -> None:
         self.xruns.under += 1
+
+
+# --- what was heard -------------------------------------------------------------------------------------------------
+
+_FIRST: Final = 1 << 16
+
+
+class Track:
+    """Samples that grow."""
+
+    def __init__(self) -> None:
+        self._samples = np.zeros(_FIRST, np.float32)
+        self._count = 0
+
+    def append(self, samples: NDArray[Any]) -> None:
+        """Adds samples at the end."""
+        end = self._count + len(samples)
+        if end > len(self._samples):
+            grown = np.zeros(max(2 * len(self._samples), end), np.float32)
+            grown[: self._count] = self._samples[: self._count]
+            self._samples = grown
+        self._samples[self._count : end] = samples
+        self._count = end
+
+    @property
+    def samples(self) -> Samples:
+        """A copy of all until now."""
+        return self._samples[: self._count].copy()
+
+
+class Recorded:
+    """The whole run, from the room's time 0.
+
+    Sample n of the microphone and of its parts was heard n / rate seconds after the start. The microphone is the sum of
+    echo, person and noise, clipped to [-1, 1]. The loudspeaker's samples follow its own clock: the n-th leaves it at
+    ``Room.leaves_s(n)``, and the last ones have not left yet.
+    """
+
+    def __init__(self) -> None:
+        self.tracks = {name: Track() for name in ("loudspeaker", "microphone", "echo", "person", "noise")}
+
+    @property
+    def loudspeaker(self) -> Samples:
+        """Sound that ``fill`` wrote, clipped to [-1, 1]."""
+        return self.tracks["loudspeaker"].samples
+
+    @property
+    def microphone(self) -> Samples:
+        """Sound that ``take`` was given."""
+        return self.tracks["microphone"].samples
+
+    @property
+    def echo(self) -> Samples:
+        """The loudspeaker at the microphone."""
+        return self.tracks["echo"].samples
+
+    @property
+    def person(self) -> Samples:
+        """All that was said by ``Room.say``."""
+        return self.tracks["person"].samples
+
+    @property
+    def noise(self) -> Samples:
+        """Steady noise, babble and motors."""
+        return self.tracks["noise"].samples
+
+
+# --- the clock by the wall's ----------------------------------------------------------------------------------------
+
+_LATE_S: Final = 0.1
+"""Seconds that the steps may fall behind before that time is given up as lost."""
+_JOIN_S: Final = 10.0
+
+
+class Pacer:
+    """Calls ``step`` every ``step_s`` seconds, and ``lost`` when it has fallen behind for good."""
+
+    def __init__(self, step: Callable[[], None], lost: Callable[[], None], *, step_s: float) -> None:
+        self._step = step
+        self._lost = lost
+        self._step_s = step_s
+        self._thread: threading.Thread | None = None
+        self._ending = threading.Event()
+        self._failure: Exception | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None
+
+    def start(self) -> None:
+        """The first step is taken after ``step_s``."""
+        self._ending.clear()
+        self._failure = None
+        self._thread = threading.Thread(target=self._run, name="simulated-room", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No step is taken after this, except the one that calls it. Raises what a step raised. Safe to call again."""
+        self._ending.set()
+        if self._thread is threading.current_thread():
+            return
+        if self._thread is not None:
+            self._thread.join(_JOIN_S)
+            if self._thread.is_alive():
+                raise AudioError(f"a callback of the simulated room has not returned for {_JOIN_S:.0f} s")
+        self._thread = None
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def _run(self) -> None:
+        due_s = time.monotonic() + self._step_s
+        try:
+            while not self._ending.wait(max(due_s - time.monotonic(), 0.0)):
+                self._step()
+                due_s += self._step_s
+                if time.monotonic() - due_s > _LATE_S:
+                    self._lost()
+                    due_s = time.monotonic()
+        except Exception as error:  # a callback's; stop() raises it
+            logger.exception("the simulated room stopped")
+            self._failure = error
