@@ -25,14 +25,14 @@ from edgeagent.testing.room_settings import RoomSettings
 from edgeagent.tts.speaker import Speaker
 
 FLITE_VOICES: Final = ("awb", "kal", "rms", "slt")
-"""Three men, of whom awb is a Scot and kal a machine of 1998, and a woman."""
+"""Voices of flite: three men, of whom awb is a Scot and kal a machine of 1998, and the woman slt."""
 NATURAL_VOICES: Final = ("heart", "joe")
-"""A woman of Hibari's, and a man of Piper's who has to be pulled."""
+"""Voices like people's: Hibari's heart, a woman, and Piper's joe, who has to be pulled."""
 _USUAL_WPM: Final = 175
 _TIMEOUT_S: Final = 60
 _EDGE_S: Final = 0.005
 _SILENT: Final = 0.005
-"""Under this share of the loudest frame's amplitude, -46 dB, an edge is silence."""
+"""Share of the loudest frame's amplitude, -46 dB, under which an edge is silence."""
 
 SPEECHLIKE_LEVEL: Final = 0.1
 """RMS on the frames with speech: -20 dBFS."""
@@ -202,18 +202,18 @@ class People:
         self._waiting: list[tuple[int, Signal]] = []
 
     def heard(self, dry: Signal, level: float, angle_deg: float) -> Signal:
-        """Speech as it is at the microphone, of that level on its frames with speech. Any thread."""
+        """Makes speech as it is at the microphone, ``level`` being the RMS of its frames with speech. Any thread."""
         made = convolved(dry, self._place.towards(angle_deg))
         return made * (level / (speech_level(made, self._rate_hz) or 1.0))
 
     def place(self, start: int, heard: Signal, length: int) -> Said:
-        """Lets something be heard from that sample on; without its reverberation it is so long."""
+        """Lets speech begin at a sample; ``length`` counts its samples without the reverberation."""
         self._waiting.append((start, heard))
         end = start + length
         return Said(start, end, start / self._rate_hz, end / self._rate_hz)
 
     def block(self, begin: int, count: int) -> Signal:
-        """All that is said in these samples; forgets what is over."""
+        """Sums all speech in ``count`` samples from ``begin`` on; forgets speech that is over."""
         made = np.zeros(count)
         self._waiting = [(start, heard) for start, heard in self._waiting if start + len(heard) > begin]
         for start, heard in self._waiting:
