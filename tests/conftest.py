@@ -55,12 +55,12 @@ def nano() -> Iterator[LlamaLLM]:
 @pytest.fixture
 def bench(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
     """A module of the benchmarks, which keep their results in a cache of this test's."""
-    monkeypatch.syspath_prepend(str(checkout / "scripts"))
+    monkeypatch.syspath_prepend(str(checkout / "scripts" / "lab"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "bench"]:
         monkeypatch.delitem(sys.modules, name)
 
     def module(name: str) -> ModuleType:
-        return pytest.importorskip(f"benchmarks.{name}")
+        return pytest.importorskip(f"bench.{name}")
 
     return module

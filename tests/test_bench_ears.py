@@ -14,9 +14,9 @@ from edgeagent.stt import RATE_HZ, Recordings, Transcript
 
 @pytest.fixture
 def bench(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(checkout / "scripts"))
-    monkeypatch.delitem(sys.modules, "benchmarks", raising=False)
-    from benchmarks import ears_recordings
+    monkeypatch.syspath_prepend(str(checkout / "scripts" / "lab"))
+    monkeypatch.delitem(sys.modules, "bench", raising=False)
+    from bench import ears_recordings
 
     return ears_recordings
 
@@ -68,7 +68,7 @@ def test_words_are_counted_against_the_corrected_text(bench: ModuleType) -> None
 
 
 def test_what_a_spoken_text_makes_the_robot_do_is_what_it_is_let_do(bench: ModuleType) -> None:
-    from benchmarks import ears_words
+    from bench import ears_words
 
     with ears_words.acting() as calls:
         assert calls("go to the kitchen") == ("go_to",)

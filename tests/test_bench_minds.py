@@ -19,10 +19,10 @@ from tests.llm import recorded_replies
 @pytest.fixture
 def bench(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
     """A module of the benchmarks."""
-    monkeypatch.syspath_prepend(str(checkout / "scripts"))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
+    monkeypatch.syspath_prepend(str(checkout / "scripts" / "lab"))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "bench"]:
         monkeypatch.delitem(sys.modules, name)
-    return lambda name: pytest.importorskip(f"benchmarks.{name}")
+    return lambda name: pytest.importorskip(f"bench.{name}")
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_half_of_each_kind_is_kept_apart(cases: ModuleType) -> None:
 
 
 def test_no_tool_is_one_of_the_generators(cases: ModuleType, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(checkout / "scripts" / "train_nano"))
+    monkeypatch.syspath_prepend(str(checkout / "scripts" / "lab" / "train_nano"))
     foreign = pytest.importorskip("foreign")
     house = {tool["function"]["name"] for tool in foreign.HOUSE_TOOLS}
     pairs = {f"{act}_{noun}" for act in foreign._ACTS for noun in foreign._NOUNS}

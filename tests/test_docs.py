@@ -20,7 +20,8 @@ from edgeagent.messages import Status
 from edgeagent.testing import ScriptedLLM, call
 
 WITH_EXAMPLES = tuple(
-    "loop hooks tools sessions reference/limits audio ears voice voice-words keywords config check safety".split()
+    """loop hooks tools sessions reference/limits audio ears voice voice-words keywords config check safety
+    testing""".split()
 )
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
@@ -29,7 +30,6 @@ IS_A_LIMIT = re.compile(r"_S$|MAX|MOST|LIMIT|LONGEST|LARGEST|CEILING|TIMEOUT|DEE
 NO_LIMITS = {
     "pii._LONGEST_CARD",  # what a card's number looks like
     "house.STEP_S",  # of the simulation's clock
-    "app.STEP_S",  # of the simulated room's
     "house._BEFORE_LEADING_S",  # how the simulated person behaves
     "house._PATIENCE_STEPS",
     "tools._LARGEST",  # of all floats

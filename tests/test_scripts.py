@@ -280,6 +280,7 @@ SCRIPTS = (
     "scripts/_setup.sh",
     "scripts/run",
     "scripts/test",
+    "scripts/train",
     "scripts/check",
     "scripts/lock",
     "scripts/wheels",
@@ -312,6 +313,6 @@ def test_bench_without_a_suite_tells_of_every_one_that_there_is(checkout: Path) 
     assert {"text", "ears", "voice"} <= set(suites)
     for suite in suites:
         assert f"scripts/bench {suite} " in done.stderr
-        assert (checkout / "scripts" / "benchmarks" / f"{suite}.py").is_file()
+        assert (checkout / "scripts" / "lab" / "bench" / f"{suite}.py").is_file()
     assert "PYTHON=" in done.stderr
     assert "set -euo" not in done.stderr

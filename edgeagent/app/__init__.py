@@ -19,6 +19,5 @@ __getattr__ = front(
         "file": "AppFile",
         "guards": "RECOMMENDED add_guards",
         "outfit": "Outfit SMALL_WEIGHTS",
-        "rehearsal": "Rehearsal",
     },
 )

@@ -19,7 +19,7 @@ Found = Iterator[tuple[str, str]]
 """Places and what was found there."""
 
 MANY_TOOLS: Final = 16
-"""Most tools at once in a dialogue of nano's training (``scripts/train_nano/dialogue.py``).
+"""Most tools at once in a dialogue of nano's training (``scripts/lab/train_nano/dialogue.py``).
 
 For other models a rule of thumb: nobody measured where they begin to mix tools up."""
 MANY_PARAMETERS: Final = 5

@@ -277,8 +277,8 @@ WITHOUT_NUMBER: Final[tuple[tuple[Dimension, tuple[float, ...], frozenset[str]],
         frozenset("full circle spin around round once complete whole pirouette twirl loop all entire".split()),
     ),
 )
-"""Values for words without a number (scripts/train_nano/conventions.md): a dimension, its values in meters or degrees,
-and words of which one is said; none for any words."""
+"""Values for words without a number (scripts/lab/train_nano/conventions.md): a dimension, its values in meters or
+degrees, and words of which one is said; none for any words."""
 SLIGHTLY: Final = frozenset("little bit slightly tad touch somewhat".split())
 """Words that make a way or a turn a small one."""
 SLIGHT: Final[dict[Dimension, float]] = {"length": 0.5, "angle": 15.0}

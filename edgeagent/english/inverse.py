@@ -1,6 +1,6 @@
 """One form for what recognisers write: spoken numbers and units as a person would type them.
 
-The form is the one that the nano model's corpus knows (scripts/train_nano/slots.py) and that Whisper tends to:
+The form is the one that the nano model's corpus knows (scripts/lab/train_nano/slots.py) and that Whisper tends to:
 
     drive two point five metres      drive 2.5 meters         numbers in digits, units in words, American
     one and a half meters            1.5 meters               half a meter, a quarter of an hour stay

@@ -1,7 +1,8 @@
 """The stop words that come with edgeagent, heard by a small network: "stop", "halt" and "freeze".
 
-Trained by ``scripts/train_keywords`` on synthetic voices in rooms, in noise and over leftovers of the robot's voice.
-Any other phrase is PocketSphinx's (``edgeagent.stt.key_phrases``). Knows nothing of what was meant. Any one thread.
+Trained by ``scripts/lab/train_keywords`` on synthetic voices in rooms, in noise and over leftovers of the robot's
+voice. Any other phrase is PocketSphinx's (``edgeagent.stt.key_phrases``). Knows nothing of what was meant. Any one
+thread.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _BLOCK: Final = RATE_HZ // 25
 _HOP: Final = RATE_HZ // 100
 _WINDOW: Final = 400
 _SIZE: Final = 512
-"""These three as in ``scripts/train_keywords/mixing.py``."""
+"""These three as in ``scripts/lab/train_keywords/mixing.py``."""
 _PAST: Final = 6_312
 """Length of what the network remembers from block to block."""
 _OUTPUTS: Final = ("probabilities", "next")

@@ -1,4 +1,7 @@
-"""For tests: a scripted model, and a simulated room with voices. What needs numpy loads when it is first used."""
+"""Tests of a builder's app: a scripted model, a simulated room with people, a conversation in that room.
+
+Only the scripted model is loaded at once; the rest needs numpy and loads when it is first used.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,25 @@ from edgeagent.front import front
 from edgeagent.testing.scripted import ScriptedLLM, call
 
 if TYPE_CHECKING:
-    from edgeagent.testing.people import Said
-    from edgeagent.testing.people_voices import speechlike, synthesised
+    from edgeagent.testing.people import Said, speechlike, synthesised
+    from edgeagent.testing.rehearsal import Rehearsal
     from edgeagent.testing.room import Room
     from edgeagent.testing.room_settings import RoomSettings
 
 
-__all__ = ["Room", "RoomSettings", "Said", "ScriptedLLM", "call", "speechlike", "synthesised"]
+__all__ = ["Rehearsal", "Room", "RoomSettings", "Said", "ScriptedLLM", "call", "speechlike", "synthesised"]
 
 __getattr__ = front(
     __name__,
     {
-        "acoustics": "Reverberation band_pass",
+        "acoustics": (
+            "Reverberation Signal band_pass echo_gain_db from_db in_db rms snr_db speech_frames speech_level"
+        ),
         "echo_path": "Convolver DelayLine",
-        "levels": "Signal echo_gain_db from_db in_db rms snr_db speech_frames speech_level",
         "noise": "FULL_SPEED_MPS Loop Motor NoiseSource babble steady_noise",
-        "people": "Said",
-        "people_voices": "FLITE_VOICES NATURAL_VOICES speechlike synthesised",
-        "recorded": "Recorded",
-        "room": "Room",
+        "people": "FLITE_VOICES NATURAL_VOICES Said speechlike synthesised",
+        "rehearsal": "Rehearsal",
+        "room": "Recorded Room",
         "room_settings": "NoiseKind RoomSettings",
     },
 )

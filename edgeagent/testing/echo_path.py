@@ -14,9 +14,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from edgeagent.testing.acoustics import Reverberation, band_pass, convolved
-from edgeagent.testing.levels import Signal, from_db, speech_level
-from edgeagent.testing.people_voices import speechlike
+from edgeagent.testing.acoustics import Reverberation, Signal, band_pass, convolved, from_db, speech_level
+from edgeagent.testing.people import speechlike
 from edgeagent.testing.room_settings import RoomSettings
 
 

@@ -11,8 +11,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from edgeagent.testing.acoustics import Reverberation
-from edgeagent.testing.levels import Signal, rms, speech_level
+from edgeagent.testing.acoustics import Reverberation, Signal, rms, speech_level
 from edgeagent.testing.room_settings import NoiseKind
 
 LOOP_S: Final = 16

@@ -1,4 +1,4 @@
-"""A simulated room with a robot in it: a loudspeaker, a microphone, and what lies between. A device like any other.
+"""A simulated room with a robot in it: a device whose microphone hears its loudspeaker, people and noise.
 
 Its clock is virtual: ``run`` advances it on the caller's thread, as fast as it can, with the same samples every time.
 ``playing`` advances it on a thread of its own by the wall's clock instead. Knows nothing of what is above a device.
@@ -6,29 +6,30 @@ Its clock is virtual: ``run`` advances it on the caller's thread, as fast as it 
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from edgeagent.audio.device import Fill, Samples, Take, Xruns
 from edgeagent.audio.stream_clock import Resampler
 from edgeagent.errors import AudioError, ConfigError
+from edgeagent.testing.acoustics import Signal, from_db, rms
 from edgeagent.testing.echo_path import EchoPath
-from edgeagent.testing.levels import Signal, from_db, rms
 from edgeagent.testing.noise import Loop, Motor, NoiseSource, babble, steady_noise
-from edgeagent.testing.pacer import Pacer
-from edgeagent.testing.people import People, Said
-from edgeagent.testing.people_voices import speechlike
-from edgeagent.testing.recorded import Recorded
+from edgeagent.testing.people import People, Said, speechlike
 from edgeagent.testing.room_settings import NoiseKind, RoomSettings
 
+logger = logging.getLogger(__name__)
+
 _ECHO, _PERSON, _NOISE = range(3)
-"""Each has random numbers of its own, so that one more of the one changes nothing of the other."""
+"""Streams of random numbers, so that one more noise changes nothing of echo and people."""
 _VOICES: Final = 6
 _BABBLE_S: Final = 24.0
 
@@ -37,7 +38,7 @@ class Room:
     """A device whose loudspeaker is heard by its microphone, with people and noise around.
 
     Attributes:
-        recorded: What was heard, each part by itself; empty where the settings say ``record=False``.
+        recorded: All that was heard, each part by itself; empty where the settings say ``record=False``.
         person_level: RMS of a person's speech at the microphone.
 
     Args:
@@ -86,10 +87,10 @@ class Room:
         return self._rate_hz
 
     def start(self, *, fill: Fill | None = None, take: Take | None = None) -> None:
-        """Begins to call, as soon as the clock runs.
+        """Calls ``fill`` and ``take`` for each block, as soon as the clock runs.
 
         Raises:
-            AudioError: Somebody else has that end.
+            AudioError: The loudspeaker, or the microphone, is in use already.
         """
         with self._calls:
             if (fill and self._fill) or (take and self._take):
@@ -112,7 +113,7 @@ class Room:
             self._fill = self._take = None
 
     def leaves_s(self, sample: int) -> float:
-        """Time at which the loudspeaker plays a sample, by the room's clock; it is heard ``delay_ms`` later."""
+        """Seconds of the room's clock at which the loudspeaker plays a sample; the echo comes ``delay_ms`` later."""
         return sample / (self._rate_hz * self._tempo)
 
     # --- time -------------------------------------------------------------------------------------------------------
@@ -128,7 +129,7 @@ class Room:
             self._step()
 
     def run_until(self, predicate: Callable[[], bool], limit_s: float) -> bool:
-        """Advances the clock block by block until something is true; False if it is not within that time."""
+        """Advances the clock block by block until a condition is true; False if it did not come true in time."""
         self._own_the_clock()
         end = self._at + limit_s * self._rate_hz
         while not predicate():
@@ -149,7 +150,7 @@ class Room:
 
     @contextmanager
     def playing(self) -> Iterator[None]:
-        """The clock follows the wall's inside of this."""
+        """Lets the clock follow the wall's within a ``with`` block."""
         self.play()
         try:
             yield
@@ -166,8 +167,8 @@ class Room:
         Args:
             samples: Dry speech at any level.
             at_s: When its first sample reaches the microphone, to the nearest sample; None: with the next block.
-            level_db: Over ``person_level``.
-            angle_deg: Where the person stands; each direction has reflections of its own.
+            level_db: Decibels over ``person_level``.
+            angle_deg: Direction of the person; each direction has reflections of its own.
 
         Raises:
             ConfigError: at_s is in the past.
@@ -181,9 +182,9 @@ class Room:
             return self._people.place(start, heard, len(dry))
 
     def turn(self, angle_deg: float) -> None:
-        """The robot turns by that angle, so the way of its echo becomes another within 50 ms.
+        """Turns the robot by an angle; within 50 ms its echo takes another way.
 
-        Ways that are less than 20 degrees apart are alike; back at the same heading it is the same way.
+        Ways that are less than 20 degrees apart are alike; back at the same heading, the echo takes the same way.
         """
         self._path.turn(angle_deg)
 
@@ -196,18 +197,18 @@ class Room:
         self._path.calibrate(self._at_our_rate(samples, rate_hz))
 
     def underrun(self, milliseconds: float) -> None:
-        """The loudspeaker gets nothing for so long: from now on its echo comes that much later than it was told."""
+        """Gives the loudspeaker nothing for some time; from now on the echo comes later by that time."""
         with self._scene:
             self._lost += self.settings.samples(milliseconds)
             self.xruns.under += 1
 
     def add_noise(self, kind: NoiseKind = "pink", *, snr_db: float) -> None:
-        """Steady noise, that much quieter than a person."""
+        """Adds steady noise, quieter than a person by ``snr_db``."""
         level, random = self._noise(snr_db)
         self._add(steady_noise(kind, level, random, self._rate_hz))
 
     def add_sound(self, samples: Samples, rate_hz: int, *, snr_db: float) -> None:
-        """Any sound, repeated for ever from a place in it that the seed draws, that much quieter than a person.
+        """Adds any sound, repeated for ever from a place that the seed draws, quieter than a person by ``snr_db``.
 
         Raises:
             ConfigError: The sound is silent.
@@ -219,11 +220,12 @@ class Room:
         self._add(Loop(np.roll(sound, int(random.integers(len(sound)))) * (level / rms(sound))))
 
     def add_babble(self, voices: Sequence[Samples] | None = None, *, snr_db: float, rate_hz: int | None = None) -> None:
-        """People who talk among themselves, together that much quieter than a person in the mean of a minute.
+        """Adds people who talk among themselves.
 
         Args:
-            voices: Dry speech, each of which is repeated for ever; None: six that are like speech.
-            rate_hz: Of the voices; None: the room's.
+            voices: Dry speech, each repeated for ever; None: six voices that are like speech.
+            snr_db: Decibels of a person over all voices together, in the mean of a minute.
+            rate_hz: Samples a second of the voices; None: the room's.
 
         Raises:
             ConfigError: There is no voice, or an empty one.
@@ -239,11 +241,11 @@ class Room:
         self._add(*babble(spoken, level, random, self._rate_hz, self.settings.rt60_s))
 
     def add_motor(self, speed: Callable[[float], float], *, snr_db: float) -> None:
-        """The motors of the wheels.
+        """Adds the motors of the wheels.
 
         Args:
             speed: Wheel speed in m/s at a time of the room's clock; asked once a block, on its thread.
-            snr_db: At 0.5 m/s; half the speed is 6 dB quieter, at rest there is silence.
+            snr_db: Decibels of a person over the motors at 0.5 m/s. Half the speed is 6 dB quieter; rest is silent.
         """
         level, random = self._noise(snr_db)
         self._add(Motor(speed, level, random, self._rate_hz))
@@ -281,7 +283,7 @@ class Room:
         self._filled = count
 
     def _fill_ahead(self) -> None:
-        """Asks for blocks until the loudspeaker has enough; one more or less than one, now and then, by its clock."""
+        """Asks for blocks until the loudspeaker has enough: one a step, now and then none or two, by its own clock."""
         enough = (self._at + self._latency + self._block) * self._tempo
         while self._filled < enough:
             block: Samples = np.zeros(self._block, np.float32)
@@ -298,7 +300,7 @@ class Room:
                 self.recorded.tracks[name].append(samples)
 
     def _noise(self, snr_db: float) -> tuple[float, np.random.Generator]:
-        """The level of one more noise, and its random numbers."""
+        """Makes level and random numbers of one more noise."""
         with self._scene:
             self._noises_made += 1
             random = np.random.default_rng([self.settings.seed, _NOISE, self._noises_made])
@@ -317,3 +319,125 @@ class Room:
 
     def _fell_behind(self) -> None:
         self.xruns.under += 1
+
+
+# --- what was heard -------------------------------------------------------------------------------------------------
+
+_FIRST: Final = 1 << 16
+
+
+class Track:
+    """Samples that grow."""
+
+    def __init__(self) -> None:
+        self._samples = np.zeros(_FIRST, np.float32)
+        self._count = 0
+
+    def append(self, samples: NDArray[Any]) -> None:
+        """Adds samples at the end."""
+        end = self._count + len(samples)
+        if end > len(self._samples):
+            grown = np.zeros(max(2 * len(self._samples), end), np.float32)
+            grown[: self._count] = self._samples[: self._count]
+            self._samples = grown
+        self._samples[self._count : end] = samples
+        self._count = end
+
+    @property
+    def samples(self) -> Samples:
+        """A copy of all until now."""
+        return self._samples[: self._count].copy()
+
+
+class Recorded:
+    """The whole run, from the room's time 0.
+
+    Sample n of the microphone and of its parts was heard n / rate seconds after the start. The microphone is the sum of
+    echo, person and noise, clipped to [-1, 1]. The loudspeaker's samples follow its own clock: the n-th leaves it at
+    ``Room.leaves_s(n)``, and the last ones have not left yet.
+    """
+
+    def __init__(self) -> None:
+        self.tracks = {name: Track() for name in ("loudspeaker", "microphone", "echo", "person", "noise")}
+
+    @property
+    def loudspeaker(self) -> Samples:
+        """Sound that ``fill`` wrote, clipped to [-1, 1]."""
+        return self.tracks["loudspeaker"].samples
+
+    @property
+    def microphone(self) -> Samples:
+        """Sound that ``take`` was given."""
+        return self.tracks["microphone"].samples
+
+    @property
+    def echo(self) -> Samples:
+        """The loudspeaker at the microphone."""
+        return self.tracks["echo"].samples
+
+    @property
+    def person(self) -> Samples:
+        """All that was said by ``Room.say``."""
+        return self.tracks["person"].samples
+
+    @property
+    def noise(self) -> Samples:
+        """Steady noise, babble and motors."""
+        return self.tracks["noise"].samples
+
+
+# --- the clock by the wall's ----------------------------------------------------------------------------------------
+
+_LATE_S: Final = 0.1
+"""Seconds that the steps may fall behind before that time is given up as lost."""
+_JOIN_S: Final = 10.0
+
+
+class Pacer:
+    """Calls ``step`` every ``step_s`` seconds, and ``lost`` when it has fallen behind for good."""
+
+    def __init__(self, step: Callable[[], None], lost: Callable[[], None], *, step_s: float) -> None:
+        self._step = step
+        self._lost = lost
+        self._step_s = step_s
+        self._thread: threading.Thread | None = None
+        self._ending = threading.Event()
+        self._failure: Exception | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None
+
+    def start(self) -> None:
+        """Takes the first step after ``step_s``."""
+        self._ending.clear()
+        self._failure = None
+        self._thread = threading.Thread(target=self._run, name="simulated-room", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the steps; one that calls this is the last. Raises the error of a step. Safe to call again."""
+        self._ending.set()
+        if self._thread is threading.current_thread():
+            return
+        if self._thread is not None:
+            self._thread.join(_JOIN_S)
+            if self._thread.is_alive():
+                raise AudioError(f"a callback of the simulated room has not returned for {_JOIN_S:.0f} s")
+        self._thread = None
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def _run(self) -> None:
+        due_s = time.monotonic() + self._step_s
+        try:
+            while not self._ending.wait(max(due_s - time.monotonic(), 0.0)):
+                self._step()
+                due_s += self._step_s
+                if time.monotonic() - due_s > _LATE_S:
+                    self._lost()
+                    due_s = time.monotonic()
+        except Exception as error:  # a callback's; stop() raises it
+            logger.exception("the simulated room stopped")
+            self._failure = error

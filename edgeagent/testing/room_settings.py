@@ -1,4 +1,4 @@
-"""Kinds of simulated rooms."""
+"""Settings of a simulated room: its echo, its people, its noise, its clocks."""
 
 from __future__ import annotations
 
@@ -40,39 +40,40 @@ class RoomSettings:
     """
 
     rate_hz: int = 48_000
-    """Of the loudspeaker and of the microphone, in samples a second."""
+    """Samples a second of loudspeaker and microphone."""
     block_ms: float = 10
-    """Length of a block, in milliseconds: a whole number of samples."""
+    """Milliseconds of a block; a whole number of samples."""
     rt60_s: float = 0.3
-    """Time in which reverberation loses 60 dB, in seconds; 0 for none."""
+    """Seconds in which reverberation loses 60 dB; 0 for a room without reverberation."""
     delay_ms: float = 60
-    """From the time that ``fill`` is told to the arrival of that sample at the microphone, in milliseconds, to the
-    nearest sample: what the device does not know of."""
+    """Milliseconds from the time that ``fill`` is told to the arrival of that sample at the microphone, to the nearest
+    sample. The device does not know of this delay."""
     drift_ppm: float = 0
     """Millionths by which the loudspeaker's clock is faster than the microphone's."""
     latency_ms: float = 0
-    """Milliseconds before its time at which a block is asked of ``fill``: the latency that the device knows of."""
+    """Milliseconds before its time at which a block is asked of ``fill``. The device knows of this latency."""
     echo_gain_db: float = 0
-    """Echo over the person's speech, both at the microphone, while the robot speaks at ``loudspeaker_level_db``."""
+    """Decibels of the echo over the person's speech, both at the microphone, while the robot speaks at
+    ``loudspeaker_level_db``. More makes the person harder to hear."""
     loudspeaker_level_db: float = -20
-    """Level of the robot's speech for which ``echo_gain_db`` holds, in dBFS of the loudspeaker's samples."""
+    """Level of the robot's speech at which ``echo_gain_db`` holds, in dBFS of the loudspeaker's samples."""
     person_level_db: float = -26
     """Level of a person's speech at the microphone, in dBFS."""
     distance_m: float = 1.0
-    """Metres from a person to the microphone: the direct sound is 3 dB over the reverberation at 1 m, and 6 dB less at
+    """Metres from a person to the microphone. The direct sound is 3 dB over the reverberation at 1 m, and 6 dB less at
     twice the distance. The level stays ``person_level_db``."""
     clip: float = math.inf
-    """Amplitude at which the loudspeaker clips, softly: x becomes clip * tanh(x / clip); infinity: never."""
+    """Amplitude at which the loudspeaker clips: x becomes clip * tanh(x / clip). Infinity leaves the sound as it is."""
     band_hz: tuple[float, float] = (200, 7_000)
-    """The loudspeaker's band, 24 dB an octave beyond; from 0 and to half the rate there is no slope."""
+    """Hertz of the loudspeaker's band; 24 dB an octave beyond. An edge at 0 or at half the rate has no slope."""
     noise_snr_db: float | None = None
-    """Speech over steady noise, at the person's level; None: there is none."""
+    """Decibels of a person's speech over steady noise; None for no steady noise."""
     noise_kind: NoiseKind = "pink"
-    """Noise that ``noise_snr_db`` is about."""
+    """Kind of the steady noise."""
     babble_snr_db: float | None = None
-    """Speech over babble of six, at the person's level; None: there is none."""
+    """Decibels of a person's speech over the babble of six others; None for no babble."""
     seed: int = 0
-    """Of everything that is random. Equal settings, equal samples."""
+    """Seed of everything random. Equal settings make equal samples."""
     record: bool = True
     """Keep all that was heard in ``Room.recorded``: 20 bytes a sample, 3.5 GB for an hour at 48 kHz."""
 

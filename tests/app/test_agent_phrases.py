@@ -82,9 +82,9 @@ def test_what_is_said_in_every_conversation_is_what_a_conversation_knows() -> No
 def test_no_sentence_of_the_benchmarks_is_among_the_house_robots_phrases(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(str(checkout / "scripts"))
-    monkeypatch.delitem(sys.modules, "benchmarks", raising=False)
-    from benchmarks import ears_sentences, voice_commands
+    monkeypatch.syspath_prepend(str(checkout / "scripts" / "lab"))
+    monkeypatch.delitem(sys.modules, "bench", raising=False)
+    from bench import ears_sentences, voice_commands
 
     measured = [*ears_sentences.ALL, *(item["text"] for item in voice_commands.commands(1_000))]
     assert len(measured) > 500

@@ -124,8 +124,8 @@ def test_broken_lines_and_files_are_left_out(recorded: list[KeptUtterance], tmp_
 def test_the_ears_benchmark_reads_them(
     recorded: list[KeptUtterance], tmp_path: Path, checkout: Path, monkeypatch
 ) -> None:
-    monkeypatch.syspath_prepend(str(checkout / "scripts"))
-    from benchmarks import ears_recordings
+    monkeypatch.syspath_prepend(str(checkout / "scripts" / "lab"))
+    from bench import ears_recordings
 
     found, wrong = ears_recordings.recordings(kept(tmp_path, recorded[:2]).folder)
     assert ([one.text for one in found], wrong) == (list(COMMANDS[:2]), [])

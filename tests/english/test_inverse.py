@@ -153,7 +153,7 @@ def test_no_text_is_too_odd(text: str) -> None:
 def test_words_and_digits_of_the_nano_corpus_become_one_form(
     kind: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(str(checkout / "scripts/train_nano"))
+    monkeypatch.syspath_prepend(str(checkout / "scripts/lab/train_nano"))
     try:
         from slots import KINDS
 

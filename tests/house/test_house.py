@@ -1,4 +1,4 @@
-"""What the robot says: exactly the table of scripts/train_nano/conventions.md, and only what really happened."""
+"""What the robot says: exactly the table of scripts/lab/train_nano/conventions.md, and only what really happened."""
 
 import math
 import threading
@@ -346,7 +346,7 @@ def test_whatever_is_asked_the_robot_stays_in_the_flat_and_whole(commands: list[
 
 def test_the_table_of_the_conventions_is_the_one_these_tests_know(checkout: Path) -> None:
     """Who changes what tools report must change the robot, the model's training and these tests together."""
-    table = (checkout / "scripts/train_nano/conventions.md").read_text(encoding="utf-8")
+    table = (checkout / "scripts/lab/train_nano/conventions.md").read_text(encoding="utf-8")
     for text in (
         "`drove forward 2 m` · `drove back 0.5 m`",
         "`blocked by a wall after 1.2 m` · `blocked by the sofa after 0.3 m`",

@@ -18,7 +18,7 @@ from edgeagent.llm import LLMRequest
 from edgeagent.testing import ScriptedLLM
 
 _FOLDER: Final = Path(__file__).resolve().parents[1] / "fixtures" / "replies"
-_ROBOTS: Final = Path(__file__).resolve().parents[2] / "scripts" / "benchmarks" / "minds_robots"
+_ROBOTS: Final = Path(__file__).resolve().parents[2] / "scripts" / "lab" / "bench" / "minds_robots"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

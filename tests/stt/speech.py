@@ -39,7 +39,7 @@ def said(text: str, voice: str, pause_s: float = PAUSE_S) -> Samples:
 
 @lru_cache
 def spoken(text: str) -> Samples:
-    """By the voice that the Whisper fixture knows best: the first one of scripts/train_whisper_fixture/speak.py."""
+    """By the voice that the Whisper fixture knows best: the first one of scripts/lab/train_whisper_fixture/speak.py."""
     speaker = EspeakSpeaker("en-us")
     sound = np.concatenate([chunk.samples for chunk in speaker.speak(text, Event())])
     return Resampler(speaker.rate_hz, RATE_HZ).process(sound, last=True)

@@ -1,4 +1,4 @@
-"""The real faster-whisper on real weights: a fixture that knows 38 sentences (scripts/train_whisper_fixture).
+"""The real faster-whisper on real weights: a fixture that knows 38 sentences (scripts/lab/train_whisper_fixture).
 
 It shows that the way from sound to text is right, and nothing about accuracy.
 """
@@ -85,7 +85,7 @@ def decodes() -> list[Thread]:
 
 
 def test_the_fixture_knows_its_sentences(whisper: WhisperTranscriber, checkout: Path) -> None:
-    sentences = (checkout / "scripts/train_whisper_fixture/sentences.txt").read_text(encoding="utf-8").splitlines()
+    sentences = (checkout / "scripts/lab/train_whisper_fixture/sentences.txt").read_text(encoding="utf-8").splitlines()
     assert len(sentences) >= 36
     got = {text: heard(whisper, spoken(text)) for text in sentences}
     assert {text: one.raw for text, one in got.items()} == {text: text for text in sentences}

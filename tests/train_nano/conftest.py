@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def scripts_on_path(checkout: Path) -> Iterator[Path]:
-    folder = checkout / "scripts" / "train_nano"
+    folder = checkout / "scripts" / "lab" / "train_nano"
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         yield folder

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from edgeagent.app import Rehearsal
 from edgeagent.config import Config
 from edgeagent.stt import KeyPhraseSpotter
-from edgeagent.testing import RoomSettings, ScriptedLLM
+from edgeagent.testing import Rehearsal, RoomSettings, ScriptedLLM
 from edgeagent.voice import State
 
 TEMPTING = (

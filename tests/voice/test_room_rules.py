@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from edgeagent.app import Rehearsal
 from edgeagent.config import Config
 from edgeagent.messages import Message
-from edgeagent.testing import RoomSettings
+from edgeagent.testing import Rehearsal, RoomSettings
 from edgeagent.voice import State
 
 COUNT = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen."

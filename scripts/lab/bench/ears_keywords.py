@@ -1,0 +1,176 @@
+"""Stop words: how soon they are heard, how often other talk sets them off, what the transcript makes of both.
+
+Voices are flite's slt, rms and awb and espeak-ng's en-gb-x-gbclan, by which no threshold was chosen. A stop word that
+is not heard counts as infinity. The talk is that of ``ears_sentences`` without stop words, with a second between two
+sentences.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from threading import Event
+from typing import Final
+
+import numpy as np
+from bench import ears_double_talk, ears_sentences
+
+from edgeagent.audio import Samples
+from edgeagent.stt import STOP_WORDS, SphinxTranscriber, SpottedPhrase, StopNetwork, Transcript, confirm, missed
+from edgeagent.testing import synthesised
+
+Row = tuple[str, str, str]
+
+VOICES: Final = ("slt", "rms", "awb", "en-gb-x-gbclan")
+AT_THE_END: Final = (
+    "stop", "robot stop", "please stop", "no stop", "no no stop", "stop stop", "wait stop", "okay stop", "now stop",
+    "freeze", "robot freeze", "please freeze", "go to the kitchen no stop",
+)  # fmt: skip
+"""Lines that end with their stop word, so that its end is known."""
+AT_THE_BEGINNING: Final = (
+    "stop now", "stop it", "stop moving", "stop right there", "stop please", "stop the robot", "freeze right there",
+)  # fmt: skip
+PHRASES: Final = (
+    *STOP_WORDS, "robot stop", "please stop", "no stop", "stop now", "stop moving", "stop it", "stop right there",
+    "go to the kitchen", "come to the living room", "drive forward two meters", "turn left", "turn right",
+    "look around", "how full is your battery", "what time is it", "where are you", "follow me", "pick up the red cube",
+)  # fmt: skip
+RATE_HZ: Final = 16_000
+SOON_S: Final = 0.15
+LATE_S: Final = 1.2
+SOFT_END_S: Final = 0.35
+"""The pause after which the transcript is made."""
+_BLOCK: Final = 160
+_PAUSE_S: Final = 0.5
+_PEAK: Final = 0.3
+_FLOOR: Final = 3e-4
+_WITHIN: Final = 0.01
+"""Of the peak, -40 dB: where a word ends."""
+
+
+class Listening:
+    """The network of the stop words, fed as fast as it goes."""
+
+    def __init__(self) -> None:
+        self.network = StopNetwork(STOP_WORDS)
+
+    def hear(self, sound: Samples) -> list[SpottedPhrase]:
+        """What is heard in a sound that begins at 0 s."""
+        self.network.reset()
+        blocks = range(0, len(sound), _BLOCK)
+        return [each for at in blocks for each in self.network.process(sound[at : at + _BLOCK], at / RATE_HZ)]
+
+
+def rows(quick: bool) -> list[Row]:
+    """Name, figure and target of each measurement."""
+    listening = Listening()
+    transcriber = SphinxTranscriber(PHRASES)
+    try:
+        voices = VOICES[:2] if quick else VOICES
+        return [
+            *_hits(listening, transcriber, voices),
+            *_false_alarms(listening, transcriber, 120.0 if quick else 600.0),
+            *ears_double_talk.rows(quick),
+            *_costs(listening),
+        ]
+    finally:
+        transcriber.close()
+
+
+def _hits(listening: Listening, transcriber: SphinxTranscriber, voices: Sequence[str]) -> list[Row]:
+    soon: list[float] = []
+    late: list[float] = []
+    lost: list[str] = []
+    beginnings = beginnings_heard = 0
+    for voice in voices:
+        for line in filter(_has_a_stop_word, (*AT_THE_END, *AT_THE_BEGINNING)):
+            sound, end_s = clip(line, voice)
+            heard = listening.hear(sound)
+            after_s = min((one.heard_s - end_s for one in heard), default=math.inf)
+            if line in AT_THE_BEGINNING:
+                beginnings += 1
+                beginnings_heard += after_s <= SOON_S
+            else:
+                soon.append(after_s)
+            if after_s > LATE_S:
+                transcript, took_s = transcribed(transcriber, sound)
+                if missed(transcript, STOP_WORDS) is not None:
+                    after_s = SOFT_END_S + took_s
+                else:
+                    lost.append(f"{voice}: {line!r} as {transcript.text!r}")
+            late.append(after_s)
+    within = sum(one <= SOON_S for one in soon)
+    caught = sum(one <= LATE_S for one in late)
+    return [
+        ("stop words at the end of a line heard within 150 ms of their end", _share(within, len(soon)), "95 %"),
+        ("median time after the word's end", f"{1000 * float(np.median(soon)):.0f} ms", ""),
+        ("stop words at the beginning heard before 150 ms after the line", _share(beginnings_heard, beginnings), ""),
+        ("all of them within 1.2 s with the transcript", _share(caught, len(late)), "all"),
+        *(("lost", each, "") for each in lost),
+    ]
+
+
+def _false_alarms(listening: Listening, transcriber: SphinxTranscriber, wanted_s: float) -> list[Row]:
+    seconds, alarms, wrong = 0.0, 0, []
+    lines = [line for line in (*ears_sentences.TALK, *ears_sentences.OTHER) if not _has_a_stop_word(line)]
+    number = 0
+    while seconds < wanted_s:
+        voice, line = VOICES[number % len(VOICES)], lines[number % len(lines)]
+        number += 1
+        sound, _ = clip(line, voice)
+        seconds += len(sound) / RATE_HZ
+        heard = listening.hear(sound)
+        alarms += len(heard)
+        for one in heard:
+            transcript, _ = transcribed(transcriber, sound)
+            if (verdict := confirm(transcript, one.phrase)) != "denied":  # an unclear one counts after a second
+                wrong.append(f"{voice}: {line!r} as {transcript.text!r}, {verdict}")
+    minutes = seconds / 60
+    return [
+        (f"false alarms in {minutes:.0f} minutes of other talk, before confirmation", str(alarms), "< 5 in 10"),
+        ("the same, not denied by the transcript", str(len(wrong)), "0"),
+        *(("not denied", each, "") for each in wrong),
+    ]
+
+
+def _costs(listening: Listening) -> list[Row]:
+    made = []
+    quiet = np.random.default_rng(0).normal(0, _FLOOR, 20 * RATE_HZ).astype(np.float32)
+    talk = np.concatenate([clip(line, "slt")[0] for line in ears_sentences.TALK[:8]])
+    for name, sound in (("idle", quiet), ("hearing", talk)):
+        before_s = time.process_time()
+        listening.hear(sound)
+        share = (time.process_time() - before_s) * RATE_HZ / len(sound)
+        made.append((f"network of the stop words, {name}", f"{share:.1%} of a core", ""))
+    return made
+
+
+def clip(line: str, voice: str) -> tuple[Samples, float]:
+    """A line as a microphone has it, a pause before and after; and when its last word ends."""
+    words = np.asarray(synthesised(line, voice, RATE_HZ), np.float64)
+    words = words * (_PEAK / np.abs(words).max())
+    frames = np.abs(words[: len(words) // _BLOCK * _BLOCK]).reshape(-1, _BLOCK).max(axis=1)
+    end = int(np.flatnonzero(frames > _WITHIN * _PEAK)[-1] + 1) * _BLOCK
+    pause = np.zeros(round(_PAUSE_S * RATE_HZ))
+    sound = np.concatenate([pause, words, pause])
+    sound += np.random.default_rng(0).normal(0, _FLOOR, len(sound))
+    return sound.astype(np.float32), _PAUSE_S + end / RATE_HZ
+
+
+def transcribed(transcriber: SphinxTranscriber, sound: Samples) -> tuple[Transcript, float]:
+    """The transcript, and how long it took after the last sample."""
+    transcriber.begin()
+    transcriber.feed(sound)
+    begun_s = time.monotonic()
+    transcript = transcriber.finish(Event())
+    took_s = max(0.0, time.monotonic() - begun_s - len(sound) / RATE_HZ)
+    return transcript, took_s
+
+
+def _has_a_stop_word(line: str) -> bool:
+    return any(word in line.lower() for word in STOP_WORDS)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({part / max(1, whole):.0%})"

@@ -1,0 +1,175 @@
+"""The price of stop words, and what stands beside them: an hour of other talk, barge-in, wake words.
+
+Parts of ``scripts/bench stops``, in the same room, with the same voices. An hour is one conversation after another in
+which the robot drives while people talk to each other; in ten of their sentences a stop word stands in passing.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+from bench.ears_double_talk import COMMANDS, REPLIES
+from bench.ears_sentences import OTHER, TALK
+from bench.voice_trials import LIMIT_S, calm, talking, tell
+
+from edgeagent.llm import LLMRequest
+from edgeagent.testing import NATURAL_VOICES, RoomSettings, call
+from edgeagent.voice import State
+
+Row = tuple[str, str, str]
+Once = Callable[[str, Callable[[], Any]], Any]
+"""Measures something by its name, unless its result is kept."""
+
+MINUTES: Final = 60
+SOON_S: Final = 0.6
+"""From the first sound of a sentence until the robot's voice waits."""
+RELEASED_S: Final = 2.0
+WAKE_WORD: Final = "hey robi"
+BARGE_INS: Final = 200
+WAKES: Final = 60
+IN_PASSING: Final = (
+    "the bus stop is at the end of the street", "she stopped by yesterday evening", "we had to stop for petrol twice",
+    "I could not stop laughing at that film", "the pipes freeze every winter up there", "traffic came to a halt again",
+    "put the peas back into the freezer", "he never knows when to stop", "the last stop is the main station",
+    "I told him to freeze the bread",
+)  # fmt: skip
+_VARIATIONS: Final = ((0.0, 1.0), (2.0, 1.0), (-2.0, 1.0), (0.0, 1.1), (0.0, 0.9))
+_PIECE: Final = 40
+"""Sentences of one conversation."""
+_PAUSE_S: Final = (0.4, 3.0)
+_SLOW: Final = 0.1
+_AWAY: Final = "garage"
+_ROOM: Final = RoomSettings(rt60_s=0.3, echo_gain_db=-20, noise_snr_db=25, record=False)
+
+
+def hour(voices: Sequence[str], once: Once, *, minutes: float, seed: int) -> list[Row]:
+    """Rows of an hour of talk: false trips, holds, and those that were not released in time."""
+    rng = random.Random(seed)
+    lines = [*TALK, *OTHER]
+    seconds = trips = holds = late = 0.0
+    number = 0
+    while seconds < minutes * 60:
+        said = [(rng.choice(lines), rng.choice(voices), rng.choice(_VARIATIONS)) for _ in range(_PIECE)]
+        if number < len(IN_PASSING):
+            said[_PIECE // 2] = (IN_PASSING[number], rng.choice(voices), (0.0, 1.0))
+        pauses = [rng.uniform(*_PAUSE_S) for _ in said]
+        made = once(f"hour-{number}", partial(_talk, said, pauses))
+        seconds, trips, holds, late = (old + new for old, new in zip((seconds, trips, holds, late), made, strict=True))
+        number += 1
+        tell(f"{seconds / 60:.0f} minutes of talk: {trips:g} false trips, {holds:g} holds, {late:g} of them too long")
+    passing = min(number, len(IN_PASSING))
+    span = f"in {seconds / 60:.0f} minutes of talk by {', '.join(voices)}, {passing} stop words in passing"
+    return [
+        (f"false trips {span}", f"{trips:g}", "at most 1"),
+        (f"of {holds:g} holds, not released within {RELEASED_S:g} s", f"{late:g}", "0"),
+    ]
+
+
+def _talk(said: Sequence[tuple[str, str, tuple[float, float]]], pauses: Sequence[float]) -> list[float]:
+    """Seconds, false trips, holds by a stop word, and holds that lasted too long."""
+
+    def reply(request: LLMRequest) -> Any:
+        message = request.messages[-1]
+        return [call("go_to", place=_AWAY)] if message.role == "user" and _AWAY in message.text else ""
+
+    with talking(_ROOM, reply, speed=_SLOW) as (talk, log):
+        began_s = talk.now_s
+        latch = talk.conversation.latch
+        trips = holds = late = 0
+        for (text, voice, (semitones, tempo)), pause_s in zip(said, pauses, strict=True):
+            if not talk.app.agent.is_moving:
+                talk.conversation.hear(f"go to the {_AWAY}")
+                talk.pass_until(lambda: talk.app.agent.is_moving, LIMIT_S)
+                calm(talk)
+            log.events.clear()
+            heard = talk.say(text, voice, semitones=semitones, tempo=tempo)
+            talk.pass_s(heard.end_s + RELEASED_S - talk.now_s)
+            spotted = bool(log.of("keyword", confirmed=None))
+            holds += spotted
+            tripped = latch.state == "tripped"
+            trips += tripped
+            late += spotted and latch.state != "free"
+            if spotted or tripped:
+                tell(f"{latch.state} {RELEASED_S:g} s after {text!r} by {voice}: {log.brief()}")
+            if tripped:
+                talk.conversation.rearm()
+            talk.pass_s(pause_s)
+        return [talk.now_s - began_s, trips, holds, late]
+
+
+def barge_ins(voices: Sequence[str], once: Once, *, count: int, seed: int) -> list[Row]:
+    """Rows of sentences that people say over the robot's voice: does it wait soon enough?"""
+    rng = random.Random(seed)
+    rows: list[Row] = []
+    for gain_db in (-20.0, -6.0, 0.0):
+        drawn = [
+            (rng.choice(COMMANDS + tuple(TALK[:60])), rng.choice(voices), rng.choice(_VARIATIONS), rng.uniform(1, 3))
+            for _ in range(count // 3)
+        ]
+        waits = [
+            once(f"barge-in-{gain_db:g}-{start}", partial(_interrupted, drawn[start : start + 10], gain_db))
+            for start in range(0, len(drawn), 10)
+        ]
+        found = [each for part in waits for each in part]
+        good = sum(each is not None and each <= SOON_S for each in found)
+        rows.append((f"barge-in within {SOON_S:g} s, echo {gain_db:+g} dB", f"{good} of {len(found)}", "97 %"))
+    return rows
+
+
+def _interrupted(said: Sequence[tuple[str, str, tuple[float, float], float]], gain_db: float) -> list[float | None]:
+    """Seconds from the first sound of each sentence until the robot's voice waits; None if it does not."""
+    found: list[float | None] = []
+    settings = RoomSettings(rt60_s=0.3, echo_gain_db=gain_db, record=False)
+    with talking(settings, lambda request: "Okay.") as (talk, log):
+        for text, voice, (semitones, tempo), after_s in said:
+            talk.conversation.say(" ".join(REPLIES))
+            talk.pass_until(lambda: talk.conversation.dialogue.robot.sounding, LIMIT_S)
+            log.events.clear()
+            heard = talk.say(text, voice, semitones=semitones, tempo=tempo, after_s=after_s)
+            talk.pass_s(heard.start_s - talk.now_s)
+            early = bool(log.of("barge_in", action="hold"))
+            waited = talk.pass_until(lambda: bool(log.of("barge_in", action="hold")), 2 * SOON_S)
+            found.append(None if early or not waited else talk.now_s - heard.start_s)
+            if early or not waited:
+                tell(f"{'held before' if early else 'not held by'} {text!r} by {voice}, echo {gain_db:+g} dB")
+            talk.conversation.stop("the next one")
+            talk.settle()
+            talk.conversation.rearm()
+            calm(talk)
+    return found
+
+
+def wakes(voices: Sequence[str], once: Once, *, count: int, seed: int) -> list[Row]:
+    """The row of a wake word in the room, with the request behind it."""
+    rng = random.Random(seed)
+    drawn = [(rng.choice(voices), rng.choice(_VARIATIONS), rng.choice(COMMANDS)) for _ in range(count)]
+    found = [
+        each
+        for start in range(0, count, 10)
+        for each in once(f"wake-{start}", partial(_woken, drawn[start : start + 10]))
+    ]
+    return [(f"{WAKE_WORD!r} and a request, heard in the room", f"{sum(found)} of {len(found)}", "95 %")]
+
+
+def _woken(said: Sequence[tuple[str, tuple[float, float], str]]) -> list[bool]:
+    found: list[bool] = []
+    with talking(_ROOM, lambda request: "Okay.", ears={"wake_words": WAKE_WORD}) as (talk, log):
+        for voice, (semitones, tempo), request in said:
+            log.events.clear()
+            talk.say(f"{WAKE_WORD}, {request}", voice, semitones=semitones, tempo=tempo)
+            woken = talk.pass_until(lambda: bool(log.of("keyword", phrase=WAKE_WORD)), LIMIT_S / 8)
+            found.append(woken or talk.state is State.THINKING)
+            if not woken:
+                tell(f"not woken by {voice} {semitones:+g} semitones x{tempo:g}: {log.brief()}")
+            calm(talk)
+    return found
+
+
+def natural() -> list[str]:
+    """The natural voices that are on this machine, and one of flite's."""
+    from edgeagent.models import is_here, voices
+
+    return [*(voice for voice in NATURAL_VOICES if is_here(voices()[voice])), "slt"]

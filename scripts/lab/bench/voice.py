@@ -1,0 +1,89 @@
+"""``scripts/bench voice``: how soon the robot answers, moves, is silent and stands; what it mistakes; what it costs.
+
+Ends with exit code 1 when something does not work or has grown; a slow machine is none of that. Trials are kept as they
+are done, so that it goes on where it was stopped; when all are done they are forgotten.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from bench import voice_latency, voice_soak, voice_stack
+from bench.kept import Kept
+from bench.mouth import printed
+from bench.mouth_voices import Rows
+
+from tests.audio.pulse import missing
+
+PARTS: Final = ("latency", "stack", "soak", "room")
+
+
+def tell(text: str) -> None:
+    """Progress, beside the table."""
+    print(f"scripts/bench voice: {text}", file=sys.stderr, flush=True)
+
+
+def in_room(quick: bool, kept: Kept) -> tuple[Rows, list[str]]:
+    """Counts, in the simulated room."""
+    try:
+        room = import_module("bench.voice_room")
+    except ImportError as error:
+        return [("counts in the simulated room", f"not measured: {error}", "")], []
+    made = room.rows(quick, kept=kept)
+    return made if isinstance(made, tuple) else (made, [])
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="scripts/bench voice", description="Measure the conversation.")
+    parser.add_argument("--quick", action="store_true", help="few of everything")
+    parser.add_argument("--only", choices=PARTS, help="one part: latency, stack (share and memory), soak, room")
+    parser.add_argument("--trials", type=int, metavar="N", help="of each latency (default: 30; 4 with --quick)")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write the trials of the latencies there, as JSON")
+    parser.add_argument("--fresh", action="store_true", help="do not go on where it was stopped: measure all anew")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that no sound server stays behind
+    quick: bool = arguments.quick
+    parts: dict[str, Callable[[], tuple[Rows, list[str]]]] = {
+        "latency": lambda: voice_latency.rows(quick, kept["latency"], count=arguments.trials, keep=arguments.keep),
+        "stack": lambda: kept["stack"].once("rows", lambda: voice_stack.rows(quick)),
+        "soak": lambda: kept["soak"].once("rows", lambda: voice_soak.rows(quick)),
+        "room": lambda: in_room(quick, kept["room"]),
+    }
+    chosen = PARTS if arguments.only is None else (arguments.only,)
+    kept = {part: Kept.of(f"voice-{part}{'-quick' * quick}", fresh=arguments.fresh) for part in chosen}
+    wrong: list[str] = []
+    made: Rows = []
+    begun_s, before = time.monotonic(), os.getloadavg()[0]
+    for part in chosen:
+        tell(f"{part}, goes on where it was stopped" if len(kept[part]) else part)
+        if part in ("latency", "stack") and (why := missing()) is not None:
+            made.append((part, f"not measured: {why}", ""))
+            continue
+        try:
+            rows, bad = parts[part]()
+        except KeyboardInterrupt:
+            tell("stopped: the same command goes on from here, --fresh begins anew")
+            sys.exit(130)
+        made += rows
+        wrong += bad
+    load = f"{before:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores"
+    printed([("measured", "figure", "target"), ("load of the machine (1 min)", load, ""), *made])
+    for each in kept.values():
+        each.remove()
+    tell(f"{time.monotonic() - begun_s:.0f} s")
+    for each in wrong:
+        tell(f"does not work: {each}")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

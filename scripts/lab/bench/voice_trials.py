@@ -1,0 +1,91 @@
+"""Conversations in the simulated room, on its clock, and what happened in them: for the counts of the voice.
+
+Real ears, mouth, robot and conversation; where it does not matter what the model says, a script says it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from edgeagent.config import Config
+from edgeagent.llm import LLMRequest
+from edgeagent.testing import Rehearsal, RoomSettings, ScriptedLLM
+from edgeagent.voice import State
+
+Row = tuple[str, str, str]
+Once = Callable[[int, Callable[[int], Any]], Any]
+"""Does a trial by its number, unless its result is kept."""
+
+VOICES: Final = ("slt", "rms", "awb")
+ROOM: Final = RoomSettings(echo_gain_db=-6, record=False)
+LIMIT_S: Final = 40.0
+_REPLIES: Final = 10_000
+_CALM_S: Final = 0.4
+
+
+@dataclass(slots=True)
+class Log:
+    """What happened since somebody last looked."""
+
+    events: list[Any] = field(default_factory=list)
+
+    def of(self, kind: str, **fields: object) -> list[Any]:
+        return [
+            event
+            for event in self.events
+            if event.kind == kind and all(getattr(event, name) == value for name, value in fields.items())
+        ]
+
+    def brief(self) -> str:
+        """One line, for who wants to know why."""
+        heard = [
+            f"heard {event.text!r}" if event.understood else f"not understood {event.text!r}"
+            for event in self.of("transcript")
+        ]
+        spotted = [f"{event.phrase} {event.confirmed}" for event in self.of("keyword")]
+        return "; ".join([*heard, *spotted])
+
+
+@contextmanager
+def talking(
+    room: RoomSettings = ROOM,
+    reply: Callable[[LLMRequest], Any] = lambda request: "Okay.",
+    *,
+    speed: float = 1.0,
+    ears: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Iterator[tuple[Rehearsal, Log]]:
+    """A conversation with a robot whose model says what a function says.
+
+    Args:
+        speed: Of the house, in its seconds for each of the room's.
+        ears: Settings of the ears; the others are the conversation's.
+    """
+    config = Config(conversation={"chimes": False, **settings}, speed=speed, ears=dict(ears or {}))
+    log = Log()
+    with Rehearsal(config, room, llm=ScriptedLLM(*[reply] * _REPLIES)) as talk:
+        talk.conversation.subscribe(log.events.append)
+        talk.pass_s(_CALM_S)
+        yield talk, log
+
+
+def calm(talk: Rehearsal) -> None:
+    """Until the robot and everybody else has been silent for a moment."""
+    since_s = talk.now_s
+
+    def silent() -> bool:
+        nonlocal since_s
+        if talk.state not in (State.LISTENING, State.ACTING) or talk.conversation.latch.state == "held":
+            since_s = talk.now_s
+        return talk.now_s - since_s >= _CALM_S
+
+    talk.pass_until(silent, LIMIT_S)
+
+
+def tell(text: str) -> None:
+    """Progress and what went wrong, beside the table."""
+    print(f"scripts/bench voice: {text}", file=sys.stderr, flush=True)
