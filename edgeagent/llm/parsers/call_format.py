@@ -50,7 +50,7 @@ class CallFormat(Protocol):
         ...
 
     def matches(self, template: str) -> bool:
-        """True if a template's source has the texts that this format needs; ``detect.detect_format`` makes sure."""
+        """True if a template's source has the texts that this format needs; ``detect_format`` makes sure."""
         ...
 
     def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
