@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from edgeagent.audio.device import Samples
 
 FRAME_S: Final = 0.010
+"""Seconds of a frame of AEC3, and of the filters that work beside it."""
 EARLY_S: Final = 0.010
 """Seconds by which the far end that ``look`` is given comes before its echo."""
 _LEARNT_S: Final = 2.5

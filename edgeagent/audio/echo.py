@@ -16,7 +16,7 @@ import numpy as np
 
 from edgeagent.audio.delay import DelayEstimator
 from edgeagent.audio.device import Samples, Xruns
-from edgeagent.audio.early_echo import EARLY_S, EarlyEcho, Frame
+from edgeagent.audio.early_echo import EARLY_S, FRAME_S, EarlyEcho, Frame
 from edgeagent.audio.far_end import REACH, FarEnd
 from edgeagent.audio.linear_echo import Unsuppressed
 from edgeagent.audio.residual_gate import ResidualGate
@@ -26,8 +26,6 @@ from edgeagent.errors import ConfigError
 Mode = Literal["webrtc", "hardware", "off"]
 """Remover of the echo: this program; the microphone itself, as some arrays do; nobody."""
 
-FRAME_S: Final = 0.010
-"""Of AEC3."""
 LEAD_S: Final = 0.040
 """The far end is given to AEC3 so long before its echo: it finds the rest by itself, but no echo that is early."""
 _LEAST_LEAD_S: Final = 0.010

@@ -15,7 +15,7 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
-from edgeagent.audio.device import Fill, Take, Xruns
+from edgeagent.audio.device import BLOCK_S, Fill, Take, Xruns
 from edgeagent.audio.wav import WavReader, WavWriter
 from edgeagent.errors import AudioError, ConfigError
 
@@ -70,7 +70,6 @@ class StoppableFile:
 
 logger = logging.getLogger(__name__)
 
-BLOCK_S: Final = 0.010
 _JOIN_S: Final = 5.0
 _OTHER_FORMATS: Final = (".mp3", ".ogg", ".oga", ".opus", ".flac", ".m4a", ".aac", ".aif", ".aiff", ".wma")
 

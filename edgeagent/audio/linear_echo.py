@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeagent.audio.device import Samples
+from edgeagent.audio.early_echo import FRAME_S
 
-FRAME_S: Final = 0.010
 LENGTH_S: Final = 0.240
 """Of the room's response. With half of it, an echo in a room of RT60 0.6 s is 5 dB louder after it."""
 EARLY_S: Final = 0.010

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from edgeagent.audio.device import DeviceInfo, Fill, Take, Xruns, holder_of_cards, patiently
+from edgeagent.audio.device import BLOCK_S, DeviceInfo, Fill, Take, Xruns, holder_of_cards, patiently
 from edgeagent.errors import AudioError
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,6 @@ _PULSE_GIVEN: Final = _PULSE in os.environ
 _PULSE_SHARE: Final = 0.75
 """Of the latency, for PulseAudio's buffer: less has under-runs on a busy machine or never calls, more is heard after a
 flush."""
-BLOCK_S: Final = 0.010
 _OTHER_RATES_HZ: Final = (48_000, 44_100, 32_000, 16_000)
 """Tried when a device refuses the rate that it says is its own."""
 _SILENT_S: Final = 0.5

@@ -27,8 +27,8 @@ _LONGEST: Final = 0x7FFFFF00
 """Bytes of sound from which on a length is none: what writes to a pipe puts the largest number there."""
 _FORMAT_BYTES: Final = 4096
 """More than any format has."""
-_SKIPPED_BYTES: Final = 1 << 16
-"""Of a chunk that is not read, at once."""
+_AT_ONCE: Final = 1 << 16
+"""Bytes of a chunk that is passed over, or samples of a whole file, that are read at once."""
 _RATES_HZ: Final = (8_000, 192_000)
 _WIDTHS: Final = {_PCM: (8, 16, 24, 32), _FLOAT: (32, 64)}
 
@@ -131,7 +131,7 @@ class WavReader:
 
     def _skip(self, count: int) -> None:
         """Passes over bytes, also those of a pipe."""
-        while count > 0 and (piece := self._exactly(min(count, _SKIPPED_BYTES))):
+        while count > 0 and (piece := self._exactly(min(count, _AT_ONCE))):
             count -= len(piece)
 
     def _exactly(self, count: int) -> bytes:
@@ -254,7 +254,7 @@ def read_wav(path: Path) -> tuple[Samples, int]:
         with path.open("rb") as stream:
             reader = WavReader(stream, str(path))
             blocks = []
-            while len(block := reader.read(1 << 16)):
+            while len(block := reader.read(_AT_ONCE)):
                 blocks.append(block)
     except OSError as error:
         raise AudioError(f"{path} can't be read: {error.strerror}") from error

@@ -49,9 +49,9 @@ class Slash:
     """Answers the slash commands of one chat. Each command is a method that takes the rest of its line.
 
     Args:
+        stops: Obeys /stop and /continue.
         say: Shows an answer, on the caller's thread.
         complain: Shows what was wrong, likewise.
-        stops: Answers /stop and /continue.
         colour: True if what is shown may be coloured.
         width: Returns the number of columns.
     """
@@ -224,46 +224,37 @@ class Slash:
 
 
 class TalkSlash(Slash):
-    """Answers the slash commands of one conversation aloud, and so has what one would press a button for."""
+    """Answers the slash commands of one conversation aloud; ``stops`` is the conversation.
+
+    Some of them do what one would press a button for.
+    """
 
     door = "talk"
-
-    def __init__(
-        self,
-        app: App,
-        conversation: Conversation,
-        say: Callable[[str], object],
-        complain: Callable[[str], object],
-        *,
-        colour: bool,
-        width: Callable[[], int],
-    ) -> None:
-        super().__init__(app, conversation, say, complain, colour=colour, width=width)
-        self._conversation = conversation
-        self._muted = False
+    _stops: Conversation
+    _muted = False
 
     def help(self, rest: str) -> None:
         self._rows(HELP[self.door].items())
         self._say("Anything else is heard as if you had said it. Ctrl-C stops, twice leaves.")
 
     def cancel(self, rest: str) -> None:
-        if self._conversation.dialogue.turns.grade(_CANCEL) is None:
+        if self._stops.dialogue.turns.grade(_CANCEL) is None:
             self._complain("nothing goes on that could be cancelled")
         else:
-            self._conversation.hear(_CANCEL)
+            self._stops.hear(_CANCEL)
 
     def repeat(self, rest: str) -> None:
-        self._conversation.hear(_REPEAT)
+        self._stops.hear(_REPEAT)
 
     def louder(self, rest: str) -> None:
-        self._conversation.dialogue.robot.obey(Controlled(Control.LOUDER))
+        self._stops.dialogue.robot.obey(Controlled(Control.LOUDER))
 
     def quieter(self, rest: str) -> None:
-        self._conversation.dialogue.robot.obey(Controlled(Control.QUIETER))
+        self._stops.dialogue.robot.obey(Controlled(Control.QUIETER))
 
     def mute(self, rest: str) -> None:
         self._muted = not self._muted
-        self._conversation.mute(self._muted)
+        self._stops.mute(self._muted)
         self._say("muted; /mute again ends that" if self._muted else "it speaks aloud again")
 
 

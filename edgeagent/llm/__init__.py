@@ -33,7 +33,6 @@ __getattr__ = front(
     __name__,
     {
         "declared": "declared_name",
-        "detect": "detect_format written_by",
         "engine": "Engine Logits common_prefix",
         "engine_settings": "EngineSettings KvType choose default_threads",
         "gbnf": "Rules",
@@ -52,7 +51,7 @@ __getattr__ = front(
         "prefix_files": "PrefixFiles",
         "prompt": "Prompter",
         "protocol": "ToolChoice drain",
-        "quirks": "Adapter Quirks probe write_granite write_hermes write_pythonic",
+        "quirks": "Adapter Quirks detect_format probe written_by write_granite write_hermes write_pythonic",
         "reply_reader": "read_reply",
         "schema": "SchemaError expression",
         "stream_gate": "StreamGate",

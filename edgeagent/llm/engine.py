@@ -27,9 +27,6 @@ from edgeagent.models import store
 
 _SEQUENCE: Final = 0
 _ABORTED: Final = 2  # llama_decode: the failed micro-batch is rolled back, the earlier ones stay
-_TOP_K: Final = 40
-_TOP_P: Final = 0.95
-_MIN_P: Final = 0.05
 _FLASH_ATTENTION: Final = {"auto": -1, "off": 0, "on": 1}  # llama.h, enum llama_flash_attn_type
 _WATCH_S: Final = 0.004  # an event has no way to call back; a hundredth of what a Pi needs for a small chunk
 
@@ -232,9 +229,9 @@ class Engine:
         llama = self._llama
         chain = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
         for sampler in (
-            llama.llama_sampler_init_top_k(_TOP_K),
-            llama.llama_sampler_init_top_p(_TOP_P, 1),
-            llama.llama_sampler_init_min_p(_MIN_P, 1),
+            llama.llama_sampler_init_top_k(40),  # these three as llama.cpp's own programs have them
+            llama.llama_sampler_init_top_p(0.95, 1),
+            llama.llama_sampler_init_min_p(0.05, 1),
             llama.llama_sampler_init_temp(temperature),
             llama.llama_sampler_init_dist(seed),
         ):

@@ -20,7 +20,6 @@ from edgeagent.errors import ModelError
 
 _MAGIC: Final = b"GGUF"
 _VERSIONS: Final = (2, 3)
-_DEFAULT_ALIGNMENT: Final = 32
 _MAX_DIMENSIONS: Final = 4  # GGML_MAX_DIMS
 _MAX_ARRAY_DEPTH: Final = 4
 _SHORT_ARRAY: Final = 1024
@@ -225,7 +224,7 @@ class _Reader:
         if tensors == 0:
             raise ModelError(f"{self._path} holds no weights: it is only a vocabulary, so choose another file")
         end = max(self._tensor_end() for _ in range(tensors))
-        alignment = metadata.get("general.alignment", _DEFAULT_ALIGNMENT)
+        alignment = metadata.get("general.alignment", 32)  # the default of the format
         if not isinstance(alignment, int) or alignment < 1:
             raise self._corrupt(f"its alignment is {alignment!r}")
         start = -(-self._at // alignment) * alignment

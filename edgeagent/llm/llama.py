@@ -19,7 +19,6 @@ import platformdirs
 
 from edgeagent.errors import ModelError
 from edgeagent.llm import native, thinking
-from edgeagent.llm.detect import detect_format
 from edgeagent.llm.engine import Engine
 from edgeagent.llm.engine_settings import MIN_CONTEXT_TOKENS, Chosen, EngineSettings
 from edgeagent.llm.generation import Bounds, Generation, Sampling
@@ -34,7 +33,7 @@ from edgeagent.llm.prefix_files import PrefixFiles, fingerprint
 from edgeagent.llm.prefixes import Marker, Prefixes
 from edgeagent.llm.prompt import Prompter, wants_thinking
 from edgeagent.llm.protocol import End, LLMEvent, LLMRequest, drain
-from edgeagent.llm.quirks import Adapter, Quirks, probe, write_granite, write_hermes, write_pythonic
+from edgeagent.llm.quirks import Adapter, Quirks, detect_format, probe, write_granite, write_hermes, write_pythonic
 from edgeagent.llm.reply_reader import read_reply
 from edgeagent.llm.stream_gate import StreamGate
 from edgeagent.llm.template import ChatTemplate

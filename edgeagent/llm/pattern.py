@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
 from edgeagent.llm.gbnf import Rules
 
-_LAST: Final = 0x10FFFF
 _MOST: Final = 1000
 _CLASSES: Final = {"d": ((48, 57),), "w": ((48, 57), (65, 90), (95, 95), (97, 122)), "s": ((32, 32),)}
 _QUANTIFIERS: Final[dict[str, tuple[int, int | None]]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
@@ -121,7 +121,7 @@ class _Reader:
                 self._may_be_empty.add(self._rules.add("part", name))
             return name
         if sign == ".":
-            return self._class([(0, _LAST)])
+            return self._class([(0, sys.maxunicode)])
         if sign == "[":
             return self._bracketed()
         if sign == "\\":
@@ -147,7 +147,7 @@ class _Reader:
                     raise PatternError("a range goes backwards")
                 low = [(low[0][0], high)]
             ranges += low
-        return self._class(_without([(0, _LAST)], ranges) if negated else ranges)
+        return self._class(_without([(0, sys.maxunicode)], ranges) if negated else ranges)
 
     def _escape(self, letter: str) -> list[Range]:
         if letter in _CLASSES:

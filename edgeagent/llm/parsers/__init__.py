@@ -1,6 +1,6 @@
-"""Tool-call formats, one file each: how the text of a call is told from the text around it, and read.
+"""Tool-call formats, one file a family: how the text of a call is told from the text around it, and read.
 
-A format is stateless; ``gate.StreamGate`` holds the text and asks it. None guesses on prose.
+A format is stateless; ``StreamGate`` holds the text and asks it. None guesses on prose.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from edgeagent.errors import ConfigError
 from edgeagent.llm.parsers.call_format import CallFormat, Found, NotACall
 from edgeagent.llm.parsers.gemma import FUNCTION_GEMMA, GEMMA4
 from edgeagent.llm.parsers.hermes import GRANITE, HERMES
-from edgeagent.llm.parsers.json_calls import BARE_JSON, LLAMA3, XLAM
-from edgeagent.llm.parsers.mistral import MISTRAL
+from edgeagent.llm.parsers.json_calls import BARE_JSON, LLAMA3, MISTRAL, XLAM
 from edgeagent.llm.parsers.pythonic import PYTHONIC
 from edgeagent.llm.parsers.xml import XML
 

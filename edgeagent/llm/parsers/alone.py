@@ -15,12 +15,10 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, Final, Literal
 
-from edgeagent.llm.parsers.brackets import end_of, skip_blanks
-from edgeagent.llm.parsers.call_format import CallFormat, Found
+from edgeagent.llm.parsers.call_format import CallFormat, Found, end_of, skip_blanks
 from edgeagent.llm.parsers.gemma import FUNCTION_GEMMA, GEMMA4
 from edgeagent.llm.parsers.hermes import GRANITE, HERMES
-from edgeagent.llm.parsers.json_calls import PYTHON_TAG, call_of, guess_name, unreadable
-from edgeagent.llm.parsers.mistral import MISTRAL
+from edgeagent.llm.parsers.json_calls import MISTRAL, PYTHON_TAG, call_of, guess_name, unreadable
 from edgeagent.llm.parsers.pythonic import PYTHONIC
 from edgeagent.llm.parsers.repair import loads
 from edgeagent.llm.parsers.xml import XML

@@ -1,9 +1,12 @@
-"""Protocol of a tool-call format: the seam between the stream gate and the files beside this one."""
+"""Protocol of a tool-call format, and the brackets that formats without a closing marker look for.
+
+The seam between the stream gate and the files beside this one.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from edgeagent.messages import ToolCall
 
@@ -47,7 +50,7 @@ class CallFormat(Protocol):
         ...
 
     def matches(self, template: str) -> bool:
-        """True if a template's source has the texts that this format needs; ``detect.detect_format`` makes sure."""
+        """True if a template's source has the texts that this format needs; ``detect_format`` makes sure."""
         ...
 
     def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
@@ -57,3 +60,61 @@ class CallFormat(Protocol):
         as a call with ``raw``, so that the loop can tell the model.
         """
         ...
+
+
+_CLOSES: Final = {"{": "}", "[": "]", "(": ")"}
+
+
+def end_of(text: str, at: int, *, quotes: str = '"') -> int | None:
+    """The place after the bracket that closes the one at ``at``; None while it is open.
+
+    Args:
+        text: What came so far.
+        at: Where the opening bracket is.
+        quotes: What strings stand in; brackets inside them do not count.
+    """
+    depth = 0
+    quote = ""
+    place = at
+    while place < len(text):
+        letter = text[place]
+        if quote:
+            if letter == "\\":
+                place += 1
+            elif letter == quote:
+                quote = ""
+        elif letter in quotes:
+            quote = letter
+        elif letter in _CLOSES:
+            depth += 1
+        elif letter in _CLOSES.values():
+            depth -= 1
+            if depth == 0:
+                return place + 1
+        place += 1
+    return None
+
+
+def skip_blanks(text: str, at: int) -> int:
+    """The first place from ``at`` on that is no blank."""
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def escape_line_breaks(text: str, quotes: str) -> str:
+    """The text with every line break inside a string escaped, for a parser that allows none there."""
+    parts: list[str] = []
+    quote = ""
+    place = 0
+    while place < len(text):
+        letter = text[place]
+        if quote and letter == "\\":
+            parts.append(text[place : place + 2])
+            place += 2
+            continue
+        if letter in quotes and (not quote or letter == quote):
+            quote = "" if quote else letter
+        parts.append("\\n" if quote and letter == "\n" else letter)
+        place += 1
+    return "".join(parts)

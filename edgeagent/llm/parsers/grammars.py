@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from edgeagent.llm.gbnf import JSON, PYTHON, Rules, marked, one_of, quoted
-from edgeagent.llm.parsers import gemma, hermes, json_calls, mistral, pythonic, xml
+from edgeagent.llm.parsers import gemma, hermes, json_calls, pythonic, xml
 from edgeagent.llm.parsers.xml import xml_expression
 from edgeagent.llm.protocol import ToolSpec
 from edgeagent.llm.schema import SchemaError, expression
@@ -165,10 +165,10 @@ def _is_python_name(name: str) -> bool:
 
 def _mistral(rules: Rules, tools: _Tools) -> str:
     ws = rules.blanks
-    head = f"({quoted(mistral.CALL_ID)} [a-zA-Z0-9]{{9}})? {quoted(mistral.ARGS)}? {ws}"
+    head = f"({quoted(json_calls.CALL_ID)} [a-zA-Z0-9]{{9}})? {quoted(json_calls.ARGS)}? {ws}"
     named = tools.alternatives(str, lambda tool: f"{head} {tools.arguments(tool)}")
     listed = _list_of(rules, _json_call(rules, tools))
-    return f"{quoted(mistral.OPEN)} {ws} ({listed} | {named})"
+    return f"{quoted(json_calls.MISTRAL_CALLS)} {ws} ({listed} | {named})"
 
 
 def _gemma(family: gemma.Gemma) -> Callable[[Rules, _Tools], str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from edgeagent.llm.parsers.brackets import end_of, skip_blanks
-from edgeagent.llm.parsers.call_format import Found, NotACall
+from edgeagent.llm.parsers.call_format import Found, NotACall, end_of, skip_blanks
 from edgeagent.llm.parsers.json_calls import guess_name, looks_like_json, read_calls, unreadable
 
 _OPEN: Final = "<tool_call>"

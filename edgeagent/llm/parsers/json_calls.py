@@ -1,4 +1,7 @@
-"""Calls written as JSON objects: reading them where they are certain, and saying what could not be read."""
+"""Calls written as JSON objects, bare or behind Mistral's marker: read where they are certain.
+
+A call that can't be read is told as such.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from edgeagent.llm.parsers.brackets import end_of, skip_blanks
-from edgeagent.llm.parsers.call_format import Found, NotACall
+from edgeagent.llm.parsers.call_format import Found, NotACall, end_of, skip_blanks
 from edgeagent.llm.parsers.repair import loads
 from edgeagent.messages import ToolCall, new_id
 
 PYTHON_TAG: Final = "<|python_tag|>"
+MISTRAL_CALLS: Final = "[TOOL_CALLS]"
+CALL_ID: Final = "[CALL_ID]"
+ARGS: Final = "[ARGS]"
 _SEPARATOR: Final = re.compile(r"\s*;?\s*")
 
 
@@ -83,6 +88,51 @@ class BareJson:
 BARE_JSON: Final = BareJson("json", ("{",))
 XLAM: Final = BareJson("xlam", ("[",))
 LLAMA3: Final = BareJson("llama3", ("{",), (PYTHON_TAG,), sign="ipython")
+
+# Nemo writes a list; Small 3.2 a name, an id and the arguments; Ministral 3 and Devstral a name and the arguments.
+_NAMED: Final = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?:\[CALL_ID\]\s*\w+\s*)?(?:\[ARGS\])?\s*(?=\{)")
+_NAMED_BEGUN: Final = re.compile(r"\s*[A-Za-z_][\w.-]*\s*(?:\[[A-Z_]*(?:\]\s*\w*\s*(?:\[[A-Z]*\]?)?)?)?\s*")
+
+
+class Mistral:
+    """Calls after one marker, without a closing one: a JSON list, or for each its name and a JSON object."""
+
+    name: Final = "mistral"
+    openers: Final = (MISTRAL_CALLS,)
+    start_openers: Final = ()
+    markers: Final = (MISTRAL_CALLS, CALL_ID, ARGS)
+
+    def matches(self, template: str) -> bool:
+        """See ``CallFormat.matches``."""
+        return MISTRAL_CALLS in template
+
+    def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
+        """See ``CallFormat.scan``."""
+        at = skip_blanks(text, len(MISTRAL_CALLS))
+        if text.startswith("[", at) or text.startswith("{", at):
+            end = end_of(text, at)
+            if end is None:
+                if not final:
+                    return None
+                return (
+                    Found(len(text), (unreadable(text[at:]),))
+                    if guess_name(text[at:])
+                    else NotACall(len(MISTRAL_CALLS))
+                )
+            return Found(end, read_calls(text[at:end]) or (unreadable(text[at:end]),))
+        named = _NAMED.match(text, at)
+        if named is None:
+            whole = _NAMED_BEGUN.fullmatch(text, at)
+            if not final and (at == len(text) or whole):
+                return None
+            return NotACall(len(MISTRAL_CALLS))
+        end = end_of(text, named.end())
+        if end is None and not final:
+            return None
+        return Found(end or len(text), (read_arguments(named[1], text[named.end() : end]),))
+
+
+MISTRAL: Final = Mistral()
 
 
 _NAME: Final = re.compile(r'"name"\s*:\s*"([^"\\]{1,200})"')

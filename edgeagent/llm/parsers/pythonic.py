@@ -9,8 +9,7 @@ import ast
 import re
 from typing import Final
 
-from edgeagent.llm.parsers.brackets import end_of, escape_line_breaks, skip_blanks
-from edgeagent.llm.parsers.call_format import Found, NotACall
+from edgeagent.llm.parsers.call_format import Found, NotACall, end_of, escape_line_breaks, skip_blanks
 from edgeagent.llm.parsers.repair import parse, value_of
 from edgeagent.messages import ToolCall, new_id
 
