@@ -6,7 +6,6 @@ Everything here runs on the conversation's thread. Knows ears only to tell them 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from edgeagent import events
@@ -60,19 +59,14 @@ class TurnActions:
         self.by_name: Final[dict[Action, Callable[[], None]]] = {
             Action.NOTHING: _nothing,
             Action.OPEN: self._open,
-            Action.HOLD: partial(emit, events.BargeIn, action="hold"),
+            Action.HOLD: self._hold,
             Action.RESUME: self._resume,
             Action.CUT: self._cut,
             Action.HALT: stop_words.halt,
             Action.WAIT: lambda: stop_words.wait(states.now_s),
-            Action.PREPARE: _nothing,  # the ears have begun it
-            Action.END_SOON: self.wait_for_rest,
-            Action.END_LATE: self.wait_for_rest,
+            Action.AWAIT_REST: self.wait_for_rest,
             Action.ANSWER: self._answer,
             Action.ASK: self._ask_again,
-            Action.CLOSE: _nothing,
-            Action.DEFER: _nothing,  # a reply that begins while somebody has the floor waits by itself
-            Action.TELL: _nothing,
             Action.WAKE: self._wake,
             Action.SLEEP: self._sleep,
             Action.LOSE: self._lose,
@@ -94,9 +88,12 @@ class TurnActions:
 
     def _open(self) -> None:
         """The person has the floor, or goes on after a hard end that came too soon."""
-        if self._states.now is not State.HEARING:
-            late_s = self._states.now_s - self._asked_s
-            self._unfinished = self._states.now is State.THINKING and late_s <= self._settings.reopen_s
+        late_s = self._states.now_s - self._asked_s
+        self._unfinished = self._states.now is State.THINKING and late_s <= self._settings.reopen_s
+
+    def _hold(self) -> None:
+        self._robot.hold()
+        self._emit(events.BargeIn, action="hold")
 
     def _resume(self) -> None:
         if self._turns.now is not None:

@@ -57,14 +57,14 @@ class TableEvent(StrEnum):
     NOT_UNDERSTOOD = "not understood"
     """Speech that no model of the ears explains."""
     DEVICE_LOST = "device lost"
-    GOAL_DONE = "goal done"
-    """A detached goal has ended, and the model is told."""
-    FOLLOW_UP = "follow-up"
-    """A timer, a sensor or the app has something to say."""
     WAKE_WORD = "wake word"
-    SOFT_END = "soft end"
+    """The wake word, in an utterance or before one."""
+    CALL = "called"
+    """Nobody speaks, and the robot is to listen: the button, the wake word by itself over its voice, typed words."""
+    TYPED = "typed words"
+    """Words that nobody has spoken; they come while nobody speaks, after ``CALL``."""
     HARD_END = "hard end"
-    """The utterance is over, and its words are known. So are those of a text that was typed where nobody speaks."""
+    """The utterance is over, and its words are known."""
     FALSE_ALARM = "false alarm"
     """Sound that began as speech was none, or too little to interrupt for."""
     SOUND = "first sound"
@@ -84,7 +84,7 @@ class Action(StrEnum):
 
     NOTHING = "-"
     OPEN = "open the turn"
-    """The person has the floor: what the robot would say waits."""
+    """The person has the floor; the robot notes if the turn is the rest of one that was answered too early."""
     HOLD = "hold speech"
     """The playback falls silent within a block, and can go on."""
     RESUME = "resume speech"
@@ -94,20 +94,11 @@ class Action(StrEnum):
     """Motion and speech are held, until the transcript says what was meant."""
     WAIT = "wait"
     """Motion and speech are held, until a person says that they may go on."""
-    PREPARE = "prepare"
-    """The transcript is begun, and the model's prefix warmed."""
-    END_SOON = "end soon"
-    """The hard end comes as early as the preset says for what was said."""
-    END_LATE = "end late"
-    """The person has not finished the sentence: the hard end waits."""
+    AWAIT_REST = "wait for the rest"
+    """The hard end comes as the preset says for what was said: soon after a command, late in an unfinished phrase."""
     ANSWER = "answer"
     """The turn is the robot's: a control word is obeyed, an open question answered, or a run started."""
     ASK = "ask again"
-    CLOSE = "close the turn"
-    """Nothing was said; what waited goes on."""
-    DEFER = "let it wait"
-    """The news is told when the person has finished."""
-    TELL = "tell"
     WAKE = "wake up"
     SLEEP = "go to sleep"
     LOSE = "be safe"
@@ -130,26 +121,25 @@ class Cell:
 
 
 _NONE: Final = Cell(Action.NOTHING)
-_HALT: Final = Cell(Action.HALT)
+
 _ANSWER: Final = Cell(Action.ANSWER, "back")
 _CUT: Final = Cell(Action.CUT, State.HEARING)
-_SOON: Final = Cell(Action.END_SOON)
-_DEFER: Final = Cell(Action.DEFER)
+_CUT_OFF: Final = Cell(Action.CUT, "back")
+_REST: Final = Cell(Action.AWAIT_REST)
 _RESUME: Final = Cell(Action.RESUME, "back")
 
 _EVERYWHERE: Final[dict[TableEvent, Cell]] = {
-    TableEvent.STOP_WORD: _HALT,
+    TableEvent.STOP_WORD: Cell(Action.HALT),
     TableEvent.WAIT: Cell(Action.WAIT, "back"),
     TableEvent.GO_ON: Cell(Action.NOTHING, "back"),
     TableEvent.DEVICE_LOST: Cell(Action.LOSE, "back"),
+    TableEvent.TYPED: _ANSWER,
     TableEvent.TRIP: Cell(Action.STOP, "back"),
     TableEvent.REARM: Cell(Action.REARM),
 }
 
 _AT_WORK: Final[dict[TableEvent, Cell]] = {
     TableEvent.SPEECH_START: Cell(Action.OPEN, State.HEARING),
-    TableEvent.GOAL_DONE: Cell(Action.TELL),
-    TableEvent.FOLLOW_UP: Cell(Action.TELL),
     TableEvent.SOUND: Cell(Action.NOTHING, State.SPEAKING),
     TableEvent.TOOL: Cell(Action.NOTHING, State.ACTING),
     TableEvent.RUN_FINISHED: Cell(Action.NOTHING, "back"),
@@ -159,34 +149,27 @@ _AT_WORK: Final[dict[TableEvent, Cell]] = {
 _ROWS: Final[dict[State, dict[TableEvent, Cell]]] = {
     State.ASLEEP: {
         TableEvent.WAKE_WORD: Cell(Action.WAKE, "back"),
-        TableEvent.GOAL_DONE: Cell(Action.TELL),
-        TableEvent.FOLLOW_UP: Cell(Action.TELL),
+        TableEvent.CALL: Cell(Action.NOTHING, "back"),
         TableEvent.SOUND: Cell(Action.NOTHING, State.SPEAKING),
         TableEvent.TOOL: Cell(Action.NOTHING, State.ACTING),
         TableEvent.HARD_END: _ANSWER,
     },
     State.LISTENING: {
         TableEvent.SPEECH_START: Cell(Action.OPEN, State.HEARING),
-        TableEvent.GOAL_DONE: Cell(Action.TELL),
-        TableEvent.FOLLOW_UP: Cell(Action.TELL),
         TableEvent.SOUND: Cell(Action.NOTHING, State.SPEAKING),
         TableEvent.TOOL: Cell(Action.NOTHING, State.ACTING),
         TableEvent.QUIET: Cell(Action.SLEEP, State.ASLEEP),
         TableEvent.HARD_END: _ANSWER,
     },
     State.HEARING: {
-        TableEvent.SPEECH_START: Cell(Action.OPEN),
-        TableEvent.SOFT_END: Cell(Action.PREPARE),
-        TableEvent.BACKCHANNEL: _SOON,
-        TableEvent.COMMAND: _SOON,
-        TableEvent.QUESTION: _SOON,
-        TableEvent.CORRECTION: _SOON,
-        TableEvent.UNFINISHED: Cell(Action.END_LATE),
+        TableEvent.BACKCHANNEL: _REST,
+        TableEvent.COMMAND: _REST,
+        TableEvent.QUESTION: _REST,
+        TableEvent.CORRECTION: _REST,
+        TableEvent.UNFINISHED: _REST,
         TableEvent.HARD_END: _ANSWER,
         TableEvent.NOT_UNDERSTOOD: Cell(Action.ASK, "back"),
-        TableEvent.FALSE_ALARM: Cell(Action.CLOSE, "back"),
-        TableEvent.GOAL_DONE: _DEFER,
-        TableEvent.FOLLOW_UP: _DEFER,
+        TableEvent.FALSE_ALARM: Cell(Action.NOTHING, "back"),
     },
     State.THINKING: _AT_WORK,
     State.ACTING: _AT_WORK,
@@ -195,30 +178,27 @@ _ROWS: Final[dict[State, dict[TableEvent, Cell]]] = {
         TableEvent.TWO_WORDS: _CUT,
         TableEvent.HALF_SECOND: _CUT,
         TableEvent.WAKE_WORD: _CUT,
+        TableEvent.CALL: _CUT_OFF,
         TableEvent.COMMAND: _CUT,
         TableEvent.QUESTION: _CUT,
         TableEvent.CORRECTION: _CUT,
-        TableEvent.UNFINISHED: Cell(Action.END_LATE),
+        TableEvent.UNFINISHED: _REST,
         TableEvent.STOP_WORD: Cell(Action.HALT, State.HELD),
-        TableEvent.GOAL_DONE: _DEFER,
-        TableEvent.FOLLOW_UP: _DEFER,
         TableEvent.PLAYBACK_FINISHED: Cell(Action.NOTHING, "back"),
     },
     State.HELD: {
         TableEvent.TWO_WORDS: _CUT,
         TableEvent.HALF_SECOND: _CUT,
         TableEvent.WAKE_WORD: _CUT,
-        TableEvent.SOFT_END: Cell(Action.PREPARE),
+        TableEvent.CALL: _CUT_OFF,
         TableEvent.COMMAND: _CUT,
         TableEvent.QUESTION: _CUT,
         TableEvent.CORRECTION: _CUT,
-        TableEvent.UNFINISHED: Cell(Action.END_LATE),
+        TableEvent.UNFINISHED: _REST,
         TableEvent.BACKCHANNEL: _RESUME,
         TableEvent.FALSE_ALARM: _RESUME,
         TableEvent.NOT_UNDERSTOOD: _RESUME,
         TableEvent.HARD_END: _RESUME,
-        TableEvent.GOAL_DONE: _DEFER,
-        TableEvent.FOLLOW_UP: _DEFER,
     },
 }
 
@@ -288,13 +268,9 @@ class States:
         cell = TABLE[self.now, event]
         self.actions[cell.action]()
         if cell.then == "back":
-            self.go_back(event)
+            self._become(self._what_goes_on(), event)
         elif cell.then != "stay":
             self._become(cell.then, event)
-
-    def go_back(self, why: TableEvent) -> None:
-        """To what goes on."""
-        self._become(self._what_goes_on(), why)
 
     def stay(self, why: TableEvent) -> None:
         """In this state; but what is held may go on, if the state lets it."""
@@ -322,6 +298,7 @@ class States:
             self.fire(TableEvent.RUN_FINISHED)
 
     def _become(self, state: State, why: TableEvent) -> None:
+        """Enters a state. While a person has the floor, what the robot would begin to say waits too."""
         if state in (State.HEARING, State.HELD):
             self._robot.hold()
         elif not self._stop_waits():

@@ -166,7 +166,6 @@ class TurnTaking:
         self._report.paused()
         if self._turns.now is not None:
             self._turns.now.soft_end_s = at_s
-            self.fire(TableEvent.SOFT_END)
 
     def _end(self, *, cut: bool = False) -> None:
         self._report.ended()
@@ -300,20 +299,14 @@ class TurnTaking:
         now_s = self.states.now_s
         turn = Turn(0, now_s, ended=True, final=True, transcript=Transcript(text), soft_end_s=now_s)
         self._turns.closing = turn
-        self.fire(TableEvent.COMMAND)
-        if self.state is State.HEARING:  # what was said until now is cut
-            self.states.go_back(TableEvent.COMMAND)
-        self.fire(TableEvent.HARD_END)
+        self.fire(TableEvent.CALL)
+        self.fire(TableEvent.TYPED)
         self._turns.closing = None
 
     def press(self) -> None:
         """The button: the person has the floor."""
         self._turns.awake = True
-        if self.state in (State.SPEAKING, State.HELD):
-            self.fire(TableEvent.TWO_WORDS)
-            self.states.go_back(TableEvent.TWO_WORDS)
-        elif self.state is State.ASLEEP:
-            self.states.go_back(TableEvent.WAKE_WORD)
+        self.fire(TableEvent.CALL)
 
     def device(self, state: str, part: str = "device") -> None:
         """A part of the ears is "lost" or "back"."""
@@ -446,10 +439,8 @@ class TurnTaking:
             if self._turns.now is not None:
                 self._turns.now.woken_s = keyword.end_s
             self._turns.awake = True
-            self.fire(TableEvent.WAKE_WORD)
-            alone = self._turns.now is None  # who called has not said more yet
-            if alone and self.state in (State.HEARING, State.HELD):
-                self.states.go_back(TableEvent.WAKE_WORD)
+            alone = self._turns.now is None and self.state is not State.ASLEEP  # who called has not said more yet
+            self.fire(TableEvent.CALL if alone else TableEvent.WAKE_WORD)
             return
         turn = self._turns.now
         alone = turn is None and self._robot.sounding and not self._robot.runs.acting
