@@ -16,7 +16,6 @@ from typing import Final
 
 from edgeagent import events
 from edgeagent.app import ears_setup as parts
-from edgeagent.audio.device import Samples
 from edgeagent.audio.files import FileDevice
 from edgeagent.cli import streams
 from edgeagent.cli.listen_view import ListenJson, ListenLines, MeterView, View
@@ -29,7 +28,7 @@ from edgeagent.stt.recordings import Recordings
 _SETTLE_S: Final = 10.0
 _JOIN_S: Final = 5.0
 
-Item = tuple[float, HearingEvent | events.Device | tuple[int, Samples]]
+Item = tuple[float, HearingEvent | events.Device]
 
 
 def listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -> None:
@@ -43,7 +42,7 @@ def listen(config: Config, *, json: bool, record: Path | None, verbose: bool) ->
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
     queue: SimpleQueue[Item | None] = SimpleQueue()
 
-    def put(item: HearingEvent | events.Device | tuple[int, Samples]) -> None:
+    def put(item: HearingEvent | events.Device) -> None:
         queue.put((time.monotonic(), item))
 
     recordings = None if record is None else Recordings(record, streams.warn)
@@ -59,8 +58,6 @@ def listen(config: Config, *, json: bool, record: Path | None, verbose: bool) ->
         ears = parts.build_ears(config, device, vocabulary, put, in_step=isinstance(device, FileDevice))
     ending: threading.Thread | None = None
     try:
-        if recordings is not None:
-            ears.keep_sound(lambda number, samples: put((number, samples)))
         utterances = Utterances(view, parts.stop_words(config), recordings)
         if isinstance(device, FileDevice):
             ending = _end_with(device, ears, queue)

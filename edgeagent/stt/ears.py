@@ -25,7 +25,7 @@ from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
 from edgeagent.audio.vad import VoiceActivity, VoiceSettings
 from edgeagent.errors import AudioError, RecognitionError
-from edgeagent.stt.hearing import LEVEL_S, HearingEvent, Level, Spotted, Trouble
+from edgeagent.stt.hearing import LEVEL_S, HearingEvent, KeywordSpotted, Level, Trouble
 from edgeagent.stt.key_phrases import SpottedPhrase
 from edgeagent.stt.level_meter import QUIETEST_DB, LevelMeter, level_db
 from edgeagent.stt.open_utterance import OpenUtterance
@@ -170,10 +170,6 @@ class Ears:
         """Has a turn-end model hear every utterance at its soft end; what it says is told as ``Judged``."""
         self._open.judge = judge
 
-    def keep_sound(self, on_sound: Callable[[int, Samples], object]) -> None:
-        """Has it given the number of each utterance and its sound, at 16 kHz, before ``Ended``; on the ears' thread."""
-        self._open.on_sound = on_sound
-
     @property
     def now_s(self) -> float:
         """Until when the microphone has been heard, by the device's clock."""
@@ -248,7 +244,7 @@ class Ears:
         if self._own.explains(keyword.end_s):
             log.debug("the robot's own voice was taken for %r", keyword.phrase)
             return False
-        self._tell(Spotted(keyword))
+        self._tell(KeywordSpotted(keyword))
         return True
 
     def _spotter_idle(self, spotter: PhraseListener, end_s: float) -> bool:

@@ -240,7 +240,7 @@ class Dialogue:
                 logger.exception("a subscriber of the conversation raised")
 
     def _take(self, event: HearingEvent) -> None:
-        if isinstance(event, hearing.Spotted) and event.keyword.phrase in self.settings.stop_words:
+        if isinstance(event, hearing.KeywordSpotted) and event.keyword.phrase in self.settings.stop_words:
             self.turns.stop_words.halt()
         elif isinstance(event, hearing.Level):
             self.level = event

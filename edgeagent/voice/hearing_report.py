@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from edgeagent import events
-from edgeagent.stt.hearing import HearingEvent, PartialWords, Spotted, Transcribed, Trouble
+from edgeagent.stt.hearing import FinalTranscript, HearingEvent, KeywordSpotted, PartialTranscript, Trouble
 from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.robot_side import Emit
 
@@ -40,7 +40,7 @@ class HearingReport:
         """A guess at the words."""
         self._emit(events.Partial, text=transcript.text)
 
-    def transcribed(self, event: Transcribed) -> None:
+    def transcribed(self, event: FinalTranscript) -> None:
         """The words until the soft end."""
         transcript = event.transcript
         self._emit(
@@ -81,11 +81,11 @@ class HearingLoss:
                     self._since_s.pop((part, source), None)
                 else:
                     self._since_s.setdefault((part, source), now_s)
-            case Spotted():
+            case KeywordSpotted():
                 self._works("keywords")
-            case PartialWords():
+            case PartialTranscript():
                 self._works("transcriber")
-            case Transcribed(transcript=transcript) if transcript.text:
+            case FinalTranscript(transcript=transcript) if transcript.text:
                 self._works("transcriber")
 
     def deaf(self, now_s: float) -> bool:

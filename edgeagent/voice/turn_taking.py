@@ -104,22 +104,22 @@ class TurnTaking:
         match event:
             case hearing.Level():
                 self._tick(event.now_s)
-            case hearing.Started():
+            case hearing.SpeechStarted():
                 self._begin(event)
-            case hearing.Resumed():
+            case hearing.SpeechResumed():
                 self._go_on(event.at_s)
-            case hearing.SoftEnded():
+            case hearing.SoftEnd():
                 self._pause(event.at_s)
-            case hearing.Ended():
+            case hearing.HardEnd():
                 self._turns.answered = None
                 self._end(cut=event.cut)
-            case hearing.PartialWords():
+            case hearing.PartialTranscript():
                 self._hear_partly(event)
             case hearing.Judged():
                 self._judge(event)
-            case hearing.Transcribed():
+            case hearing.FinalTranscript():
                 self._understand(event)
-            case hearing.Spotted():
+            case hearing.KeywordSpotted():
                 self._spot(event.keyword)
             case hearing.Trouble():
                 self._report.trouble(event)
@@ -129,13 +129,13 @@ class TurnTaking:
 
     # --- what a person says ---------------------------------------------------------------------
 
-    def _begin(self, event: hearing.Started) -> None:
+    def _begin(self, event: hearing.SpeechStarted) -> None:
         self._turns.answered = None
         self._stop.begun(event.at_s)
         if self._turns.now is not None and self._turns.now.utterance:  # its words are not known yet
             self._turns.late[self._turns.now.utterance] = self._turns.now
         asleep = self.state is State.ASLEEP
-        self._hear_new(Turn(event.utterance, event.at_s, sound_s=event.sound_s, asleep=asleep))
+        self._hear_new(Turn(event.utterance, event.at_s, sound_s=event.begin_s, asleep=asleep))
 
     def _hear_new(self, turn: Turn) -> None:
         """Somebody speaks."""
@@ -173,7 +173,7 @@ class TurnTaking:
             self._turns.now.ended, self._turns.now.cut = True, cut
             self._close_turn()
 
-    def _hear_partly(self, event: hearing.PartialWords) -> None:
+    def _hear_partly(self, event: hearing.PartialTranscript) -> None:
         transcript = event.transcript
         self._report.partly(transcript)
         turn, preset = self._turns.now, self._settings.preset
@@ -185,7 +185,7 @@ class TurnTaking:
         if not turn.dismissed and has_said_enough(turn, preset, kind) and not self._is_about_waiting(turn.text):
             self.fire(TableEvent.TWO_WORDS)
 
-    def _understand(self, event: hearing.Transcribed) -> None:
+    def _understand(self, event: hearing.FinalTranscript) -> None:
         self._report.transcribed(event)
         last = self._turns.last
         if event.utterance in self._turns.late:
@@ -195,7 +195,7 @@ class TurnTaking:
         elif last is not None and last.utterance == event.utterance:  # nobody waits for it but a stop word
             self.stop_words.decide(last, event.transcript, now_s=self.states.now_s, ended_s=event.at_s)
 
-    def _understand_late(self, event: hearing.Transcribed, turn: Turn) -> None:
+    def _understand_late(self, event: hearing.FinalTranscript, turn: Turn) -> None:
         """Its words come while somebody speaks again: it is the robot's turn for a moment, as if they were in time."""
         now, self._turns.now = self._turns.now, turn
         self._turns.interposed = now is not None
@@ -212,7 +212,7 @@ class TurnTaking:
             if not now.dismissed:
                 self._take_floor(now)
 
-    def _take_words(self, turn: Turn, event: hearing.Transcribed) -> None:
+    def _take_words(self, turn: Turn, event: hearing.FinalTranscript) -> None:
         turn.transcript = transcript = event.transcript
         self.stop_words.decide(turn, transcript, now_s=self.states.now_s, ended_s=event.at_s)
         if turn.asleep and is_called(transcript, self._settings.wake_words):

@@ -19,7 +19,7 @@ from benchmarks.mouth_voices import SENTENCES
 from edgeagent.app import Vocabulary, build_ears, house_heard
 from edgeagent.audio import PlaybackQueue, PortAudioDevice
 from edgeagent.config import Config
-from edgeagent.stt import HearingEvent, Level, PartialWords
+from edgeagent.stt import HearingEvent, Level, PartialTranscript
 from edgeagent.tts import Mouth, Speech, make_speaker
 
 _VOICE: Final = "en"
@@ -36,7 +36,7 @@ def tell(kind: str, **what: Any) -> None:
 
 def heard(event: HearingEvent) -> None:
     """What the ears tell, on their threads."""
-    if not isinstance(event, (Level, PartialWords)):
+    if not isinstance(event, (Level, PartialTranscript)):
         tell(type(event).__name__.lower(), **dataclasses.asdict(event))
 
 

@@ -123,7 +123,7 @@ def test_a_false_alarm_resumes() -> None:
         count_to_sixteen(stage)
         stage.begin()
         stage.pass_s(0.1)
-        stage.tell(hearing.SoftEnded(stage.ears.utterance, stage.now_s))
+        stage.tell(hearing.SoftEnd(stage.ears.utterance, stage.now_s))
         stage.pass_s(0.5)
         assert stage.state is State.HELD
         stage.pass_s(0.2)
