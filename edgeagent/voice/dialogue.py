@@ -95,7 +95,7 @@ class Dialogue:
             clock=lambda: self.ears.now_s,
             emit=self._emit,
             tell=self._tell,
-            on_change=lambda event: self._post(partial(self.turns.states.change, event)),
+            on_change=lambda event: self._post(partial(self.turns.change, event)),
         )
         self.turns = TurnTaking(self.ears, self.robot, self.latch, self.settings, emit=self._emit)
         self._may_move = True
@@ -258,7 +258,7 @@ class Dialogue:
             self._post(partial(self.turns.trip, trip))
         elif not self._may_move:
             self.turns.stop_words.rearmed(self.ears.now_s)
-            self._post(partial(self.turns.states.fire, TableEvent.REARM))
+            self._post(partial(self.turns.fire, TableEvent.REARM))
         self._may_move = state is not LatchState.TRIPPED
 
     def _work(self) -> None:
@@ -267,7 +267,7 @@ class Dialogue:
                 continue
             try:
                 call()
-                self.turns.states.look()
+                self.turns.look()
             except (Exception, SystemExit):  # a robot that moves and hears nothing any more would be the worst of all
                 logger.exception("the conversation failed, so motion is off")
                 self.latch.trip("the conversation failed")
