@@ -17,10 +17,17 @@ class SpokenLine:
 
     Args:
         mouth: Says it, after what was begun before.
+        message_id: Message that the text is; empty if the text is in no message.
         suspended: Collect the text, and say nothing until ``resume``.
+
+    Attributes:
+        told: True if the owner has told what was heard.
+        failure_told: True if the owner has told that the voice failed.
     """
 
-    def __init__(self, mouth: Mouth, *, suspended: bool = False) -> None:
+    def __init__(self, mouth: Mouth, *, message_id: str = "", suspended: bool = False) -> None:
+        self.message_id = message_id
+        self.told = self.failure_told = False
         self._mouth = mouth
         self._lock = threading.RLock()
         self._text = ""
@@ -80,6 +87,11 @@ class SpokenLine:
     def text(self) -> str:
         """All that was fed."""
         return self._text
+
+    def rest(self, now_s: float) -> tuple[str, str]:
+        """Returns the text as far as it was heard, and what is known of the rest."""
+        heard = self.heard(now_s)
+        return heard, self.text[len(heard) :]
 
     @property
     def ended(self) -> bool:

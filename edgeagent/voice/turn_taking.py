@@ -342,11 +342,8 @@ class TurnTaking:
         """Weighs the words until the soft end: they decide when the turn ends, and whether it interrupts."""
         if self._heed(turn, transcript) if transcript.understood else self._heed_doubtful(turn, transcript):
             return
-        over, preset, phrases = (
-            self.state in (State.SPEAKING, State.HELD),
-            self._settings.preset,
-            self._settings.phrases,
-        )
+        over = self.state in (State.SPEAKING, State.HELD)
+        preset, phrases = self._settings.preset, self._settings.phrases
         if turn.grade is Grade.CANCEL:
             turn.kind = Kind.CONTROL
         else:
