@@ -150,7 +150,7 @@ class VoiceRun:
         Raises:
             AudioError: The device can't be opened or gives no sound, or the voice failed.
         """
-        ears.start(None if self._mouth is None else self._mouth.playback.fill)
+        ears.open_sound(None if self._mouth is None else self._mouth.playback.fill)
         try:
             self._measure_room(ears)
             place = ""
@@ -190,7 +190,7 @@ class VoiceRun:
             noise_db,
             played_db,
             echo_db,
-            ears.echo.removed_db if echo_db is not None else None,
+            ears.sound.echo.removed_db if echo_db is not None else None,
             own_starts=sum(one.start_s >= begin_s for one in self._utterances.values()),
             own_stops=len(self._spotted),
             xruns=_late(self._device.xruns) - late,

@@ -64,7 +64,7 @@ def listen(config: Config, *, json: bool, record: Path | None, verbose: bool) ->
         elif sys.stderr.isatty():
             streams.tell(f"listening to {device.name}; Ctrl-C ends", "dim")
         with streams.own_screen() if isinstance(view, MeterView) else nullcontext():
-            ears.start()
+            ears.open_sound()
             while (item := queue.get()) is not None:
                 told_s, event = item
                 if isinstance(event, Level):

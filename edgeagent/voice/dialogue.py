@@ -113,7 +113,7 @@ class Dialogue:
             self._thread.start()
             if self.settings.push_to_talk:
                 self.ears.listen(False)
-        self.ears.start(fill=self.robot.playback.fill)
+        self.ears.open_sound(play=self.robot.playback.fill)
 
     def quit(self) -> None:
         """Ends what goes on, and begins nothing more; ``close`` does the rest. Any thread."""

@@ -92,7 +92,7 @@ class Stage:
         self.ears = Ears(self.room, transcriber, self._take, spotter=self.spotter)
 
     def run(self, seconds: float) -> None:
-        self.ears.start(self._fill)
+        self.ears.open_sound(self._fill)
         for _ in range(round(seconds / _STEP_S)):
             self.room.run(_STEP_S)
             self.ears.settle(60.0)

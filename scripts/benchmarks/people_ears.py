@@ -87,7 +87,7 @@ def heard(recogniser: str, trial: Trial) -> list[tuple[str, str, bool]] | None:
     config, transcriber = _recogniser(recogniser)
     ears = Ears(room, Lent(transcriber), take, settings=ears_settings(config, in_step=True))
     try:
-        ears.start()
+        ears.open_sound()
         said = room.say(trial.sound(), RATE_HZ, LEAD_S)
         room.run(said.end_s + _TAIL_S)
         ears.end_now()

@@ -255,7 +255,7 @@ class Heard:
         before = descendants()
         self.ears: Ears = build_ears(config, self.room, WORDS, self._take)
         self.processes = descendants() - before
-        self.ears.start()
+        self.ears.open_sound()
 
     def _take(self, event: HearingEvent) -> None:
         if not isinstance(event, Level):
@@ -377,7 +377,7 @@ def test_whisper_hears_what_its_fixture_knows(tmp_path: Path) -> None:
     device = open_device(config, ends=("input",), paced=False)
     assert isinstance(device, FileDevice)
     ears = build_ears(config, device, Vocabulary(), events.append, in_step=True)
-    ears.start()
+    ears.open_sound()
     try:
         assert device.ended.wait(LIMIT_S)
         assert ears.settle(LIMIT_S)

@@ -218,7 +218,7 @@ def test_close_ends_a_decode_that_goes_on_and_leaves_no_thread() -> None:
 
     notes.finishing = finishing
     here = Listening(notes)
-    here.ears.start()
+    here.ears.open_sound()
     here.say("turn left", at_s=1.5)
     here.room.run(3.0)
     assert begun.wait(LIMIT_S)
@@ -298,7 +298,7 @@ def test_a_listener_that_raises_is_logged_and_told_the_rest(caplog: pytest.LogCa
     here = Listening(Notes(), endpoint=EndpointSettings(hard_end_ms=300))
     here.ears.close()
     here.ears = Ears(here.room, Notes(), take)
-    here.ears.start()
+    here.ears.open_sound()
     here.say("turn left", at_s=1.5)
     here.run(3.5)
     here.ears.close()

@@ -92,7 +92,7 @@ def microphone() -> Microphone:
 @pytest.fixture
 def told(microphone: Microphone):
     told = Told(microphone)
-    told.ears.start()
+    told.ears.open_sound()
     yield told
     told.ears.close()
 
@@ -235,7 +235,7 @@ def test_ears_that_are_behind_say_so_drop_and_keep_up_again() -> None:
 def test_a_block_that_breaks_the_ears_is_told_once_and_they_go_on(
     microphone: Microphone, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    near = told.ears.echo.near
+    near = told.ears.sound.echo.near
     broken = threading.Event()
     broken.set()
 
@@ -244,7 +244,7 @@ def test_a_block_that_breaks_the_ears_is_told_once_and_they_go_on(
             raise ValueError("a bad block")
         return near(block, adc_s)
 
-    monkeypatch.setattr(told.ears.echo, "near", raising)
+    monkeypatch.setattr(told.ears.sound.echo, "near", raising)
     microphone.deliver(quiet(0.2))
     assert told.ears.settle(LIMIT_S)
     assert [trouble.part for trouble in told.of(Trouble)] == ["ears"]
@@ -262,9 +262,9 @@ def test_ears_that_fail_at_every_block_keep_the_time_and_say_when_they_work_agai
     def fail(block: Samples, adc_s: float) -> Samples:
         raise ValueError("a broken canceller")
 
-    told.ears.start()
+    told.ears.open_sound()
     try:
-        monkeypatch.setattr(told.ears.echo, "near", fail)
+        monkeypatch.setattr(told.ears.sound.echo, "near", fail)
         microphone.deliver(np.zeros(RATE_HZ, np.float32))
         assert not told.troubles.get(timeout=LIMIT_S).over
         while told.levels.get(timeout=LIMIT_S).now_s < 0.9:

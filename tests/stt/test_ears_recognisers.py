@@ -125,8 +125,8 @@ def test_a_person_is_heard_over_the_robots_own_voice_and_that_voice_is_not() -> 
         before = list(here.told)
         end_s = here.say("could you please stop right there", at_s=5.5, voice="rms")
         here.run(end_s - 4.0)
-        assert here.ears.echo.far_active
-        assert here.ears.echo.removed_db is not None
+        assert here.ears.sound.echo.far_active
+        assert here.ears.sound.echo.removed_db is not None
     assert before == [], "its own voice is no speech"
     assert here.of(SpeechStarted)[0].at_s == pytest.approx(5.5, abs=0.4)
     assert here.of(HardEnd)[-1].at_s == pytest.approx(end_s, abs=0.25)
@@ -147,7 +147,7 @@ def test_a_stop_word_is_spotted_over_the_robots_voice_and_the_robots_own_is_not(
             here.say("stop", at_s=at_s, voice=voice) for at_s, voice in ((8.0, "slt"), (11.0, "awb"), (14.0, "slt"))
         ]
         here.run(16.0)
-        assert here.ears.echo.far_active
+        assert here.ears.sound.echo.far_active
     heard = [round(event.keyword.heard_s, 2) for event in here.of(KeywordSpotted)]
     assert all(any(end_s - 0.5 < heard_s < end_s + 0.3 for heard_s in heard) for end_s in said), (said, heard)
     assert min(heard) > 8.0, "its own"
@@ -200,7 +200,7 @@ def test_a_file_that_ends_ends_its_utterance_and_is_heard_as_fast_as_possible(sp
     told: list[object] = []
     device = FileDevice(input=path, paced=False)
     ears = Ears(device, sphinx, told.append, settings=EarsSettings(in_step=True))
-    ears.start()
+    ears.open_sound()
     try:
         assert device.ended.wait(LIMIT_S)
         assert within(LIMIT_S, lambda: any(isinstance(event, HardEnd) for event in told))

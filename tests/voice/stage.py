@@ -32,8 +32,8 @@ class PlayedEars:
         self.played: list[Samples] = []
         self._fill: Fill | None = None
 
-    def start(self, fill: Fill | None = None) -> None:
-        self._fill = fill
+    def open_sound(self, play: Fill | None = None) -> None:
+        self._fill = play
 
     def listen(self, on: bool) -> None:
         self.listening = on
