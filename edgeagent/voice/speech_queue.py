@@ -15,8 +15,7 @@ from typing import Final, Literal
 
 from edgeagent.errors import BusyError
 from edgeagent.tts.mouth import Mouth
-from edgeagent.voice.line import SpokenLine
-from edgeagent.voice.spoken_reply import HeardMessage, SpokenReply
+from edgeagent.voice.spoken_reply import HeardMessage, SpokenLine, SpokenReply
 
 Priority = Literal["normal", "urgent"]
 LIMIT: Final = 100
@@ -297,9 +296,8 @@ class SpeechQueue:
 
     def _sounding(self, now_s: float) -> SpokenLine | None:
         with self._lock:
-            said = [
-                handle.line for handle in (self._said_urgently, self._said) if handle is not None and not handle.done
-            ]
+            handles = (self._said_urgently, self._said)
+            said = (handle.line for handle in handles if handle is not None and not handle.done)
             lines = (*said, *(line for reply in self._replies for line in reply.lines))
             return next((line for line in lines if line is not None and line.is_sounding(now_s)), None)
 

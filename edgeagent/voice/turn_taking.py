@@ -21,9 +21,8 @@ from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent
 from edgeagent.stt.key_phrases import SpottedPhrase
 from edgeagent.stt.transcriber import Transcript
-from edgeagent.voice.answering import Answering
+from edgeagent.voice.answering import LEAST_GUESS, Answering
 from edgeagent.voice.chimes import Chime
-from edgeagent.voice.guess import LEAST_GUESS
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stop_words import HearingLoss, StopWords
 from edgeagent.voice.turn import Turn
