@@ -7,6 +7,7 @@ __getattr__ = front(
     {
         "delay": "DelayEstimator measure sweep",
         "device": "Device Fill Samples Take Xruns holder_of_cards patiently",
+        "duplex": "Duplex",
         "echo": "EchoCanceller FRAME_S Mode",
         "endpoint": "EndpointSettings Endpointer HardEnd LAG_MS SoftEnd SpeechResumed SpeechStarted VoiceEvent",
         "far_end": "SampleHistory",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -47,6 +47,7 @@ _OWN_SHARE: Final = 0.005
 _SILENT_DB: Final = -90.0
 _PRE_ROLLS: Final = ("pre_roll_ms", "far_pre_roll_ms")
 _PIECE: Final = RATE_HZ
+_NO_SOUND: Final[Samples] = np.zeros(0, np.float32)
 """Longer blocks are taken in pieces of so many samples."""
 
 
@@ -113,42 +114,44 @@ class EndpointSettings:
 
 @dataclass(frozen=True, slots=True)
 class SpeechStarted:
-    """Somebody has begun to speak, at ``at_s`` by the stream's clock.
+    """Somebody has begun to speak: an utterance is open. ``at_s`` is its onset, which lies in the past."""
 
-    ``pre_roll`` is the utterance until now, from ``begin_s`` on: the sound before the start, and what made it sure.
-    """
-
+    utterance: int
     at_s: float
-    pre_roll: Samples
-    begin_s: float
+    begin_s: float | None = None
+    """When its sound begins, from which the times of its words count; None where that is not known."""
+    pre_roll: Samples = field(default_factory=lambda: _NO_SOUND, repr=False, compare=False)
+    """The utterance until now, from ``begin_s`` on: the sound before the start, and what made it sure."""
 
 
 @dataclass(frozen=True, slots=True)
 class SoftEnd:
     """Speech has probably ended, at ``at_s``; ``SpeechResumed`` or ``HardEnd`` follows."""
 
+    utterance: int
     at_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechResumed:
-    """Speech had not ended at the last ``SoftEnd``, and goes on from ``at_s``."""
+    """Speech had not ended at the last ``SoftEnd``, and goes on from ``at_s``. A transcript made meanwhile is void."""
 
+    utterance: int
     at_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class HardEnd:
-    """The utterance is over; speech ended at ``at_s``.
+    """The utterance is over; speech ended at ``at_s``."""
 
-    ``samples`` are all of it, exactly those of the stream from ``begin_s`` on: pre-roll, speech, and the silence until
-    the end was sure. ``cut`` if it was too long and speech goes on: a ``SpeechStarted`` follows, without a gap.
-    """
-
+    utterance: int
     at_s: float
-    samples: Samples
-    begin_s: float
     cut: bool = False
+    """True if the utterance was too long and speech goes on: a ``SpeechStarted`` follows, without a gap."""
+    begin_s: float | None = None
+    samples: Samples = field(default_factory=lambda: _NO_SOUND, repr=False, compare=False)
+    """All of the utterance, exactly the samples of the stream from ``begin_s`` on: pre-roll, speech, and the silence
+    until the end was sure."""
 
 
 VoiceEvent = SpeechStarted | SoftEnd | SpeechResumed | HardEnd
@@ -158,9 +161,11 @@ class Endpointer:
     """Cuts a stream into utterances.
 
     Between a ``SpeechStarted`` and its ``HardEnd`` come pairs of ``SoftEnd`` and ``SpeechResumed``, then one
-    ``SoftEnd``, which an utterance that was cut lacks. Utterances never overlap.
+    ``SoftEnd``, which an utterance that was cut lacks. Utterances never overlap. Times are seconds of the stream.
 
     Attributes:
+        number: Number of the open utterance or, if none is, of the last one: from 1, also across streams; 0 before the
+            first.
         hard_end_ms: Silence until the hard end; may be set at any time, also while somebody speaks, and counts from
             then on. It is the settings' again when an utterance starts.
         soft_end_ms: Silence until the soft end; may be set at any time, and stays.
@@ -178,6 +183,7 @@ class Endpointer:
         self.activity = activity or VoiceActivity()
         self.soft_end_ms = self.settings.soft_end_ms
         self.hard_end_ms = self.settings.hard_end_ms
+        self.number = 0
         self.reset()
 
     def reset(self) -> None:
@@ -255,7 +261,7 @@ class Endpointer:
         found: list[VoiceEvent] = []
         if self._begin is not None:
             if not self._soft:
-                found.append(SoftEnd(self._end / RATE_HZ))
+                found.append(SoftEnd(self.number, self._end / RATE_HZ))
             self._close(found, self._history.end)
         return found
 
@@ -289,14 +295,14 @@ class Endpointer:
             if self._spoken(self.settings.resume_ms) and least.sure <= 1:
                 self._soft = False
                 self._end = self._spoken_until()
-                found.append(SpeechResumed((self._onset or 0) / RATE_HZ))
+                found.append(SpeechResumed(self.number, (self._onset or 0) / RATE_HZ))
         elif self._onset is not None:
             self._end = self._spoken_until()
         silence = frame.end - self._end
         if not self._soft and silence >= _samples(max(min(self.soft_end_ms, self.hard_end_ms), _LEAST_END_MS)):
             self._soft = True
             self._onset = None
-            found.append(SoftEnd(self._end / RATE_HZ))
+            found.append(SoftEnd(self.number, self._end / RATE_HZ))
         if self._soft and silence >= _samples(self.hard_end_ms):
             self._close(found, frame.end)
         elif frame.end + FRAME - self._begin > self.settings.max_s * RATE_HZ:
@@ -326,8 +332,11 @@ class Endpointer:
         self._end = self._spoken_until()
         self._soft = False
         self.hard_end_ms = self.settings.hard_end_ms
-        pre_roll = self._history.read(self._begin, frame.end)
-        found.append(SpeechStarted(max(onset, self._begin) / RATE_HZ, pre_roll, self._begin / RATE_HZ))
+        found.append(self._started(max(onset, self._begin), self._begin, frame.end))
+
+    def _started(self, onset: int, begin: int, end: int) -> SpeechStarted:
+        self.number += 1
+        return SpeechStarted(self.number, onset / RATE_HZ, begin / RATE_HZ, self._history.read(begin, end))
 
     def _rise(self, frame: VoiceFrame) -> int:
         """Finds the real beginning of the sound: Silero hears fricatives late."""
@@ -347,7 +356,7 @@ class Endpointer:
     def _close(self, found: list[VoiceEvent], end: int, *, cut: bool = False) -> None:
         begin = self._begin or 0
         at_s = (end if cut else self._end) / RATE_HZ
-        found.append(HardEnd(at_s, self._history.read(begin, end), begin / RATE_HZ, cut))
+        found.append(HardEnd(self.number, at_s, cut, begin / RATE_HZ, self._history.read(begin, end)))
         self._begin, self._free, self._onset = None, end, None
 
     def _cut(self, frame: VoiceFrame, found: list[VoiceEvent]) -> None:
@@ -364,7 +373,7 @@ class Endpointer:
         end, onset = self._end, self._onset
         self._close(found, at, cut=True)
         self._begin, self._end, self._onset = at, max(end, at), onset
-        found.append(SpeechStarted(at / RATE_HZ, self._history.read(at, frame.end), at / RATE_HZ))
+        found.append(self._started(at, at, frame.end))
 
 
 class _Least(NamedTuple):

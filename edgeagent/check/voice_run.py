@@ -89,7 +89,7 @@ class _Utterance:
 
     start_s: float
     end_s: float | None = None
-    result: hearing.Transcribed | None = None
+    result: hearing.FinalTranscript | None = None
     sound: Samples | None = None
 
     @property
@@ -124,7 +124,7 @@ class VoiceRun:
         self._device, self._mouth, self._stage, self._keep, self._person = device, mouth, stage, keep, person
         self._stops = tuple(dict.fromkeys((*stop_words, *STOPS)))
         self._wake_words = frozenset(wake_words)
-        self._queue: SimpleQueue[tuple[float, HearingEvent | events.Device | tuple[int, Samples]]] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[float, HearingEvent | events.Device]] = SimpleQueue()
         self._utterances: dict[int, _Utterance] = {}
         self._spotted: list[tuple[float, SpottedPhrase]] = []
         self._levels = threading.Semaphore(_AHEAD) if in_step else None
@@ -136,7 +136,7 @@ class VoiceRun:
         self.room: RoomSound | None = None
         self.attempts: list[Attempt] = []
 
-    def put(self, event: HearingEvent | events.Device | tuple[int, Samples]) -> None:
+    def put(self, event: HearingEvent | events.Device) -> None:
         """Takes what the ears tell, on any thread."""
         if isinstance(event, Level) and self._levels is not None and not self._over:
             self._levels.acquire()
@@ -150,8 +150,7 @@ class VoiceRun:
         Raises:
             AudioError: The device can't be opened or gives no sound, or the voice failed.
         """
-        ears.keep_sound(lambda number, samples: self.put((number, samples)))
-        ears.start(None if self._mouth is None else self._mouth.playback.fill)
+        ears.open_sound(None if self._mouth is None else self._mouth.playback.fill)
         try:
             self._measure_room(ears)
             place = ""
@@ -191,7 +190,7 @@ class VoiceRun:
             noise_db,
             played_db,
             echo_db,
-            ears.echo.removed_db if echo_db is not None else None,
+            ears.sound.echo.removed_db if echo_db is not None else None,
             own_starts=sum(one.start_s >= begin_s for one in self._utterances.values()),
             own_stops=len(self._spotted),
             xruns=_late(self._device.xruns) - late,
@@ -337,23 +336,21 @@ class VoiceRun:
                     self._ended_s = min(self._ended_s, now_s)
                 if now_s > self._ended_s + _AFTER_S:
                     raise _FileEnded
-            case hearing.Started(utterance=number, at_s=at_s):
+            case hearing.SpeechStarted(utterance=number, at_s=at_s):
                 self._utterances[number] = _Utterance(at_s)
-            case hearing.Resumed(utterance=number) if number in self._utterances:
+            case hearing.SpeechResumed(utterance=number) if number in self._utterances:
                 self._utterances[number].result = None
-            case hearing.Transcribed(utterance=number) if number in self._utterances:
+            case hearing.FinalTranscript(utterance=number) if number in self._utterances:
                 self._utterances[number].result = event
-            case hearing.Ended(utterance=number, at_s=at_s) if number in self._utterances:
-                self._utterances[number].end_s = at_s
-            case hearing.Spotted(keyword=keyword):
+            case hearing.HardEnd(utterance=number, at_s=at_s, samples=samples) if number in self._utterances:
+                self._utterances[number].end_s, self._utterances[number].sound = at_s, samples
+            case hearing.KeywordSpotted(keyword=keyword):
                 self._spotted.append((told_s, keyword))
             case hearing.Trouble(text=text, over=over):
                 if not over:
                     self._stage.tell(text)
             case events.Device(name=name):
                 self._stage.tell(name)
-            case (int(number), samples) if number in self._utterances:
-                self._utterances[number].sound = samples
 
 
 class _FileEnded(Exception):

@@ -20,14 +20,13 @@ from edgeagent.cli import exits, options, streams
 
 if TYPE_CHECKING:
     from edgeagent import events
-    from edgeagent.audio.device import Samples
     from edgeagent.audio.files import FileDevice
     from edgeagent.cli.listen_view import View
     from edgeagent.config import Config
     from edgeagent.stt.ears import Ears
     from edgeagent.stt.hearing import HearingEvent
 
-    Item = tuple[float, HearingEvent | events.Device | tuple[int, Samples]]
+    Item = tuple[float, HearingEvent | events.Device]
 
 EPILOG: Final = """\
 [bold]Examples[/]
@@ -110,7 +109,7 @@ def _listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
     queue: SimpleQueue[Item | None] = SimpleQueue()
 
-    def put(item: HearingEvent | events.Device | tuple[int, Samples]) -> None:
+    def put(item: HearingEvent | events.Device) -> None:
         queue.put((time.monotonic(), item))
 
     recordings = None if record is None else Recordings(record, streams.warn)
@@ -126,15 +125,13 @@ def _listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -
         ears = parts.build_ears(config, device, vocabulary, put, in_step=isinstance(device, FileDevice))
     ending: threading.Thread | None = None
     try:
-        if recordings is not None:
-            ears.keep_sound(lambda number, samples: put((number, samples)))
         utterances = Utterances(view, parts.stop_words(config), recordings)
         if isinstance(device, FileDevice):
             ending = _end_with(device, ears, queue)
         elif sys.stderr.isatty():
             streams.tell(f"listening to {device.name}; Ctrl-C ends", "dim")
         with streams.own_screen() if isinstance(view, MeterView) else nullcontext():
-            ears.start()
+            ears.open_sound()
             while (item := queue.get()) is not None:
                 told_s, event = item
                 if isinstance(event, Level):

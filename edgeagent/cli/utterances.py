@@ -21,7 +21,7 @@ class _Utterance:
 
     at_s: float
     ended: bool = False
-    result: hearing.Transcribed | None = None
+    result: hearing.FinalTranscript | None = None
     sound: Samples | None = None
 
 
@@ -40,38 +40,35 @@ class Utterances:
         self._spotted: list[SpottedPhrase] = []
         self._partial = ""
 
-    def take(self, t: float, event: HearingEvent | events.Device | tuple[int, Samples]) -> None:
+    def take(self, t: float, event: HearingEvent | events.Device) -> None:
         """The next thing that was told, at a time of the monotonic clock."""
         match event:
-            case hearing.Started(utterance=number, at_s=at_s):
+            case hearing.SpeechStarted(utterance=number, at_s=at_s):
                 self._open[number] = _Utterance(at_s)
                 self._partial = ""
                 self._view.show(events.SpeechStart(t=t))
-            case hearing.SoftEnded():
+            case hearing.SoftEnd():
                 self._view.show(events.SpeechEnd(t=t, soft=True))
-            case hearing.Resumed(utterance=number):
+            case hearing.SpeechResumed(utterance=number):
                 self._open[number].result = None
-            case hearing.PartialWords(transcript=transcript):
+            case hearing.PartialTranscript(transcript=transcript):
                 if transcript.text != self._partial:
                     self._partial = transcript.text
                     self._view.show(events.Partial(t=t, text=transcript.text))
-            case hearing.Transcribed(utterance=number):
+            case hearing.FinalTranscript(utterance=number):
                 self._open[number].result = event
                 self._settle(t, number)
-            case hearing.Ended(utterance=number):
-                self._open[number].ended = True
+            case hearing.HardEnd(utterance=number, samples=samples):
+                self._open[number].ended, self._open[number].sound = True, samples
                 self._view.show(events.SpeechEnd(t=t, soft=False))
                 self._settle(t, number)
-            case hearing.Spotted(keyword=keyword):
+            case hearing.KeywordSpotted(keyword=keyword):
                 self._spotted.append(keyword)
                 self._view.show(events.Keyword(t=t, phrase=keyword.phrase, confirmed=None))
             case hearing.Trouble(part=part, text=text):
                 self._view.show(events.Device(t=t, state="trouble", name=f"{part}: {text}"))
             case events.Device():
                 self._view.show(event)
-            case (int(number), samples):
-                if number in self._open:
-                    self._open[number].sound = samples
 
     def _settle(self, t: float, number: int) -> None:
         """An utterance that has ended, and whose words are known."""

@@ -11,8 +11,8 @@ __getattr__ = front(
         "ears": "Ears EarsSettings STALL_S START_S",
         "fused": "FusedTranscriber",
         "hearing": """
-            Ended HearingEvent Judged LEVEL_S Level PartialWords Resumed SoftEnded Spotted Started
-            Transcribed Trouble
+            FinalTranscript HardEnd HearingEvent Judged KeywordSpotted LEVEL_S Level PartialTranscript SoftEnd
+            SpeechResumed SpeechStarted Trouble
         """,
         "key_phrases": "KeywordSpotter STOP_WORDS SpottedPhrase SpotterOptions TUNED",
         "language_model": "BEGIN END arpa",

@@ -19,13 +19,14 @@ from typing import Final
 import numpy as np
 
 from edgeagent.audio.device import Device, Fill, Samples
+from edgeagent.audio.duplex import Duplex
 from edgeagent.audio.early_echo import FRAME_S, Frame
-from edgeagent.audio.echo import EchoCanceller, Mode
+from edgeagent.audio.echo import Mode
 from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
 from edgeagent.audio.vad import VoiceActivity, VoiceSettings
-from edgeagent.errors import AudioError, RecognitionError
-from edgeagent.stt.hearing import LEVEL_S, HearingEvent, Level, Spotted, Trouble
+from edgeagent.errors import RecognitionError
+from edgeagent.stt.hearing import LEVEL_S, HearingEvent, KeywordSpotted, Level, Trouble
 from edgeagent.stt.key_phrases import SpottedPhrase
 from edgeagent.stt.level_meter import QUIETEST_DB, LevelMeter, level_db
 from edgeagent.stt.open_utterance import OpenUtterance
@@ -84,7 +85,7 @@ class Ears:
         spotter: Listens for key phrases; its ``on_keyword`` becomes the ears'.
 
     Attributes:
-        echo: Takes the robot's own voice out.
+        sound: Microphone and loudspeaker, and the echo canceller between them.
 
     Raises:
         AudioError: The device has no microphone, or voice activity can't be had.
@@ -101,11 +102,8 @@ class Ears:
         settings: EarsSettings | None = None,
     ) -> None:
         self.settings = settings = settings or EarsSettings()
-        if device.input_rate_hz is None:
-            raise AudioError(f"{device.name} has no microphone")
+        self.sound = Duplex(device, mode=settings.echo, noise_suppression=settings.noise_suppression, rate_hz=RATE_HZ)
         self._device, self._spotter, self._on_event = device, spotter, on_event
-        self._in_hz = device.input_rate_hz
-        self.echo = self._canceller()
         self._endpointer = Endpointer(settings.endpoint, activity=VoiceActivity(settings.voice))
         self._transcription = Transcription(transcriber, self._tell, device.now, limit_s=LIMIT_S)
         self._open = OpenUtterance(
@@ -135,11 +133,11 @@ class Ears:
 
     # --- any thread -------------------------------------------------------------------------------------------------
 
-    def start(self, fill: Fill | None = None) -> None:
-        """Opens the device.
+    def open_sound(self, play: Fill | None = None) -> None:
+        """Opens microphone and loudspeaker, and listens.
 
         Args:
-            fill: Writes the loudspeaker's samples. They go to the echo canceller as they go out.
+            play: Writes the loudspeaker's samples. They are taken out of what is heard.
 
         Raises:
             AudioError: The device can't be opened; it may be tried again.
@@ -147,7 +145,7 @@ class Ears:
         self._began_s = self._device.now()
         if self._thread.ident is None:  # else it is tried again
             self._thread.start()
-        self._device.start(fill=None if fill is None else self._filling(fill), take=self._take)
+        self.sound.open(self._take, play)
 
     def listen(self, on: bool) -> None:
         """Opens or closes the ears; while they are closed all sound is dropped. An open utterance ends."""
@@ -169,10 +167,6 @@ class Ears:
     def judge_ends(self, judge: Callable[[Samples], float]) -> None:
         """Has a turn-end model hear every utterance at its soft end; what it says is told as ``Judged``."""
         self._open.judge = judge
-
-    def keep_sound(self, on_sound: Callable[[int, Samples], object]) -> None:
-        """Has it given the number of each utterance and its sound, at 16 kHz, before ``Ended``; on the ears' thread."""
-        self._open.on_sound = on_sound
 
     @property
     def now_s(self) -> float:
@@ -224,7 +218,7 @@ class Ears:
         self._closed = True
         self._waking.set()
         try:
-            self._device.stop()
+            self.sound.close()
         finally:
             self._queue.put(None)
             if self._thread.is_alive() and self._thread is not threading.current_thread():
@@ -248,7 +242,7 @@ class Ears:
         if self._own.explains(keyword.end_s):
             log.debug("the robot's own voice was taken for %r", keyword.phrase)
             return False
-        self._tell(Spotted(keyword))
+        self._tell(KeywordSpotted(keyword))
         return True
 
     def _spotter_idle(self, spotter: PhraseListener, end_s: float) -> bool:
@@ -270,20 +264,13 @@ class Ears:
 
     # --- the device's threads ---------------------------------------------------------------------------------------
 
-    def _filling(self, fill: Fill) -> Fill:
-        def filling(block: Samples, dac_s: float) -> None:
-            fill(block, dac_s)
-            self.echo.far(block, dac_s)
-
-        return filling
-
     def _take(self, block: Samples, adc_s: float) -> None:
         self._queue.put((block, adc_s, time.monotonic()))
         ended = getattr(self._device, "ended", None)  # a file tells
         if ended is not None and ended.is_set() and not self._file_ended:
             self._file_ended = True
             self._queue.put(self._finish)
-        self._taken_s += len(block) / self._in_hz
+        self._taken_s += len(block) / self.sound.input_rate_hz
         if self.settings.in_step and self._taken_s >= _STEP_S:
             self._taken_s = 0.0
             self.settle(_IN_STEP_S)
@@ -315,7 +302,7 @@ class Ears:
 
     def _hear(self, block: Samples, adc_s: float, taken_s: float) -> None:
         """A block of the device's."""
-        late = self._lateness.of(time.monotonic() - taken_s, len(block) / self._in_hz)
+        late = self._lateness.of(time.monotonic() - taken_s, len(block) / self.sound.input_rate_hz)
         if late.begins:
             self._finish()
         if late.said:
@@ -328,17 +315,17 @@ class Ears:
             self._tell(Trouble("device", f"{self._device.name} delivers sound again", over=True))
         if self._fresh:
             self._begin_again()
-        self._clock.observe(self._in_count / self._in_hz, adc_s)
+        self._clock.observe(self._in_count / self.sound.input_rate_hz, adc_s)
         self._in_count += len(block)
         if not np.isfinite(block).all():  # one such sample would stay in the canceller's filters for ever
             block = np.nan_to_num(block, nan=0.0, posinf=1.0, neginf=-1.0)
-        clean = self.echo.near(block, adc_s)
+        clean = self.sound.echo.near(block, adc_s)
         at = 0
         while at < len(clean):
             end = at + self._level.missing
             self._measure(clean[at:end])
             at = end
-        for frame in self.echo.released:
+        for frame in self.sound.echo.released:
             self._hear_frame(frame)
         self._open.pass_on()
 
@@ -356,7 +343,7 @@ class Ears:
         if not self._on:
             return
         microphone_db = None
-        tells = self.echo.mode == "webrtc"  # another canceller tells nothing of its frames
+        tells = self.sound.echo.mode == "webrtc"  # another canceller tells nothing of its frames
         if tells:
             self._own.take(self._time(self._heard), [frame.person], [self._is_loud(frame.clean)], FRAME_S)
             if frame.person is not None:
@@ -382,7 +369,7 @@ class Ears:
         self._level_s = self._time(self._count)
         heard_db = measured_db if self._on else QUIETEST_DB
         floor_db = self._endpointer.activity.floor_db
-        self._tell(Level(self._level_s, heard_db, floor_db, self._open.voiced, self.echo.far_active))
+        self._tell(Level(self._level_s, heard_db, floor_db, self._open.voiced, self.sound.echo.far_active))
         self._transcription.look()
 
     def _time(self, count: int) -> float:
@@ -397,7 +384,7 @@ class Ears:
 
     def _finish(self) -> None:
         """The open utterance ends here."""
-        for frame in self.echo.flush():
+        for frame in self.sound.echo.flush():
             self._hear_frame(frame)
         self._take_events(self._endpointer.finish())
         self._open.pass_on()
@@ -442,19 +429,7 @@ class Ears:
     def _begin_again(self) -> None:
         """The first block after some that are missing; the device may have come back with another rate."""
         self._fresh = False
-        if self._device.input_rate_hz not in (None, self._in_hz):
-            self._in_hz = self._device.input_rate_hz or self._in_hz
-            self.echo = self._canceller()
+        self.sound.renew()
         self._clock, self._in_count, self._count, self._heard = StreamClock(), 0, 0, 0
         self._level.reset()
         self._forget()
-
-    def _canceller(self) -> EchoCanceller:
-        return EchoCanceller(
-            self._in_hz,
-            self._device.output_rate_hz,
-            mode=self.settings.echo,
-            noise_suppression=self.settings.noise_suppression,
-            rate_hz=RATE_HZ,
-            xruns=self._device.xruns,
-        )

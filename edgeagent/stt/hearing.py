@@ -1,6 +1,7 @@
 """Events of the ears, for those who listen to them. Values only.
 
-Times are seconds of the device's clock, unless they say otherwise. Utterances are numbered from 1.
+Onset, soft end, resumption and hard end are the endpointer's own values, with times of the device's clock as all times
+here. Utterances are numbered from 1.
 """
 
 from __future__ import annotations
@@ -8,51 +9,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from edgeagent.audio.endpoint import HardEnd, SoftEnd, SpeechResumed, SpeechStarted, VoiceEvent
+
 if TYPE_CHECKING:
     from edgeagent.stt.key_phrases import SpottedPhrase
     from edgeagent.stt.transcriber import Transcript
+
+__all__ = [
+    "LEVEL_S",
+    "FinalTranscript",
+    "HardEnd",
+    "HearingEvent",
+    "Judged",
+    "KeywordSpotted",
+    "Level",
+    "PartialTranscript",
+    "SoftEnd",
+    "SpeechResumed",
+    "SpeechStarted",
+    "Trouble",
+]
 
 LEVEL_S: Final = 0.02
 """Between two ``Level``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """Somebody has begun to speak: an utterance is open. ``at_s`` is its onset, which lies in the past."""
-
-    utterance: int
-    at_s: float
-    sound_s: float | None = None
-    """When its sound begins, from which the times of its words count; None where that is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class SoftEnded:
-    """Speech has probably ended, at ``at_s``; ``Resumed`` or ``Ended`` follows."""
-
-    utterance: int
-    at_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """Speech had not ended at the last ``SoftEnded``. Words that were transcribed meanwhile are void."""
-
-    utterance: int
-    at_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The utterance is over; speech ended at ``at_s``. ``cut``: it was too long, and speech goes on in the next one."""
-
-    utterance: int
-    at_s: float
-    cut: bool
-
-
-@dataclass(frozen=True, slots=True)
-class PartialWords:
+class PartialTranscript:
     """Knowledge about an utterance that goes on; anything about it may change."""
 
     utterance: int
@@ -60,11 +43,11 @@ class PartialWords:
 
 
 @dataclass(frozen=True, slots=True)
-class Transcribed:
+class FinalTranscript:
     """Transcript of all of the utterance until the soft end at ``at_s``.
 
-    Comes before or after ``Ended``, and is void if ``Resumed`` follows. Exactly one is left for every utterance that
-    ended, unless the ears were closed: where the recogniser failed its text is empty, and not understood.
+    Comes before or after ``HardEnd``, and is void if ``SpeechResumed`` follows. Exactly one is left for every utterance
+    that ended, unless the ears were closed: where the recogniser failed its text is empty, and not understood.
     """
 
     utterance: int
@@ -83,7 +66,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Spotted:
+class KeywordSpotted:
     """A key phrase was heard, at any time, also over the robot's own voice. What was meant is the transcript's to say.
 
     Its times are the device's.
@@ -131,4 +114,4 @@ class Trouble:
     lost: bool = True
 
 
-HearingEvent = Started | SoftEnded | Resumed | Ended | PartialWords | Transcribed | Judged | Spotted | Level | Trouble
+HearingEvent = VoiceEvent | PartialTranscript | FinalTranscript | Judged | KeywordSpotted | Level | Trouble

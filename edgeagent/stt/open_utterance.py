@@ -7,12 +7,12 @@ of. The ears' thread. Knows no device and no clock: it is told the times.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
-from edgeagent.audio import endpoint
 from edgeagent.audio.device import Samples
-from edgeagent.audio.endpoint import Endpointer
-from edgeagent.stt.hearing import Ended, HearingEvent, Resumed, SoftEnded, Started, Trouble
+from edgeagent.audio.endpoint import Endpointer, HardEnd, SoftEnd, SpeechResumed, SpeechStarted, VoiceEvent
+from edgeagent.stt.hearing import HearingEvent, Trouble
 from edgeagent.stt.transcription import PART, Transcription
 
 
@@ -22,12 +22,11 @@ class OpenUtterance:
     Args:
         endpointer: Has its sound.
         transcription: Hears it.
-        tell: Told of ``Started``, ``SoftEnded``, ``Resumed``, ``Ended``, and ``Trouble``.
+        tell: Told of ``SpeechStarted``, ``SoftEnd``, ``SpeechResumed``, ``HardEnd``, and ``Trouble``.
         speculate_under_s: Decode at the soft end if that costs less; 0: never.
 
     Attributes:
-        number: From 1; 0 before the first.
-        on_sound: Given the number and the sound of each one, before its ``Ended``.
+        number: Number of the utterance; 0 before the first.
         judge: A turn-end model: the probability that the speaker is done, by the sound until the soft end. On the
             transcriber's thread.
     """
@@ -43,7 +42,6 @@ class OpenUtterance:
         self._endpointer, self._transcription, self._tell = endpointer, transcription, tell
         self._speculate_under_s = speculate_under_s
         self.number = 0
-        self.on_sound: Callable[[int, Samples], object] | None = None
         self.judge: Callable[[Samples], float] | None = None
         self._fed = 0
         """Samples that the transcriber has heard of it."""
@@ -58,15 +56,14 @@ class OpenUtterance:
         """Somebody speaks: it is open, and has not ended softly."""
         return self._endpointer.speaking and not self._soft
 
-    def take(self, event: endpoint.VoiceEvent, at_s: float) -> None:
-        """Takes an event of the endpointer, at that time of the device's clock."""
+    def take(self, event: VoiceEvent, at_s: float) -> None:
+        """Takes an event of the endpointer, and tells of it with times of the device's clock; ``at_s`` is its own."""
+        self.number = event.utterance
         match event:
-            case endpoint.SpeechStarted(onset_s, pre_roll, begin_s):
-                self.number += 1
+            case SpeechStarted(pre_roll=pre_roll):
                 self._soft = self._waits = False
                 self._hear_from_start(pre_roll)
-                self._tell(Started(self.number, at_s, at_s - (onset_s - begin_s)))
-            case endpoint.SoftEnd():
+            case SoftEnd():
                 self._hear_on()
                 self._soft, self._waits = True, not self._speculates()
                 if self.judge is not None and self._endpointer.speaking:  # else the hard end comes with it
@@ -74,19 +71,15 @@ class OpenUtterance:
                     self._work.append(partial(self._transcription.judge, self.number, sound, self.judge))
                 if not self._waits:
                     self._decode(at_s)
-                self._tell(SoftEnded(self.number, at_s))
-            case endpoint.SpeechResumed():
+            case SpeechResumed():
                 if not self._waits:  # what was decoded is void
                     self._hand_over()
                     self._transcription.void()
                     self._hear_from_start(self._endpointer.utterance())
                 self._soft = self._waits = False
-                self._tell(Resumed(self.number, at_s))
-            case endpoint.HardEnd(samples=samples, cut=cut):
+            case HardEnd(samples=samples):
                 self._end(samples, at_s)
-                if self.on_sound is not None:
-                    self.on_sound(self.number, samples)
-                self._tell(Ended(self.number, at_s, cut))
+        self._tell(_shifted(event, at_s - event.at_s))
 
     def pass_on(self) -> None:
         """Hands over what there is to do for the transcriber, and what it has not heard yet."""
@@ -133,3 +126,10 @@ class OpenUtterance:
                 Trouble(PART, f"a decode takes {cost_s:.1f} s here: it begins {when}", over=not slow, lost=False)
             )
         return not slow
+
+
+def _shifted(event: VoiceEvent, by_s: float) -> VoiceEvent:
+    """Returns an event of the stream's clock with the times of the device's."""
+    if isinstance(event, (SpeechStarted, HardEnd)) and event.begin_s is not None:
+        return replace(event, at_s=event.at_s + by_s, begin_s=event.begin_s + by_s)
+    return replace(event, at_s=event.at_s + by_s)

@@ -20,7 +20,7 @@ import numpy as np
 
 from edgeagent.audio.device import Samples
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.hearing import HearingEvent, Judged, PartialWords, Transcribed, Trouble
+from edgeagent.stt.hearing import FinalTranscript, HearingEvent, Judged, PartialTranscript, Trouble
 from edgeagent.stt.transcriber import Transcriber, Transcript
 
 log: Final = logging.getLogger("edgeagent.stt")
@@ -64,7 +64,7 @@ class Transcription:
 
     Args:
         transcriber: Closed at the end.
-        emit: Told of ``PartialWords``, ``Transcribed`` and ``Trouble``, on this thread.
+        emit: Told of ``PartialTranscript``, ``FinalTranscript`` and ``Trouble``, on this thread.
         now: The device's clock.
         limit_s: A decode that takes longer, by the wall's clock, is given up; one that has waited longer for those
             before it is not begun: nobody expects an answer to that any more.
@@ -166,7 +166,7 @@ class Transcription:
     def _feed(self, samples: Samples) -> None:
         known = self._transcriber.feed(samples)
         if known is not None and known.text:
-            self._emit(PartialWords(self._utterance, known))
+            self._emit(PartialTranscript(self._utterance, known))
 
     def _judge(self, utterance: int, samples: Samples, judge: Callable[[Samples], float]) -> None:
         try:
@@ -192,7 +192,7 @@ class Transcription:
                 return
             if self._asked is decode:
                 self._asked = None
-            self._emit(Transcribed(decode.utterance, transcript, decode.at_s, max(self._now() - decode.at_s, 0.0)))
+            self._emit(FinalTranscript(decode.utterance, transcript, decode.at_s, max(self._now() - decode.at_s, 0.0)))
 
     def _overtaken(self, decode: _Decode) -> Transcript | None:
         """Nothing, in place of what comes too late."""

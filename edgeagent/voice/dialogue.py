@@ -95,7 +95,7 @@ class Dialogue:
             clock=lambda: self.ears.now_s,
             emit=self._emit,
             tell=self._tell,
-            on_change=lambda event: self._post(partial(self.turns.states.change, event)),
+            on_change=lambda event: self._post(partial(self.turns.change, event)),
         )
         self.turns = TurnTaking(self.ears, self.robot, self.latch, self.settings, emit=self._emit)
         self._may_move = True
@@ -113,7 +113,7 @@ class Dialogue:
             self._thread.start()
             if self.settings.push_to_talk:
                 self.ears.listen(False)
-        self.ears.start(fill=self.robot.playback.fill)
+        self.ears.open_sound(play=self.robot.playback.fill)
 
     def quit(self) -> None:
         """Ends what goes on, and begins nothing more; ``close`` does the rest. Any thread."""
@@ -240,7 +240,7 @@ class Dialogue:
                 logger.exception("a subscriber of the conversation raised")
 
     def _take(self, event: HearingEvent) -> None:
-        if isinstance(event, hearing.Spotted) and event.keyword.phrase in self.settings.stop_words:
+        if isinstance(event, hearing.KeywordSpotted) and event.keyword.phrase in self.settings.stop_words:
             self.turns.stop_words.halt()
         elif isinstance(event, hearing.Level):
             self.level = event
@@ -258,7 +258,7 @@ class Dialogue:
             self._post(partial(self.turns.trip, trip))
         elif not self._may_move:
             self.turns.stop_words.rearmed(self.ears.now_s)
-            self._post(partial(self.turns.states.fire, TableEvent.REARM))
+            self._post(partial(self.turns.fire, TableEvent.REARM))
         self._may_move = state is not LatchState.TRIPPED
 
     def _work(self) -> None:
@@ -267,7 +267,7 @@ class Dialogue:
                 continue
             try:
                 call()
-                self.turns.states.look()
+                self.turns.look()
             except (Exception, SystemExit):  # a robot that moves and hears nothing any more would be the worst of all
                 logger.exception("the conversation failed, so motion is off")
                 self.latch.trip("the conversation failed")

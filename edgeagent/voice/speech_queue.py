@@ -15,8 +15,7 @@ from typing import Final, Literal
 
 from edgeagent.errors import BusyError
 from edgeagent.tts.mouth import Mouth
-from edgeagent.voice.line import SpokenLine
-from edgeagent.voice.spoken_reply import HeardMessage, SpokenReply
+from edgeagent.voice.spoken_reply import HeardMessage, SpokenLine, SpokenReply
 
 Priority = Literal["normal", "urgent"]
 LIMIT: Final = 100
@@ -282,36 +281,25 @@ class SpeechQueue:
     def is_sounding(self, now_s: float) -> bool:
         """True if the robot is in the middle of saying something, be it held: from its first sample that was given to
         the device until the last has left it."""
-        with self._lock:
-            said = (self._said, self._said_urgently)
-            lines = [handle.line for handle in said if handle is not None and not handle.done]
-            return any(line is not None and line.is_sounding(now_s) for line in lines) or any(
-                reply.is_sounding(now_s) for reply in self._replies
-            )
+        return self._sounding(now_s) is not None
 
     def saying(self, now_s: float) -> tuple[str, str]:
         """Returns the text that is being said, be it held: as far as it was heard, and the rest of it that is known.
         Any thread."""
-        with self._lock:
-            for handle in (self._said_urgently, self._said):
-                line = None if handle is None or handle.done else handle.line
-                if line is not None and line.is_sounding(now_s):
-                    heard = line.heard(now_s)
-                    return heard, line.text[len(heard) :]
-            replies = list(self._replies)
-        for reply in replies:
-            if reply.is_sounding(now_s):
-                return reply.saying(now_s)
-        return "", ""
+        line = self._sounding(now_s)
+        return ("", "") if line is None else line.rest(now_s)
 
     def position_s(self, now_s: float) -> float:
         """Seconds that were heard of what is being said. Any thread."""
+        line = self._sounding(now_s)
+        return 0.0 if line is None else line.position_s(now_s)
+
+    def _sounding(self, now_s: float) -> SpokenLine | None:
         with self._lock:
-            for handle in (self._said_urgently, self._said):
-                line = None if handle is None or handle.done else handle.line
-                if line is not None and line.is_sounding(now_s):
-                    return line.position_s(now_s)
-            return max((reply.position_s(now_s) for reply in self._replies), default=0.0)
+            handles = (self._said_urgently, self._said)
+            said = (handle.line for handle in handles if handle is not None and not handle.done)
+            lines = (*said, *(line for reply in self._replies for line in reply.lines))
+            return next((line for line in lines if line is not None and line.is_sounding(now_s)), None)
 
     def has_more(self, now_s: float) -> bool:
         """True if something is said, suspended, or about to be said, apart from what waits for a pause."""

@@ -12,9 +12,12 @@ from itertools import count
 from typing import Final
 
 from edgeagent import events
-from edgeagent.english.stop_phrases import StopPhrases
+from edgeagent.english.answers import Control, control_of
+from edgeagent.english.stop_phrases import Grade, Release, Situation, StopPhrases
+from edgeagent.english.tokens import words_of
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt.confirming import occurrences
+from edgeagent.stt.hearing import FinalTranscript, HearingEvent, KeywordSpotted, PartialTranscript, Trouble
 from edgeagent.stt.key_phrases import SpottedPhrase
 from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.robot_side import Emit, RobotSide
@@ -28,6 +31,12 @@ _DEAF: Final = "the robot hears nothing"
 WAIT_S: Final = 20.0
 """Seconds of silence after "wait" in which speech is held (contract, case 19); motion is held until "continue"."""
 _NUMBERS: Final = count(1)
+EARS_S: Final = 1.0
+"""Ears that fail or are behind for so long hear no stop word in time."""
+RECOGNISERS_S: Final = 3.0
+"""The same where both the spotter and the transcriber are lost: each is started again within two seconds, as a rule."""
+_EARS: Final = frozenset({"ears"})
+_RECOGNISERS: Final = frozenset({"keywords", "transcriber"})
 
 
 class StopWords:
@@ -58,7 +67,7 @@ class StopWords:
         on_release: Callable[[], object],
     ) -> None:
         self.watch = StopWatch(phrases, stops)
-        self._phrases = phrases
+        self._phrases, self._stops = phrases, stops
         self._latch, self._robot, self._emit = latch, robot, emit
         self._on_trip, self._on_release = on_trip, on_release
         number = next(_NUMBERS)
@@ -196,7 +205,37 @@ class StopWords:
         if not self.watch.waiting:
             self._latch.release(owner=self._word)
 
+    @property
+    def keeps_silent(self) -> bool:
+        """A word waits for its transcript, a trip is not obeyed yet, or somebody has said "wait": no speech goes on."""
+        return self.watch.waiting or self.trip_waits or self.speech_waits
+
     # --- wait, and go on --------------------------------------------------------------------------------------------
+
+    def grade(self, text: str, *, asked: bool, typed: bool = False, cut: bool = False) -> Grade | None:
+        """Grades a whole utterance as a stop phrase, with what goes on now. Any thread.
+
+        Args:
+            asked: The robot has asked something.
+            typed: A person has typed the text.
+            cut: The utterance has interrupted the robot already.
+        """
+        situation = Situation(busy=cut or self._robot.busy, moves=self._robot.runs.moves, asked=asked)
+        return self._stops.grade(" ".join(words_of(text)), situation, typed=typed)
+
+    def released(self, text: str) -> Release | None:
+        """Returns what an utterance releases of all that waits for a person's word; None where nothing waits."""
+        if not (self.speech_waits or self.motion_waits) or self._latch.state is LatchState.TRIPPED:
+            return None
+        if release := self._stops.release(" ".join(words_of(text))):
+            return release
+        control = control_of(text, self._stops)
+        return Release.MOTION if control is not None and control.control is Control.CONTINUE else None
+
+    def is_about_waiting(self, text: str) -> bool:
+        """True if words that are still being said ask the robot to wait, or to go on after that."""
+        row = self._stops.read(" ".join(words_of(text)))
+        return (row is not None and row.grade is Grade.HOLD) or self.released(text) is not None
 
     @property
     def speech_waits(self) -> bool:
@@ -257,3 +296,36 @@ class StopWords:
         self._deaf.discard(part)
         if not self._deaf:
             self._latch.release(owner=self._deafness)
+
+
+class HearingLoss:
+    """Parts of the hearing that are lost, and since when."""
+
+    def __init__(self) -> None:
+        self._since_s: dict[tuple[str, str], float] = {}
+        """By part and source."""
+
+    def take(self, event: HearingEvent, now_s: float) -> None:
+        """A part is in trouble, or shows that it works."""
+        match event:
+            case Trouble(part=part, source=source, lost=True):
+                if event.over:
+                    self._since_s.pop((part, source), None)
+                else:
+                    self._since_s.setdefault((part, source), now_s)
+            case KeywordSpotted():
+                self._works("keywords")
+            case PartialTranscript():
+                self._works("transcriber")
+            case FinalTranscript(transcript=transcript) if transcript.text:
+                self._works("transcriber")
+
+    def deaf(self, now_s: float) -> bool:
+        """True if no stop word would be heard in time."""
+        return self._lost(_EARS, now_s - EARS_S) or self._lost(_RECOGNISERS, now_s - RECOGNISERS_S)
+
+    def _works(self, part: str) -> None:
+        self._since_s = {key: since_s for key, since_s in self._since_s.items() if key[0] != part}
+
+    def _lost(self, parts: frozenset[str], before_s: float) -> bool:
+        return parts <= {part for (part, _), since_s in self._since_s.items() if since_s <= before_s}

@@ -1,17 +1,10 @@
-"""States of a conversation, the table of what happens in each, and the machine that walks it."""
+"""States of a conversation, and the table of what is done in each with what happens. Data only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Literal
-
-from edgeagent import events
-from edgeagent.voice.turn import Turn
-
-if TYPE_CHECKING:
-    from edgeagent.voice.robot_side import Emit, RobotSide
+from typing import Final, Literal
 
 
 class State(StrEnum):
@@ -57,14 +50,14 @@ class TableEvent(StrEnum):
     NOT_UNDERSTOOD = "not understood"
     """Speech that no model of the ears explains."""
     DEVICE_LOST = "device lost"
-    GOAL_DONE = "goal done"
-    """A detached goal has ended, and the model is told."""
-    FOLLOW_UP = "follow-up"
-    """A timer, a sensor or the app has something to say."""
     WAKE_WORD = "wake word"
-    SOFT_END = "soft end"
+    """The wake word, in an utterance or before one."""
+    CALL = "called"
+    """Nobody speaks, and the robot is to listen: the button, the wake word by itself over its voice, typed words."""
+    TYPED = "typed words"
+    """Words that nobody has spoken; they come while nobody speaks, after ``CALL``."""
     HARD_END = "hard end"
-    """The utterance is over, and its words are known. So are those of a text that was typed where nobody speaks."""
+    """The utterance is over, and its words are known."""
     FALSE_ALARM = "false alarm"
     """Sound that began as speech was none, or too little to interrupt for."""
     SOUND = "first sound"
@@ -80,11 +73,11 @@ class TableEvent(StrEnum):
 
 
 class Action(StrEnum):
-    """Action of the conversation. Each is a method of it."""
+    """Action of the conversation. Each is a method of ``TurnTaking`` or of ``StopWords``."""
 
     NOTHING = "-"
     OPEN = "open the turn"
-    """The person has the floor: what the robot would say waits."""
+    """The person has the floor; the robot notes if the turn is the rest of one that was answered too early."""
     HOLD = "hold speech"
     """The playback falls silent within a block, and can go on."""
     RESUME = "resume speech"
@@ -94,20 +87,11 @@ class Action(StrEnum):
     """Motion and speech are held, until the transcript says what was meant."""
     WAIT = "wait"
     """Motion and speech are held, until a person says that they may go on."""
-    PREPARE = "prepare"
-    """The transcript is begun, and the model's prefix warmed."""
-    END_SOON = "end soon"
-    """The hard end comes as early as the preset says for what was said."""
-    END_LATE = "end late"
-    """The person has not finished the sentence: the hard end waits."""
+    AWAIT_REST = "wait for the rest"
+    """The hard end comes as the preset says for what was said: soon after a command, late in an unfinished phrase."""
     ANSWER = "answer"
     """The turn is the robot's: a control word is obeyed, an open question answered, or a run started."""
     ASK = "ask again"
-    CLOSE = "close the turn"
-    """Nothing was said; what waited goes on."""
-    DEFER = "let it wait"
-    """The news is told when the person has finished."""
-    TELL = "tell"
     WAKE = "wake up"
     SLEEP = "go to sleep"
     LOSE = "be safe"
@@ -130,26 +114,25 @@ class Cell:
 
 
 _NONE: Final = Cell(Action.NOTHING)
-_HALT: Final = Cell(Action.HALT)
+
 _ANSWER: Final = Cell(Action.ANSWER, "back")
 _CUT: Final = Cell(Action.CUT, State.HEARING)
-_SOON: Final = Cell(Action.END_SOON)
-_DEFER: Final = Cell(Action.DEFER)
+_CUT_OFF: Final = Cell(Action.CUT, "back")
+_REST: Final = Cell(Action.AWAIT_REST)
 _RESUME: Final = Cell(Action.RESUME, "back")
 
 _EVERYWHERE: Final[dict[TableEvent, Cell]] = {
-    TableEvent.STOP_WORD: _HALT,
+    TableEvent.STOP_WORD: Cell(Action.HALT),
     TableEvent.WAIT: Cell(Action.WAIT, "back"),
     TableEvent.GO_ON: Cell(Action.NOTHING, "back"),
     TableEvent.DEVICE_LOST: Cell(Action.LOSE, "back"),
+    TableEvent.TYPED: _ANSWER,
     TableEvent.TRIP: Cell(Action.STOP, "back"),
     TableEvent.REARM: Cell(Action.REARM),
 }
 
 _AT_WORK: Final[dict[TableEvent, Cell]] = {
     TableEvent.SPEECH_START: Cell(Action.OPEN, State.HEARING),
-    TableEvent.GOAL_DONE: Cell(Action.TELL),
-    TableEvent.FOLLOW_UP: Cell(Action.TELL),
     TableEvent.SOUND: Cell(Action.NOTHING, State.SPEAKING),
     TableEvent.TOOL: Cell(Action.NOTHING, State.ACTING),
     TableEvent.RUN_FINISHED: Cell(Action.NOTHING, "back"),
@@ -159,34 +142,27 @@ _AT_WORK: Final[dict[TableEvent, Cell]] = {
 _ROWS: Final[dict[State, dict[TableEvent, Cell]]] = {
     State.ASLEEP: {
         TableEvent.WAKE_WORD: Cell(Action.WAKE, "back"),
-        TableEvent.GOAL_DONE: Cell(Action.TELL),
-        TableEvent.FOLLOW_UP: Cell(Action.TELL),
+        TableEvent.CALL: Cell(Action.NOTHING, "back"),
         TableEvent.SOUND: Cell(Action.NOTHING, State.SPEAKING),
         TableEvent.TOOL: Cell(Action.NOTHING, State.ACTING),
         TableEvent.HARD_END: _ANSWER,
     },
     State.LISTENING: {
         TableEvent.SPEECH_START: Cell(Action.OPEN, State.HEARING),
-        TableEvent.GOAL_DONE: Cell(Action.TELL),
-        TableEvent.FOLLOW_UP: Cell(Action.TELL),
         TableEvent.SOUND: Cell(Action.NOTHING, State.SPEAKING),
         TableEvent.TOOL: Cell(Action.NOTHING, State.ACTING),
         TableEvent.QUIET: Cell(Action.SLEEP, State.ASLEEP),
         TableEvent.HARD_END: _ANSWER,
     },
     State.HEARING: {
-        TableEvent.SPEECH_START: Cell(Action.OPEN),
-        TableEvent.SOFT_END: Cell(Action.PREPARE),
-        TableEvent.BACKCHANNEL: _SOON,
-        TableEvent.COMMAND: _SOON,
-        TableEvent.QUESTION: _SOON,
-        TableEvent.CORRECTION: _SOON,
-        TableEvent.UNFINISHED: Cell(Action.END_LATE),
+        TableEvent.BACKCHANNEL: _REST,
+        TableEvent.COMMAND: _REST,
+        TableEvent.QUESTION: _REST,
+        TableEvent.CORRECTION: _REST,
+        TableEvent.UNFINISHED: _REST,
         TableEvent.HARD_END: _ANSWER,
         TableEvent.NOT_UNDERSTOOD: Cell(Action.ASK, "back"),
-        TableEvent.FALSE_ALARM: Cell(Action.CLOSE, "back"),
-        TableEvent.GOAL_DONE: _DEFER,
-        TableEvent.FOLLOW_UP: _DEFER,
+        TableEvent.FALSE_ALARM: Cell(Action.NOTHING, "back"),
     },
     State.THINKING: _AT_WORK,
     State.ACTING: _AT_WORK,
@@ -195,30 +171,27 @@ _ROWS: Final[dict[State, dict[TableEvent, Cell]]] = {
         TableEvent.TWO_WORDS: _CUT,
         TableEvent.HALF_SECOND: _CUT,
         TableEvent.WAKE_WORD: _CUT,
+        TableEvent.CALL: _CUT_OFF,
         TableEvent.COMMAND: _CUT,
         TableEvent.QUESTION: _CUT,
         TableEvent.CORRECTION: _CUT,
-        TableEvent.UNFINISHED: Cell(Action.END_LATE),
+        TableEvent.UNFINISHED: _REST,
         TableEvent.STOP_WORD: Cell(Action.HALT, State.HELD),
-        TableEvent.GOAL_DONE: _DEFER,
-        TableEvent.FOLLOW_UP: _DEFER,
         TableEvent.PLAYBACK_FINISHED: Cell(Action.NOTHING, "back"),
     },
     State.HELD: {
         TableEvent.TWO_WORDS: _CUT,
         TableEvent.HALF_SECOND: _CUT,
         TableEvent.WAKE_WORD: _CUT,
-        TableEvent.SOFT_END: Cell(Action.PREPARE),
+        TableEvent.CALL: _CUT_OFF,
         TableEvent.COMMAND: _CUT,
         TableEvent.QUESTION: _CUT,
         TableEvent.CORRECTION: _CUT,
-        TableEvent.UNFINISHED: Cell(Action.END_LATE),
+        TableEvent.UNFINISHED: _REST,
         TableEvent.BACKCHANNEL: _RESUME,
         TableEvent.FALSE_ALARM: _RESUME,
         TableEvent.NOT_UNDERSTOOD: _RESUME,
         TableEvent.HARD_END: _RESUME,
-        TableEvent.GOAL_DONE: _DEFER,
-        TableEvent.FOLLOW_UP: _DEFER,
     },
 }
 
@@ -226,109 +199,3 @@ TABLE: Final[dict[tuple[State, TableEvent], Cell]] = {
     (state, event): (_EVERYWHERE | _ROWS[state]).get(event, _NONE) for state in State for event in TableEvent
 }
 """Every cell."""
-
-
-_PLAYBACK: Final = {State.SPEAKING: "playing", State.HELD: "held"}
-"""State of the loudspeaker; in other states it is stopped."""
-
-
-def going_on(turn: Turn | None, robot: RobotSide, *, awake: bool, waits: bool = False) -> State:
-    """The state that is what goes on.
-
-    Args:
-        turn: What is being said.
-        robot: What it does.
-        waits: Somebody has asked the robot to wait.
-        awake: No wake word is needed.
-    """
-    if turn is not None and not turn.dismissed and not turn.asleep and not turn.complete:
-        return State.HELD if robot.sounding else State.HEARING
-    if robot.sounding:
-        return State.HELD if waits else State.SPEAKING
-    if robot.runs.acting:
-        return State.ACTING
-    if robot.thinking:
-        return State.THINKING
-    return State.LISTENING if awake else State.ASLEEP
-
-
-class States:
-    """The state, and the way from one to the next.
-
-    Args:
-        first: The state at the beginning.
-        robot: It is held while somebody has the floor.
-        what_goes_on: The state of what goes on now.
-        stop_waits: A stop word waits for its transcript, or somebody has said "wait", so that nothing may go on yet.
-        emit: Told of the events of the voice.
-
-    Attributes:
-        now: The state.
-        now_s: The device's clock, set from outside.
-        since_s: When the state began.
-        actions: What each action of the table does.
-    """
-
-    def __init__(
-        self,
-        first: State,
-        robot: RobotSide,
-        *,
-        what_goes_on: Callable[[], State],
-        stop_waits: Callable[[], bool],
-        emit: Emit,
-    ) -> None:
-        self.now = first
-        self.now_s = self.since_s = 0.0
-        self.actions: Mapping[Action, Callable[[], object]] = {}
-        self._robot, self._what_goes_on, self._stop_waits, self._emit = robot, what_goes_on, stop_waits, emit
-
-    def fire(self, event: TableEvent) -> None:
-        """Does the cell of an event."""
-        cell = TABLE[self.now, event]
-        self.actions[cell.action]()
-        if cell.then == "back":
-            self.go_back(event)
-        elif cell.then != "stay":
-            self._become(cell.then, event)
-
-    def go_back(self, why: TableEvent) -> None:
-        """To what goes on."""
-        self._become(self._what_goes_on(), why)
-
-    def stay(self, why: TableEvent) -> None:
-        """In this state; but what is held may go on, if the state lets it."""
-        self._become(self.now, why)
-
-    def look(self) -> None:
-        """Takes up changes of the loudspeaker, and a goal that has ended after its run."""
-        if self.now is State.SPEAKING:
-            if not self._robot.sounding:
-                self.fire(TableEvent.PLAYBACK_FINISHED)
-        elif self.now in (State.HEARING, State.HELD):
-            return
-        elif self._robot.sounding:
-            self.fire(TableEvent.SOUND)
-        elif self.now in (State.THINKING, State.ACTING) and self._what_goes_on() is not self.now:
-            self.fire(TableEvent.RUN_FINISHED)
-
-    def change(self, event: events.Event) -> None:
-        """Takes up the changes of a run."""
-        if isinstance(event, events.AgentEnd):
-            self._robot.ended(event)
-        if isinstance(event, events.ToolExecutionStart):
-            self.fire(TableEvent.TOOL)
-        elif self.now in (State.THINKING, State.ACTING):
-            self.fire(TableEvent.RUN_FINISHED)
-
-    def _become(self, state: State, why: TableEvent) -> None:
-        if state in (State.HEARING, State.HELD):
-            self._robot.hold()
-        elif not self._stop_waits():
-            self._robot.resume()
-        if state is not self.now:
-            old, self.now = self.now, state
-            self.since_s = self.now_s
-            self._emit(events.VoiceState, old=str(old), new=str(state), why=str(why))
-            if (told := _PLAYBACK.get(state, "stopped")) != _PLAYBACK.get(old, "stopped"):
-                self._emit(events.Playback, state=told, position_s=self._robot.position_s)

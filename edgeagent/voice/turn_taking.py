@@ -1,32 +1,42 @@
-"""Turn taking: what is done in each state with what happens, by the table.
+"""Turn taking: whose turn it is, and what is done with what happens, by the table of ``turn_states``.
 
-Everything here runs on the conversation's thread. Knows ears only to tell them how long to wait.
+Everything here runs on the conversation's thread, except where a method says otherwise. Times are seconds of the
+device's clock. Knows ears only to tell them how long to wait.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from edgeagent import events
 from edgeagent.english.answers import Control, control_of
-from edgeagent.english.stop_phrases import Grade, Release, Situation
-from edgeagent.english.tokens import after, words_of
-from edgeagent.robot.latch import LatchState, SafetyLatch
+from edgeagent.english.stop_phrases import Grade, Release
+from edgeagent.english.tokens import after
+from edgeagent.robot.latch import SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent
 from edgeagent.stt.key_phrases import SpottedPhrase
 from edgeagent.stt.transcriber import Transcript
-from edgeagent.voice.guess import LEAST_GUESS
-from edgeagent.voice.hearing_report import HearingLoss, HearingReport
+from edgeagent.voice.answering import LEAST_GUESS, Answering
+from edgeagent.voice.chimes import Chime
 from edgeagent.voice.robot_side import Emit, RobotSide
-from edgeagent.voice.stop_words import StopWords
-from edgeagent.voice.turn import Turn, Turns
-from edgeagent.voice.turn_actions import TurnActions
+from edgeagent.voice.stop_words import HearingLoss, StopWords
+from edgeagent.voice.turn import Turn
 from edgeagent.voice.turn_end import DONE
-from edgeagent.voice.turn_rules import final_after_ms, has_said_enough, is_called, is_over, only_called, says_something
-from edgeagent.voice.turn_states import State, States, TableEvent, going_on
+from edgeagent.voice.turn_rules import (
+    final_after_ms,
+    hard_end_ms,
+    has_said_enough,
+    is_called,
+    is_over,
+    only_called,
+    says_something,
+)
+from edgeagent.voice.turn_states import TABLE, Action, State, TableEvent
 from edgeagent.voice.utterance import Kind, kind_of
 from edgeagent.voice.voice_settings import DialogueSettings
 
@@ -45,10 +55,12 @@ _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
 _SILENT_S: Final = 0.3
 """A stop word that ends after so much silence of everybody else is in the robot's own voice, if it speaks. When the
 word begins the spotter does not tell well: it counts the pause before it."""
+_PLAYBACK: Final = {State.SPEAKING: "playing", State.HELD: "held"}
+"""State of the loudspeaker; in other states it is stopped."""
 
 
 class TurnTaking:
-    """Whose turn it is.
+    """Whose turn it is: what the ears tell becomes events of the table, and its cells are done.
 
     Args:
         ears: Told how long to wait for the rest of a sentence.
@@ -58,20 +70,39 @@ class TurnTaking:
         emit: Called with the class and the fields of an event of the voice.
 
     Attributes:
-        states: The state, and how it changes.
+        state: As the table says.
         stop_words: What a stop word does.
     """
 
     def __init__(
         self, ears: Ears, robot: RobotSide, latch: SafetyLatch, settings: DialogueSettings, *, emit: Emit
     ) -> None:
-        self._ears, self._robot, self._latch, self._settings, self._emit = ears, robot, latch, settings, emit
-        self._turns = Turns(awake=not settings.wake_words)
-        self._loss = HearingLoss()
-        self._hears_nothing = False
+        self._ears, self._robot, self._settings, self._emit = ears, robot, settings, emit
+        self.state = State.ASLEEP if settings.wake_words else State.LISTENING
+        self._now_s = self._since_s = 0.0
+        """The time, and when the state began."""
+        self._awake = not settings.wake_words
+        """True if whoever speaks is answered without a wake word."""
+        self._turn: Turn | None = None
+        """The turn of who speaks, until it is over."""
+        self._closing: Turn | None = None
+        """The turn that is over, while its cell is done."""
+        self._answered: Turn | None = None
+        """A turn that is over, while its utterance may still go on."""
+        self._last: Turn | None = None
+        """The turn that was over last."""
+        self._late: dict[int, Turn] = {}
+        """Turns that are over, while their words are not known, by utterance: somebody speaks already again."""
+        self._interposed = False
+        """True while the words of a late turn are taken, in the midst of what is being said."""
+        self._typed: deque[str] = deque()
+        """Texts from a keyboard that wait until nobody speaks."""
         self._spoken_s = -math.inf
         """Until when somebody has spoken."""
-        self._report = HearingReport(emit)
+        self._end_untold = False
+        """True until the hard end of speech is told: the utterance may end later than the turn."""
+        self._loss = HearingLoss()
+        self._deaf = False
         self.stop_words = StopWords(
             settings.stop_words,
             settings.phrases.stops,
@@ -81,141 +112,219 @@ class TurnTaking:
             on_trip=lambda: self.fire(TableEvent.TRIP),
             on_release=self._go_on_after_all,
         )
-        self._stop = self.stop_words.watch
-        self.states = States(
-            State.ASLEEP if settings.wake_words else State.LISTENING,
-            robot,
-            what_goes_on=lambda: going_on(
-                self._turns.now, robot, awake=self._turns.awake, waits=self.stop_words.speech_waits
-            ),
-            stop_waits=lambda: self._stop.waiting or self.stop_words.trip_waits or self.stop_words.speech_waits,
-            emit=emit,
-        )
-        self.fire = self.states.fire
-        self._actions = TurnActions(self._turns, ears, robot, self.stop_words, self.states, settings, emit=emit)
-        self.states.actions = self._actions.by_name
+        self._answering = Answering(robot, self.stop_words, settings)
+        self._actions: dict[Action, Callable[[], object]] = {
+            Action.NOTHING: lambda: None,
+            Action.OPEN: self._open,
+            Action.HOLD: self._hold,
+            Action.RESUME: self._resume,
+            Action.CUT: self._cut,
+            Action.HALT: self.stop_words.halt,
+            Action.WAIT: lambda: self.stop_words.wait(self._now_s),
+            Action.AWAIT_REST: self._await_rest,
+            Action.ANSWER: self._answer,
+            Action.ASK: self._ask_again,
+            Action.WAKE: self._wake,
+            Action.SLEEP: self._sleep,
+            Action.LOSE: self._lose,
+            Action.STOP: self._stop_everything,
+            Action.REARM: self.stop_words.allow,
+        }
 
-    @property
-    def state(self) -> State:
-        """As the table says."""
-        return self.states.now
+    # --- the table --------------------------------------------------------------------------------------------------
+
+    def fire(self, event: TableEvent) -> None:
+        """Does the cell of an event: its action, then the way to the state after it."""
+        cell = TABLE[self.state, event]
+        self._actions[cell.action]()
+        if cell.then == "back":
+            self._become(self._what_goes_on(), event)
+        elif cell.then != "stay":
+            self._become(cell.then, event)
+
+    def look(self) -> None:
+        """Takes up changes of the loudspeaker, and a goal that has ended after its run."""
+        if self.state is State.SPEAKING:
+            if not self._robot.sounding:
+                self.fire(TableEvent.PLAYBACK_FINISHED)
+        elif self.state in (State.HEARING, State.HELD):
+            return
+        elif self._robot.sounding:
+            self.fire(TableEvent.SOUND)
+        elif self.state in (State.THINKING, State.ACTING) and self._what_goes_on() is not self.state:
+            self.fire(TableEvent.RUN_FINISHED)
+
+    def change(self, event: events.Event) -> None:
+        """Takes up the changes of a run."""
+        if isinstance(event, events.AgentEnd):
+            self._robot.ended(event)
+        if isinstance(event, events.ToolExecutionStart):
+            self.fire(TableEvent.TOOL)
+        elif self.state in (State.THINKING, State.ACTING):
+            self.fire(TableEvent.RUN_FINISHED)
+
+    def _what_goes_on(self) -> State:
+        """Returns the state that is "back"."""
+        turn, robot = self._turn, self._robot
+        if turn is not None and not turn.dismissed and not turn.asleep and not turn.complete:
+            return State.HELD if robot.sounding else State.HEARING
+        if robot.sounding:
+            return State.HELD if self.stop_words.speech_waits else State.SPEAKING
+        if robot.runs.acting:
+            return State.ACTING
+        if robot.thinking:
+            return State.THINKING
+        return State.LISTENING if self._awake else State.ASLEEP
+
+    def _become(self, state: State, why: TableEvent) -> None:
+        """Enters a state. While a person has the floor, what the robot would begin to say waits too."""
+        if state in (State.HEARING, State.HELD):
+            self._robot.hold()
+        elif not self.stop_words.keeps_silent:
+            self._robot.resume()
+        if state is not self.state:
+            old, self.state = self.state, state
+            self._since_s = self._now_s
+            self._emit(events.VoiceState, old=str(old), new=str(state), why=str(why))
+            if (told := _PLAYBACK.get(state, "stopped")) != _PLAYBACK.get(old, "stopped"):
+                self._emit(events.Playback, state=told, position_s=self._robot.position_s)
+
+    # --- what the ears tell -----------------------------------------------------------------------------------------
 
     def hear(self, event: HearingEvent) -> None:
+        """Takes an event of the ears."""
         match event:
             case hearing.Level():
                 self._tick(event.now_s)
-            case hearing.Started():
+            case hearing.SpeechStarted():
                 self._begin(event)
-            case hearing.Resumed():
+            case hearing.SpeechResumed():
                 self._go_on(event.at_s)
-            case hearing.SoftEnded():
+            case hearing.SoftEnd():
                 self._pause(event.at_s)
-            case hearing.Ended():
-                self._turns.answered = None
+            case hearing.HardEnd():
+                self._answered = None
                 self._end(cut=event.cut)
-            case hearing.PartialWords():
+            case hearing.PartialTranscript():
                 self._hear_partly(event)
             case hearing.Judged():
                 self._judge(event)
-            case hearing.Transcribed():
+            case hearing.FinalTranscript():
                 self._understand(event)
-            case hearing.Spotted():
+            case hearing.KeywordSpotted():
                 self._spot(event.keyword)
             case hearing.Trouble():
-                self._report.trouble(event)
+                self._emit(events.Device, state="trouble", name=f"{event.part}: {event.text}")
                 if event.part == "device":
                     self.device("back" if event.over else "lost")
-        self._loss.take(event, self.states.now_s)
+        self._loss.take(event, self._now_s)
 
-    # --- what a person says ---------------------------------------------------------------------
-
-    def _begin(self, event: hearing.Started) -> None:
-        self._turns.answered = None
-        self._stop.begun(event.at_s)
-        if self._turns.now is not None and self._turns.now.utterance:  # its words are not known yet
-            self._turns.late[self._turns.now.utterance] = self._turns.now
+    def _begin(self, event: hearing.SpeechStarted) -> None:
+        self._answered = None
+        self.stop_words.watch.begun(event.at_s)
+        if self._turn is not None and self._turn.utterance:  # its words are not known yet
+            self._late[self._turn.utterance] = self._turn
         asleep = self.state is State.ASLEEP
-        self._hear_new(Turn(event.utterance, event.at_s, sound_s=event.sound_s, asleep=asleep))
+        self._hear_new(Turn(event.utterance, event.at_s, sound_s=event.begin_s, asleep=asleep))
 
     def _hear_new(self, turn: Turn) -> None:
         """Somebody speaks."""
-        self._turns.now = turn
-        self._report.begun()
-        self._actions.wait_for_rest()
+        self._turn = turn
+        self._tell_speech()
+        self._await_rest()
         self._take_floor(turn)
 
     def _take_floor(self, turn: Turn) -> None:
         if self.state is not State.SPEAKING:
             self.fire(TableEvent.SPEECH_START)
         elif self._settings.preset.interruptible:
-            self._hold(turn, self._ears.now_s)
+            self._hold_if_long(turn, self._ears.now_s)
+
+    def _hold_if_long(self, turn: Turn, now_s: float) -> None:
+        """Somebody who speaks over the robot's voice has the floor, once it is long enough."""
+        if self.state is State.SPEAKING and (now_s - turn.onset_s) * 1000 >= self._settings.preset.hold_after_ms:
+            self.fire(TableEvent.SPEECH_START)
 
     def _go_on(self, at_s: float) -> None:
         """The utterance goes on, be it after its turn was answered."""
-        self._stop.speech(ended_s=None)
-        before, self._turns.answered = self._turns.answered, None
-        if self._turns.now is not None:
-            self._report.begun()
-            self._turns.now.resume(at_s)
-            self._actions.wait_for_rest()
+        self.stop_words.watch.speech(ended_s=None)
+        before, self._answered = self._answered, None
+        if self._turn is not None:
+            self._tell_speech()
+            self._turn.resume(at_s)
+            self._await_rest()
         elif before is not None:
             self._hear_new(Turn(before.utterance, at_s, sound_s=before.sound_s, before=before, lead=before.lead))
 
+    def _tell_speech(self) -> None:
+        self._end_untold = True
+        self._emit(events.SpeechStart)
+
     def _pause(self, at_s: float) -> None:
-        self._stop.speech(ended_s=at_s)
-        self._report.paused()
-        if self._turns.now is not None:
-            self._turns.now.soft_end_s = at_s
-            self.fire(TableEvent.SOFT_END)
+        self.stop_words.watch.speech(ended_s=at_s)
+        self._emit(events.SpeechEnd, soft=True)
+        if self._turn is not None:
+            self._turn.soft_end_s = at_s
 
     def _end(self, *, cut: bool = False) -> None:
-        self._report.ended()
-        if self._turns.now is not None:
-            self._turns.now.ended, self._turns.now.cut = True, cut
+        if self._end_untold:
+            self._emit(events.SpeechEnd, soft=False)
+        self._end_untold = False
+        if self._turn is not None:
+            self._turn.ended, self._turn.cut = True, cut
             self._close_turn()
 
-    def _hear_partly(self, event: hearing.PartialWords) -> None:
+    def _hear_partly(self, event: hearing.PartialTranscript) -> None:
         transcript = event.transcript
-        self._report.partly(transcript)
-        turn, preset = self._turns.now, self._settings.preset
+        self._emit(events.Partial, text=transcript.text)
+        turn, preset = self._turn, self._settings.preset
         if turn is None or turn.utterance != event.utterance:
             return
         turn.hear_partly(transcript.text)
-        self.stop_words.decide(turn, transcript, now_s=self.states.now_s)
+        self.stop_words.decide(turn, transcript, now_s=self._now_s)
         kind = kind_of(transcript, phrases=self._settings.phrases, speaking=True)
-        if not turn.dismissed and has_said_enough(turn, preset, kind) and not self._is_about_waiting(turn.text):
+        enough = not turn.dismissed and has_said_enough(turn, preset, kind)
+        if enough and not self.stop_words.is_about_waiting(turn.text):
             self.fire(TableEvent.TWO_WORDS)
 
-    def _understand(self, event: hearing.Transcribed) -> None:
-        self._report.transcribed(event)
-        last = self._turns.last
-        if event.utterance in self._turns.late:
-            self._understand_late(event, self._turns.late.pop(event.utterance))
-        elif self._turns.now is not None and self._turns.now.utterance == event.utterance:
-            self._take_words(self._turns.now, event)
+    def _understand(self, event: hearing.FinalTranscript) -> None:
+        transcript, last = event.transcript, self._last
+        self._emit(
+            events.Transcript,
+            text=transcript.text,
+            words=transcript.words,
+            confidence=transcript.confidence,
+            latency_s=event.latency_s,
+            engine=transcript.engine,
+            understood=transcript.understood,
+        )
+        if event.utterance in self._late:
+            self._understand_late(event, self._late.pop(event.utterance))
+        elif self._turn is not None and self._turn.utterance == event.utterance:
+            self._take_words(self._turn, event)
         elif last is not None and last.utterance == event.utterance:  # nobody waits for it but a stop word
-            self.stop_words.decide(last, event.transcript, now_s=self.states.now_s, ended_s=event.at_s)
+            self.stop_words.decide(last, transcript, now_s=self._now_s, ended_s=event.at_s)
 
-    def _understand_late(self, event: hearing.Transcribed, turn: Turn) -> None:
+    def _understand_late(self, event: hearing.FinalTranscript, turn: Turn) -> None:
         """Its words come while somebody speaks again: it is the robot's turn for a moment, as if they were in time."""
-        now, self._turns.now = self._turns.now, turn
-        self._turns.interposed = now is not None
+        now, self._turn = self._turn, turn
+        self._interposed = now is not None
         if turn.cut and now is not None:
-            self.stop_words.decide(turn, event.transcript, now_s=self.states.now_s, ended_s=event.at_s)
+            self.stop_words.decide(turn, event.transcript, now_s=self._now_s, ended_s=event.at_s)
             if not turn.dismissed:
                 now.lead = f"{turn.lead} {event.transcript.text}".strip()
         else:
             self._take_words(turn, event)
-        self._turns.now, self._turns.interposed = now, False
+        self._turn, self._interposed = now, False
         if now is not None:
-            self._turns.answered = None
-            self._actions.wait_for_rest()
+            self._answered = None
+            self._await_rest()
             if not now.dismissed:
                 self._take_floor(now)
 
-    def _take_words(self, turn: Turn, event: hearing.Transcribed) -> None:
+    def _take_words(self, turn: Turn, event: hearing.FinalTranscript) -> None:
         turn.transcript = transcript = event.transcript
-        self.stop_words.decide(turn, transcript, now_s=self.states.now_s, ended_s=event.at_s)
+        self.stop_words.decide(turn, transcript, now_s=self._now_s, ended_s=event.at_s)
         if turn.asleep and is_called(transcript, self._settings.wake_words):
             self.fire(TableEvent.WAKE_WORD)
         if not turn.dismissed and not turn.asleep:
@@ -223,37 +332,35 @@ class TurnTaking:
         self._close_turn()
 
     def _judge(self, event: hearing.Judged) -> None:
-        turn = self._turns.now
+        turn = self._turn
         if turn is not None and turn.utterance == event.utterance:
             turn.done = event.probability >= DONE
-            self._actions.wait_for_rest()
+            self._await_rest()
 
     def _weigh(self, turn: Turn, transcript: Transcript) -> None:
         """Weighs the words until the soft end: they decide when the turn ends, and whether it interrupts."""
         if self._heed(turn, transcript) if transcript.understood else self._heed_doubtful(turn, transcript):
             return
-        over, preset = self.state in (State.SPEAKING, State.HELD), self._settings.preset
-        turn.kind = (
-            Kind.CONTROL
-            if turn.grade is Grade.CANCEL
-            else kind_of(
-                transcript, phrases=self._settings.phrases, speaking=over, question_open=self._actions.question_open
-            )
-        )
-        if turn.kind is Kind.UNCLEAR and self._settings.phrases.is_unfinished(transcript.text):
+        over = self.state in (State.SPEAKING, State.HELD)
+        preset, phrases = self._settings.preset, self._settings.phrases
+        if turn.grade is Grade.CANCEL:
+            turn.kind = Kind.CONTROL
+        else:
+            asked = self._answering.question_open(self._now_s)
+            turn.kind = kind_of(transcript, phrases=phrases, speaking=over, question_open=asked)
+        if turn.kind is Kind.UNCLEAR and phrases.is_unfinished(transcript.text):
             turn.kind = Kind.UNFINISHED  # with the rest it may be understood
-        control = control_of(transcript.text, self._settings.phrases.stops) if transcript.understood else None
+        control = control_of(transcript.text, phrases.stops) if transcript.understood else None
         if over and control is not None and control.control in _BESIDE:
             turn.dismissed = True
             self._robot.obey(control)
             self.fire(TableEvent.FALSE_ALARM)
         elif turn.before is not None and after(transcript.text, turn.before.text) == "":  # no speech went on
             turn.dismissed = True
-            self._turns.answered = turn.before  # but it may be the beginning of some
+            self._answered = turn.before  # but it may be the beginning of some
             self.fire(TableEvent.FALSE_ALARM)
         elif turn.kind not in _EVENT_OF:
-            self._actions.wait_for_rest()
-            phrases = self._settings.phrases
+            self._await_rest()
             if over and turn.kind is Kind.STATEMENT and says_something(transcript, preset, phrases):
                 self.fire(TableEvent.TWO_WORDS)
         elif preset.interruptible or not over:
@@ -263,23 +370,69 @@ class TurnTaking:
 
     def _close_turn(self) -> None:
         """The end of the turn, once it is over and its words are known."""
-        turn = self._turns.now
+        turn = self._turn
         if turn is None or turn.transcript is None or not turn.complete:
             return
-        self._turns.now, self._turns.closing, self._turns.last = None, turn, turn
+        self._turn, self._closing, self._last = None, turn, turn
         if turn.dismissed or turn.asleep or not turn.transcript.text.strip() or only_called(turn):
             self.fire(TableEvent.FALSE_ALARM)
         else:
             self.fire(TableEvent.HARD_END if turn.transcript.understood else TableEvent.NOT_UNDERSTOOD)
-        self._turns.closing = None
-        if self._turns.answered is None:  # it can't go on: what follows is another turn
+        self._closing = None
+        if self._answered is None:  # it can't go on: what follows is another turn
             self._ears.hard_end_ms = 0
         self._take_typed()
 
-    def _take_typed(self) -> None:
-        """Takes up a line that was typed while somebody spoke."""
-        while self._turns.typed and self._turns.now is None and not self._turns.interposed:
-            self.type_text(self._turns.typed.popleft())
+    def _spot(self, keyword: SpottedPhrase) -> None:
+        turn = self._turn
+        if keyword.phrase not in self._settings.stop_words:
+            self._emit(events.Keyword, phrase=keyword.phrase, confirmed=True)
+            if turn is not None:
+                turn.woken_s = keyword.end_s
+            self._awake = True
+            alone = turn is None and self.state is not State.ASLEEP  # who called has not said more yet
+            self.fire(TableEvent.CALL if alone else TableEvent.WAKE_WORD)
+            return
+        alone = turn is None and self._robot.sounding and not self._robot.runs.acting
+        alone = alone and keyword.end_s - self._spoken_s > _SILENT_S
+        self.fire(TableEvent.STOP_WORD)
+        self.stop_words.spotted(keyword, turn, alone=alone, now_s=self._now_s)
+
+    def _tick(self, now_s: float) -> None:
+        """Time passes."""
+        self._now_s = now_s
+        turn, preset = self._turn, self._settings.preset
+        if turn is not None:
+            self._spoken_s = now_s if turn.soft_end_s is None else turn.soft_end_s
+        self._listen_for_loss()
+        self.stop_words.tick(now_s, turn)
+        if self.stop_words.has_waited(now_s, self._spoken_s):
+            self.stop_words.speak_on()
+            self.fire(TableEvent.GO_ON)
+        if turn is not None and not turn.dismissed and turn.speaking and preset.interruptible:
+            self._hold_if_long(turn, now_s)
+            long = (now_s - turn.onset_s) * 1000 >= final_after_ms(preset)
+            if self.state is State.HELD and long and not self.stop_words.is_about_waiting(turn.text):
+                self.fire(TableEvent.HALF_SECOND)
+        elif turn is not None and not turn.ended and is_over(turn, preset, now_s):
+            self._end()
+        elif self.state is State.HELD and not self.stop_words.watch.waiting and not self.stop_words.speech_waits:
+            silent_s = self._since_s if turn is None or turn.soft_end_s is None else turn.soft_end_s
+            if (now_s - silent_s) * 1000 >= preset.resume_after_ms:
+                self.fire(TableEvent.FALSE_ALARM)
+        waited_s = now_s - self._since_s
+        if self.state is State.LISTENING and self._settings.wake_words and waited_s >= self._settings.follow_up_s:
+            self.fire(TableEvent.QUIET)
+        self._robot.tick(now_s, self.state)
+
+    def _listen_for_loss(self) -> None:
+        """Ears that deliver sound may be deaf nevertheless."""
+        deaf = self._loss.deaf(self._now_s)
+        if deaf is not self._deaf:
+            self._deaf = deaf
+            self.device("lost" if deaf else "back", "ears")
+
+    # --- what others tell -------------------------------------------------------------------------------------------
 
     def type_text(self, text: str, *, typed: bool = True) -> None:
         """A text that nobody has spoken is complete, and its turn is over at once.
@@ -289,31 +442,29 @@ class TurnTaking:
         """
         grade = self.grade(text, typed=typed)
         if grade is Grade.CANCEL:
-            self._actions.cancel()
+            self._answering.cancel()
             return
-        if grade is Grade.HOLD or self._released(text) is not None:
+        if grade is Grade.HOLD or self.stop_words.released(text) is not None:
             self._wait_or_go_on(text, grade)
             return
-        if self._turns.now is not None and not self._turns.now.asleep:
-            self._turns.typed.append(text)
+        if self._turn is not None and not self._turn.asleep:
+            self._typed.append(text)
             return
-        now_s = self.states.now_s
-        turn = Turn(0, now_s, ended=True, final=True, transcript=Transcript(text), soft_end_s=now_s)
-        self._turns.closing = turn
-        self.fire(TableEvent.COMMAND)
-        if self.state is State.HEARING:  # what was said until now is cut
-            self.states.go_back(TableEvent.COMMAND)
-        self.fire(TableEvent.HARD_END)
-        self._turns.closing = None
+        now_s = self._now_s
+        self._closing = Turn(0, now_s, ended=True, final=True, transcript=Transcript(text), soft_end_s=now_s)
+        self.fire(TableEvent.CALL)
+        self.fire(TableEvent.TYPED)
+        self._closing = None
+
+    def _take_typed(self) -> None:
+        """Takes up a line that was typed while somebody spoke."""
+        while self._typed and self._turn is None and not self._interposed:
+            self.type_text(self._typed.popleft())
 
     def press(self) -> None:
         """The button: the person has the floor."""
-        self._turns.awake = True
-        if self.state in (State.SPEAKING, State.HELD):
-            self.fire(TableEvent.TWO_WORDS)
-            self.states.go_back(TableEvent.TWO_WORDS)
-        elif self.state is State.ASLEEP:
-            self.states.go_back(TableEvent.WAKE_WORD)
+        self._awake = True
+        self.fire(TableEvent.CALL)
 
     def device(self, state: str, part: str = "device") -> None:
         """A part of the ears is "lost" or "back"."""
@@ -328,46 +479,7 @@ class TurnTaking:
         self.stop_words.obey(number)
         self.fire(TableEvent.TRIP)
 
-    def _listen_for_loss(self, now_s: float) -> None:
-        """Ears that deliver sound may be deaf nevertheless."""
-        deaf = self._loss.deaf(now_s)
-        if deaf is not self._hears_nothing:
-            self._hears_nothing = deaf
-            self.device("lost" if deaf else "back", "ears")
-
-    def _tick(self, now_s: float) -> None:
-        """Time passes."""
-        self.states.now_s = now_s
-        turn, preset = self._turns.now, self._settings.preset
-        if turn is not None:
-            self._spoken_s = now_s if turn.soft_end_s is None else turn.soft_end_s
-        self._listen_for_loss(now_s)
-        self.stop_words.tick(now_s, turn)
-        if self.stop_words.has_waited(now_s, self._spoken_s):
-            self.stop_words.speak_on()
-            self.fire(TableEvent.GO_ON)
-        if turn is not None and not turn.dismissed and turn.speaking and preset.interruptible:
-            self._hold(turn, now_s)
-            long = (now_s - turn.onset_s) * 1000 >= final_after_ms(preset)
-            if self.state is State.HELD and long and not self._is_about_waiting(turn.text):
-                self.fire(TableEvent.HALF_SECOND)
-        elif turn is not None and not turn.ended and is_over(turn, preset, now_s):
-            self._end()
-        elif self.state is State.HELD and not self._stop.waiting and not self.stop_words.speech_waits:
-            silent_s = self.states.since_s if turn is None or turn.soft_end_s is None else turn.soft_end_s
-            if (now_s - silent_s) * 1000 >= preset.resume_after_ms:
-                self.fire(TableEvent.FALSE_ALARM)
-        waited_s = now_s - self.states.since_s
-        if self.state is State.LISTENING and self._settings.wake_words and waited_s >= self._settings.follow_up_s:
-            self.fire(TableEvent.QUIET)
-        self._robot.tick(now_s, self.state)
-
-    def _hold(self, turn: Turn, now_s: float) -> None:
-        """Somebody who speaks over the robot's voice has the floor, once it is long enough."""
-        if self.state is State.SPEAKING and (now_s - turn.onset_s) * 1000 >= self._settings.preset.hold_after_ms:
-            self.fire(TableEvent.SPEECH_START)
-
-    # --- stop words -----------------------------------------------------------------------------
+    # --- stop phrases -----------------------------------------------------------------------------------------------
 
     def grade(self, text: str, *, typed: bool = False, cut: bool = False) -> Grade | None:
         """Grades a whole utterance as a stop phrase, with what goes on now. Any thread.
@@ -376,15 +488,12 @@ class TurnTaking:
             typed: A person has typed the text.
             cut: The utterance has interrupted the robot already.
         """
-        situation = Situation(
-            busy=cut or self._robot.busy, moves=self._robot.runs.moves, asked=self._actions.question_open
-        )
-        return self._settings.phrases.stops.grade(" ".join(words_of(text)), situation, typed=typed)
+        return self.stop_words.grade(text, asked=self._answering.question_open(self._now_s), typed=typed, cut=cut)
 
     def _heed(self, turn: Turn, transcript: Transcript) -> bool:
         """Obeys "wait", and what ends the wait, as soon as the words are known: both can be undone. False: neither."""
         turn.grade = self.grade(turn.rest(transcript).text, cut=turn.final)
-        if turn.grade is not Grade.HOLD and self._released(transcript.text) is None:
+        if turn.grade is not Grade.HOLD and self.stop_words.released(transcript.text) is None:
             if turn.waits:  # "wait" was the beginning of something else
                 turn.waits = False
                 self.stop_words.move_on()
@@ -416,7 +525,7 @@ class TurnTaking:
         if grade is Grade.HOLD:
             self.fire(TableEvent.WAIT)
             return
-        if self._released(text) is Release.MOTION:
+        if self.stop_words.released(text) is Release.MOTION:
             self.stop_words.move_on()
         elif self.stop_words.speech_waits:
             self.stop_words.speak_on()
@@ -424,42 +533,83 @@ class TurnTaking:
             self._robot.remark(self._settings.waiting)
         self.fire(TableEvent.GO_ON)
 
-    def _released(self, text: str) -> Release | None:
-        """Returns what an utterance releases of all that waits for a person's word; None where nothing waits."""
-        waits = self.stop_words.speech_waits or self.stop_words.motion_waits
-        if not waits or self._latch.state is LatchState.TRIPPED:
-            return None
-        stops = self._settings.phrases.stops
-        if release := stops.release(" ".join(words_of(text))):
-            return release
-        control = control_of(text, stops)
-        return Release.MOTION if control is not None and control.control is Control.CONTINUE else None
-
-    def _is_about_waiting(self, text: str) -> bool:
-        """True if words that are still being said ask the robot to wait, or to go on after that."""
-        row = self._settings.phrases.stops.read(" ".join(words_of(text)))
-        return (row is not None and row.grade is Grade.HOLD) or self._released(text) is not None
-
-    def _spot(self, keyword: SpottedPhrase) -> None:
-        if keyword.phrase not in self._settings.stop_words:
-            self._emit(events.Keyword, phrase=keyword.phrase, confirmed=True)
-            if self._turns.now is not None:
-                self._turns.now.woken_s = keyword.end_s
-            self._turns.awake = True
-            self.fire(TableEvent.WAKE_WORD)
-            alone = self._turns.now is None  # who called has not said more yet
-            if alone and self.state in (State.HEARING, State.HELD):
-                self.states.go_back(TableEvent.WAKE_WORD)
-            return
-        turn = self._turns.now
-        alone = turn is None and self._robot.sounding and not self._robot.runs.acting
-        alone = alone and keyword.end_s - self._spoken_s > _SILENT_S
-        self.fire(TableEvent.STOP_WORD)
-        self.stop_words.spotted(keyword, turn, alone=alone, now_s=self.states.now_s)
-
     def _go_on_after_all(self) -> None:
         """Goes on with everything that was held, because a word was no stop word, or the robot's own."""
-        if self.state is State.HELD and self._turns.now is None:
+        if self.state is State.HELD and self._turn is None:
             self.fire(TableEvent.FALSE_ALARM)
         else:
-            self.states.stay(TableEvent.FALSE_ALARM)
+            self._become(self.state, TableEvent.FALSE_ALARM)
+
+    # --- actions of the table ---------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        self._answering.begin(self._now_s, thinking=self.state is State.THINKING)
+
+    def _hold(self) -> None:
+        self._robot.hold()
+        self._emit(events.BargeIn, action="hold")
+
+    def _resume(self) -> None:
+        if self._turn is not None:
+            self._turn.dismissed = True
+        if not self.stop_words.speech_waits:
+            self._emit(events.BargeIn, action="resume")
+
+    def _cut(self) -> None:
+        self.stop_words.speak_on()
+        if self._turn is not None:
+            self._turn.final = True
+        self._emit(events.BargeIn, action="final")
+        if not self._robot.person.cut_short():  # a tool waits for the answer
+            self._robot.interrupt("barge_in")
+
+    def _await_rest(self) -> None:
+        """The ears keep the utterance open for as long as the rest of the sentence is waited for, and beyond that for
+        as long as a turn that was answered may go on."""
+        turn, preset = self._turn, self._settings.preset
+        if turn is not None and not turn.ended:
+            self._ears.hard_end_ms = max(hard_end_ms(turn, preset), preset.reopen_ms)
+
+    def _answer(self) -> None:
+        turn = self._closing
+        if turn is None:
+            return
+        control = self._answering.answer(turn, self._now_s)
+        if control is Control.SLEEP and self._settings.wake_words:
+            self._awake = False
+        if turn.asked and turn.utterance:
+            self._answered = turn
+
+    def _ask_again(self) -> None:
+        self._answering.ask_again(self._closing, self._now_s)
+        self._answered = self._closing
+
+    def _wake(self) -> None:
+        self._awake = True
+        if self._turn is not None:
+            self._turn.asleep = False
+        self._robot.chime(Chime.WAKE)
+
+    def _sleep(self) -> None:
+        self._awake = False
+        self._answering.forget()
+
+    def _stop_everything(self) -> None:
+        self.stop_words.forget()
+        self.stop_words.move_on()
+        self._answering.forget()
+        self._typed.clear()
+        for turn in (self._turn, *self._late.values()):
+            if turn is not None:
+                turn.dismissed = True
+        self._robot.stop()
+        self._robot.chime(Chime.ERROR)
+
+    def _lose(self) -> None:
+        """Makes motion wait, because a robot that hears nothing can't be stopped by a word."""
+        if self._turn is not None:  # its words may still say stop
+            self._late[self._turn.utterance] = self._turn
+        self._turn = self._answered = None
+        self._answering.forget()
+        for turn in self._late.values():
+            turn.dismissed = True

@@ -32,7 +32,17 @@ from edgeagent.app import (
 from edgeagent.audio import FileDevice, WavWriter
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, ConfigError, RecognitionError
-from edgeagent.stt import RATE_HZ, STOP_WORDS, Ears, HearingEvent, Level, Spotted, Started, Transcribed, Trouble
+from edgeagent.stt import (
+    RATE_HZ,
+    STOP_WORDS,
+    Ears,
+    FinalTranscript,
+    HearingEvent,
+    KeywordSpotted,
+    Level,
+    SpeechStarted,
+    Trouble,
+)
 from edgeagent.testing import Room, RoomSettings, synthesised
 from tests.processes import descendants
 from tests.stt.speech import PHRASES, ROOMS, within
@@ -245,7 +255,7 @@ class Heard:
         before = descendants()
         self.ears: Ears = build_ears(config, self.room, WORDS, self._take)
         self.processes = descendants() - before
-        self.ears.start()
+        self.ears.open_sound()
 
     def _take(self, event: HearingEvent) -> None:
         if not isinstance(event, Level):
@@ -279,11 +289,11 @@ def test_recognisers_that_die_or_hang_are_back_and_the_utterance_is_heard(heard:
     assert len(heard.processes) == 3
     heard.say("where are you", at_s=2.0)
     heard.run(2.4)
-    assert heard.of(Started)
+    assert heard.of(SpeechStarted)
     for pid in heard.processes:
         os.kill(pid, number)
     heard.run(2.0)
-    (told,) = heard.of(Transcribed)
+    (told,) = heard.of(FinalTranscript)
     assert told.transcript.text == "where are you"
     assert within(LIMIT_S, lambda: heard.said("keywords", "is back") and len(heard.said("transcriber", "is back")) == 2)
     assert all(event.over is ("is back" in event.text) for event in heard.of(Trouble) if "ears-" in event.text)
@@ -292,8 +302,8 @@ def test_recognisers_that_die_or_hang_are_back_and_the_utterance_is_heard(heard:
     assert len(heard.said("transcriber", word)) == 2
     heard.say("stop", at_s=heard.room.now() + 0.5)
     heard.run(2.0)
-    assert [event.keyword.phrase for event in heard.of(Spotted)] == ["stop"]
-    assert heard.of(Transcribed)[-1].transcript.text == "stop"
+    assert [event.keyword.phrase for event in heard.of(KeywordSpotted)] == ["stop"]
+    assert heard.of(FinalTranscript)[-1].transcript.text == "stop"
 
 
 def test_the_recogniser_knows_the_key_phrases_though_the_app_does_not() -> None:
@@ -367,13 +377,13 @@ def test_whisper_hears_what_its_fixture_knows(tmp_path: Path) -> None:
     device = open_device(config, ends=("input",), paced=False)
     assert isinstance(device, FileDevice)
     ears = build_ears(config, device, Vocabulary(), events.append, in_step=True)
-    ears.start()
+    ears.open_sound()
     try:
         assert device.ended.wait(LIMIT_S)
         assert ears.settle(LIMIT_S)
-        assert within(LIMIT_S, lambda: any(isinstance(event, Transcribed) for event in events))
+        assert within(LIMIT_S, lambda: any(isinstance(event, FinalTranscript) for event in events))
     finally:
         ears.close()
-    (told,) = [event for event in events if isinstance(event, Transcribed)]
+    (told,) = [event for event in events if isinstance(event, FinalTranscript)]
     assert told.transcript.text.lower() == "drive 2 meters forward"
     assert told.transcript.engine == "whisper whisper_fixture"

@@ -197,7 +197,7 @@ def test_a_quiet_pre_roll_is_not_where_speech_is_cut():
 
 def test_events_and_settings_are_frozen():
     with pytest.raises(FrozenInstanceError):
-        SoftEnd(1.0).at_s = 2
+        SoftEnd(1, 1.0).at_s = 2
     with pytest.raises(FrozenInstanceError):
         EndpointSettings().max_s = 2
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from edgeagent.check import Kind, PlannedLine, Tapped, VoiceRun, kept_attempts, kept_room, kept_tests
-from edgeagent.stt import Level, Spotted, SpottedPhrase
+from edgeagent.stt import KeywordSpotted, Level, SpottedPhrase
 from edgeagent.testing import Room, RoomSettings
 from tests.check.voice_people import RATE_HZ, Person, VoiceTaken
 
@@ -111,14 +111,14 @@ def test_who_says_nothing_is_not_waited_for_for_ever(tmp_path: Path) -> None:
 class Spotting(Person):
     """Says nothing; a stop word is spotted when it is his turn."""
 
-    put: Callable[[Spotted | Level], None]
+    put: Callable[[KeywordSpotted | Level], None]
 
     def __init__(self, room: Room, end_s: float) -> None:
         super().__init__(room)
         self.end_s = end_s
 
     def listen(self, line: PlannedLine) -> None:
-        self.put(Spotted(SpottedPhrase("stop", self.end_s - 0.4, self.end_s, self.end_s, 1.0)))
+        self.put(KeywordSpotted(SpottedPhrase("stop", self.end_s - 0.4, self.end_s, self.end_s, 1.0)))
         for now_s in (1.0, 10.0, 20.0, 50.0):
             self.put(Level(now_s, -60.0, -60.0, False, False))
 

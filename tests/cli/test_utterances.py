@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from edgeagent.cli import Utterances
-from edgeagent.stt import Ended, SoftEnded, Spotted, SpottedPhrase, Started, Transcribed, Transcript
+from edgeagent.stt import FinalTranscript, HardEnd, KeywordSpotted, SoftEnd, SpeechStarted, SpottedPhrase, Transcript
 
 
 class Shown:
@@ -26,19 +26,19 @@ def test_a_late_transcript_says_nothing_of_the_next_utterances_phrase() -> None:
     shown = Shown()
     heard = Utterances(shown, ["stop"], None)  # type: ignore[arg-type]
     for event in (
-        Started(1, 1.0),
-        SoftEnded(1, 2.0),
-        Ended(1, 2.0, cut=False),
-        Started(2, 2.5),
-        Spotted(SpottedPhrase("stop", 2.6, 2.9, 2.95, 1.0)),
-        Transcribed(1, Transcript("could you please go to the kitchen", confidence=0.9), 2.0, 2.0),
+        SpeechStarted(1, 1.0),
+        SoftEnd(1, 2.0),
+        HardEnd(1, 2.0, cut=False),
+        SpeechStarted(2, 2.5),
+        KeywordSpotted(SpottedPhrase("stop", 2.6, 2.9, 2.95, 1.0)),
+        FinalTranscript(1, Transcript("could you please go to the kitchen", confidence=0.9), 2.0, 2.0),
     ):
         heard.take(0, event)
     assert shown.verdicts == []
     for event in (
-        SoftEnded(2, 3.0),
-        Transcribed(2, Transcript("stop", confidence=0.9), 3.0, 1.0),
-        Ended(2, 3.0, False),
+        SoftEnd(2, 3.0),
+        FinalTranscript(2, Transcript("stop", confidence=0.9), 3.0, 1.0),
+        HardEnd(2, 3.0, False),
     ):
         heard.take(0, event)
     assert shown.verdicts == [("stop", True)]

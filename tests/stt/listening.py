@@ -105,7 +105,7 @@ def listening(transcriber: Any, **options: Any) -> Iterator[Listening]:
     """Ears that are open, and closed at the end."""
     fill = options.pop("fill", None)
     made = Listening(transcriber, **options)
-    made.ears.start(fill)
+    made.ears.open_sound(fill)
     try:
         yield made
     finally:

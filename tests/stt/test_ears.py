@@ -10,7 +10,18 @@ import pytest
 
 from edgeagent.audio import EndpointSettings, FileDevice
 from edgeagent.errors import AudioError, RecognitionError
-from edgeagent.stt import LEVEL_S, RATE_HZ, Ears, Ended, Resumed, SoftEnded, Started, Transcribed, Transcript, Trouble
+from edgeagent.stt import (
+    LEVEL_S,
+    RATE_HZ,
+    Ears,
+    FinalTranscript,
+    HardEnd,
+    SoftEnd,
+    SpeechResumed,
+    SpeechStarted,
+    Transcript,
+    Trouble,
+)
 from tests.stt.listening import Listening, Notes, listening
 
 LIMIT_S = 30.0
@@ -25,10 +36,18 @@ def test_speech_that_goes_on_is_heard_again_as_a_whole() -> None:
         here.say("drive forward", at_s=1.5)
         end_s = here.say("two meters", at_s=2.9)
         here.run(5.0)
-    assert here.kinds() == ["Started", "SoftEnded", "Transcribed", "Resumed", "SoftEnded", "Transcribed", "Ended"]
+    assert here.kinds() == [
+        "SpeechStarted",
+        "SoftEnd",
+        "FinalTranscript",
+        "SpeechResumed",
+        "SoftEnd",
+        "FinalTranscript",
+        "HardEnd",
+    ]
     short, long = notes.finished
     assert np.array_equal(long[: len(short)], short)
-    assert here.of(Transcribed)[1].at_s == pytest.approx(end_s, abs=0.15)
+    assert here.of(FinalTranscript)[1].at_s == pytest.approx(end_s, abs=0.15)
 
 
 def test_a_decode_that_speech_makes_void_is_stopped_and_never_told() -> None:
@@ -49,38 +68,46 @@ def test_a_decode_that_speech_makes_void_is_stopped_and_never_told() -> None:
         here.room.run(5.0)
         assert stopped.wait(LIMIT_S)
         assert here.ears.settle(LIMIT_S)
-    assert here.kinds() == ["Started", "SoftEnded", "Resumed", "SoftEnded", "Transcribed", "Ended"] or here.kinds() == [
-        "Started",
-        "SoftEnded",
-        "Resumed",
-        "SoftEnded",
-        "Ended",
-        "Transcribed",
+    assert here.kinds() == [
+        "SpeechStarted",
+        "SoftEnd",
+        "SpeechResumed",
+        "SoftEnd",
+        "FinalTranscript",
+        "HardEnd",
+    ] or here.kinds() == [
+        "SpeechStarted",
+        "SoftEnd",
+        "SpeechResumed",
+        "SoftEnd",
+        "HardEnd",
+        "FinalTranscript",
     ]  # fmt: skip - the room did not wait for the decode
-    assert "a part" not in [event.transcript.text for event in here.of(Transcribed)]
+    assert "a part" not in [event.transcript.text for event in here.of(FinalTranscript)]
 
 
 def test_all_of_the_sound_reaches_the_transcriber_once() -> None:
-    notes, kept = Notes(), {}
+    notes = Notes()
     with listening(notes) as here:
-        here.ears.keep_sound(lambda number, samples: kept.update({number: samples}))
         here.say("turn on the light in the office", at_s=1.5)
         here.run(4.5)
     (heard,) = notes.finished
-    assert np.array_equal(kept[1][: len(heard)], heard), "until the soft end; what was kept goes on until the hard end"
-    assert len(heard) / RATE_HZ == pytest.approx(here.of(SoftEnded)[0].at_s - here.of(Started)[0].at_s + 0.7, abs=0.1)
+    kept = here.of(HardEnd)[0].samples
+    assert np.array_equal(kept[: len(heard)], heard), "until the soft end; what was kept goes on until the hard end"
+    assert len(heard) / RATE_HZ == pytest.approx(
+        here.of(SoftEnd)[0].at_s - here.of(SpeechStarted)[0].at_s + 0.7, abs=0.1
+    )
 
 
 def test_without_speculation_the_decode_begins_at_the_hard_end() -> None:
-    notes, kept = Notes(), {}
+    notes = Notes()
     with listening(notes, speculative=False) as here:
-        here.ears.keep_sound(lambda number, samples: kept.update({number: samples}))
         here.say("drive forward", at_s=1.5)
         here.say("two meters", at_s=2.9)
         here.run(5.0)
-    assert here.kinds() == ["Started", "SoftEnded", "Resumed", "SoftEnded", "Ended", "Transcribed"]
+    assert here.kinds() == ["SpeechStarted", "SoftEnd", "SpeechResumed", "SoftEnd", "HardEnd", "FinalTranscript"]
     (heard,) = notes.finished
-    assert np.array_equal(heard, kept[1])
+    assert np.array_equal(heard, here.of(HardEnd)[0].samples)
 
 
 def test_speculation_is_off_while_a_decode_costs_seconds_and_it_is_said() -> None:
@@ -93,9 +120,9 @@ def test_speculation_is_off_while_a_decode_costs_seconds_and_it_is_said() -> Non
             notes.cost_s = cost_s
             here.say("turn left", at_s=1.5 + 2.5 * number)
             here.run(2.5 if number else 3.5)
-    kinds = here.kinds(Started, SoftEnded)
-    assert kinds == ["Transcribed", "Ended", "Trouble", "Ended", "Transcribed", "Ended", "Transcribed", "Trouble",
-                     "Transcribed", "Ended"]  # fmt: skip
+    kinds = here.kinds(SpeechStarted, SoftEnd)
+    assert kinds == ["FinalTranscript", "HardEnd", "Trouble", "HardEnd", "FinalTranscript", "HardEnd",
+                     "FinalTranscript", "Trouble", "FinalTranscript", "HardEnd"]  # fmt: skip
     slow, fast = here.of(Trouble)
     assert slow.part == "transcriber"
     assert "3.2 s" in slow.text
@@ -125,11 +152,11 @@ def test_the_hard_end_of_the_open_utterance_can_be_set() -> None:
         with listening(Notes()) as here:
             end_s = here.say("turn left", at_s=1.5)
             here.run(end_s - 0.1)
-            assert here.of(Started)
+            assert here.of(SpeechStarted)
             here.ears.hard_end_ms = milliseconds
             assert here.ears.hard_end_ms == milliseconds
             here.run(2.0)
-            ((told_s, ended),) = [(told_s, event) for told_s, event in here.told if isinstance(event, Ended)]
+            ((told_s, ended),) = [(told_s, event) for told_s, event in here.told if isinstance(event, HardEnd)]
         return told_s - ended.at_s
 
     assert late_s(300) == pytest.approx(0.3, abs=0.05)
@@ -142,7 +169,7 @@ def test_the_soft_end_can_be_set_and_stays() -> None:
         for at_s in (1.5, 4.0):
             here.say("turn left", at_s=at_s)
         here.run(6.0)
-        late = [told_s - event.at_s for told_s, event in here.told if isinstance(event, SoftEnded)]
+        late = [told_s - event.at_s for told_s, event in here.told if isinstance(event, SoftEnd)]
     assert late == [pytest.approx(0.4, abs=0.05)] * 2
 
 
@@ -152,7 +179,7 @@ def test_what_is_said_to_closed_ears_is_lost_and_the_clock_goes_on() -> None:
         here.run(2.0)
         here.ears.listen(False)
         here.run(0.05)
-        assert here.kinds() == ["Started", "SoftEnded", "Ended", "Transcribed"]
+        assert here.kinds() == ["SpeechStarted", "SoftEnd", "HardEnd", "FinalTranscript"]
         here.say("turn left", at_s=4.0)
         here.run(3.5)
         assert len(here.told) == 4
@@ -160,8 +187,8 @@ def test_what_is_said_to_closed_ears_is_lost_and_the_clock_goes_on() -> None:
         here.ears.listen(True)
         here.say("turn right", at_s=7.0)
         here.run(3.5)
-    assert here.of(Started)[-1].at_s == pytest.approx(7.0, abs=0.1)
-    assert [event.utterance for event in here.of(Ended)] == [1, 2]
+    assert here.of(SpeechStarted)[-1].at_s == pytest.approx(7.0, abs=0.1)
+    assert [event.utterance for event in here.of(HardEnd)] == [1, 2]
     assert here.ears.utterance == 2
 
 
@@ -171,7 +198,7 @@ def test_end_now_is_soft_and_hard_end_at_once() -> None:
         here.run(2.2)
         here.ears.end_now()
         here.run(0.02)
-        assert here.kinds() == ["Started", "SoftEnded", "Ended", "Transcribed"]
+        assert here.kinds() == ["SpeechStarted", "SoftEnd", "HardEnd", "FinalTranscript"]
         here.ears.end_now()
         here.run(0.02)
     assert len(here.told) == 4
@@ -191,7 +218,7 @@ def test_close_ends_a_decode_that_goes_on_and_leaves_no_thread() -> None:
 
     notes.finishing = finishing
     here = Listening(notes)
-    here.ears.start()
+    here.ears.open_sound()
     here.say("turn left", at_s=1.5)
     here.room.run(3.0)
     assert begun.wait(LIMIT_S)
@@ -233,9 +260,9 @@ def test_a_recogniser_that_fails_is_told_and_hears_the_next_utterance(error: Exc
         here.say("turn left", at_s=1.5)
         here.say("turn right", at_s=4.0)
         here.run(6.0)
-    assert here.kinds(Started, SoftEnded, Ended) == ["Trouble", "Transcribed", "Transcribed"]
+    assert here.kinds(SpeechStarted, SoftEnd, HardEnd) == ["Trouble", "FinalTranscript", "FinalTranscript"]
     assert str(error) in here.of(Trouble)[0].text
-    first, second = here.of(Transcribed)
+    first, second = here.of(FinalTranscript)
     assert (first.transcript.text, first.transcript.understood) == ("", False)
     assert second.transcript.understood
 
@@ -252,11 +279,11 @@ def test_a_decode_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatc
     with listening(notes) as here:
         here.say("turn left", at_s=1.5)
         here.run(2.0)
-        while not here.of(Transcribed):
+        while not here.of(FinalTranscript):
             here.room.run(0.1)
             assert here.ears.settle(LIMIT_S)
     assert "given up" in here.of(Trouble)[0].text
-    (heard,) = here.of(Transcribed)
+    (heard,) = here.of(FinalTranscript)
     assert (heard.transcript.text, heard.transcript.understood) == ("", False)
 
 
@@ -265,17 +292,17 @@ def test_a_listener_that_raises_is_logged_and_told_the_rest(caplog: pytest.LogCa
 
     def take(event: object) -> None:
         told.append(type(event).__name__)
-        if isinstance(event, Started):
+        if isinstance(event, SpeechStarted):
             raise KeyError("mine")
 
     here = Listening(Notes(), endpoint=EndpointSettings(hard_end_ms=300))
     here.ears.close()
     here.ears = Ears(here.room, Notes(), take)
-    here.ears.start()
+    here.ears.open_sound()
     here.say("turn left", at_s=1.5)
     here.run(3.5)
     here.ears.close()
-    assert "Ended" in told
+    assert "HardEnd" in told
     assert "what listens to the ears raised" in caplog.text
 
 
@@ -285,5 +312,5 @@ def test_resumed_comes_with_the_number_of_its_utterance() -> None:
         here.say("drive forward", at_s=4.0)
         here.say("two meters", at_s=5.4)
         here.run(7.5)
-    assert [event.utterance for event in here.of(Resumed)] == [2]
-    assert {event.utterance for event in here.of(Transcribed)} == {1, 2}
+    assert [event.utterance for event in here.of(SpeechResumed)] == [2]
+    assert {event.utterance for event in here.of(FinalTranscript)} == {1, 2}

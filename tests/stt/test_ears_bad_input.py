@@ -18,12 +18,12 @@ from edgeagent.stt import (
     STALL_S,
     START_S,
     Ears,
-    Ended,
+    FinalTranscript,
+    HardEnd,
     HearingEvent,
     Lateness,
     Level,
-    Started,
-    Transcribed,
+    SpeechStarted,
     Trouble,
 )
 from edgeagent.testing import speechlike, synthesised
@@ -92,7 +92,7 @@ def microphone() -> Microphone:
 @pytest.fixture
 def told(microphone: Microphone):
     told = Told(microphone)
-    told.ears.start()
+    told.ears.open_sound()
     yield told
     told.ears.close()
 
@@ -139,9 +139,9 @@ def test_speech_is_heard_whatever_the_microphone_makes_of_it(
 ) -> None:
     microphone.deliver(damage(around(speech())))
     assert told.ears.settle(LIMIT_S)
-    assert len(told.of(Ended)) == len(told.of(Transcribed)) == 1
+    assert len(told.of(HardEnd)) == len(told.of(FinalTranscript)) == 1
     assert told.of(Trouble) == []
-    assert told.of(Started)[0].at_s == pytest.approx(2.0, abs=0.3)
+    assert told.of(SpeechStarted)[0].at_s == pytest.approx(2.0, abs=0.3)
     levels = [told.levels.get() for _ in range(told.levels.qsize())]
     assert all(-90 <= level.level_db <= 0 for level in levels)
 
@@ -149,22 +149,22 @@ def test_speech_is_heard_whatever_the_microphone_makes_of_it(
 def test_a_microphone_that_stalls_is_told_ends_the_utterance_and_is_back(microphone: Microphone, told: Told) -> None:
     microphone.deliver(np.concatenate([quiet(2.0), speech()[: RATE_HZ // 2]]))
     assert told.ears.settle(LIMIT_S)
-    assert len(told.of(Started)) == 1
-    assert told.of(Ended) == []
+    assert len(told.of(SpeechStarted)) == 1
+    assert told.of(HardEnd) == []
     while told.levels.qsize():
         told.levels.get()
     microphone.now_s += STALL_S + 0.2
     trouble = told.troubles.get(timeout=LIMIT_S)
     assert (trouble.part, "no sound" in trouble.text) == ("device", True)
-    assert len(told.of(Ended)) == 1
+    assert len(told.of(HardEnd)) == 1
     microphone.now_s += 5.0
     assert told.levels.get(timeout=LIMIT_S).now_s > 3.0, "it is a clock for others"
     begins_s = microphone.now_s
     microphone.deliver(around(speech()))
     assert told.ears.settle(LIMIT_S)
     assert "again" in told.troubles.get(timeout=LIMIT_S).text
-    assert told.of(Started)[1].at_s == pytest.approx(begins_s + 2.0, abs=0.3)
-    assert len(told.of(Transcribed)) == 2
+    assert told.of(SpeechStarted)[1].at_s == pytest.approx(begins_s + 2.0, abs=0.3)
+    assert len(told.of(FinalTranscript)) == 2
 
 
 def test_one_that_never_begins_is_told(microphone: Microphone, told: Told) -> None:
@@ -193,22 +193,21 @@ def test_one_that_comes_back_with_another_rate_is_heard(microphone: Microphone, 
 
 def test_speech_without_an_end_is_cut_and_none_of_it_is_lost() -> None:
     notes = Notes()
-    kept: list[Samples] = []
     endpoint = EndpointSettings(max_s=5.0)
     with listening(notes, endpoint=endpoint) as here:
-        here.ears.keep_sound(lambda number, samples: kept.append(samples))
         here.room.say(speechlike(3, 14.0, RATE_HZ), RATE_HZ, 1.5)
         here.run(17.0)
-    ended = here.of(Ended)
+    ended = here.of(HardEnd)
     assert sum(event.cut for event in ended) >= 2
-    assert all(len(sound) <= 5.0 * RATE_HZ for sound in kept)
+    assert all(len(event.samples) <= 5.0 * RATE_HZ for event in ended)
     # what was told of each last; what was told before was void
-    last = {event.utterance: event.transcript.text for event in here.of(Transcribed)}
+    last = {event.utterance: event.transcript.text for event in here.of(FinalTranscript)}
     assert list(last) == list(range(1, len(ended) + 1))
-    for event, sound, text in zip(ended, kept, last.values(), strict=True):
+    for event, text in zip(ended, last.values(), strict=True):
         if event.cut:
-            assert text == f"{len(sound) / RATE_HZ:.2f} s"
-    assert sum(map(len, kept)) / RATE_HZ == pytest.approx(ended[-1].at_s - 1.5 + 1.0, abs=0.7), "no gaps"
+            assert text == f"{len(event.samples) / RATE_HZ:.2f} s"
+    all_s = sum(len(event.samples) for event in ended) / RATE_HZ
+    assert all_s == pytest.approx(ended[-1].at_s - 1.5 + 1.0, abs=0.7), "no gaps"
 
 
 def test_two_people_at_once_are_one_utterance() -> None:
@@ -216,7 +215,7 @@ def test_two_people_at_once_are_one_utterance() -> None:
         here.say("could you go to the kitchen", at_s=1.5, voice="slt")
         here.say("what time is it now please", at_s=1.6, voice="rms")
         here.run(4.5)
-    assert len(here.of(Started)) == len(here.of(Ended)) == 1
+    assert len(here.of(SpeechStarted)) == len(here.of(HardEnd)) == 1
 
 
 def test_ears_that_are_behind_say_so_drop_and_keep_up_again() -> None:
@@ -236,7 +235,7 @@ def test_ears_that_are_behind_say_so_drop_and_keep_up_again() -> None:
 def test_a_block_that_breaks_the_ears_is_told_once_and_they_go_on(
     microphone: Microphone, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    near = told.ears.echo.near
+    near = told.ears.sound.echo.near
     broken = threading.Event()
     broken.set()
 
@@ -245,14 +244,14 @@ def test_a_block_that_breaks_the_ears_is_told_once_and_they_go_on(
             raise ValueError("a bad block")
         return near(block, adc_s)
 
-    monkeypatch.setattr(told.ears.echo, "near", raising)
+    monkeypatch.setattr(told.ears.sound.echo, "near", raising)
     microphone.deliver(quiet(0.2))
     assert told.ears.settle(LIMIT_S)
     assert [trouble.part for trouble in told.of(Trouble)] == ["ears"]
     broken.clear()
     microphone.deliver(around(speech()))
     assert told.ears.settle(LIMIT_S)
-    assert len(told.of(Transcribed)) == 1
+    assert len(told.of(FinalTranscript)) == 1
 
 
 def test_ears_that_fail_at_every_block_keep_the_time_and_say_when_they_work_again(
@@ -263,9 +262,9 @@ def test_ears_that_fail_at_every_block_keep_the_time_and_say_when_they_work_agai
     def fail(block: Samples, adc_s: float) -> Samples:
         raise ValueError("a broken canceller")
 
-    told.ears.start()
+    told.ears.open_sound()
     try:
-        monkeypatch.setattr(told.ears.echo, "near", fail)
+        monkeypatch.setattr(told.ears.sound.echo, "near", fail)
         microphone.deliver(np.zeros(RATE_HZ, np.float32))
         assert not told.troubles.get(timeout=LIMIT_S).over
         while told.levels.get(timeout=LIMIT_S).now_s < 0.9:

@@ -14,16 +14,16 @@ from edgeagent.stt import (
     RATE_HZ,
     Ears,
     EarsSettings,
-    Ended,
+    FinalTranscript,
+    HardEnd,
     Judged,
+    KeywordSpotted,
     KeywordSpotter,
-    PartialWords,
-    SoftEnded,
+    PartialTranscript,
+    SoftEnd,
+    SpeechStarted,
     SphinxOptions,
     SphinxTranscriber,
-    Spotted,
-    Started,
-    Transcribed,
     Trouble,
 )
 from edgeagent.testing import Room, RoomSettings, synthesised
@@ -52,8 +52,10 @@ def test_a_command_is_heard_and_its_times_are_the_rooms(sphinx: Kept) -> None:
     with listening(sphinx) as here:
         end_s = here.say("where are you", at_s=2.0)
         here.run(5.0)
-    assert here.kinds(PartialWords) == ["Started", "SoftEnded", "Transcribed", "Ended"]
-    (started,), (soft,), (heard,), (ended,) = (here.of(kind) for kind in (Started, SoftEnded, Transcribed, Ended))
+    assert here.kinds(PartialTranscript) == ["SpeechStarted", "SoftEnd", "FinalTranscript", "HardEnd"]
+    (started,), (soft,), (heard,), (ended,) = (
+        here.of(kind) for kind in (SpeechStarted, SoftEnd, FinalTranscript, HardEnd)
+    )
     assert heard.transcript.text == "where are you"
     assert heard.transcript.final
     assert started.at_s == pytest.approx(2.0, abs=0.1)
@@ -62,7 +64,7 @@ def test_a_command_is_heard_and_its_times_are_the_rooms(sphinx: Kept) -> None:
         "the silence until the soft end; decoding takes no room time"
     )
     assert not ended.cut
-    partials = [event.transcript for event in here.of(PartialWords)]
+    partials = [event.transcript for event in here.of(PartialTranscript)]
     assert partials
     assert not any(transcript.final for transcript in partials)
 
@@ -72,7 +74,7 @@ def test_a_microphone_that_cancels_echo_itself_is_heard_as_well(sphinx: Kept, mo
     with listening(sphinx, echo=mode) as here:
         here.say("where are you", at_s=2.0)
         here.run(5.0)
-    assert [heard.transcript.text for heard in here.of(Transcribed)] == ["where are you"]
+    assert [heard.transcript.text for heard in here.of(FinalTranscript)] == ["where are you"]
     assert here.of(Trouble) == []
 
 
@@ -95,7 +97,7 @@ def test_a_turn_end_model_is_never_asked_about_nothing() -> None:
         here.run(2.0)
         here.ears.end_now()  # which is its soft and its hard end
         here.run(2.0)
-    assert here.of(Ended)
+    assert here.of(HardEnd)
     assert all(heard)
 
 
@@ -108,7 +110,7 @@ def test_a_turn_end_model_that_fails_is_said_and_the_words_come_nevertheless(sph
         here.say("where are you", at_s=2.0)
         here.run(5.0)
     assert [trouble.text for trouble in here.of(Trouble)] == ["no model"]
-    assert here.of(Transcribed)[0].transcript.text == "where are you"
+    assert here.of(FinalTranscript)[0].transcript.text == "where are you"
 
 
 def test_a_person_is_heard_over_the_robots_own_voice_and_that_voice_is_not() -> None:
@@ -123,11 +125,11 @@ def test_a_person_is_heard_over_the_robots_own_voice_and_that_voice_is_not() -> 
         before = list(here.told)
         end_s = here.say("could you please stop right there", at_s=5.5, voice="rms")
         here.run(end_s - 4.0)
-        assert here.ears.echo.far_active
-        assert here.ears.echo.removed_db is not None
+        assert here.ears.sound.echo.far_active
+        assert here.ears.sound.echo.removed_db is not None
     assert before == [], "its own voice is no speech"
-    assert here.of(Started)[0].at_s == pytest.approx(5.5, abs=0.4)
-    assert here.of(Ended)[-1].at_s == pytest.approx(end_s, abs=0.25)
+    assert here.of(SpeechStarted)[0].at_s == pytest.approx(5.5, abs=0.4)
+    assert here.of(HardEnd)[-1].at_s == pytest.approx(end_s, abs=0.25)
     assert all(level.far_active for level in here.levels if 2.0 < level.now_s < 4.5)
 
 
@@ -145,8 +147,8 @@ def test_a_stop_word_is_spotted_over_the_robots_voice_and_the_robots_own_is_not(
             here.say("stop", at_s=at_s, voice=voice) for at_s, voice in ((8.0, "slt"), (11.0, "awb"), (14.0, "slt"))
         ]
         here.run(16.0)
-        assert here.ears.echo.far_active
-    heard = [round(event.keyword.heard_s, 2) for event in here.of(Spotted)]
+        assert here.ears.sound.echo.far_active
+    heard = [round(event.keyword.heard_s, 2) for event in here.of(KeywordSpotted)]
     assert all(any(end_s - 0.5 < heard_s < end_s + 0.3 for heard_s in heard) for end_s in said), (said, heard)
     assert min(heard) > 8.0, "its own"
 
@@ -155,7 +157,7 @@ def test_a_stop_word_is_spotted_and_its_times_are_the_rooms(spotter: Kept) -> No
     with listening(Notes(), spotter=spotter) as here:
         end_s = here.say("stop", at_s=3.0, voice="rms")
         here.run(4.5)
-    (spotted,) = here.of(Spotted)
+    (spotted,) = here.of(KeywordSpotted)
     assert spotted.keyword.phrase == "stop"
     assert spotted.keyword.end_s == pytest.approx(end_s, abs=0.15)
     assert next(told_s for told_s, event in here.told if event is spotted) == pytest.approx(end_s, abs=0.2)
@@ -183,10 +185,10 @@ def test_the_same_room_gives_the_same_events(tmp_path: Path) -> None:
             here.say("stop", at_s=5.2, voice="rms")
             here.run(6.5)
         # at one time of the room, a spotter and a recogniser tell in any order
-        return [*sorted(here.told, key=lambda told: (told[0], isinstance(told[1], Spotted))), here.levels]
+        return [*sorted(here.told, key=lambda told: (told[0], isinstance(told[1], KeywordSpotted))), here.levels]
 
     first, second = once(), once()
-    assert "Resumed" in [type(told[1]).__name__ for told in first[:-1]]
+    assert "SpeechResumed" in [type(told[1]).__name__ for told in first[:-1]]
     assert first == second
 
 
@@ -198,14 +200,14 @@ def test_a_file_that_ends_ends_its_utterance_and_is_heard_as_fast_as_possible(sp
     told: list[object] = []
     device = FileDevice(input=path, paced=False)
     ears = Ears(device, sphinx, told.append, settings=EarsSettings(in_step=True))
-    ears.start()
+    ears.open_sound()
     try:
         assert device.ended.wait(LIMIT_S)
-        assert within(LIMIT_S, lambda: any(isinstance(event, Ended) for event in told))
+        assert within(LIMIT_S, lambda: any(isinstance(event, HardEnd) for event in told))
         assert ears.settle(LIMIT_S)
     finally:
         ears.close()
-    (heard,) = [event for event in told if isinstance(event, Transcribed)]
+    (heard,) = [event for event in told if isinstance(event, FinalTranscript)]
     assert heard.transcript.text == "go to the bathroom"
-    ended = next(event for event in told if isinstance(event, Ended))
+    ended = next(event for event in told if isinstance(event, HardEnd))
     assert ended.at_s < device.now()

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from edgeagent.stt import RATE_HZ, STOP_WORDS, KeyPhraseSpotter, Spotted, Started
+from edgeagent.stt import RATE_HZ, STOP_WORDS, KeyPhraseSpotter, KeywordSpotted, SpeechStarted
 from edgeagent.testing import Room, RoomSettings, synthesised
 from tests.stt.listening import Notes, listening
 
@@ -48,10 +48,10 @@ def told_over(text, *, echo_gain_db, voice=None, after_s=0.0, seconds=4.0, happe
 )
 def test_stop_is_heard_over_the_first_sentence_of_all(echo_gain_db, voice, after_s):
     here = told_over("Going to the kitchen.", echo_gain_db=echo_gain_db, voice=voice, after_s=after_s)
-    assert len(here.of(Spotted)) == 1
-    assert BEGINS_S + after_s < here.of(Spotted)[0].keyword.end_s < BEGINS_S + after_s + 0.8
-    assert here.of(Started), "somebody speaks"
-    assert here.of(Started)[0].at_s == pytest.approx(BEGINS_S + after_s, abs=0.4)
+    assert len(here.of(KeywordSpotted)) == 1
+    assert BEGINS_S + after_s < here.of(KeywordSpotted)[0].keyword.end_s < BEGINS_S + after_s + 0.8
+    assert here.of(SpeechStarted), "somebody speaks"
+    assert here.of(SpeechStarted)[0].at_s == pytest.approx(BEGINS_S + after_s, abs=0.4)
 
 
 @pytest.mark.parametrize("echo_gain_db", [-20, 6])

@@ -7,7 +7,7 @@ from queue import Queue
 import numpy as np
 import pytest
 
-from edgeagent.stt import RATE_HZ, HearingEvent, Transcribed, Transcription, Trouble
+from edgeagent.stt import RATE_HZ, FinalTranscript, HearingEvent, Transcription, Trouble
 from tests.stt.listening import LIMIT_S, Notes
 
 
@@ -23,7 +23,7 @@ def test_what_has_waited_too_long_is_left_out_and_said(limit_s: float, decoded: 
     done.get(timeout=LIMIT_S)
     transcription.close()
     events = [told.get() for _ in range(told.qsize())]
-    results = [event for event in events if isinstance(event, Transcribed)]
+    results = [event for event in events if isinstance(event, FinalTranscript)]
     assert [result.utterance for result in results] == [1, 2, 3], "each is known to have been said"
     assert len(notes.finished) == decoded
     assert [result.transcript.understood for result in results] == [decoded > 0] * 3

@@ -37,7 +37,7 @@ def count_to_sixteen(stage: Stage) -> None:
 
 def transcribed(stage: Stage, utterance: int, text: str, at_s: float) -> None:
     """The words of an utterance come late."""
-    stage.tell(hearing.Transcribed(utterance, Transcript(text, confidence=0.9), at_s, stage.now_s - at_s))
+    stage.tell(hearing.FinalTranscript(utterance, Transcript(text, confidence=0.9), at_s, stage.now_s - at_s))
 
 
 def late(stage: Stage, *, cut: bool = False) -> tuple[int, float]:
@@ -46,9 +46,9 @@ def late(stage: Stage, *, cut: bool = False) -> tuple[int, float]:
     stage.pass_s(0.8)
     utterance, ended_s = stage.ears.utterance, stage.now_s
     if not cut:
-        stage.tell(hearing.SoftEnded(utterance, ended_s))
+        stage.tell(hearing.SoftEnd(utterance, ended_s))
         stage.pass_s(0.4)
-    stage.tell(hearing.Ended(utterance, ended_s, cut=cut))
+    stage.tell(hearing.HardEnd(utterance, ended_s, cut=cut))
     stage.begin(0.0)
     stage.pass_s(0.2)
     return utterance, ended_s

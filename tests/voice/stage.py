@@ -32,8 +32,8 @@ class PlayedEars:
         self.played: list[Samples] = []
         self._fill: Fill | None = None
 
-    def start(self, fill: Fill | None = None) -> None:
-        self._fill = fill
+    def open_sound(self, play: Fill | None = None) -> None:
+        self._fill = play
 
     def listen(self, on: bool) -> None:
         self.listening = on
@@ -131,22 +131,22 @@ class Stage:
     def begin(self, ago_s: float = 0.1) -> None:
         """Somebody begins to speak, and has done so for a tenth of a second."""
         self.ears.utterance += 1
-        self.tell(hearing.Started(self.ears.utterance, self.now_s - ago_s))
+        self.tell(hearing.SpeechStarted(self.ears.utterance, self.now_s - ago_s))
 
     def partly(self, text: str) -> None:
-        self.tell(hearing.PartialWords(self.ears.utterance, Transcript(text, final=False)))
+        self.tell(hearing.PartialTranscript(self.ears.utterance, Transcript(text, final=False)))
 
     def pause(self, text: str, *, understood: bool = True, confidence: float = 0.9) -> None:
         """A soft end, and the words until it."""
         transcript = Transcript(text, understood=understood, confidence=confidence)
-        self.tell(hearing.SoftEnded(self.ears.utterance, self.now_s))
-        self.tell(hearing.Transcribed(self.ears.utterance, transcript, self.now_s, 0.1))
+        self.tell(hearing.SoftEnd(self.ears.utterance, self.now_s))
+        self.tell(hearing.FinalTranscript(self.ears.utterance, transcript, self.now_s, 0.1))
 
     def go_on(self) -> None:
-        self.tell(hearing.Resumed(self.ears.utterance, self.now_s))
+        self.tell(hearing.SpeechResumed(self.ears.utterance, self.now_s))
 
     def end(self) -> None:
-        self.tell(hearing.Ended(self.ears.utterance, self.now_s, cut=False))
+        self.tell(hearing.HardEnd(self.ears.utterance, self.now_s, cut=False))
 
     def say(self, text: str, *, seconds: float = 0.3, understood: bool = True, confidence: float = 0.9) -> None:
         """A whole utterance, and the silence after it."""
@@ -159,7 +159,7 @@ class Stage:
     def spot(self, phrase: str) -> None:
         """The spotter hears a phrase that ends now."""
         keyword = SpottedPhrase(phrase, self.now_s - 0.3, self.now_s, self.now_s, 0.9)
-        self.tell(hearing.Spotted(keyword))
+        self.tell(hearing.KeywordSpotted(keyword))
 
     def kinds(self) -> list[str]:
         """The kinds of the voice's events so far, without those of the runs."""

@@ -15,7 +15,7 @@ from .stage import PlayedEars, Stage
 
 
 def test_the_played_ears_are_like_the_real_ones() -> None:
-    for name in ("start", "listen", "settle", "close"):
+    for name in ("open_sound", "listen", "settle", "close"):
         real, played = inspect.signature(getattr(Ears, name)), inspect.signature(getattr(PlayedEars, name))
         assert [p.replace(annotation=p.empty) for p in real.parameters.values()] == [
             p.replace(annotation=p.empty) for p in played.parameters.values()
@@ -28,13 +28,13 @@ def test_the_played_ears_are_like_the_real_ones() -> None:
 @pytest.mark.parametrize("event", TableEvent)
 def test_every_cell_does_its_action_and_goes_to_its_state(state: State, event: TableEvent) -> None:
     with Stage() as stage:
-        dialogue, states, done = stage.dialogue, stage.dialogue.turns.states, []
-        states.actions = {action: lambda action=action: done.append(action) for action in states.actions}
-        states._what_goes_on = lambda: State.LISTENING
-        states.look = lambda: None  # type: ignore[method-assign]
-        states.now = state
+        dialogue, turns, done = stage.dialogue, stage.dialogue.turns, []
+        turns._actions = {action: lambda action=action: done.append(action) for action in turns._actions}
+        turns._what_goes_on = lambda: State.LISTENING  # type: ignore[method-assign]
+        turns.look = lambda: None  # type: ignore[method-assign]
+        turns.state = state
         fired = threading.Event()
-        dialogue._post(lambda: (states.fire(event), fired.set()))
+        dialogue._post(lambda: (turns.fire(event), fired.set()))
         assert fired.wait(10)
         cell = TABLE[state, event]
         assert done == [cell.action]

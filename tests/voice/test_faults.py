@@ -59,7 +59,7 @@ def stage_in(state: State) -> Stage:
             stage.agent.llm = Thinking(stage.llm)  # type: ignore[assignment]
             stage.begin()
             stage.pause("tell me a story")
-            stage.ears.on_event(hearing.Ended(stage.ears.utterance, stage.now_s, cut=False))
+            stage.ears.on_event(hearing.HardEnd(stage.ears.utterance, stage.now_s, cut=False))
         case State.ACTING:
             stage.say("drive on")
         case State.SPEAKING | State.HELD:
@@ -130,13 +130,15 @@ def test_a_stop_word_stops_in_every_state(state: State) -> None:
         asked = len(stage.llm.requests)
         if state not in (State.HEARING, State.HELD):
             stage.ears.utterance += 1
-            stage.ears.on_event(hearing.Started(stage.ears.utterance, stage.now_s - 0.1))
-        stage.ears.on_event(hearing.Spotted(SpottedPhrase("stop", stage.now_s - 0.3, stage.now_s, stage.now_s, 0.9)))
+            stage.ears.on_event(hearing.SpeechStarted(stage.ears.utterance, stage.now_s - 0.1))
+        stage.ears.on_event(
+            hearing.KeywordSpotted(SpottedPhrase("stop", stage.now_s - 0.3, stage.now_s, stage.now_s, 0.9))
+        )
         assert stage.dialogue.latch.state == "held", "at once, on the thread that spotted it"
-        stage.ears.on_event(hearing.SoftEnded(stage.ears.utterance, stage.now_s))
-        stage.ears.on_event(hearing.Transcribed(stage.ears.utterance, Transcript("stop"), stage.now_s, 0.1))
+        stage.ears.on_event(hearing.SoftEnd(stage.ears.utterance, stage.now_s))
+        stage.ears.on_event(hearing.FinalTranscript(stage.ears.utterance, Transcript("stop"), stage.now_s, 0.1))
         assert until(lambda: stage.dialogue.latch.state == "tripped")
-        stage.ears.on_event(hearing.Ended(stage.ears.utterance, stage.now_s, cut=False))
+        stage.ears.on_event(hearing.HardEnd(stage.ears.utterance, stage.now_s, cut=False))
         assert until(lambda: stage.state in (State.LISTENING, State.ASLEEP)), stage.state
         stage.settle()
         assert not stage.dialogue.robot.busy
@@ -186,12 +188,12 @@ def test_a_model_that_never_stops_is_stopped_by_two_words() -> None:
     with Stage("and so on " * 100_000, "Here I am.", token_delay_s=0.001) as stage:
         stage.begin()
         stage.pause("tell me everything")
-        stage.ears.on_event(hearing.Ended(stage.ears.utterance, stage.now_s, cut=False))
+        stage.ears.on_event(hearing.HardEnd(stage.ears.utterance, stage.now_s, cut=False))
         assert until(lambda: _block(stage) and stage.state is State.SPEAKING)
         stage.ears.utterance += 1
-        stage.ears.on_event(hearing.Started(stage.ears.utterance, stage.now_s - 0.6))
+        stage.ears.on_event(hearing.SpeechStarted(stage.ears.utterance, stage.now_s - 0.6))
         for text in ("go to sleep", "go to sleep now"):
-            stage.ears.on_event(hearing.PartialWords(stage.ears.utterance, Transcript(text, final=False)))
+            stage.ears.on_event(hearing.PartialTranscript(stage.ears.utterance, Transcript(text, final=False)))
         assert until(lambda: not stage.dialogue.robot.runs.active)
         emitted = stage.llm.emitted
         stage.pause("that is enough")

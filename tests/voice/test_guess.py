@@ -191,5 +191,5 @@ def test_nobody_answers_a_question_half_a_minute_later() -> None:
     with Stage("Yes?", settings=SETTINGS) as stage:
         _ask_about(stage, "go to the kitchen")
         stage.pass_s(30)
-        assert not stage.dialogue.turns._actions.question_open
+        assert not stage.dialogue.turns._answering.question_open(stage.now_s)
         assert _says_yes(stage) == ["yes"]

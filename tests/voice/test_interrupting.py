@@ -2,6 +2,7 @@
 
 import pytest
 
+from edgeagent import events
 from edgeagent.stt import hearing
 from edgeagent.voice import PRESETS, State
 
@@ -122,7 +123,7 @@ def test_a_false_alarm_resumes() -> None:
         count_to_sixteen(stage)
         stage.begin()
         stage.pass_s(0.1)
-        stage.tell(hearing.SoftEnded(stage.ears.utterance, stage.now_s))
+        stage.tell(hearing.SoftEnd(stage.ears.utterance, stage.now_s))
         stage.pass_s(0.5)
         assert stage.state is State.HELD
         stage.pass_s(0.2)
@@ -150,3 +151,26 @@ def test_louder_is_obeyed_while_the_robot_goes_on() -> None:
         stage.end()
         assert stage.state is State.SPEAKING
         assert stage.dialogue.robot.playback.volume > 0.6
+
+
+def test_the_robot_is_held_already_when_a_barge_in_is_told() -> None:
+    with Stage(LONG) as stage:
+        count_to_sixteen(stage)
+        held: list[bool] = []
+
+        def take(event: events.Event | events.VoiceEvent) -> None:
+            if isinstance(event, events.BargeIn) and event.action == "hold":
+                held.append(stage.dialogue.robot.queue.held)
+
+        stage.dialogue.subscribe(take)
+        stage.begin()
+        stage.pass_s(0.1)
+        assert held == [True]
+
+
+def test_words_that_are_typed_over_speech_that_nobody_may_interrupt_are_answered() -> None:
+    with Stage("It is noon.") as stage:
+        stage.dialogue.say(LONG, priority="urgent", interruptible=False)
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        stage.dialogue.hear("what time is it", typed=True)
+        stage.pass_until(lambda: any(message.text == "It is noon." for message in stage.session.messages()))

@@ -20,7 +20,7 @@ def test_a_stop_counts_though_the_microphone_is_lost_before_its_words_are_known(
     drives.begin()
     drives.pass_s(0.5)
     utterance, ended_s = drives.ears.utterance, drives.now_s
-    drives.tell(hearing.SoftEnded(utterance, ended_s), hearing.Ended(utterance, ended_s, cut=False))
+    drives.tell(hearing.SoftEnd(utterance, ended_s), hearing.HardEnd(utterance, ended_s, cut=False))
     drives.dialogue.device("lost", "usb")
     drives.settle()
     transcribed(drives, utterance, "stop", ended_s)
@@ -62,7 +62,7 @@ def test_a_stop_over_the_robots_voice_counts_when_its_words_come_after_it_went_o
     still.begin()
     still.pass_s(0.3)
     utterance, ended_s = still.ears.utterance, still.now_s
-    still.tell(hearing.SoftEnded(utterance, ended_s))
+    still.tell(hearing.SoftEnd(utterance, ended_s))
     still.pass_s(0.35)
     still.end()
     still.pass_s(0.4)

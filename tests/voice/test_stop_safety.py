@@ -53,7 +53,7 @@ def test_the_words_of_the_utterance_before_say_nothing_of_a_stop_word(drives: St
     drives.begin()
     drives.pass_s(0.8)
     before, ended_s = drives.ears.utterance, drives.now_s
-    drives.tell(hearing.SoftEnded(before, ended_s))
+    drives.tell(hearing.SoftEnd(before, ended_s))
     drives.pass_s(0.4)
     drives.end()
     drives.pass_s(0.6)
@@ -83,7 +83,7 @@ def test_a_stop_word_that_is_spotted_late_is_judged_by_the_words_it_lies_in(driv
     drives.pause("the bus stop is far")
     drives.pass_s(0.4)
     drives.end()
-    drives.tell(hearing.Spotted(SpottedPhrase("stop", said_s - 0.5, said_s - 0.2, drives.now_s, 0.9)))
+    drives.tell(hearing.KeywordSpotted(SpottedPhrase("stop", said_s - 0.5, said_s - 0.2, drives.now_s, 0.9)))
     assert latch(drives) == "free"
     drives.pass_s(3.5)
     assert latch(drives) == "free"

@@ -165,7 +165,7 @@ def test_a_stop_while_the_model_thinks_stops_the_model() -> None:
         stage.agent.llm = Waiting(stage.llm, go)  # type: ignore[assignment]
         stage.begin()
         stage.pause("tell me a story")
-        stage.ears.on_event(hearing.Ended(stage.ears.utterance, stage.now_s, cut=False))
+        stage.ears.on_event(hearing.HardEnd(stage.ears.utterance, stage.now_s, cut=False))
         assert until(lambda: stage.state is State.THINKING)
         stage.dialogue.stop("button")
         assert until(lambda: stage.state is State.LISTENING)

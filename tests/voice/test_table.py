@@ -28,6 +28,15 @@ def test_there_is_a_cell_for_every_state_and_event() -> None:
     assert set(TABLE) == {(state, event) for state in State for event in TableEvent}
 
 
+def test_every_event_of_the_table_is_fired(checkout: Path) -> None:
+    files = (checkout / "edgeagent" / "voice").glob("*.py")
+    code = "".join(path.read_text(encoding="utf-8") for path in files)
+    table = (checkout / "edgeagent" / "voice" / "turn_states.py").read_text(encoding="utf-8")
+    cells = table[: table.index("\nTABLE: ")]
+    unfired = [event.name for event in TableEvent if not re.search(rf"\b{event.name}\b", code.replace(cells, ""))]
+    assert unfired == []
+
+
 def test_the_page_shows_every_cell(checkout: Path) -> None:
     rows = _table(checkout, "event |")
     assert rows.pop("event") == [str(state) for state in State]

@@ -95,16 +95,16 @@ def test_speech_that_goes_on_after_a_hard_end_makes_one_turn_of_both_parts() -> 
         stage.agent.llm = model  # type: ignore[assignment]
         stage.begin()
         stage.pause("go to the kitchen")
-        stage.ears.on_event(hearing.Ended(stage.ears.utterance, stage.now_s, cut=False))
+        stage.ears.on_event(hearing.HardEnd(stage.ears.utterance, stage.now_s, cut=False))
         assert until(lambda: stage.state is State.THINKING)
         stage.ears.utterance += 1
-        stage.ears.on_event(hearing.Started(stage.ears.utterance, stage.now_s))
+        stage.ears.on_event(hearing.SpeechStarted(stage.ears.utterance, stage.now_s))
         assert until(lambda: stage.state is State.HEARING)
-        stage.ears.on_event(hearing.SoftEnded(stage.ears.utterance, stage.now_s))
+        stage.ears.on_event(hearing.SoftEnd(stage.ears.utterance, stage.now_s))
         stage.ears.on_event(
-            hearing.Transcribed(stage.ears.utterance, Transcript("and bring me a cup"), stage.now_s, 0.1)
+            hearing.FinalTranscript(stage.ears.utterance, Transcript("and bring me a cup"), stage.now_s, 0.1)
         )
-        stage.ears.on_event(hearing.Ended(stage.ears.utterance, stage.now_s, cut=False))
+        stage.ears.on_event(hearing.HardEnd(stage.ears.utterance, stage.now_s, cut=False))
         assert until(lambda: model.asked == 2)
         held.set()
         stage.pass_until(lambda: stage.state is State.LISTENING)

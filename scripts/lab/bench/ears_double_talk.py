@@ -19,12 +19,12 @@ from edgeagent.audio import Samples
 from edgeagent.stt import (
     STOP_WORDS,
     Ears,
+    FinalTranscript,
     HearingEvent,
     KeyPhraseSpotter,
+    KeywordSpotted,
+    SpeechStarted,
     SphinxTranscriber,
-    Spotted,
-    Started,
-    Transcribed,
     confirm,
     missed,
     word_error_rate,
@@ -92,7 +92,7 @@ class Stage:
         self.ears = Ears(self.room, transcriber, self._take, spotter=self.spotter)
 
     def run(self, seconds: float) -> None:
-        self.ears.start(self._fill)
+        self.ears.open_sound(self._fill)
         for _ in range(round(seconds / _STEP_S)):
             self.room.run(_STEP_S)
             self.ears.settle(60.0)
@@ -100,7 +100,7 @@ class Stage:
     def _take(self, event: HearingEvent) -> None:
         now_s = self.room.now()
         self.events.append((now_s, event))
-        if isinstance(event, Started):
+        if isinstance(event, SpeechStarted):
             self._held_s = now_s + _HELD_S
 
     def _fill(self, block: Samples, dac_s: float) -> None:
@@ -187,11 +187,11 @@ def own_rows(transcriber: object, gain_db: float, seconds: float) -> list[Row]:
         stage.ears.close()
         for _, event in stage.events:
             match event:
-                case Spotted():
+                case KeywordSpotted():
                     spotted += 1
-                case Started():
+                case SpeechStarted():
                     begun += 1
-                case Transcribed(transcript=transcript):
+                case FinalTranscript(transcript=transcript):
                     understood += transcript.understood
                     stops += any(confirm(transcript, phrase) == "confirmed" for phrase in STOP_WORDS)
     name = f"{len(ROOMS_S) * seconds / 60:.0f} minutes of own voice, echo {gain_db:+.0f} dB"
@@ -225,7 +225,7 @@ def heard(stage: Stage, trial: Trial) -> str:
     texts = [
         event.transcript.text if event.transcript.understood else ""
         for now_s, event in stage.events
-        if isinstance(event, Transcribed) and trial.start_s < now_s < trial.end_s + 2 * _LATE_S
+        if isinstance(event, FinalTranscript) and trial.start_s < now_s < trial.end_s + 2 * _LATE_S
     ]
     return max(texts, key=len, default="")
 
@@ -249,7 +249,7 @@ def _settings(gain_db: float, rt60_s: float) -> RoomSettings:
 
 def _spotted(stage: Stage, trial: Trial) -> bool:
     return any(
-        isinstance(event, Spotted) and trial.start_s < event.keyword.heard_s <= trial.end_s + _SPOTTED_S
+        isinstance(event, KeywordSpotted) and trial.start_s < event.keyword.heard_s <= trial.end_s + _SPOTTED_S
         for _, event in stage.events
     )
 
@@ -259,14 +259,14 @@ def _started(stage: Stage, trial: Trial) -> float:
     found = [
         now_s - trial.start_s
         for now_s, event in stage.events
-        if isinstance(event, Started) and trial.start_s < now_s < trial.end_s + _LATE_S
+        if isinstance(event, SpeechStarted) and trial.start_s < now_s < trial.end_s + _LATE_S
     ]
     return min(found, default=float("inf"))
 
 
 def _transcribed(stage: Stage, trial: Trial) -> bool:
     return any(
-        isinstance(event, Transcribed)
+        isinstance(event, FinalTranscript)
         and trial.start_s < now_s <= trial.end_s + _LATE_S
         and missed(event.transcript, STOP_WORDS) is not None
         for now_s, event in stage.events

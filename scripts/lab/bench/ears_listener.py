@@ -19,7 +19,7 @@ from bench.mouth_voices import SENTENCES
 from edgeagent.app import Vocabulary, build_ears, house_heard
 from edgeagent.audio import PlaybackQueue, PortAudioDevice
 from edgeagent.config import Config
-from edgeagent.stt import HearingEvent, Level, PartialWords
+from edgeagent.stt import HearingEvent, Level, PartialTranscript
 from edgeagent.tts import Mouth, Speech, make_speaker
 
 _VOICE: Final = "en"
@@ -36,7 +36,7 @@ def tell(kind: str, **what: Any) -> None:
 
 def heard(event: HearingEvent) -> None:
     """What the ears tell, on their threads."""
-    if not isinstance(event, (Level, PartialWords)):
+    if not isinstance(event, (Level, PartialTranscript)):
         tell(type(event).__name__.lower(), **dataclasses.asdict(event))
 
 
@@ -49,7 +49,7 @@ def main() -> None:
     ears = build_ears(Config(), device, vocabulary, heard)
     speech: Speech | None = None
     with Mouth(make_speaker(_VOICE), playback) as mouth:
-        ears.start(playback.fill)
+        ears.open_sound(playback.fill)
         tell("ready")
         for line in sys.stdin:
             asked = json.loads(line)
@@ -66,7 +66,7 @@ def main() -> None:
                         under=device.xruns.under,
                         over=device.xruns.over,
                         starved=0 if speech is None else speech.utterance.starved,
-                        removed_db=ears.echo.removed_db,
+                        removed_db=ears.sound.echo.removed_db,
                         latency_ms=device.latency_s * 1e3,
                     )
         mouth.flush()

@@ -15,7 +15,7 @@ from bench.people_trials import Trial
 from edgeagent.app import ears_settings, make_transcriber, vocabulary
 from edgeagent.audio import Samples
 from edgeagent.config import Config
-from edgeagent.stt import RATE_HZ, Ears, HearingEvent, Resumed, Transcribed, Transcriber, Transcript, Trouble
+from edgeagent.stt import RATE_HZ, Ears, FinalTranscript, HearingEvent, SpeechResumed, Transcriber, Transcript, Trouble
 from edgeagent.testing import Room
 
 RECOGNISERS: Final[dict[str, dict[str, Any]]] = {
@@ -77,9 +77,9 @@ def heard(recogniser: str, trial: Trial) -> list[tuple[str, str, bool]] | None:
 
     def take(event: HearingEvent) -> None:
         nonlocal lost
-        if isinstance(event, Transcribed):
+        if isinstance(event, FinalTranscript):
             transcripts[event.utterance] = event.transcript
-        elif isinstance(event, Resumed):
+        elif isinstance(event, SpeechResumed):
             transcripts.pop(event.utterance, None)
         elif isinstance(event, Trouble) and event.lost and not event.over and not event.source:
             lost = True  # a process that is started again, which has a source, hears the utterance again
@@ -87,7 +87,7 @@ def heard(recogniser: str, trial: Trial) -> list[tuple[str, str, bool]] | None:
     config, transcriber = _recogniser(recogniser)
     ears = Ears(room, Lent(transcriber), take, settings=ears_settings(config, in_step=True))
     try:
-        ears.start()
+        ears.open_sound()
         said = room.say(trial.sound(), RATE_HZ, LEAD_S)
         room.run(said.end_s + _TAIL_S)
         ears.end_now()

@@ -38,7 +38,7 @@ def _other_device(talk: Rehearsal, long: bool) -> None:
     """The device came back with another rate: the ears have a new canceller."""
     _tell_story(talk)
     ears = talk.conversation.dialogue.ears
-    ears.echo = ears._canceller()
+    ears.sound.echo = ears.sound.new_canceller()
     calm(talk)
 
 
@@ -108,7 +108,7 @@ def own_first_sentences(gain_db: float, minutes: float, once: Once) -> list[Row]
 
         def trial(number: int) -> list[float]:
             log.events.clear()
-            ears.echo = ears._canceller()
+            ears.sound.echo = ears.sound.new_canceller()
             talk.pass_s(1.0)
             begun_s = talk.now_s
             handle = talk.conversation.say(texts[number % len(texts)])

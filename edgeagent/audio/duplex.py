@@ -1,0 +1,84 @@
+"""Sound in and out at once: a device's microphone and loudspeaker, and what takes the one out of the other.
+
+Opens the device. Knows nothing of speech.
+"""
+
+from __future__ import annotations
+
+from edgeagent.audio.device import Device, Fill, Samples, Take
+from edgeagent.audio.echo import EchoCanceller, Mode
+from edgeagent.errors import AudioError
+
+
+class Duplex:
+    """A device that is heard and may speak.
+
+    Args:
+        device: Has a microphone.
+        mode: Echo canceller.
+        noise_suppression: Noise is taken out of the microphone too.
+        rate_hz: Rate of the sound that the canceller gives.
+
+    Attributes:
+        device: The device.
+        echo: Takes the robot's own voice out of the microphone's blocks; another one after ``renew``.
+
+    Raises:
+        AudioError: The device has no microphone.
+    """
+
+    def __init__(self, device: Device, *, mode: Mode, noise_suppression: bool, rate_hz: int) -> None:
+        if device.input_rate_hz is None:
+            raise AudioError(f"{device.name} has no microphone")
+        self.device = device
+        self._mode, self._noise_suppression, self._rate_hz = mode, noise_suppression, rate_hz
+        self._in_hz = device.input_rate_hz
+        self.echo = self.new_canceller()
+
+    @property
+    def input_rate_hz(self) -> int:
+        """Rate of the microphone's blocks."""
+        return self._in_hz
+
+    def open(self, take: Take, play: Fill | None = None) -> None:
+        """Opens microphone and loudspeaker.
+
+        Args:
+            take: Given the microphone's blocks, on the device's thread.
+            play: Writes the loudspeaker's samples. They go to the echo canceller as they go out.
+
+        Raises:
+            AudioError: The device can't be opened; it may be tried again.
+        """
+
+        def fill(block: Samples, dac_s: float) -> None:
+            if play is not None:
+                play(block, dac_s)
+            self.echo.far(block, dac_s)
+
+        self.device.start(fill=None if play is None else fill, take=take)
+
+    def close(self) -> None:
+        """Closes both.
+
+        Raises:
+            AudioError: The device has failed meanwhile.
+        """
+        self.device.stop()
+
+    def renew(self) -> None:
+        """Takes up the microphone's rate, which a device that was lost may have come back with."""
+        if self.device.input_rate_hz not in (None, self._in_hz):
+            self._in_hz = self.device.input_rate_hz or self._in_hz
+            self.echo = self.new_canceller()
+
+    def new_canceller(self) -> EchoCanceller:
+        """Makes an echo canceller that knows nothing of the room yet."""
+        return EchoCanceller(
+            self._in_hz,
+            self.device.output_rate_hz,
+            mode=self._mode,
+            noise_suppression=self._noise_suppression,
+            rate_hz=self._rate_hz,
+            xruns=self.device.xruns,
+        )
