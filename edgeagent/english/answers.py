@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -38,6 +39,29 @@ def yes_or_no(text: str) -> bool | None:
     if len(words) > _MOST_WORDS:
         return None
     return True if _CLEAR_YES.fullmatch(" ".join(words)) else None
+
+
+_ONLY_NO: Final = frozenset("no nope nah negative not that thanks thank you".split())
+"""Words of a no with nothing else in it."""
+
+
+def is_only_no(words: Iterable[str]) -> bool:
+    """True if an answer that has a no says nothing else: "no thanks", but not "no, the kitchen"."""
+    return _ONLY_NO.issuperset(words)
+
+
+_BACKCHANNEL: Final = (
+    "(?:u+h huh|m+ h+m+|m(?: [mh]){2,3}|m+ mm|mhm|m+hm+|mm+|um hum|hm+|huh|aha|ah+|oh|okay|yeah|yes|yep|yup|right|"
+    "sure|all right|i see|got it|i got it|good|great|cool|nice|fine|really|wow|interesting|of course|exactly|indeed|"
+    "understood|thanks|thank you|makes sense|that makes sense|that is (?:good|great|nice|fine|right|interesting)|"
+    "very good|i understand|i know|go on|and|true|perfect|ha ha|well)"
+)
+_BACKCHANNELS: Final = re.compile(f"{_BACKCHANNEL}(?: {_BACKCHANNEL}){{0,3}}")
+
+
+def is_backchannel(words: Iterable[str]) -> bool:
+    """True for words that a listener says while another speaks, and that take no turn: "uh-huh", "I see"."""
+    return _BACKCHANNELS.fullmatch(" ".join(words)) is not None
 
 
 class Control(StrEnum):

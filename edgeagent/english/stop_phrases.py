@@ -2,7 +2,7 @@
 
 One table for what is typed, what a program passes on as heard, and what a recogniser has understood. A phrase counts as
 a whole utterance only: politeness, the robot's name and repetition may stand around it, nothing else. Phrases inside of
-longer sentences are ``edgeagent.stt.confirming``'s to judge. Knows no latch; pure functions, on any thread.
+longer sentences are ``edgeagent.english.mentions``'s to judge. Knows no latch; pure functions, on any thread.
 """
 
 from __future__ import annotations
