@@ -5,40 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from edgeagent.english import word_classes
+from edgeagent.english.lists import lists
 from edgeagent.english.number_words import NUMBER_WORDS
 from edgeagent.english.sentence_rules import is_number
 from edgeagent.english.tokens import words_of
 from edgeagent.english.units import UNITS
 
-_ENGLISH: Final = frozenset(
-    word
-    for words in vars(word_classes).values()
-    if isinstance(words, frozenset)
-    for word in words
-    if isinstance(word, str)
-) | frozenset(
-    "yes no nope yeah thanks thank sorry good bad nice great hello goodbye morning night much many how kind sure maybe "
-    "robot until said ask stopped moving went came been having people home house flat".split()
-)
-"""Words of the rules on sentences, and a few of small talk. One of them makes a sentence English, if no other language
-has more."""
-_FOREIGN: Final = frozenset(
-    # German, Dutch
-    "der das den dem des ein eine einen einem ich du wir ihr sie und oder nicht kein keine bitte zum zur auf mit fahr "
-    "fahre geh gehe komm nach vorne hinten links rechts ist sind het een niet naar ga ik jij wij voor achter "
-    # French
-    "le les un une je tu nous vous et ou pas ne est sont avec dans vers va allez avance recule tourne gauche droite "
-    # Spanish, Portuguese, Italian, Romanian
-    "el la los las una y con por para favor ve vaya vete anda gira avanza cocina izquierda derecha os um uma nao vá "
-    "esquerda direita il lo gli di del della che non vai cucina sinistra destra avanti indietro si sunt "
-    # Polish, Czech, Swedish, Danish, Finnish, Turkish, Indonesian
-    "nie do jest prosze idz jdi och och att det en ett inte gå til og ikke mene älä git dur lütfen ke "
-    "jangan pergi".split()
-) - {"do", "um", "os", "di", "si"}
-"""Small words and commands of other languages that are no English words."""
-_OF_OTHERS: Final = frozenset("die me in am an so a no on to was will as come do he".split())
-"""English words that other languages have too: they make no sentence English."""
+_LANGUAGES: Final = lists("languages")
+_ENGLISH: Final = lists("classes").all_words() | _LANGUAGES.small_talk
 _SEVERAL: Final = 2
 """One unknown word is a typing error, several are another language."""
 
@@ -54,7 +28,7 @@ def is_english(text: str, known: Collection[str] = ()) -> bool:
     """
     words = [word for word in words_of(text) if not is_number(word)]
     foreign = sum(_is_foreign(word, known) for word in words)
-    english = sum(word in known or (_is_known(word) and word not in _OF_OTHERS) for word in words)
+    english = sum(word in known or (_is_known(word) and word not in _LANGUAGES.of_others) for word in words)
     return foreign <= english and (len(words) < _SEVERAL or has_english(text, known))
 
 
@@ -71,4 +45,4 @@ def _is_foreign(word: str, known: Collection[str]) -> bool:
     """True if a word is of another language, or has letters that English does not use."""
     if word in known or _is_known(word):
         return False
-    return word in _FOREIGN or any(character.isalpha() and not character.isascii() for character in word)
+    return word in _LANGUAGES.foreign or any(character.isalpha() and not character.isascii() for character in word)
