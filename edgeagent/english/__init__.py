@@ -16,5 +16,6 @@ __getattr__ = front(
         "sentences": "LIMIT Piece SentenceStream",
         "stop_phrases": "Grade RELEASES Release STOP_PHRASES Situation StopPhrases",
         "tokens": "NEGATIONS words_of",
+        "word_lists": "lists",
     },
 )

@@ -22,7 +22,7 @@ from edgeagent.english.sentence_rules import (
     is_question,
     without_leading,
 )
-from edgeagent.english.tokens import is_asked, words_of
+from edgeagent.english.tokens import NEGATION, is_asked, words_of
 
 _SHORT: Final = 3
 """ "the red cube", "this way" are answers or names."""
@@ -95,7 +95,7 @@ def _ends_in_command(text: str) -> bool:
 def _takes_back(words: Sequence[str]) -> bool:
     """True if the end forbids what was said: "go to the kitchen never", but not "don't forget it"."""
     endings = ((form, len(words) - len(form)) for form in _TAKEN_BACK)
-    return any(tuple(words[at:]) == form and words[at - 1] not in RULE.negators for form, at in endings if at > 0)
+    return any(tuple(words[at:]) == form and words[at - 1] not in NEGATION.denies for form, at in endings if at > 0)
 
 
 def _forbidding(words: Sequence[str]) -> int:
@@ -134,9 +134,9 @@ def _forbids_inside(words: Sequence[str]) -> bool:
         if not clause and (word in CLASS.verbs - {"be", "do"} or words[0] == "why"):
             return False
         rest = list(words[at + 1 :])
-        while word in RULE.forbid and rest and rest[0] in RULE.between:
+        while word in NEGATION.forbids and rest and rest[0] in RULE.between:
             rest = rest[1:]
-        if word in RULE.forbid and rest and rest[0] in CLASS.verbs | RULE.more_verbs and rest[:1] != _REMINDS:
+        if word in NEGATION.forbids and rest and rest[0] in CLASS.verbs | RULE.more_verbs and rest[:1] != _REMINDS:
             return not _asks_after(rest)
     return False
 
@@ -158,7 +158,7 @@ def _called(said: Sequence[str], words: Sequence[str]) -> bool:
 def _wishes(words: Sequence[str]) -> bool:
     """True if a sentence with a subject says what the robot shall do."""
     subject, rest = words[0], words[1:3]
-    if RULE.negators & set(words[:_FIRST]):
+    if NEGATION.denies & set(words[:_FIRST]):
         return False
     if subject in ("i", "we"):
         return bool(RULE.wishes & set(rest)) or ("you", "to") in pairwise(words)

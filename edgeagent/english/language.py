@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from edgeagent.english.lists import lists
 from edgeagent.english.number_words import NUMBER_WORDS
 from edgeagent.english.sentence_rules import is_number
 from edgeagent.english.tokens import words_of
 from edgeagent.english.units import UNITS
+from edgeagent.english.word_lists import lists
 
 _LANGUAGES: Final = lists("languages")
 _ENGLISH: Final = lists("classes").all_words() | _LANGUAGES.small_talk

@@ -6,22 +6,13 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from edgeagent.english.tokens import words_of
+from edgeagent.english.word_lists import lists
 
-_ROWS: Final = """
-    kitchen: cooking cook | living room: lounge sitting livingroom parlour | bedroom: bed sleeping sleep
-    | bathroom: bath restroom toilet washroom loo shower | hallway: hall corridor entrance | office: study workroom work
-    | balcony: terrace | front door: entrance main entry house | dining table: dinner | sofa: couch settee
-    | desk: writing work | fridge: refrigerator icebox freezer | charging dock: charger charging docking base station
-    | red cube: block dice | cup: mug coffee tea | book: novel paperback | remote control: remote tv clicker television
-    | keys: keyring key | phone: mobile cell cellphone smartphone telephone | screwdriver: driver screw
-    | left: leftwards leftward | right: rightwards rightward | up: upwards upward ceiling sky above overhead
-    | down: downwards downward floor ground feet below | ahead: forward forwards front straight center centre middle
-"""
 OTHER_NAMES: Final[dict[str, frozenset[str]]] = {
-    name.strip(): frozenset(others.split()) for name, _, others in (row.partition(":") for row in _ROWS.split("|"))
+    name: frozenset(others.split()) for name, others in lists("names").table("other_names").items()
 }
 """Words that people say for a place, a thing or a direction."""
-_EMPTY: Final = frozenset("the a an my your our of to in on at and or is it this that".split())
+_EMPTY: Final = lists("names").empty
 _LONG: Final = 4
 """Letters of a word of which one may be wrong: "kichen"."""
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from edgeagent.english.lists import lists
+from edgeagent.english.word_lists import lists
 
 CLASS: Final = lists("classes")
 RULE: Final = lists("sentences")

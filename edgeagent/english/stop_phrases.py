@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Final
 
 from edgeagent.characters import plain_apostrophes
+from edgeagent.english.word_lists import lists
 
 
 class Grade(StrEnum):
@@ -46,106 +47,29 @@ class StopPhrase:
     """Also an answer: it counts only while something moves and no question is open."""
 
 
+_LISTS: Final = lists("stops")
 STOP_PHRASES: Final = (
-    StopPhrase("stop", Grade.TRIP),
-    StopPhrase("halt", Grade.TRIP),
-    StopPhrase("freeze", Grade.TRIP),
-    StopPhrase("stop it", Grade.TRIP),
-    StopPhrase("stop that", Grade.TRIP),
-    StopPhrase("stop now", Grade.TRIP),
-    StopPhrase("stop right now", Grade.TRIP),
-    StopPhrase("stop right there", Grade.TRIP),
-    StopPhrase("stop immediately", Grade.TRIP),
-    StopPhrase("stop moving", Grade.TRIP),
-    StopPhrase("stop driving", Grade.TRIP),
-    StopPhrase("stop everything", Grade.TRIP),
-    StopPhrase("emergency stop", Grade.TRIP),
-    StopPhrase("cancel", Grade.CANCEL),
-    StopPhrase("cancel that", Grade.CANCEL),
-    StopPhrase("cancel this", Grade.CANCEL),
-    StopPhrase("cancel it", Grade.CANCEL),
-    StopPhrase("cancel everything", Grade.CANCEL),
-    StopPhrase("cancel all", Grade.CANCEL),
-    StopPhrase("cancel all of that", Grade.CANCEL),
-    StopPhrase("cancel all of it", Grade.CANCEL),
-    StopPhrase("cancel the task", Grade.CANCEL),
-    StopPhrase("cancel the command", Grade.CANCEL),
-    StopPhrase("cancel the order", Grade.CANCEL),
-    StopPhrase("abort", Grade.CANCEL),
-    StopPhrase("abort that", Grade.CANCEL),
-    StopPhrase("abort this", Grade.CANCEL),
-    StopPhrase("abort it", Grade.CANCEL),
-    StopPhrase("abort everything", Grade.CANCEL),
-    StopPhrase("never mind", Grade.CANCEL),
-    StopPhrase("nevermind", Grade.CANCEL),
-    StopPhrase("never mind that", Grade.CANCEL),
-    StopPhrase("forget it", Grade.CANCEL),
-    StopPhrase("forget that", Grade.CANCEL),
-    StopPhrase("forget about it", Grade.CANCEL),
-    StopPhrase("forget about that", Grade.CANCEL),
-    StopPhrase("forget what i said", Grade.CANCEL),
-    StopPhrase("forget everything", Grade.CANCEL),
-    StopPhrase("scratch that", Grade.CANCEL),
-    StopPhrase("call it off", Grade.CANCEL),
-    StopPhrase("call that off", Grade.CANCEL),
-    StopPhrase("wait", Grade.HOLD),
-    StopPhrase("wait a moment", Grade.HOLD),
-    StopPhrase("wait a second", Grade.HOLD),
-    StopPhrase("wait a minute", Grade.HOLD),
-    StopPhrase("wait a bit", Grade.HOLD),
-    StopPhrase("wait one moment", Grade.HOLD),
-    StopPhrase("hold on", Grade.HOLD),
-    StopPhrase("hold on a moment", Grade.HOLD),
-    StopPhrase("hold on a second", Grade.HOLD),
-    StopPhrase("hold on a minute", Grade.HOLD),
-    StopPhrase("hang on", Grade.HOLD),
-    StopPhrase("hang on a moment", Grade.HOLD),
-    StopPhrase("hang on a second", Grade.HOLD),
-    StopPhrase("hang on a minute", Grade.HOLD),
-    StopPhrase("a moment", Grade.HOLD),
-    StopPhrase("one moment", Grade.HOLD),
-    StopPhrase("just a moment", Grade.HOLD),
-    StopPhrase("just a second", Grade.HOLD),
-    StopPhrase("just a minute", Grade.HOLD),
-    StopPhrase("give me a moment", Grade.HOLD),
-    StopPhrase("give me a second", Grade.HOLD),
-    StopPhrase("give me a minute", Grade.HOLD),
-    StopPhrase("no", Grade.CANCEL, answers=True),
+    *(StopPhrase(words, Grade.TRIP) for words in _LISTS.texts("trip")),
+    *(StopPhrase(words, Grade.CANCEL) for words in _LISTS.texts("cancel")),
+    *(StopPhrase(words, Grade.HOLD) for words in _LISTS.texts("hold")),
+    *(StopPhrase(words, Grade.CANCEL, answers=True) for words in _LISTS.texts("cancel_or_answer")),
 )
 """The strongest first: "no, wait" holds, "wait, stop" trips."""
 
 STOP_WORDS: Final = tuple(row.words for row in STOP_PHRASES if row.grade is Grade.TRIP and " " not in row.words)
 """The words that trip the latch alone."""
 
-HEARD_FOR_STOP: Final = frozenset("start starts started top tops stopped stops stock stuff step steps".split())
-"""Words that recognisers write for a "stop" over the robot's voice that they do not understand.
-
-They differ from "stop" by one or two sounds, and decide nothing but a hold."""
+HEARD_FOR_STOP: Final = _LISTS.heard_for_stop
+"""Words that recognisers write for a "stop" that they do not understand."""
 
 RELEASES: Final = (
-    ("go on", Release.SPEECH),
-    ("carry on", Release.SPEECH),
-    ("keep going", Release.SPEECH),
-    ("proceed", Release.SPEECH),
-    ("continue", Release.MOTION),
-    ("continue moving", Release.MOTION),
-    ("continue driving", Release.MOTION),
-    ("resume", Release.MOTION),
-    ("you can continue", Release.MOTION),
-    ("you may continue", Release.MOTION),
-    ("you can move", Release.MOTION),
-    ("you may move", Release.MOTION),
-    ("you can move again", Release.MOTION),
-    ("you may move again", Release.MOTION),
+    *((words, Release.SPEECH) for words in _LISTS.texts("speech_again")),
+    *((words, Release.MOTION) for words in _LISTS.texts("motion_again")),
 )
 """The phrases that end a hold."""
 
-_POLITE: Final = ("please", "robot", "robi", "hey")
-_AROUND: Final = (
-    *_POLITE,
-    *("ok", "okay", "oh", "well", "so", "now", "just", "sorry", "um", "uh", "thanks", "thank you", "i said"),
-    *("can you", "could you", "would you", "will you", "i want you to", "i would like you to"),
-)
+_POLITE: Final = tuple(sorted(_LISTS.polite))
+_AROUND: Final = (*_POLITE, *_LISTS.texts("around"))
 """Words that may stand before, between and after phrases, beside the robot's name."""
 _WORD: Final = re.compile(r"\w+(?:'\w+)*")
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from edgeagent.characters import APOSTROPHES, plain_apostrophes
 from edgeagent.english.inverse import inverse_normalised
+from edgeagent.english.word_lists import lists
 
 _LONGEST: Final = 2_000
 """Characters that are read; nobody says more in a turn."""
@@ -14,20 +15,11 @@ _NOISE: Final = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|♪")
 """Marks that recognisers write for what is no speech: [music], (coughs), <sil>."""
 _PERCENT: Final = re.compile(r"(?<=[0-9])\s*%")
 _WORD: Final = re.compile(r"[0-9]+(?:[.:][0-9]+)?(?:st|nd|rd|th)?|[^\W\d_]+(?:'[^\W\d_]+)*")
-_ENDINGS: Final = {"'s": "is", "'re": "are", "'m": "am", "'ll": "will", "'ve": "have", "'d": "would"}
-_SHORTENED: Final = frozenset(
-    "i you he she it we they that this there here what where who how when why which let".split()
-)
-_ONE_WORD: Final = {
-    "ok": "okay",
-    "alright": "all right",
-    "wanna": "want to",
-    "gonna": "going to",
-    "gimme": "give me",
-    "dont": "don't",
-    "cant": "can't",
-}
-NEGATIONS: Final = re.compile(rf"\b(?:not|never|nobody|cannot|dont|\w+n[{APOSTROPHES}]t)\b", re.IGNORECASE)
+_TOKENS: Final = lists("tokens")
+_ENDINGS: Final = _TOKENS.table("endings")
+_ONE_WORD: Final = _TOKENS.table("one_word")
+NEGATION: Final = lists("negations")
+NEGATIONS: Final = re.compile(rf"\b(?:{'|'.join(sorted(NEGATION.takes_back))}|\w+n[{APOSTROPHES}]t)\b", re.IGNORECASE)
 """Words that take back or forbid what a sentence would ask for."""
 _TRAILS_OFF: Final = re.compile(r"(?:\.\.|…|[,–—-])\s*\Z")  # noqa: RUF001 - dashes look alike
 
@@ -64,6 +56,6 @@ def trails_off(text: str) -> bool:
 
 def _apart(word: str) -> str:
     start, mark, end = word.partition("'")
-    if mark and start in _SHORTENED and f"'{end}" in _ENDINGS:
+    if mark and start in _TOKENS.shortened and f"'{end}" in _ENDINGS:
         return f"{start} {'us' if start == 'let' else _ENDINGS[f'{chr(39)}{end}']}"
     return word

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.english import Phrases
-from edgeagent.english.lists import lists
+from edgeagent.english import Phrases, lists
 from edgeagent.voice import Kind, kind_of
 from tests.voice.house_sentences import FIRST, FRESH, LAST, NEVER, SECOND
 
