@@ -8,104 +8,13 @@ import re
 from typing import Final
 
 from edgeagent.english.numbers import Rule, before
+from edgeagent.english.word_lists import lists
 
-#: A sentence goes on after these.
-INSIDE: Final = {
-    "e.g": "for example",
-    "i.e": "that is",
-    "cf": "compare",
-    "viz": "namely",
-    "vs": "versus",
-    "dr": "Doctor",
-    "mr": "Mister",
-    "mrs": "Missus",
-    "ms": "Miz",
-    "mx": "Mix",
-    "prof": "Professor",
-    "gen": "General",
-    "col": "Colonel",
-    "sgt": "Sergeant",
-    "capt": "Captain",
-    "lt": "Lieutenant",
-    "rev": "Reverend",
-    "hon": "Honorable",
-    "mt": "Mount",
-    "ft": "Fort",
-    "approx": "approximately",
-    "ca": "circa",
-    "incl": "including",
-    "excl": "excluding",
-    "resp": "respectively",
-    "tel": "telephone",
-    "w.r.t": "with respect to",
-    "sen": "Senator",
-    "rep": "Representative",
-    "gov": "Governor",
-    "pres": "President",
-    "apt": "apartment",
-    "bldg": "building",
-}
-#: ... and it may end after these, if a capital follows.
-EITHER: Final = {
-    "etc": "et cetera",
-    "et al": "and others",
-    "jr": "Junior",
-    "sr": "Senior",
-    "inc": "Incorporated",
-    "ltd": "Limited",
-    "corp": "Corporation",
-    "co": "Company",
-    "dept": "department",
-    "est": "estimated",
-    "max": "maximum",
-    "min": "minimum",
-    "avg": "average",
-    "temp": "temperature",
-    "misc": "miscellaneous",
-    "a.k.a": "also known as",
-    "a.m": "AM",
-    "p.m": "PM",
-    "ph.d": "PhD",
-    "st": "Street",
-    "ave": "Avenue",
-    "blvd": "Boulevard",
-    "mon": "Monday",
-    "tue": "Tuesday",
-    "wed": "Wednesday",
-    "thu": "Thursday",
-    "fri": "Friday",
-    "jan": "January",
-    "feb": "February",
-    "aug": "August",
-    "sept": "September",
-    "oct": "October",
-    "nov": "November",
-    "dec": "December",
-}
-#: Abbreviations only before a number.
-NUMBERED: Final = {
-    "no": "number",
-    "nos": "numbers",
-    "nr": "number",
-    "fig": "figure",
-    "figs": "figures",
-    "eq": "equation",
-    "sec": "section",
-    "ch": "chapter",
-    "vol": "volume",
-    "art": "article",
-    "p": "page",
-    "pp": "pages",
-    "para": "paragraph",
-    "ext": "extension",
-    "rm": "room",
-    "rev": "revision",
-}
-_CAPITAL_ONLY: Final = frozenset(
-    "Dr Mr Mrs Ms Mx Prof Gen Col Sgt Capt Lt Rev Hon Mt Ft Tel Co Mon Wed Jan Dec St Sen Rep Gov Pres Apt Bldg".split()
-)
-#: Read so without a point too.
-POINTLESS: Final = {"vs": "versus", "etc": "et cetera", "approx": "approximately", "Mr": "Mister", "Mrs": "Missus"}
+_LISTS: Final = lists("abbreviations")
+INSIDE: Final[dict[str, str]] = _LISTS.table("inside")
+EITHER: Final[dict[str, str]] = _LISTS.table("either")
+NUMBERED: Final[dict[str, str]] = _LISTS.table("numbered")
+POINTLESS: Final[dict[str, str]] = _LISTS.table("pointless")
 
 
 def _names(table: dict[str, str]) -> str:
@@ -114,14 +23,14 @@ def _names(table: dict[str, str]) -> str:
 
 def _inside(found: re.Match[str]) -> str | None:
     name = found[1]
-    if before(found).isalnum() or (name.capitalize() in _CAPITAL_ONLY and not name[0].isupper()):
+    if before(found).isalnum() or (name.capitalize() in _LISTS.capital_only and not name[0].isupper()):
         return None
     return INSIDE[name.lower()]
 
 
 def _either(found: re.Match[str]) -> str | None:
     name = found[1]
-    if before(found).isalnum() or (name.capitalize() in _CAPITAL_ONLY and not name[0].isupper()):
+    if before(found).isalnum() or (name.capitalize() in _LISTS.capital_only and not name[0].isupper()):
         return None
     if name == "St" and re.match(r"\. [A-Z]", found.string[found.end(1) : found.end(1) + 3]):
         return "Saint"
@@ -167,7 +76,7 @@ def ends_sentence(text: str, following: str) -> bool:
         return True
     name = found[1]
     low = name.lower()
-    if low in INSIDE and (low.capitalize() not in _CAPITAL_ONLY or name[0].isupper()):
+    if low in INSIDE and (low.capitalize() not in _LISTS.capital_only or name[0].isupper()):
         return False
     if low in NUMBERED:
         return name == "no" or not following.isdigit()

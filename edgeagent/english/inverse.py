@@ -28,13 +28,15 @@ from edgeagent.english.number_words import (
     FRACTION_SIGNS,
     HALVES,
     NUMBER_WORDS,
+    SHORT,
+    SPELLINGS,
+    UNITS,
     Read,
     clock,
     half_of_day,
     is_number,
     single_digit,
 )
-from edgeagent.english.units import SHORT, SPELLINGS, UNITS
 from edgeagent.english.word_lists import lists
 
 _LISTS: Final = lists("numbers")

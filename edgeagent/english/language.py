@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from edgeagent.english.number_words import NUMBER_WORDS
+from edgeagent.english.number_words import NUMBER_WORDS, UNITS
 from edgeagent.english.sentence_rules import is_number
 from edgeagent.english.tokens import words_of
-from edgeagent.english.units import UNITS
 from edgeagent.english.word_lists import lists
 
 _LANGUAGES: Final = lists("languages")

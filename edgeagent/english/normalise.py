@@ -73,15 +73,12 @@ _AT_SIGNS: Final = (
     *quantities.SYMBOL_RULES,
 )
 _AT_LETTERS: Final = (
-    *identifiers.CODE_WORD_RULES,
     *dates.WORD_RULES,
     *abbreviations.WORD_RULES,
     *quantities.WORD_RULES,
-    *numbers.WORD_RULES,
     *identifiers.WORD_RULES,
 )
 _AT_OTHERS: Final = (
-    *identifiers.CODE_SIGN_RULES,
     *quantities.WORD_RULES,
     *identifiers.PATH_RULES,
     *quantities.SYMBOL_RULES,
