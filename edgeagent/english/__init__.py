@@ -13,6 +13,8 @@ __getattr__ = front(
         "markdown": "holes",
         "normalise": "speakable",
         "numbers": "number",
+        "rows": "rows_of",
+        "sentence_rules": "bare without_asking",
         "sentences": "LIMIT Piece SentenceStream",
         "stop_phrases": "Grade RELEASES Release STOP_PHRASES Situation StopPhrases",
         "tokens": "NEGATIONS words_of",

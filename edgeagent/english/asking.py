@@ -12,13 +12,13 @@ from itertools import pairwise
 from typing import Final
 
 from edgeagent.english.completeness import Phrases
+from edgeagent.english.rows import is_number
 from edgeagent.english.sentence_rules import (
     CLASS,
     NEEDS_OBJECT,
     RULE,
     bare,
     is_correction,
-    is_number,
     is_question,
     without_leading,
 )

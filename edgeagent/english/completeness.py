@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from edgeagent.english.rows import is_number
 from edgeagent.english.sentence_rules import (
     CLASS,
     bare,
     dangles,
     is_doubtful,
-    is_number,
     is_question,
     lacks_something,
     without_asking,

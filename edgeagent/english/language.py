@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Final
 
 from edgeagent.english.number_words import NUMBER_WORDS, UNITS
-from edgeagent.english.sentence_rules import is_number
+from edgeagent.english.rows import is_number
 from edgeagent.english.tokens import words_of
 from edgeagent.english.word_lists import lists
 

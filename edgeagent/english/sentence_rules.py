@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from edgeagent.english.rows import decide
 from edgeagent.english.word_lists import lists
 
 CLASS: Final = lists("classes")
@@ -18,7 +19,6 @@ NEEDS_OBJECT: Final = frozenset(CLASS.phrases("needs_object"))
 _ENDS_WITH_IN: Final = frozenset(CLASS.phrases("ends_with_in"))
 _WH_ALONE: Final = CLASS.texts("wh_alone")
 _NOW: Final = (["right", "now"], ["from", "now"], ["by", "now"])
-_NUMBER: Final = re.compile(r"[0-9]+(?:[.:][0-9]+)?")
 _ASKING: Final = RULE.phrases("asking")
 _DOUBTFUL: Final = (("go",), ("wait",), ("no",), ("sorry",), ("actually",))
 """... if a verb follows."""
@@ -323,87 +323,13 @@ def _inversion_lacks(words: list[str]) -> bool:
 
 def is_doubtful(words: list[str]) -> bool:
     """True if more may well come though nothing is missing: "should i help", "look over", "set it to 50"."""
-    last, before = words[-1], words[-2] if len(words) > 1 else ""
-    main = without_asking(words)
-    if main and len(main) == 1 and len(words) > 1 and main[0] in CLASS.open_verbs:
-        return True
-    if (is_number(last) and before == "to") or (last == "on" and words[0] == "leave"):
-        return True
-    if last == "right" and len(words) == 2 and words[0] not in CLASS.moves | {"look", "face", "point"}:
-        return True
-    if words[0] in CLASS.modals and words[0] not in ("can", "could", "will", "would") and len(words) == 3:
-        return words[1] in CLASS.subjects
-    if len(main) == 3 and main[1] in CLASS.determiners:  # give the book, tell the kids, do the lights
-        return main[0] in ("give", "show", "tell", "ask", "bring", "do", "swap") and not CLASS.placed & set(main)
-    if len(main) == 2 and main[0] in ("give", "show", "bring", "hand"):
-        return main[1] not in CLASS.things
-    if len(words) == 2 and words[0] in CLASS.be:
-        return True
-    if words[0] == "when" and words[2:3] == ["it"] and len(words) < 5:
-        return True
-    if words[0] == "who" and len(words) == 2 and last in CLASS.wh_verbs - {"happened"}:
-        return True
-    if words[0] in CLASS.wh and len(words) > 2 and words[1] in ("put", "come"):
-        return (words[1] == "come" and len(words) == 3) or not CLASS.placed & set(words)
-    return False
+    return decide("doubtful", words, without_asking(words))
 
 
 def _command_lacks(words: list[str]) -> bool:
     """turn, pick up, bring me, put the cup, drive 2: a command without its object, place or unit."""
-    if not words:
-        return True
-    if len(words) == 1:
-        return words[0] in CLASS.open_verbs | CLASS.switchable | CLASS.timed
-    if _lacks_unit(words):
-        return True
-    verb, last = words[0], words[-1]
-    if verb not in CLASS.verbs:
-        return False
-    if len(words) == 2:
-        if (verb, last) in NEEDS_OBJECT or (last == "up" and verb not in CLASS.up_alone):
-            return True
-        if last in CLASS.persons and (verb in CLASS.to_whom or (last == "me" and verb not in CLASS.me_alone)):
-            return True
-        if last in CLASS.things:
-            return verb in CLASS.wants_place_it
-        if verb in ("tell", "ask", "remind"):
-            return True
-    if (
-        verb in CLASS.switched
-        and last in CLASS.rooms
-        and {"on", "off"} & set(words[1:3])
-        and not CLASS.switchable & set(words)
-    ):
-        return True
-    if last in CLASS.timed:
-        timed = any(map(is_number, words)) or not {"a", "an", "another", "set"} & set(words[:2])
-        return verb in ("set", "start", "make") and not timed
-    placed = CLASS.placed & set(words[1:])
-    if verb in CLASS.switched and words[1] in CLASS.determiners | {"everything"}:
-        return not placed
-    if verb == "set" and words[1] in CLASS.determiners:  # a timer wants its time
-        return not placed
-    return verb in CLASS.wants_place - {"take"} and not placed
-
-
-def _lacks_unit(words: list[str]) -> bool:
-    """drive 2, turn left 90, set a timer for 5: a number that wants its unit."""
-    last, before = words[-1], words[-2]
-    if last == "half" and before in CLASS.moves | CLASS.number_ends:
-        return True
-    if last in ("half", "quarter", "quarters", "hundred") and before in ("a", "and", "one", "1", "three", "3"):
-        return words[-4:-1][1:] != ["and", "a"] or words[-4].rstrip("s") not in CLASS.units_of_time_and_way
-    if last == "one":
-        return before in CLASS.moves | CLASS.directions | {"in", "for", "by", "about"}
-    if not is_number(last) or ":" in last:
-        return False
-    return before not in CLASS.number_ends or (before == "to" and bool(CLASS.timed & set(words)))
+    return not words or decide("lacks_unit", words) or decide("command_lacks", words)
 
 
 def _is_asking(word: str) -> bool:
     return word in CLASS.wh or word in CLASS.auxiliaries
-
-
-def is_number(word: str) -> bool:
-    """True if a word is a number or a time in digits."""
-    return _NUMBER.fullmatch(word) is not None

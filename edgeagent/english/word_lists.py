@@ -2,7 +2,7 @@
 
 A list is a string of words. ``@name`` in it stands for the words of another list of the same file, ``@file.name`` of
 another file; a minus before a word or before the ``@`` takes words away.
-A string with commas holds phrases. A table holds pairs.
+A string with commas holds phrases, one with bars holds rows. A table holds pairs.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Lists:
         self._file = file
         self._read: dict[str, Any] = tomllib.loads((_FOLDER / f"{file}.toml").read_text(encoding="utf-8"))
         for name, value in self._read.items():
-            if isinstance(value, str) and "," not in value:
-                setattr(self, name, self._words(value))
+            if isinstance(value, str) and not {",", "|"} & set(value):
+                setattr(self, name, self.words(value))
 
     if TYPE_CHECKING:
 
@@ -43,11 +43,16 @@ class Lists:
         """Phrases in their order, as they are written."""
         return tuple(map(" ".join, self.phrases(name)))
 
+    def lines(self, name: str) -> list[str]:
+        """Rows, in their order."""
+        return str(self._read[name]).strip().splitlines()
+
     def table(self, name: str) -> dict[str, Any]:
         """Pairs in their order."""
         return dict(self._read[name])
 
-    def _words(self, text: str) -> frozenset[str]:
+    def words(self, text: str) -> frozenset[str]:
+        """The words that a list stands for."""
         words: frozenset[str] = frozenset()
         for word in text.split():
             name = word.lstrip("-")
@@ -57,7 +62,7 @@ class Lists:
 
     def _list(self, name: str) -> frozenset[str]:
         file, _, name = name.rpartition(".")
-        return getattr(lists(file), name) if file else self._words(self._read[name])
+        return getattr(lists(file), name) if file else self.words(self._read[name])
 
 
 @cache
