@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from edgeagent.english import abbreviations, dates, identifiers, numbers, quantities
+from edgeagent.english import dates, identifiers, numbers, quantities
 from edgeagent.english.markdown import mask
 from edgeagent.english.numbers import CLAUSE, DROP, FRACTIONS, STOP, WORD, Rule
 
@@ -74,7 +74,7 @@ _AT_SIGNS: Final = (
 )
 _AT_LETTERS: Final = (
     *dates.WORD_RULES,
-    *abbreviations.WORD_RULES,
+    *identifiers.ABBREVIATION_RULES,
     *quantities.WORD_RULES,
     *identifiers.WORD_RULES,
 )
@@ -85,7 +85,7 @@ _AT_OTHERS: Final = (
 )
 _PLAIN: Final = re.compile(r"[A-Za-z][a-z]++(?=[\s,;!?)])")
 """Most words of most replies; no rule reads them otherwise, but for a few."""
-_NOT_PLAIN: Final = dates.NAMES | set(abbreviations.POINTLESS) | {"et", "Et", "min", "sec", "hr"}
+_NOT_PLAIN: Final = dates.NAMES | set(identifiers.POINTLESS) | {"et", "Et", "min", "sec", "hr"}
 
 
 class _Spoken:

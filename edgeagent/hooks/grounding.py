@@ -23,8 +23,7 @@ from edgeagent.english.amounts import (
     unit_of,
 )
 from edgeagent.english.answers import yes_or_no
-from edgeagent.english.names import is_named, words_in
-from edgeagent.english.tokens import words_of
+from edgeagent.english.tokens import is_named, words_in, words_of
 from edgeagent.english.word_lists import lists
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.messages import Message, ToolCall

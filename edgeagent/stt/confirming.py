@@ -1,6 +1,6 @@
 """Confirmation of key phrases: what the transcript says of what the spotter heard, or missed.
 
-The rules on words are ``edgeagent.english.mentions``'s. Pure functions, on any thread.
+The rules on words are ``edgeagent.english.stop_phrases``'s. Pure functions, on any thread.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from edgeagent.english.mentions import FEW, Verdict, is_forbidden, is_inflected, places, sounds_like, verdict
+from edgeagent.english.stop_phrases import FEW, Verdict, is_forbidden, is_inflected, places, sounds_like, verdict
 from edgeagent.errors import ConfigError
 from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.transcriber import HeardWord, Transcript

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeagent.english.mentions import Verdict
+from edgeagent.english.stop_phrases import Verdict
 from edgeagent.errors import ConfigError
 from edgeagent.stt import app_model
 from edgeagent.stt.confirming import confirm, missed

@@ -18,7 +18,7 @@ class Kind(StrEnum):
     """Kind of an utterance."""
 
     STOP = "stop"
-    """A stop phrase that trips the latch; in longer sentences ``edgeagent.english.mentions`` judges stop words."""
+    """A stop phrase that trips the latch; in longer sentences ``edgeagent.english.stop_phrases`` judges stop words."""
     CONTROL = "control"
     """Control that works without the model; ``controls.control_of`` says which."""
     BACKCHANNEL = "backchannel"
