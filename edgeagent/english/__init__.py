@@ -13,7 +13,7 @@ __getattr__ = front(
         "markdown": "holes",
         "normalise": "speakable",
         "numbers": "number",
-        "rows": "rows_of",
+        "word_rows": "rows_of",
         "sentence_rules": "bare without_asking",
         "sentences": "LIMIT Piece SentenceStream",
         "stop_phrases": "Grade RELEASES Release STOP_PHRASES Situation StopPhrases",

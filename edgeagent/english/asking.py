@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Final
 
 from edgeagent.english.completeness import Phrases
-from edgeagent.english.rows import is_number
 from edgeagent.english.sentence_rules import (
     CLASS,
     NEEDS_OBJECT,
@@ -23,6 +22,7 @@ from edgeagent.english.sentence_rules import (
     without_leading,
 )
 from edgeagent.english.tokens import NEGATION, is_asked, words_of
+from edgeagent.english.word_rows import is_number
 
 _SHORT: Final = 3
 """ "the red cube", "this way" are answers or names."""

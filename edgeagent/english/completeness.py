@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from edgeagent.english.rows import is_number
 from edgeagent.english.sentence_rules import (
     CLASS,
     bare,
@@ -23,6 +22,7 @@ from edgeagent.english.sentence_rules import (
 )
 from edgeagent.english.stop_phrases import StopPhrases
 from edgeagent.english.tokens import is_asked, trails_off, words_of
+from edgeagent.english.word_rows import is_number
 
 _SLOT: Final = "#"
 _WISHES: Final = (["i", "want"], ["i", "need"], ["we", "need"], ["we", "want"])

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from edgeagent.english.rows import decide
 from edgeagent.english.word_lists import lists
+from edgeagent.english.word_rows import decide
 
 CLASS: Final = lists("classes")
 RULE: Final = lists("sentences")

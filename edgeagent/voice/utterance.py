@@ -7,10 +7,10 @@ from typing import Final
 
 from edgeagent.english.answers import control_of, is_backchannel, yes_or_no
 from edgeagent.english.completeness import Phrases
-from edgeagent.english.rows import is_number
 from edgeagent.english.sentence_rules import bare, is_correction, is_question
 from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import is_asked, trails_off, words_of
+from edgeagent.english.word_rows import is_number
 from edgeagent.stt.transcriber import Transcript
 
 
