@@ -20,8 +20,8 @@ from edgeagent.messages import Status
 from edgeagent.testing import ScriptedLLM, call
 
 WITH_EXAMPLES = tuple(
-    """loop hooks tools sessions reference/limits audio ears voice voice-words keywords config check safety
-    testing""".split()
+    """loop hooks tools sessions reference/limits audio ears voice voice-words language keywords config check
+    safety testing""".split()
 )
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
 
-from edgeagent.english.units import SPELLINGS, SYMBOLS
+from edgeagent.english.number_words import SPELLINGS, SYMBOLS
 from edgeagent.llm.protocol import ToolSpec
 
 Found = Iterator[tuple[str, str]]

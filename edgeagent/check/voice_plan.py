@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Final, Literal
 
-from edgeagent.english.word_classes import VERBS
+from edgeagent.english.word_lists import lists
 from edgeagent.stt.phrases import spoken_words
 
 Kind = Literal["command", "stop", "stop_over", "talk", "wake"]
@@ -126,7 +126,7 @@ def _commands(phrases: Iterable[str], stops: Sequence[str]) -> list[str]:
     for phrase in fit:
         first = phrase.split()[0]
         rank[first] = rank.get(first, 0) + 1
-        ranked.append((rank[first], first not in VERBS, phrase))
+        ranked.append((rank[first], first not in lists("classes").verbs, phrase))
     return [phrase for *_, phrase in sorted(ranked, key=lambda one: (one[1], one[0]))]
 
 

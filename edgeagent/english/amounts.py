@@ -15,32 +15,25 @@ from typing import Final, Literal
 from edgeagent.english import number_words
 from edgeagent.english.number_words import figures
 from edgeagent.english.tokens import words_of
+from edgeagent.english.word_lists import lists
 
+_LISTS: Final = lists("amounts")
 Dimension = Literal["length", "angle", "time", "percent", "times", "other", ""]
 """Of what a number is one; "" for a number without a unit, "other" for one of a unit that no row knows."""
 
-_ROWS: Final = """
-    length 0.001 millimeter mm | length 0.01 centimeter cm | length 0.1 decimeter | length 1 meter m
-    | length 1000 kilometer km | length 0.0254 inch inches | length 0.3048 foot feet ft | length 0.9144 yard yd yds
-    | length 1609.344 mile mi | angle 1 degree deg | angle 57.29578 radian rad
-    | angle 360 turn rotation revolution circle spin pirouette round lap
-    | time 0.001 millisecond ms | time 1 second sec s | time 60 minute min | time 3600 hour hr h | time 86400 day
-    | percent 1 percent | times 1 time | other 1 kilogram kilo gram liter volt watt
-"""
-"""A dimension, its meters, degrees, seconds or percent, and the names of a unit."""
-_UNITS: Final[dict[str, tuple[Dimension, float]]] = {}
-for _row in _ROWS.split("|"):
-    _dimension, _factor, *_names = _row.split()
-    for _name in _names:
-        _UNITS[_name] = _UNITS[f"{_name}s"] = (_dimension, float(_factor))  # type: ignore[assignment]
+_ROWS: Final[dict[Dimension, list[tuple[float, str]]]] = _LISTS.table("units")  # type: ignore[assignment]
+_UNITS: Final[dict[str, tuple[Dimension, float]]] = {
+    f"{name}{plural}": (dimension, factor)
+    for dimension, rows in _ROWS.items()
+    for factor, names in rows
+    for name in names.split()
+    for plural in ("", "s")
+}
 
 _PARTS: Final = {"half": 1 / 2, "quarter": 1 / 4, "quarters": 1 / 4, "third": 1 / 3, "thirds": 1 / 3, "fifth": 1 / 5}
-_FEW: Final = {"a": 1, "an": 1, "another": 1, "one": 1, "couple": 2, "pair": 2, "few": 3, "dozen": 12}
+_FEW: Final = _LISTS.table("few")
 """Words that count where a unit follows."""
-_TIMES: Final = {"once": 1, "twice": 2, "thrice": 3, "double": 2, "triple": 3}
-_BETWEEN: Final = frozenset("of a an the full whole complete more further extra additional single good little".split())
-"""Words between a number and its unit."""
-_MINUS: Final = frozenset("minus negative".split())
+_TIMES: Final = _LISTS.table("times")
 _INEXACT: Final = frozenset({0.0254, 0.3048, 0.9144, 1609.344, 57.29578, 1 / 3})
 _ROUNDED: Final = 0.03
 """Share by which a converted foot or inch may be rounded."""
@@ -48,9 +41,6 @@ _EXACT: Final = 0.001
 _CENTS: Final = 10
 """Two digits behind a unit are hundredths: "1 meter 80"."""
 _VERBS_TOO: Final = (["turn"], ["circle"], ["spin"], ["round"], ["lap"])
-_CLAUSES: Final = frozenset("and then but next".split())
-_ONE: Final = frozenset("minute hour".split())
-"""Units of which one is meant where a number follows: "minute and forty seconds"."""
 _NO_AMOUNT: Final = (["count", "of"],)
 """Words after which a number tells no amount: "on the count of three"."""
 
@@ -158,7 +148,7 @@ def _amount(words: Sequence[str], at: int) -> Amount | None:
     start = at
     if words[max(0, at - 2) : at] in _NO_AMOUNT:
         return None
-    negative = words[at] in _MINUS
+    negative = words[at] in _LISTS.minus
     if negative:
         at += 1
     read = _number(words, at)
@@ -167,12 +157,12 @@ def _amount(words: Sequence[str], at: int) -> Amount | None:
     number, end, needs_unit = read
     unit_at = end
     part = 1.0
-    while unit_at < len(words) and words[unit_at] in _BETWEEN:
+    while unit_at < len(words) and words[unit_at] in _LISTS.between:
         unit_at += 1
     if unit_at < len(words) and words[unit_at] in _PARTS and not needs_unit:
         # "three quarters of a meter", "two half turns"
         part, unit_at = _PARTS[words[unit_at]], unit_at + 1
-        while unit_at < len(words) and words[unit_at] in _BETWEEN:
+        while unit_at < len(words) and words[unit_at] in _LISTS.between:
             unit_at += 1
     unit = _UNITS.get(words[unit_at]) if unit_at < len(words) else None
     if number > 1 and part == 1 and words[unit_at : unit_at + 1] in _VERBS_TOO:  # "on the count of three turn around"
@@ -195,7 +185,7 @@ def _number(words: Sequence[str], at: int) -> tuple[float, int, bool] | None:
     word = words[at]
     if figures(word):
         return float(word), at + 1, False
-    if word in _ONE and words[at + 1 : at + 2] == ["and"] and _number(words, at + 2) is not None:
+    if word in _LISTS.one and words[at + 1 : at + 2] == ["and"] and _number(words, at + 2) is not None:
         return 1.0, at, True
     if word in _PARTS:
         return _PARTS[word], at + 1, True
@@ -213,8 +203,8 @@ def _number(words: Sequence[str], at: int) -> tuple[float, int, bool] | None:
 
 def clause(words: Sequence[str], amount: Amount) -> Sequence[str]:
     """The words around an amount that may tell its direction, up to an "and" or a "then"."""
-    first = max((at + 1 for at in range(amount.start) if words[at] in _CLAUSES), default=0)
-    last = min((at for at in range(amount.end, len(words)) if words[at] in _CLAUSES), default=len(words))
+    first = max((at + 1 for at in range(amount.start) if words[at] in _LISTS.clauses), default=0)
+    last = min((at for at in range(amount.end, len(words)) if words[at] in _LISTS.clauses), default=len(words))
     return words[first:last]
 
 
@@ -229,24 +219,9 @@ def said_times(words: Iterable[str]) -> float:
 Directions = tuple[tuple[str, frozenset[str]], tuple[str, frozenset[str]]]
 """Names and words of a direction and of its contrary."""
 PAIRS: Final[tuple[Directions, ...]] = (
-    (
-        ("forward", frozenset("forward forwards ahead advance straight onward onwards further closer nearer".split())),
-        (
-            "back",
-            frozenset(
-                "back backward backwards backing backed backup reverse reversed reversing retreat retreating rearward "
-                "rearwards rear off away behind".split()
-            ),
-        ),
-    ),
-    (
-        ("left", frozenset("left leftward leftwards counterclockwise anticlockwise counter anti port".split())),
-        ("right", frozenset("right rightward rightwards clockwise starboard".split())),
-    ),
-    (
-        ("up", frozenset("up upward upwards raise lift higher above".split())),
-        ("down", frozenset("down downward downwards lower below".split())),
-    ),
+    (("forward", _LISTS.forward), ("back", _LISTS.back)),
+    (("left", _LISTS.left), ("right", _LISTS.right)),
+    (("up", _LISTS.up), ("down", _LISTS.down)),
 )
 """Directions that are each other's contrary, each with the words for it."""
 _SIGN: Final = re.compile(
@@ -256,31 +231,12 @@ _RIGHT_NOW: Final = re.compile(r"\b(?:right (?:now|away|there|here|after|then)|a
 
 WITHOUT_NUMBER: Final[tuple[tuple[Dimension, tuple[float, ...], frozenset[str]], ...]] = (
     ("length", (1.0, 0.5), frozenset()),
-    (
-        "angle",
-        (90.0,),
-        frozenset(
-            "left right leftward leftwards rightward rightwards clockwise counterclockwise anticlockwise sideways turn "
-            "rotate pivot swivel".split()
-        ),
-    ),
-    (
-        "angle",
-        (180.0,),
-        frozenset(
-            "around round about back backwards behind opposite other reverse u face heel way where came flip".split()
-        ),
-    ),
-    (
-        "angle",
-        (360.0,),
-        frozenset("full circle spin around round once complete whole pirouette twirl loop all entire".split()),
-    ),
+    ("angle", (90.0,), _LISTS.quarter_turn),
+    ("angle", (180.0,), _LISTS.half_turn),
+    ("angle", (360.0,), _LISTS.full_turn),
 )
 """Values for words without a number (scripts/lab/train_nano/conventions.md): a dimension, its values in meters or
 degrees, and words of which one is said; none for any words."""
-SLIGHTLY: Final = frozenset("little bit slightly tad touch somewhat".split())
-"""Words that make a way or a turn a small one."""
 SLIGHT: Final[dict[Dimension, float]] = {"length": 0.5, "angle": 15.0}
 """Meters and degrees of a small one; no other value will do then."""
 
@@ -307,7 +263,7 @@ def sign_of(words: Sequence[str], positive: Collection[str], negative: Collectio
 
 def is_usual(value: float, dimension: Dimension, words: Collection[str]) -> bool:
     """Tells if a value in meters or degrees is what words without a number mean."""
-    if dimension in SLIGHT and SLIGHTLY & set(words):
+    if dimension in SLIGHT and _LISTS.slightly & set(words):
         return abs(value) == SLIGHT[dimension]
     return any(
         dimension == one and abs(value) in values and (not cues or cues & set(words))

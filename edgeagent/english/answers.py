@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from edgeagent.english.stop_phrases import Grade, StopPhrases
-from edgeagent.english.tokens import words_of
+from edgeagent.english.tokens import NEGATION, words_of
+from edgeagent.english.word_lists import lists
 
 _MOST_WORDS: Final = 16
 """Longer is no answer; a recogniser that repeats itself would keep the patterns busy for hours."""
-_YES: Final = (
-    "(?:yes|yeah|yep|yup|sure|certainly|absolutely|definitely|of course|okay|all right|fine|affirmative|confirmed|"
-    "correct|exactly|go ahead|go for it|(?:please )?do(?: (?:it|that|so))?|sounds good|that is (?:right|fine|okay|"
-    "correct)|you (?:can|may)(?: do (?:it|that))?|i (?:do|am|agree|confirm|am sure)|it is|with pleasure|by all means)"
-)
-_CLEAR_YES: Final = re.compile(
-    f"(?:(?:oh|well|um|uh|hey|robot) )*{_YES}(?: (?:{_YES}|please|now|robot|thanks|thank you))*"
-)
-_NO: Final = frozenset(
-    "no nope nah not never don't dont won't can't cannot didn't isn't doesn't shouldn't stop cancel negative halt "
-    "nevermind abort".split()
-)
+_LISTS: Final = lists("answers")
+_PIECES: Final = _LISTS.table("pieces")
+_PIECE: Final = re.compile(r"\{([a-z_]+)\}")
+
+
+def _filled(pattern: str) -> str:
+    """The pattern with every ``{piece}`` in its place."""
+    return _PIECE.sub(lambda found: _filled(_PIECES[found[1]]), pattern)
+
+
+_CLEAR_YES: Final = re.compile(_filled("{clear_yes}"))
 
 
 def yes_or_no(text: str) -> bool | None:
@@ -33,11 +34,24 @@ def yes_or_no(text: str) -> bool | None:
     None, since people say them without having listened.
     """
     words = words_of(text)
-    if _NO & set(words):
+    if NEGATION.refuses & set(words):
         return False
     if len(words) > _MOST_WORDS:
         return None
     return True if _CLEAR_YES.fullmatch(" ".join(words)) else None
+
+
+def is_only_no(words: Iterable[str]) -> bool:
+    """True if an answer that has a no says nothing else: "no thanks", but not "no, the kitchen"."""
+    return NEGATION.refuses_alone.issuperset(words)
+
+
+_BACKCHANNELS: Final = re.compile(_filled("{backchannel}(?: {backchannel}){0,3}"))
+
+
+def is_backchannel(words: Iterable[str]) -> bool:
+    """True for words that a listener says while another speaks, and that take no turn: "uh-huh", "I see"."""
+    return _BACKCHANNELS.fullmatch(" ".join(words)) is not None
 
 
 class Control(StrEnum):
@@ -72,88 +86,14 @@ class Controlled:
     percent: float | None = None
 
 
-_BEFORE: Final = (
-    "(?:(?:please|robot|hey|okay|so|well|now|just|no|oh|sorry|and|then|um|uh|"
-    "(?:can|could|would|will) you(?: please)?(?: just)?|i want you to|i would like you to) )*"
-)
-_AFTER: Final = "(?: (?:please|now|robot|then|thanks|thank you|will you|would you|could you))*"
-_BIT: Final = "(?:(?:a )?(?:bit|little|little bit|lot) |much |even |some )?"
-_TRAILING_BIT: Final = "(?: (?:a (?:bit|little|lot)|a little bit))?"
-_SPEAK: Final = "(?:(?:speak|talk|be|get|go|make it|say it) )?"
-_SOUND: Final = "(?:volume|sound)"
-_ITS: Final = f"(?:it|the {_SOUND}|your {_SOUND}|{_SOUND}|your voice|yourself)"
-_SAID: Final = "(?:what you (?:just )?said|the last (?:sentence|answer))"
-_CORES: Final[dict[Control, tuple[str, ...]]] = {
-    Control.LOUDER: (
-        f"{_SPEAK}(?:up )?{_BIT}louder{_TRAILING_BIT}",
-        f"(?:speak|talk) up{_TRAILING_BIT}",
-        f"turn (?:{_ITS} up|up {_ITS})(?: a (?:bit|little))?",
-        f"(?:raise|increase) {_ITS}",
-        f"(?:more volume|{_SOUND} (?:up|higher))",
-        "you are too (?:quiet|soft|low)",
-        "i (?:can't|can not|can hardly|can barely) hear you",
-    ),
-    Control.QUIETER: (
-        f"{_SPEAK}{_BIT}(?:quieter|softer|more (?:quietly|softly))",
-        f"(?:speak|talk) {_BIT}(?:quietly|softly|quieter|softer)",
-        f"turn (?:{_ITS} down|down {_ITS})(?: a (?:bit|little))?",
-        f"(?:lower|reduce|decrease) {_ITS}",
-        f"(?:less volume|{_SOUND} (?:down|lower)|keep (?:it|your voice) down)",
-        "(?:(?:you are |that is |it is )?(?:too|so) loud|not so loud)",
-    ),
-    Control.REPEAT: (
-        f"repeat(?: (?:that|it|yourself|{_SAID}))?(?: again| once more)?(?: for me)?",
-        "say (?:that|it) (?:again|once more|one more time)",
-        "say again",
-        "(?:what did you (?:just )?say|what was that|come again|pardon(?: me)?|i beg your pardon)",
-        "i (?:didn't|did not) (?:hear|catch|get|understand) (?:that|you|it|what you said)",
-    ),
-    Control.CONTINUE: (
-        "(?:you (?:can|may) )?(?:continue|resume|carry on|go on|keep going|proceed)(?: again)?",
-        "(?:continue|resume) (?:moving|driving|your (?:way|drive|motion|task)|what you were doing)",
-        "you (?:can|may) (?:move|drive|go)(?: on| again)*",
-        "you are (?:free|allowed) to (?:move|drive|go)(?: on| again)*",
-        "(?:it is safe to move|re ?arm|all clear|the way is (?:clear|free))",
-    ),
-    Control.HUSH: (
-        "(?:be|keep|stay) (?:quiet|silent)(?: for (?:a )?(?:bit|while|moment|second))?",
-        "(?:quiet|silence|hush|shush|shut up|enough talking|that is enough talking)",
-        "stop (?:talking|speaking)",
-    ),
-    Control.MUTE: (
-        "mute(?: (?:yourself|it|your voice|the (?:sound|voice|speaker)))?",
-        "turn (?:off your voice|your voice off|the sound off|off the sound)",
-        "(?:sound|voice) off",
-    ),
-    Control.UNMUTE: (
-        "un ?mute(?: (?:yourself|it|your voice|the (?:sound|voice|speaker)))?",
-        "you (?:can|may) (?:talk|speak)(?: again)?",
-        "turn (?:on your voice|your voice on|the sound on|on the sound)(?: again)?",
-        "(?:sound|voice) on(?: again)?",
-    ),
-    Control.SLEEP: (
-        "(?:you (?:can|may) )?(?:go (?:back )?to sleep|sleep)(?: robot)?",
-        "stop listening(?: to (?:me|us))?",
-        "that (?:is|will be|was) (?:all|it)(?: for (?:now|today))?",
-    ),
-}
-_WITHOUT_NO: Final = _BEFORE.replace("|no|", "|")
-"""Before "continue", which allows motion: "no, continue" may have been "don't continue"."""
-_CONTROLS: Final = tuple(
-    (
-        control,
-        re.compile(f"{_WITHOUT_NO if control is Control.CONTINUE else _BEFORE}(?:{'|'.join(cores)}){_AFTER}"),
-    )
-    for control, cores in _CORES.items()
-)
-_VOLUME: Final = re.compile(
-    rf"{_BEFORE}(?:(?:set|put|turn|change|make) )?(?:the |your )?{_SOUND}(?: (?:up|down))?(?: (?:to|at|of))?"
-    r" (?:(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<percent> percent)?|(?P<word>half|full|maximum|max|minimum|zero))"
-    rf"{_AFTER}"
-)
-_FULL_FIRST: Final = re.compile(rf"{_BEFORE}(?P<word>half|full|maximum|minimum) {_SOUND}{_AFTER}")
-"""Longer is no control; a recogniser that repeats itself would keep the patterns busy for hours."""
-_LEVELS: Final = {"half": 50.0, "full": 100.0, "maximum": 100.0, "max": 100.0, "minimum": 10.0, "zero": 0.0}
+def _control(control: str, cores: Iterable[str]) -> re.Pattern[str]:
+    before = "{before_continue}" if control == Control.CONTINUE else "{before}"
+    return re.compile(_filled(f"{before}(?:{'|'.join(cores)}){{after}}"))
+
+
+_CONTROLS: Final = {Control(control): _control(control, cores) for control, cores in _LISTS.table("controls").items()}
+_VOLUME: Final = re.compile(_filled("{before}(?:{volume}){after}"))
+_LEVELS: Final[dict[str, float]] = _LISTS.table("levels")
 _TENTHS: Final = 10
 """Up to here a volume without "percent" is on a scale from 0 to 10."""
 
@@ -178,14 +118,14 @@ def control_of(text: str, stops: StopPhrases = _PLAIN) -> Controlled | None:
     row = stops.read(said)
     if row is not None:
         return None if row.answers or row.grade not in _GRADED else Controlled(_GRADED[row.grade])
-    if found := _VOLUME.fullmatch(said) or _FULL_FIRST.fullmatch(said):
+    if found := _VOLUME.fullmatch(said):
         percent = _percent(found.groupdict())
         return None if percent is None else Controlled(Control.VOLUME, percent)
-    return next((Controlled(control) for control, pattern in _CONTROLS if pattern.fullmatch(said)), None)
+    return next((Controlled(control) for control, pattern in _CONTROLS.items() if pattern.fullmatch(said)), None)
 
 
 def _percent(found: dict[str, str | None]) -> float | None:
-    if word := found.get("word"):
+    if word := found["word"] or found["first"]:
         return _LEVELS[word]
     number = float(found["number"] or 0)
     if not found["percent"] and number <= _TENTHS:

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from edgeagent.english.sentence_rules import (
+    CLASS,
     bare,
     dangles,
     is_doubtful,
-    is_number,
     is_question,
     lacks_something,
     without_asking,
@@ -22,18 +22,7 @@ from edgeagent.english.sentence_rules import (
 )
 from edgeagent.english.stop_phrases import StopPhrases
 from edgeagent.english.tokens import is_asked, trails_off, words_of
-from edgeagent.english.word_classes import (
-    AUXILIARIES,
-    CONNECTS,
-    DETERMINERS,
-    DIRECTIONS,
-    ENDINGS,
-    OPENS,
-    SWITCHABLE,
-    TIMED,
-    VERBS,
-    WH,
-)
+from edgeagent.english.word_rows import is_number
 
 _SLOT: Final = "#"
 _WISHES: Final = (["i", "want"], ["i", "need"], ["we", "need"], ["we", "want"])
@@ -70,9 +59,11 @@ class Phrases:
         for pattern in self._patterns:
             for end in range(1, len(pattern)):
                 self._starts.setdefault(pattern[:end], set()).add(pattern[end])
-        self._endings = ENDINGS | {word for name in self._names for word in name}
+        self._endings = CLASS.endings | {word for name in self._names for word in name}
         self._endings |= {pattern[-1] for pattern in self._patterns}
-        self._verbs = VERBS | {pattern[0] for pattern in self._patterns if len(pattern) > 1} - WH - AUXILIARIES
+        self._verbs = (
+            CLASS.verbs | {pattern[0] for pattern in self._patterns if len(pattern) > 1} - CLASS.wh - CLASS.auxiliaries
+        )
 
     def is_unfinished(self, text: str) -> bool:
         """True if a speaker who pauses here probably goes on: "drive to the", "can you", "turn"."""
@@ -80,7 +71,7 @@ class Phrases:
         if trails_off(text):
             return True
         if not words:
-            return words_of(text)[-1:] != [] and words_of(text)[-1] in OPENS  # "robot", "um please"
+            return words_of(text)[-1:] != [] and words_of(text)[-1] in CLASS.opens  # "robot", "um please"
         if is_asked(text) and len(words) == 1:
             return False
         if dangles(words):
@@ -124,7 +115,7 @@ class Phrases:
             return False
         if words[0] in self._verbs or self._pattern(words) in self._patterns:
             return True
-        if words[0] in DIRECTIONS | SWITCHABLE | TIMED or words[-1] in ("on", "off"):
+        if words[0] in CLASS.directions | CLASS.switchable | CLASS.timed or words[-1] in ("on", "off"):
             return True
         if words[:2] in _WISHES or words[:3] == ["i", "would", "like"]:
             return True
@@ -137,7 +128,7 @@ class Phrases:
 
     def is_name(self, words: Sequence[str]) -> bool:
         """True if words are a name of the app, with an article or without."""
-        return tuple(words) in self._names or (words[0] in DETERMINERS and tuple(words[1:]) in self._names)
+        return tuple(words) in self._names or (words[0] in CLASS.determiners and tuple(words[1:]) in self._names)
 
     def _pattern(self, words: Sequence[str]) -> tuple[str, ...]:
         """The words with slots for numbers and names."""
@@ -156,10 +147,10 @@ class Phrases:
 
     def _begins_phrase(self, pattern: tuple[str, ...]) -> bool:
         """True if phrases begin like this, and go on with more than what may always follow."""
-        return bool(self._starts.get(pattern, set()) - CONNECTS)
+        return bool(self._starts.get(pattern, set()) - CLASS.connects)
 
     def _begins_name(self, words: Sequence[str]) -> bool:
         """True if the last words are the first ones of a name, and none: "go to the living"."""
         return any(
-            tuple(words[at:]) in self._name_starts and words[at - 1] in DETERMINERS for at in range(1, len(words))
+            tuple(words[at:]) in self._name_starts and words[at - 1] in CLASS.determiners for at in range(1, len(words))
         )

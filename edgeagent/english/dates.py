@@ -106,35 +106,8 @@ def _years(found: re.Match[str]) -> str | None:
     return f"{year(found[1])} to {year(found[2])}"
 
 
-def _day_range(found: re.Match[str]) -> str | None:
-    """5-7 March"""
-    first, last = int(found["first"]), int(found["last"])
-    if not 1 <= first < last <= 31:
-        return None
-    the = "" if found.string[max(0, found.start() - 4) : found.start()].lower() == "the " else "the "
-    words = f"{the}{ordinal(first)} to the {ordinal(last)} of {_month(found)}"
-    return f"{words}, {year(found['year'])}" if found["year"] else words
-
-
-def _month_days(found: re.Match[str]) -> str | None:
-    first, last = int(found["first"]), int(found["last"])
-    if not 1 <= first < last <= 31:
-        return None
-    words = f"{_month(found)} {ordinal(first)} to {ordinal(last)}"
-    return f"{words}, {year(found['year'])}" if found["year"] else words
-
-
-def _months(found: re.Match[str]) -> str:
-    first, last = (_SHORT.get(name, name) for name in (found[1], found[2]))
-    return f"{first} to {last} {year(found['year'])}" if found["year"] else f"{first} to {last}"
-
-
 def _weekdays(found: re.Match[str]) -> str:
     return " to ".join(_DAY_NAMES[_DAYS[name]] for name in found.groups())
-
-
-def _weekday(found: re.Match[str]) -> str:
-    return _DAY_NAMES[_DAYS[found[0][:3]]]
 
 
 def _decade(found: re.Match[str]) -> str | None:
@@ -159,13 +132,6 @@ RULES: Final = (
     Rule(re.compile(rf"([0-9]{{1,2}})/([0-9]{{1,2}})/{_YEAR}{END}"), _slashes),
     Rule(re.compile(rf"([0-9]{{1,2}})\.([0-9]{{1,2}})\.{_YEAR}{END}"), _dots),
     Rule(
-        re.compile(
-            rf"(?P<first>[0-9]{{1,2}})(?:st|nd|rd|th)?{_TO}(?P<last>[0-9]{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}"
-            rf"(?:,? {_YEAR}{END}{_NO_UNIT})?{END}"
-        ),
-        _day_range,
-    ),
-    Rule(
         re.compile(rf"(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? {_YEAR}{END}{_NO_UNIT})?{END}"),
         _day_month,
     ),
@@ -173,25 +139,9 @@ RULES: Final = (
     Rule(re.compile(rf"([1-9][0-9]{{0,2}}0)s{END}"), _decade),
     Rule(re.compile(rf"(?:1[1-9]|20)[0-9]{{2}}{END}{_NO_UNIT}{_UNCOUNTED}"), _year_after),
 )
-_NAME: Final = "|".join((*_MONTHS, "Sept", *_SHORT))
 WORD_RULES: Final = (
-    Rule(
-        re.compile(
-            rf"{_MONTH} (?P<first>[0-9]{{1,2}})(?:st|nd|rd|th)?{_TO}(?P<last>[0-9]{{1,2}})(?:st|nd|rd|th)?"
-            rf"(?:,? {_YEAR}{END}{_NO_UNIT})?{END}(?!:)"
-        ),
-        _month_days,
-    ),
-    Rule(re.compile(rf"({_NAME})\.?{_TO}({_NAME})\b(?:\.(?= [a-z0-9]))?(?: {_YEAR}{END}{_NO_UNIT})?"), _months),
     Rule(re.compile(rf"({_DAY})\.?{_TO}({_DAY})\b(?:\.(?= [a-z0-9]))?"), _weekdays),
     # Sat. and Sun. are words too, at the end of a sentence.
-    Rule(
-        re.compile(
-            r"(?:Sat|Sun|Tues|Thur|Thurs)\.(?= (?:[0-9]|and |or |to |at ))"
-            r"|(?:(?<=and )|(?<=on )|(?<=or ))(?:Sat|Sun)\.(?= [a-z])"
-        ),
-        _weekday,
-    ),
     Rule(
         re.compile(
             rf"{_MONTH} (?:(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:,? (?=[12])|{END}(?![:/.][0-9]){_NO_UNIT}))?"

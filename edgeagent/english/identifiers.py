@@ -1,4 +1,4 @@
-"""Names of files, addresses, versions and codes as they are read aloud."""
+"""Names of files, addresses, codes and abbreviations as they are read aloud, and the points that end a sentence."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import re
 from typing import Final
 
 from edgeagent.english.numbers import END, LETTER, Rule, before, cardinal, ordinal, spelled
+
+# ruff: noqa: RUF001 - text has dashes and the like that look alike
+from edgeagent.english.word_lists import lists
 
 _JOINTS: Final = {
     ".": "dot",
@@ -25,7 +28,6 @@ _JOINTS: Final = {
 _POWERS: Final = {"²": "squared", "³": "cubed"}
 _PIECE: Final = re.compile(rf"{LETTER}+|[0-9]+(?:\.[0-9]+)*|[./@:+%~=&#?-]|[_²³]")
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_SUFFIXES: Final = {"C++": "C plus plus", "C#": "C sharp", "F#": "F sharp", "c++": "C plus plus", "g++": "G plus plus"}
 
 
 def _digits(digits: str) -> str:
@@ -82,10 +84,6 @@ def _identifier(found: re.Match[str]) -> str | None:
     return pieces(text, joints=False)
 
 
-def _suffixed(found: re.Match[str]) -> str | None:
-    return _SUFFIXES.get(found[0])
-
-
 def _ordinal(found: re.Match[str]) -> str:
     return ordinal(int(found[1].replace(",", "")))
 
@@ -113,7 +111,6 @@ MIXED_RULES: Final = (_MAIL, _SERIES, _MIXED)
 WORD_RULES: Final = (
     _WEB,
     _MAIL,
-    Rule(re.compile(r"[CcFg](?:\+\+|#)(?![^\W_])"), _suffixed),
     Rule(_PATH, _path),
     _FILE,
     _DASHED,
@@ -133,61 +130,95 @@ _CODE: Final = re.compile(
 _DIAL: Final = re.compile(
     r"\b(?:call|dial|ring|phone|emergency|extension|ext\.?)(?: number)?(?: is|:)? $", re.IGNORECASE
 )
-_STATE: Final = re.compile(r"(?:, |\b[A-Z][a-z]+ )[A-Z]{2} $")
 
 
 def _ahead(found: re.Match[str]) -> str:
     return found.string[max(0, found.start() - _LOOK_BACK) : found.start()]
 
 
-def _signs(text: str) -> str:
-    return " ".join(spelled(char) if char.isdigit() else char.upper() for char in text)
-
-
-def _hardware(found: re.Match[str]) -> str | None:
-    """00:1A:2B:3C:4D:5E"""
-    return None if before(found).isalnum() else ", ".join(_signs(pair) for pair in re.split("[:-]", found[0]))
-
-
-def _network(found: re.Match[str]) -> str | None:
-    """An IPv6 address: two colons in a row, or eight groups."""
-    text = found[0]
-    groups = [group for group in text.split(":") if group]
-    short = "::" in text and (text[0] == ":" or len(groups) > 2 or any(map(str.isalpha, text)))
-    if before(found).isalnum() or not (short or len(groups) == 8):
-        return None
-    return " ".join("colon" if part == ":" else _signs(part) for part in re.findall(r":|[0-9A-Fa-f]+", text))
-
-
-def _address(found: re.Match[str]) -> str:
-    """10.0.0.1/24, 127.0.0.1:8080"""
-    words = " dot ".join(map(spelled, found["address"].split(".")))
-    if found["mask"]:
-        return f"{words} slash {cardinal(found['mask'])}"
-    return f"{words} colon {spelled(found['port'])}"
-
-
 def _code(found: re.Match[str]) -> str | None:
     ahead, digits = _ahead(found), found[0]
     code = len(digits) >= 3 and _CODE.search(ahead)
     dial = len(digits) >= 3 and _DIAL.search(ahead)
-    state = len(digits) == 5 and _STATE.search(ahead)
-    return spelled(digits) if code or dial or state else None
+    return spelled(digits) if code or dial else None
 
 
-_IPV6: Final = r"(?<![:\w])(?=[0-9A-Fa-f:]{0,39}[0-9])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![:\w])"
-_MAC: Final = Rule(re.compile(rf"(?:[0-9A-Fa-f]{{2}}[:-]){{5}}[0-9A-Fa-f]{{2}}{END}"), _hardware)
-_NETWORK: Final = Rule(re.compile(_IPV6), _network)
 CODE_DIGIT_RULES: Final = (
-    _MAC,
-    _NETWORK,
-    Rule(
-        re.compile(
-            rf"(?P<address>[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}})(?:/(?P<mask>[0-9]{{1,2}})|:(?P<port>[0-9]{{1,5}})){END}"
-        ),
-        _address,
-    ),
     Rule(re.compile(rf"[0-9]{{3,8}}{END}(?![.,:/-][0-9]| ?[%°$€£]| [a-z]++(?<=s)\b| people\b)"), _code),
 )
-CODE_WORD_RULES: Final = (_MAC, _NETWORK)
-CODE_SIGN_RULES: Final = (_NETWORK,)
+
+
+_LISTS: Final = lists("abbreviations")
+INSIDE: Final[dict[str, str]] = _LISTS.table("inside")
+EITHER: Final[dict[str, str]] = _LISTS.table("either")
+NUMBERED: Final[dict[str, str]] = _LISTS.table("numbered")
+POINTLESS: Final[dict[str, str]] = _LISTS.table("pointless")
+
+
+def _names(table: dict[str, str]) -> str:
+    return "|".join(sorted(map(re.escape, table), key=len, reverse=True))
+
+
+def _inside(found: re.Match[str]) -> str | None:
+    name = found[1]
+    if before(found).isalnum() or (name.capitalize() in _LISTS.capital_only and not name[0].isupper()):
+        return None
+    return INSIDE[name.lower()]
+
+
+def _either(found: re.Match[str]) -> str | None:
+    name = found[1]
+    if before(found).isalnum() or (name.capitalize() in _LISTS.capital_only and not name[0].isupper()):
+        return None
+    if name == "St" and re.match(r"\. [A-Z]", found.string[found.end(1) : found.end(1) + 3]):
+        return "Saint"
+    return EITHER[name.lower()]
+
+
+def _numbered(found: re.Match[str]) -> str | None:
+    return None if before(found).isalnum() or found[1] == "no" else NUMBERED[found[1].lower()]
+
+
+def _initials(found: re.Match[str]) -> str:
+    return found[0].replace(".", "")
+
+
+_GOES_ON: Final = r"(?:\.(?=\s+[a-z0-9]|[,;:)?!])|(?=\.))"
+"""The point is taken in where it can't end the sentence too."""
+
+ABBREVIATION_RULES: Final = (
+    Rule(re.compile(r"w/(o|out)?(?=[ ,])"), lambda found: "without" if found[1] else "with"),
+    Rule(re.compile(r"b/c(?=[ ,])"), lambda found: "because"),
+    Rule(re.compile(r"N/A(?![^\W_])"), lambda found: "not applicable"),
+    Rule(re.compile(r"P\. ?O\.(?= [A-Z])"), lambda found: "PO"),
+    Rule(re.compile(r"US(?=\$[0-9])"), lambda found: ""),
+    Rule(re.compile(rf"({_names(NUMBERED)})\.(?= ?[0-9])", re.IGNORECASE), _numbered),
+    Rule(re.compile(rf"({_names(INSIDE)})\.(?![^\W_])", re.IGNORECASE), _inside),
+    Rule(re.compile(r"(St)\.(?= [A-Z])"), _either),
+    Rule(re.compile(rf"({_names(EITHER)}){_GOES_ON}", re.IGNORECASE), _either),
+    Rule(re.compile(r"(vs|etc|approx|Mr|Mrs)(?![^\W_.]|\.[^\W_])"), lambda found: POINTLESS[found[1]]),
+    # Letters with points: the last one stays where it may end the sentence; J. Smith has no pause after the J.
+    Rule(
+        re.compile(r"(?:[A-Z]\.){2,8}(?=\s+[a-z0-9]|[,;:)?!'-])|(?:[A-Z]\.){1,8}[A-Z](?=\.(?:\s|$|[\"”]))"), _initials
+    ),
+    Rule(re.compile(r"[A-HJ-Z]\.(?=\s+[A-Z])"), _initials),
+)
+
+_LAST_WORD: Final = re.compile(r"(?:^|[\s(\[\"'“‘*_])((?:[^\W\d_]+\.)*[^\W\d_]+)\.$")
+
+
+def ends_sentence(text: str, following: str) -> bool:
+    """True if the point at the end of a text ends a sentence, seen from the word with it and what follows it."""
+    found = _LAST_WORD.search(text[-24:])
+    if not found:
+        return True
+    name = found[1]
+    low = name.lower()
+    if low in INSIDE and (low.capitalize() not in _LISTS.capital_only or name[0].isupper()):
+        return False
+    if low in NUMBERED:
+        return name == "no" or not following.isdigit()
+    if low in EITHER and following.isdigit():
+        return False
+    initials = name != "I" and all(len(part) == 1 and part.isupper() for part in name.split("."))
+    return not (initials and following.isupper())

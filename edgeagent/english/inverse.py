@@ -28,23 +28,18 @@ from edgeagent.english.number_words import (
     FRACTION_SIGNS,
     HALVES,
     NUMBER_WORDS,
+    SHORT,
+    SPELLINGS,
+    UNITS,
     Read,
     clock,
     half_of_day,
     is_number,
     single_digit,
 )
-from edgeagent.english.units import SHORT, SPELLINGS, UNITS
+from edgeagent.english.word_lists import lists
 
-_PARTS: Final = frozenset("half halves quarter quarters third thirds fifth fifths eighth eighths tenth tenths".split())
-_AROUND: Final = frozenset("plus minus times".split())
-_BEFORE_POINT: Final = frozenset(
-    "by for minus plus forward forwards backward backwards back up drive go move roll turn about just at".split()
-)
-"""Where "point five" may begin a number; after other words it may be the charging point."""
-_TURNING: Final = frozenset("turn turns turning rotate rotating spin spinning pivot swivel twist left right".split())
-_BEFORE_TIME: Final = frozenset("at until till before after past since is around".split())
-_THIS: Final = frozenset("this that the which no any every each another only last next first second third".split())
+_LISTS: Final = lists("numbers")
 _FRACTIONS: Final = {"5": "half", "25": "a quarter of", "75": "three quarters of"}
 _TOKEN: Final = re.compile(r"(?P<lead>[^\w½¼¾°%]*+)(?P<core>.*?)(?P<trail>[^\w½¼¾°%]*)", re.DOTALL)
 _FIGURE_AND_UNIT: Final = re.compile(r"([0-9]+(?:[.,:][0-9]+)*)(°C|°F|°|%|[A-Za-z]{1,11}|½|¼|¾)")
@@ -214,9 +209,9 @@ def _together(words: Sequence[str], before: str, made: Sequence[_Token]) -> Read
     count, first, second = found
     after = words[count] if count < len(words) else ""
     angle = after in ("degree", "degrees") or (
-        not after and before not in _BEFORE_TIME and bool(_TURNING & {token.word for token in made[-4:]})
+        not after and before not in _LISTS.before_time and bool(_LISTS.turning & {token.word for token in made[-4:]})
     )
-    if (after in UNITS and not angle) or before in _AROUND or after in _PARTS:
+    if (after in UNITS and not angle) or before in _LISTS.around or after in _LISTS.parts:
         return None
     if first <= 12 and second < 60 and not (angle and first < 10):
         return Read(count, f"{first}:{second:02d}")
@@ -229,7 +224,7 @@ def _number(words: Sequence[str], tokens: Sequence[_Token], at: int, before: str
     """A number at the beginning, if it certainly is one."""
     if words[0] == "point":
         after = number_words.after_point(words)
-        return after if after and (before in _BEFORE_POINT or (not before and words[after.taken :])) else None
+        return after if after and (before in _LISTS.before_point or (not before and words[after.taken :])) else None
     if before in ("half", "couple") and words[0] == "a":
         return None
     if words[0] == "hundred" and len(words) > 1 and words[1] in UNITS:
@@ -245,11 +240,11 @@ def _is_one(words: Sequence[str], tokens: Sequence[_Token], at: int, before: str
     rest = words[1:]
     if rest[:1] and (rest[0] in UNITS or rest[0] in HALVES or rest[:2] in (["per", "cent"], ["a", "m"], ["p", "m"])):
         return before not in ("this", "that", "no", "which")
-    if before in _THIS:
+    if before in _LISTS.this:
         return False
-    if len(rest) > 1 and rest[0] in ("or", "to", *_AROUND) and is_number(rest[1]):
+    if len(rest) > 1 and rest[0] in ("or", "to", *_LISTS.around) and is_number(rest[1]):
         return True
-    if before in _AROUND and at > 1 and is_number(tokens[at - 2].word):
+    if before in _LISTS.around and at > 1 and is_number(tokens[at - 2].word):
         return True
     return _counted_off(tokens, at)
 
@@ -269,7 +264,7 @@ def _measured(run: Sequence[_Token], words: Sequence[str], read: Read) -> tuple[
     """A number and the unit after it."""
     count, digits = read
     rest = words[count:]
-    part = rest[0] if rest and rest[0] in _PARTS and words[0] != "a" else ""
+    part = rest[0] if rest and rest[0] in _LISTS.parts and words[0] != "a" else ""
     if part and len(digits) == 1 and (digits == "1") != part.endswith("s"):  # one third, three quarters
         return count, _replaced(run, count, number_words.small_word(int(digits)))
     if not rest:

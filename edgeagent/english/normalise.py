@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from edgeagent.english import abbreviations, dates, identifiers, numbers, quantities
+from edgeagent.english import dates, identifiers, numbers, quantities
 from edgeagent.english.markdown import mask
 from edgeagent.english.numbers import CLAUSE, DROP, FRACTIONS, STOP, WORD, Rule
 
@@ -73,22 +73,19 @@ _AT_SIGNS: Final = (
     *quantities.SYMBOL_RULES,
 )
 _AT_LETTERS: Final = (
-    *identifiers.CODE_WORD_RULES,
     *dates.WORD_RULES,
-    *abbreviations.WORD_RULES,
+    *identifiers.ABBREVIATION_RULES,
     *quantities.WORD_RULES,
-    *numbers.WORD_RULES,
     *identifiers.WORD_RULES,
 )
 _AT_OTHERS: Final = (
-    *identifiers.CODE_SIGN_RULES,
     *quantities.WORD_RULES,
     *identifiers.PATH_RULES,
     *quantities.SYMBOL_RULES,
 )
 _PLAIN: Final = re.compile(r"[A-Za-z][a-z]++(?=[\s,;!?)])")
 """Most words of most replies; no rule reads them otherwise, but for a few."""
-_NOT_PLAIN: Final = dates.NAMES | set(abbreviations.POINTLESS) | {"et", "Et", "min", "sec", "hr"}
+_NOT_PLAIN: Final = dates.NAMES | set(identifiers.POINTLESS) | {"et", "Et", "min", "sec", "hr"}
 
 
 class _Spoken:

@@ -1,4 +1,4 @@
-"""Numbers that are written as English words, read from a list of words. Knows nothing of units, sentences or case.
+"""Numbers that are written as English words, read from a list of words, and the names of units. Knows no sentence.
 
 Values are digits in a str, so that no float rounds them.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
+
+from edgeagent.english.word_lists import lists
 
 _ONES: Final = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
@@ -235,3 +237,20 @@ def clock(digits: str) -> str:
     if not hours.isdigit() or len(hours) > 2 or not 1 <= int(hours) <= 12 or int(minutes) >= 60:
         return ""
     return f"{int(hours)}:{minutes}" if minutes != "00" else f"{int(hours)}"
+
+
+_UNITS: Final = lists("units")
+SYMBOLS: Final[dict[str, tuple[str, str]]] = {
+    symbol: (words, f"{words}s") if isinstance(words, str) else (words[0], words[1])
+    for symbol, words in _UNITS.table("symbols").items()
+}
+"""Units as they are written short, each with its words for one and for several."""
+SHORT: Final = {symbol: SYMBOLS[symbol] for symbol in _UNITS.short}
+SPELLINGS: Final = {
+    f"{before}{british}{end}": f"{before}{american}{end}"
+    for before in ("", "centi", "milli", "kilo")
+    for british, american in (("metre", "meter"), ("litre", "liter"))
+    for end in ("", "s")
+}
+UNITS: Final = _UNITS.units | SPELLINGS.keys()
+"""After these, "one" is a number."""

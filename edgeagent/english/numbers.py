@@ -1,4 +1,4 @@
-"""Numbers as they are read aloud: digits, Roman numerals, and the rows of rules that reading text is made of."""
+"""Numbers as they are read aloud: digits, and the rows of rules that reading text is made of."""
 
 from __future__ import annotations
 
@@ -221,20 +221,6 @@ def mixed(whole: str | None, sign: str) -> tuple[str, bool]:
     return f"{cardinal(whole)} and {words.replace('one half', 'a half').replace('one quarter', 'a quarter')}", False
 
 
-_SAYINGS: Final = {
-    "24/7": "twenty-four seven",
-    "9/11": "nine eleven",
-    "50/50": "fifty fifty",
-    "50-50": "fifty fifty",
-    "20/20": "twenty twenty",
-}
-
-
-def _row(found: re.Match[str]) -> str | None:
-    """1/2/3 and 12/25/24; a date that has a whole year was read before."""
-    return None if before(found) == "/" else ", ".join(cardinal(str(int(part))) for part in found[0].split("/"))
-
-
 def _slashed(found: re.Match[str]) -> str | None:
     words = fraction(int(found[2]), int(found[3]))
     if found[1] is None:
@@ -262,24 +248,6 @@ def _power(found: re.Match[str]) -> str | None:
     return f"{base} to the power of {minus}{cardinal(str(int(exponent.strip('+-−'))))}"
 
 
-def _thousands(found: re.Match[str]) -> str:
-    """1.000.000"""
-    return cardinal(found[0].replace(".", ""))
-
-
-def _ratio(found: re.Match[str]) -> str:
-    """3:2, 16:9; what may be a time of day was read before."""
-    return f"{cardinal(found[1])} to {cardinal(found[2])}"
-
-
-def _rating(found: re.Match[str]) -> str:
-    return f"{number(found[1])} out of {cardinal(found[2])}"
-
-
-def _ordinals(found: re.Match[str]) -> str:
-    return f"{ordinal(int(found[1]))} to {ordinal(int(found[2]))}"
-
-
 def _dotted(found: re.Match[str]) -> str:
     parts = found[0].split(".")
     address = len(parts) == 4 and max(map(len, parts)) > 1
@@ -292,18 +260,12 @@ def _by(found: re.Match[str]) -> str | None:
 
 _LOWERED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 RULES: Final = (
-    Rule(re.compile(rf"(?:24/7|9/11|[25]0/[25]0|50-50){END}(?!/)"), lambda found: _SAYINGS.get(found[0])),
     Rule(
         re.compile(
             rf"(?P<base>{NUMBER})(?:[eE](?P<exponent>[-−+]?[0-9]{{1,3}})|(?P<raised>[⁻⁺]?[{SUPERSCRIPTS}]{{1,4}})){END}"
         ),
         _power,
     ),
-    Rule(re.compile(rf"([0-9]{{1,9}})(?:st|nd|rd|th)[-–—]([0-9]{{1,9}})(?:st|nd|rd|th){END}"), _ordinals),
-    Rule(re.compile(rf"([0-9]{{1,6}}):([0-9]{{1,6}})(?!:){END}"), _ratio),
-    Rule(re.compile(rf"([0-9]{{1,4}}\.[0-9]{{1,2}})/([0-9]{{1,4}})(?![/.]){END}"), _rating),
-    Rule(re.compile(rf"[0-9]{{1,4}}(?:/[0-9]{{1,4}}){{2,4}}(?!/){END}"), _row),
-    Rule(re.compile(rf"[1-9][0-9]{{0,2}}(?:\.[0-9]{{3}}){{2,3}}(?!\.[0-9]){END}"), _thousands),
     Rule(re.compile(rf"({NUMBER})(?: x |x)(?=[0-9])"), _by),
     # Telephone numbers and the like: three groups and more, or two as +49 123 or 555-0199.
     Rule(re.compile(rf"\+[0-9]{{1,3}}(?:[ .-]?\(?[0-9]{{1,14}}\)?){{1,6}}{END}"), _groups),
@@ -314,39 +276,3 @@ RULES: Final = (
     Rule(re.compile(rf"[0-9]{{1,9}}(?:\.[0-9]{{1,9}}){{2,9}}{END}"), _dotted),
     Rule(re.compile(rf"(?:([0-9]{{1,4}}) )?([0-9]{{1,4}})/([0-9]{{1,4}})(?!/){END}"), _slashed),
 )
-
-
-_VALUES: Final = {"I": 1, "V": 5, "X": 10}
-_VALID: Final = re.compile(r"X{0,3}(?:IX|IV|V?I{0,3})")
-_COUNTED: Final = frozenset(
-    "Act Appendix Article Book Chapter Class Figure Grade Lesson Level Mark Part Phase Scene Section Stage Step Table "
-    "Tier Title Type Unit Volume War".split()
-)
-"""After these a single letter is a number too."""
-_RANKED: Final = frozenset(
-    "Albert Alexander Alfonso Benedict Catherine Charles Christian Clement Constantine Edward Elizabeth Ferdinand "
-    "Francis Frederick George Gregory Gustav Harald Henry Innocent Ivan James John Joseph Juan Leo Leopold Louis "
-    "Ludwig Margaret Maximilian Napoleon Nicholas Olaf Otto Paul Peter Philip Pius Ramses Ramesses Richard Robert "
-    "Rudolf Umberto Urban Victor Wilhelm William".split()
-)
-_BEFORE: Final = re.compile(r"([A-Z][a-z]++) $")
-_LOOK_BACK: Final = 16
-
-
-def _numeral(found: re.Match[str]) -> str | None:
-    text, start = found[0], found.start()
-    ahead = _BEFORE.search(found.string, max(0, start - _LOOK_BACK), start)
-    if ahead is None or not _VALID.fullmatch(text):
-        return None
-    if len(text) == 1 and ahead[1] not in _COUNTED and (text == "I" or ahead[1] not in _RANKED):
-        return None
-    value = 0
-    for char, following in zip(text, (*text[1:], ""), strict=True):
-        step = _VALUES[char]
-        value += -step if _VALUES.get(following, 0) > step else step
-    return f"the {ordinal(value)}" if ahead[1] in _RANKED else cardinal(str(value))
-
-
-_NO_PERSON: Final = r"(?!I(?![IVX]| (?:of|and|or|is|was|in)\b|[.,;:!?)]|$))"
-"""Chapter I of the book, but: in the Book I read."""
-WORD_RULES: Final = (Rule(re.compile(rf"{_NO_PERSON}[IVX]{{1,6}}(?![^\W_])"), _numeral),)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from edgeagent.english.number_words import SYMBOLS
 from edgeagent.english.numbers import (
     CLAUSE,
     END,
@@ -22,7 +23,6 @@ from edgeagent.english.numbers import (
     spelled,
     year,
 )
-from edgeagent.english.units import SYMBOLS
 
 # ruff: noqa: RUF001 - text has dashes and the like that look alike
 
@@ -40,13 +40,9 @@ _CURRENCIES: Final = {
     "$": ("dollar", "dollars", "cent"),
     "€": ("euro", "euros", "cent"),
     "£": ("pound", "pounds", "penny"),
-    "¥": ("yen", "yen", ""),
-    "₹": ("rupee", "rupees", ""),
-    "¢": ("cent", "cents", ""),
     "USD": ("dollar", "dollars", "cent"),
     "EUR": ("euro", "euros", "cent"),
     "GBP": ("pound", "pounds", "penny"),
-    "CHF": ("franc", "francs", ""),
 }
 _SCALES: Final = {"k": "thousand", "M": "million", "bn": "billion", "mn": "million", "B": "billion"}
 """B only of money: 7B is a door, 5 B are bytes."""
@@ -58,8 +54,6 @@ _SIGNS: Final = {
     "~": "about",
     "≈": "about",
 }
-_QUOTED: Final = 500
-"""Characters in which a quotation mark that closes has one that opens."""
 
 
 def _either(symbols: Iterable[str]) -> str:
@@ -69,12 +63,12 @@ def _either(symbols: Iterable[str]) -> str:
 _SYMBOL: Final = rf"(?:{_either(SYMBOLS)})"
 UNIT: Final = rf"{_SYMBOL}(?:\^?[23](?![0-9])|[²³])?(?:/{_SYMBOL}(?:\^?[23](?![0-9])|[²³])?)?"
 _AMOUNT: Final = re.compile(
-    rf"(?P<sign>[-−+±~≈] ?)?(?P<currency>[$€£¥₹] ?)?(?P<sign_after>[-−])?"
+    rf"(?P<sign>[-−+±~≈] ?)?(?P<currency>[$€£] ?)?(?P<sign_after>[-−])?"
     rf"(?:(?P<whole>[0-9]{{1,4}}+)?[ {NARROW}]?(?P<part>[{FRACTIONS}])|(?P<number>{NUMBER}|\.[0-9]++)"
     rf"(?:(?:[ {NARROW}]?(?P<first>{UNIT}))?(?P<to>[-–—−]| [–—] ?|\.{{2,3}})"
     rf"(?P<to_sign>[$€£]|[-−](?=[0-9]))?(?P<second>{NUMBER}))?)"
     rf"(?:[ {NARROW}]?(?P<scale>(?:thousand|million|billion|trillion|k|M|mn|bn|(?<![ {NARROW}])B){END}))?"
-    rf"(?:(?P<gap>[ {NARROW}]?)(?:(?P<unit>{UNIT})|(?P<money>[$€£¥₹¢]|(?:USD|EUR|GBP|CHF)))(?![²³0-9]){END})?{END}"
+    rf"(?:(?P<gap>[ {NARROW}]?)(?:(?P<unit>{UNIT})|(?P<money>[$€£]|(?:USD|EUR|GBP)))(?![²³0-9]){END})?{END}"
     rf"(?:(?<=[a-z])\.(?= [a-z]))?(?:/(?P<each>{_either(_EVERY)}|{_SYMBOL}){END})?(?!\.[0-9])"
 )
 _ALONE: Final = re.compile(rf"(?:{UNIT}){END}")
@@ -154,20 +148,6 @@ def _fits(found: re.Match[str], suffix: str) -> bool:
     return suffix not in _SPACED or bool(found["gap"]) or "." in (found["number"] or "")
 
 
-def _comma(found: re.Match[str]) -> str | None:
-    """1,5 km and 2,50 €, as they are written where the comma is the point."""
-    amount = _AMOUNT.fullmatch(found[0].replace(",", "."))
-    return None if amount is None or before(found) in ".,-" else _amount(amount)
-
-
-def _feet(found: re.Match[str]) -> str | None:
-    """5'10", 6 ft 2 in"""
-    feet, inches = found["feet"], found["inches"]
-    if not found["mark"].endswith("in"):
-        return f"{number(feet)} foot {number(inches)}"
-    return f"{number(feet)} {'foot' if feet == '1' else 'feet'} {number(inches)}{_inches(inches)}"
-
-
 def _part(found: re.Match[str]) -> str | None:
     """1/2 mile, 3/4 h, 1 1/2 tsp"""
     whole, over, under = found[1], int(found[2]), int(found[3])
@@ -182,31 +162,6 @@ def _part(found: re.Match[str]) -> str | None:
     return (
         f"{words} {one}" if over == 1 else f"{words} of {'an' if one[0] in 'aeio' or symbol in _HOURS else 'a'} {one}"
     )
-
-
-def _inches(count: str) -> str:
-    return " inch" if count == "1" else " inches"
-
-
-def _inch(found: re.Match[str]) -> str | None:
-    """27" and 32in; a quotation mark that closes is none."""
-    text, start = found.string, found.start()
-    opened = text.rfind('"', max(0, start - _QUOTED), start)
-    if found["mark"] == '"' and opened >= 0 and (opened == 0 or text[opened - 1] in " \n("):
-        return None
-    return f"{number(found[1])}{_inches(found[1])}"
-
-
-def _degrees(found: re.Match[str]) -> str | None:
-    """48.137° N, 48°08' N, N 48°08'"""
-    if found["minutes"] is None and found["side"] is None:
-        return None
-    words = f"{number(found['degrees'])} degree{'' if found['degrees'] == '1' else 's'}"
-    for name in ("minutes", "seconds"):
-        if found[name]:
-            count = str(int(found[name]))
-            words = f"{words} {number(count)} {name[:-1] if count == '1' else name}"
-    return f"{words} {_SIDES[found['side']]}" if found["side"] else words
 
 
 def _value(found: re.Match[str], measured: str | None) -> str:
@@ -232,29 +187,13 @@ def _alone(found: re.Match[str]) -> str | None:
     return unit(symbol, one=False)
 
 
-_SIDES: Final = {"N": "north", "S": "south", "E": "east", "W": "west"}
-_MEASURE: Final = rf"(?:{UNIT}|[€£$]|EUR|CHF)"
 FRACTION_RULES: Final = (
     Rule(
         re.compile(rf"(?:([0-9]{{1,4}}) )?([0-9]{{1,4}})/([0-9]{{1,4}}) ?(?P<unit>{UNIT}){END}(?:\.(?= [a-z]))?"), _part
     ),
 )
 """Before those of numbers."""
-RULES: Final = (
-    Rule(
-        re.compile(rf"(?P<feet>[0-9]{{1,2}})(?:'|′| ?ft\.? )(?P<inches>[0-9]{{1,2}})(?P<mark>\"|″|''| ?in){END}"), _feet
-    ),
-    Rule(re.compile(rf"([0-9]{{1,3}}(?:\.[0-9])?)(?P<mark>\"|in)(?=[ ,.;:)]|$){END}"), _inch),
-    Rule(
-        re.compile(
-            r"(?P<degrees>[0-9]{1,3}(?:\.[0-9]++)?)°(?: ?(?P<minutes>[0-9]{1,2})['′])?"
-            rf"(?: ?(?P<seconds>[0-9]{{1,2}})(?:\.[0-9]++)?[\"″])?(?: ?(?P<side>[NSEW]){END}(?! [0-9]))?"
-        ),
-        _degrees,
-    ),
-    Rule(re.compile(rf"[0-9]++,[0-9]{{1,2}}[ {NARROW}]?{_MEASURE}{END}"), _comma),
-    Rule(_AMOUNT, _amount),
-)
+RULES: Final = (Rule(_AMOUNT, _amount),)
 WORD_RULES: Final = (
     Rule(re.compile(rf"(?<=[a-z]/)(?:min|sec|hr|h|s){END}"), lambda found: SYMBOLS[found[0]][0]),
     Rule(_ALONE, _alone),

@@ -1,7 +1,7 @@
 """Rules on the words of a spoken English sentence: what it still lacks, and what kind it is.
 
 Made for commands and questions of a few words; a rule that does not know says nothing. Knows no app. Pure functions, on
-any thread; words are those of ``words.words_of``.
+any thread; words are those of ``tokens.words_of``.
 """
 
 from __future__ import annotations
@@ -10,92 +10,31 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from edgeagent.english.word_classes import (
-    ADDRESSES,
-    ADJECTIVES,
-    AUXILIARIES,
-    BE,
-    DETERMINERS,
-    DIRECTIONS,
-    ENDS_OF_SUBJECT,
-    ENDS_WITH_IN,
-    FILLERS,
-    GOES_ON,
-    GOES_WITH_ON,
-    LEADING,
-    ME_ALONE,
-    MODALS,
-    MOVES,
-    NEEDS_OBJECT,
-    NUMBER_ENDS,
-    OBJECTLESS_PAST,
-    OPEN_VERBS,
-    PARTICLES,
-    PERSONS,
-    PLACED,
-    POLITE_ENDS,
-    ROOMS,
-    SITS_ON,
-    STATIVE,
-    STRANDED,
-    SUBJECTS,
-    SUBORDINATES,
-    SWITCHABLE,
-    SWITCHED,
-    TAKES_OBJECT,
-    THINGS,
-    TIMED,
-    TO_WHOM,
-    UNITS_OF_TIME_AND_WAY,
-    UP_ALONE,
-    VERBS,
-    WANTS_PLACE,
-    WANTS_PLACE_IT,
-    WH,
-    WH_ALONE,
-    WH_VERBS,
-)
+from edgeagent.english.word_lists import lists
+from edgeagent.english.word_rows import decide
 
+CLASS: Final = lists("classes")
+RULE: Final = lists("sentences")
+NEEDS_OBJECT: Final = frozenset(CLASS.phrases("needs_object"))
+_ENDS_WITH_IN: Final = frozenset(CLASS.phrases("ends_with_in"))
+_WH_ALONE: Final = CLASS.texts("wh_alone")
 _NOW: Final = (["right", "now"], ["from", "now"], ["by", "now"])
-_NUMBER: Final = re.compile(r"[0-9]+(?:[.:][0-9]+)?")
-_ASKING: Final = tuple(
-    tuple(phrase.split())
-    for phrase in (
-        "can you, could you, would you, will you, can you please, could you please, would you please, i want you to, "
-        "i need you to, i would like you to, would you mind, why don't you, you can, you should, you must, you may, "
-        "don't, do not, please don't, never, let us, go and, go, i said, i meant, i mean, no, wait, sorry, actually"
-    ).split(", ")
-)
-"""Words that may stand before a command."""
+_ASKING: Final = RULE.phrases("asking")
 _DOUBTFUL: Final = (("go",), ("wait",), ("no",), ("sorry",), ("actually",))
 """... if a verb follows."""
-_WANTING: Final = tuple(
-    tuple(phrase.split())
-    for phrase in (
-        "i want, i need, i would like, i want you, i need you, i would like you, let us, let me, i think, i mean, "
-        "i meant, i said, you said, there is, there are, is there, are there, is anybody, is anyone, do you know, "
-        "do you think, do you want, do you have, do you see, have you, have you seen, did you see, did you find, "
-        "can you see, can you hear, can you tell, may i, can i, may i ask, may i ask you, can i ask, would you mind, "
-        "would you like, it is, this is, that is, i am, you are, we are, i will, you will, how many, how much, "
-        "tell me, show me, let me see, make sure, go and, come and, one and a"
-    ).split(", ")
-)
-"""Nobody is done with these alone."""
-_CORRECTS: Final = frozenset("no nope sorry actually wait oh".split())
+_WANTING: Final = RULE.phrases("wanting")
 _MEANT: Final = (["i", "meant"], ["i", "mean"], ["i", "said"], ["make", "that"], ["make", "it"], ["change", "that"])
 _OTHER: Final = re.compile(r"(?:the )?(?:other|wrong) (?:way|one|room|direction|side|door|place)(?: (?:round|around))?")
-_UNCORRECTED: Final = frozenset("thanks thank problem way need idea worries one it i that you there we he she".split())
-""" "no thanks", "no problem", "no it is fine" correct nothing."""
 
 
 def bare(words: Sequence[str]) -> list[str]:
     """The words without what is said around a sentence: "okay robot … please"."""
     start, end = 0, len(words)
-    while start < end and (words[start] in FILLERS or words[start] in ADDRESSES):
-        if words[start] == "right" and end - start > 1 and words[start + 1] not in ADDRESSES:
+    while start < end and (words[start] in CLASS.fillers or words[start] in CLASS.addresses):
+        if words[start] == "right" and end - start > 1 and words[start + 1] not in CLASS.addresses:
             break
         start += 1
-    while end > start and words[end - 1] in POLITE_ENDS and words[end - 2 : end] not in _NOW:
+    while end > start and words[end - 1] in CLASS.polite_ends and words[end - 2 : end] not in _NOW:
         end -= 1
     return list(words[start:end])
 
@@ -107,7 +46,7 @@ def without_asking(words: list[str]) -> list[str]:
         found = False
         for asking in sorted(_ASKING, key=len, reverse=True):
             if tuple(words[: len(asking)]) == asking and len(words) > len(asking):
-                if asking in _DOUBTFUL and words[1] not in VERBS - {"back"}:
+                if asking in _DOUBTFUL and words[1] not in CLASS.verbs - {"back"}:
                     continue
                 words, found = bare(words[len(asking) :]), True
                 if asking[-1] == "mind" and words:
@@ -119,56 +58,71 @@ def without_asking(words: list[str]) -> list[str]:
 def _without_ing(word: str) -> str:
     """The verb of a gerund, if it is a known one: driving, putting, going."""
     stem = word.removesuffix("ing")
-    return next((verb for verb in (stem, f"{stem}e", stem[:-1]) if verb in VERBS), word)
+    return next((verb for verb in (stem, f"{stem}e", stem[:-1]) if verb in CLASS.verbs), word)
 
 
 def without_leading(words: list[str]) -> list[str]:
     """The main clause, without "quickly", "after that" or "when you are done" before it; nothing if it is missing."""
-    while len(words) > 1 and (words[0] in LEADING or (words[0].endswith("ly") and words[0] not in VERBS)):
+    while len(words) > 1 and (words[0] in CLASS.leading or (words[0].endswith("ly") and words[0] not in CLASS.verbs)):
         words = words[1:]
     if words[:2] in (["after", "that"], ["before", "that"]):
         return bare(words[2:])
-    if words[0] in SUBORDINATES and words[1:2] != [] and words[1] in SUBJECTS | DETERMINERS | {"soon"}:
-        inside = SUBJECTS | MODALS | BE | {"to"}
-        first = next((at for at in range(3, len(words)) if words[at] in VERBS and words[at - 1] not in inside), None)
+    if (
+        words[0] in CLASS.subordinates
+        and words[1:2] != []
+        and words[1] in CLASS.subjects | CLASS.determiners | {"soon"}
+    ):
+        inside = CLASS.subjects | CLASS.modals | CLASS.be | {"to"}
+        first = next(
+            (at for at in range(3, len(words)) if words[at] in CLASS.verbs and words[at - 1] not in inside), None
+        )
         return words[first:] if first else []
     return words
+
+
+def begins_with_verb(words: Sequence[str]) -> bool:
+    """True if a sentence begins with a known verb, but for what may stand before a command."""
+    said = bare(words)
+    said = without_asking(without_leading(said) or said) if said else []
+    return bool(said) and said[0] in CLASS.verbs
 
 
 def is_question(words: list[str]) -> bool:
     """True if words begin as a question does; "can you bring" is a request."""
     if not words or (words[0] == "why" and words[1:3] == ["don't", "you"]):
         return False
-    if words[0] == "when" and words[1:2] != [] and words[1] not in AUXILIARIES:
+    if words[0] == "when" and words[1:2] != [] and words[1] not in CLASS.auxiliaries:
         return False
-    if words[0] in WH:
+    if words[0] in CLASS.wh:
         return True
     if words[0] in ("can", "could", "will", "would") and words[1:2] == ["you"]:
         rest = bare(words[2:])
-        return bool(rest) and rest[0] in STATIVE
-    return words[0] in AUXILIARIES - {"don't", "have", "do"} or (
-        words[0] in ("have", "do") and words[1:2] != [] and words[1] in SUBJECTS - {"this", "that", "it"}
+        return bool(rest) and rest[0] in CLASS.stative
+    return words[0] in CLASS.auxiliaries - {"don't", "have", "do"} or (
+        words[0] in ("have", "do") and words[1:2] != [] and words[1] in CLASS.subjects - {"this", "that", "it"}
     )
 
 
 def dangles(words: list[str]) -> bool:
     """True if the last word never ends a sentence like this."""
     last, before = words[-1], words[-2] if len(words) > 1 else ""
-    if last in FILLERS - {"well", "so", "like"}:
+    if last in CLASS.fillers - {"well", "so", "like"}:
         return True
     if last in ("still", "so", "over") and _is_asking(words[0]) and len(words) > 2:
         return True
     if last == "on":
         return not _may_end_with_on(words)
-    if last == "through" and before in PERSONS | {"come", "go", "get"}:
+    if last == "through" and before in CLASS.persons | {"come", "go", "get"}:
         return False
-    if last not in GOES_ON or " ".join(words) in WH_ALONE:
+    if last not in CLASS.goes_on or " ".join(words) in _WH_ALONE:
         return False
-    if last in STRANDED and before and _may_strand(words):
+    if last in CLASS.stranded and before and _may_strand(words):
         return False
-    if (before, last) in ENDS_WITH_IN or (last == "in" and before in THINGS | PERSONS and words[0] in ("bring", "let")):
+    if (before, last) in _ENDS_WITH_IN or (
+        last == "in" and before in CLASS.things | CLASS.persons and words[0] in ("bring", "let")
+    ):
         return False
-    return not (last in AUXILIARIES and _ends_with_auxiliary(words))
+    return not (last in CLASS.auxiliaries and _ends_with_auxiliary(words))
 
 
 def _may_end_with_on(words: list[str]) -> bool:
@@ -176,41 +130,47 @@ def _may_end_with_on(words: list[str]) -> bool:
     if len(words) == 1:
         return False
     before = words[-2]
-    if before in SWITCHABLE or before in GOES_WITH_ON:
+    if before in CLASS.switchable or before in CLASS.goes_with_on:
         return True
     if before in ("is", "are"):  # which lights are on
-        return len(words) > 2 and words[-3] not in WH
-    switched = (SWITCHED | {"leave", "keep", "is", "are"}) & set(words[:-2])
-    return bool(switched) and not (SITS_ON - {"leave"}) & set(words) and before in ROOMS | THINGS | {"all"}
+        return len(words) > 2 and words[-3] not in CLASS.wh
+    switched = (CLASS.switched | {"leave", "keep", "is", "are"}) & set(words[:-2])
+    return (
+        bool(switched)
+        and not (CLASS.sits_on - {"leave"}) & set(words)
+        and before in CLASS.rooms | CLASS.things | {"all"}
+    )
 
 
 def _may_strand(words: list[str]) -> bool:
     """ "where are you from", "what are you looking at", "which room are you in"."""
     before, asked = words[-2], _asked_inside(words)
     if asked is not None and len(words) - asked > 4:
-        return before in BE or before in PARTICLES
+        return before in CLASS.be or before in CLASS.particles
     if words[0] not in ("what", "where", "who", "which") or len(words) < 4:
         return False
-    return before in ENDS_OF_SUBJECT or before.endswith("ing") or before in ("made", "got")
+    return before in CLASS.ends_of_subject or before.endswith("ing") or before in ("made", "got")
 
 
 def _ends_with_auxiliary(words: list[str]) -> bool:
     """ "stay where you are", "as fast as you can", "yes i do", "tell me where the cup is"."""
     before = words[:-1]
-    if not before or before[-1] in WH or before[-1] in AUXILIARIES:
+    if not before or before[-1] in CLASS.wh or before[-1] in CLASS.auxiliaries:
         return False
     if words[-1] == "do" and words[0] in ("what", "how"):
-        return before[-1] in SUBJECTS or before[-1] == "to"
-    if before[-1] in SUBJECTS - {"there"}:
-        return bool({*WH, "if", "as", "yes", "no", "than"} & set(before[:-1])) and words[0] not in WH - {"how"}
+        return before[-1] in CLASS.subjects or before[-1] == "to"
+    if before[-1] in CLASS.subjects - {"there"}:
+        return bool({*CLASS.wh, "if", "as", "yes", "no", "than"} & set(before[:-1])) and words[0] not in CLASS.wh - {
+            "how"
+        }
     asked = _asked_inside(words)
-    return asked is not None and len(before) - asked > 2 and words[0] not in WH
+    return asked is not None and len(before) - asked > 2 and words[0] not in CLASS.wh
 
 
 def _asked_inside(words: list[str]) -> int | None:
     """Finds the beginning of a question inside a sentence, its subject before its verb: "tell me where the cup is"."""
-    asked = [at for at, word in enumerate(words) if word in WH and at > 0]
-    if not asked or set(words[asked[-1] + 1 : asked[-1] + 2]) & AUXILIARIES:
+    asked = [at for at, word in enumerate(words) if word in CLASS.wh and at > 0]
+    if not asked or set(words[asked[-1] + 1 : asked[-1] + 2]) & CLASS.auxiliaries:
         return None
     return asked[-1]
 
@@ -233,16 +193,20 @@ def lacks_something(words: list[str]) -> bool:
     if any(words[at] in ("if", "whether") and not _has_verb(words[at + 1 :]) for at in range(1, len(words))):
         return True
     for at in (at for at, word in enumerate(words) if word in ("and", "then") and 0 < at < len(words) - 1):
-        if words[at + 1] in VERBS and _command_lacks(words[at + 1 :]):
+        if words[at + 1] in CLASS.verbs and _command_lacks(words[at + 1 :]):
             return True
     main = without_leading(words)
     if not main:
         return True
     if main is not words:
         return lacks_something(main)
-    if words[0] in WH:
+    if words[0] in CLASS.wh:
         return _question_lacks(words)
-    if words[0] in AUXILIARIES and words[0] != "don't" and not (words[0] in ("do", "have") and not is_question(words)):
+    if (
+        words[0] in CLASS.auxiliaries
+        and words[0] != "don't"
+        and not (words[0] in ("do", "have") and not is_question(words))
+    ):
         return _inversion_lacks(words)
     command = without_asking(words)
     if words[0] in ("don't", "do", "never") and len(command) == 1:
@@ -254,17 +218,19 @@ def _noun_lacks(words: list[str]) -> bool:
     """the red, a little: words before a noun or an adverb, without it."""
     last, before = words[-1], words[-2]
     if before == "a" and last in ("little", "bit"):
-        return words[0] not in DIRECTIONS | PARTICLES
-    return last in ADJECTIVES and before in DETERMINERS and (before, last) != ("a", "second")
+        return words[0] not in CLASS.directions | CLASS.particles
+    return last in CLASS.adjectives and before in CLASS.determiners and (before, last) != ("a", "second")
 
 
 def _has_verb(words: list[str]) -> bool:
     """True if a question inside a sentence has its verb: "what time it is", "what blocks you"."""
-    if (AUXILIARIES | WH_VERBS) & set(words):
+    if (CLASS.auxiliaries | CLASS.wh_verbs) & set(words):
         return True
-    if any(word.endswith("ed") for word in words) or (len(words) == 2 and words[0] in ENDS_OF_SUBJECT - SUBJECTS):
+    if any(word.endswith("ed") for word in words) or (
+        len(words) == 2 and words[0] in CLASS.ends_of_subject - CLASS.subjects
+    ):
         return True
-    return len(words) > 1 and words[0].endswith("s") and words[0] not in DETERMINERS
+    return len(words) > 1 and words[0].endswith("s") and words[0] not in CLASS.determiners
 
 
 def is_correction(words: list[str]) -> bool:
@@ -278,12 +244,12 @@ def is_correction(words: list[str]) -> bool:
         return is_correction_of_not(said)
     if said[:2] in _MEANT:
         return len(said) > 2
-    if said[0] not in _CORRECTS:
+    if said[0] not in RULE.corrects:
         return False
-    rest = [word for word in said[1:] if word not in _CORRECTS]
-    if not rest or (said[0] == "no" and rest[0] in _UNCORRECTED and rest[:2] not in _MEANT):
+    rest = [word for word in said[1:] if word not in RULE.corrects]
+    if not rest or (said[0] == "no" and rest[0] in RULE.uncorrected and rest[:2] not in _MEANT):
         return False
-    return said[0] != "wait" or rest[0] in DETERMINERS | DIRECTIONS or rest[:2] in _MEANT
+    return said[0] != "wait" or rest[0] in CLASS.determiners | CLASS.directions or rest[:2] in _MEANT
 
 
 def is_correction_of_not(words: list[str]) -> bool:
@@ -291,32 +257,34 @@ def is_correction_of_not(words: list[str]) -> bool:
     rest = words[1:]
     if "but" in rest[:-1]:
         return True
-    directions = sum(word in DIRECTIONS for word in rest)
-    starts = sum(word in DETERMINERS or word in ("to", "go") for word in rest)
+    directions = sum(word in CLASS.directions for word in rest)
+    starts = sum(word in CLASS.determiners or word in ("to", "go") for word in rest)
     return directions >= 2 or starts >= 2
 
 
 def _question_lacks(words: list[str]) -> bool:
     """what time, how full, where do you: a question without its verb."""
-    if " ".join(words) in WH_ALONE:
+    if " ".join(words) in _WH_ALONE:
         return False
     if len(words) > 1 and words[1] in ("about", "come"):
         return len(words) == 2
     last = words[-1]
-    verbs = [at for at, word in enumerate(words) if word in AUXILIARIES]
+    verbs = [at for at, word in enumerate(words) if word in CLASS.auxiliaries]
     if not verbs:
-        if last in OBJECTLESS_PAST or (last in ("on", "off", "up", "down") and words[-2] in OBJECTLESS_PAST):
+        if last in CLASS.objectless_past or (
+            last in ("on", "off", "up", "down") and words[-2] in CLASS.objectless_past
+        ):
             return True
         third_person = (
-            words[0] in ("who", "what") and words[-1] not in THINGS and len(words) > 2 and words[1].endswith("s")
+            words[0] in ("who", "what") and words[-1] not in CLASS.things and len(words) > 2 and words[1].endswith("s")
         )
-        return not (third_person or WH_VERBS & set(words[1:]))
+        return not (third_person or CLASS.wh_verbs & set(words[1:]))
     verb, rest = words[verbs[0]], words[verbs[0] + 1 :]
     if last == "right":  # now
         return True
-    if verb in MODALS:
+    if verb in CLASS.modals:
         where = words[0] in ("where", "when", "why") or (words[0] == "how" and verbs[0] == 1)
-        objectless = where and last in TAKES_OBJECT and len(rest) < 4
+        objectless = where and last in CLASS.takes_object and len(rest) < 4
         return objectless or (_subject_ends(rest) and words[0] != "who")
     if words[0] == "why" and _subject_ends(rest):
         return True
@@ -325,106 +293,43 @@ def _question_lacks(words: list[str]) -> bool:
 
 def _subject_ends(rest: list[str]) -> bool:
     """True if there is a subject and nothing behind it."""
-    return not rest or (len(rest) == 1 and rest[0] in SUBJECTS) or (len(rest) == 2 and rest[0] in DETERMINERS)
+    return (
+        not rest or (len(rest) == 1 and rest[0] in CLASS.subjects) or (len(rest) == 2 and rest[0] in CLASS.determiners)
+    )
 
 
 def _inversion_lacks(words: list[str]) -> bool:
     """can you, is the light, did you find: a question or request that has just begun."""
     if len(words) == 1:
         return True
-    if words[0] in BE:
-        if words[1] in SUBJECTS:
+    if words[0] in CLASS.be:
+        if words[1] in CLASS.subjects:
             return len(words) == 2
-        return words[1] in DETERMINERS and (len(words) == 3 or words[-1] in SWITCHABLE or words[-1] in ROOMS)
+        return words[1] in CLASS.determiners and (
+            len(words) == 3 or words[-1] in CLASS.switchable or words[-1] in CLASS.rooms
+        )
     rest = words[1:]
     if _subject_ends(rest):
         return True
-    after = bare(rest[2:] if rest[0] in DETERMINERS else rest[1:])
+    after = bare(rest[2:] if rest[0] in CLASS.determiners else rest[1:])
     if not after:
         return True
     if words[1] != "you" and len(after) == 1:
         return False  # shall we go, may i pass: nobody knows
-    return _command_lacks(after) or (len(after) == 1 and after[0] in STATIVE - {"speak", "swim", "fly", "understand"})
+    return _command_lacks(after) or (
+        len(after) == 1 and after[0] in CLASS.stative - {"speak", "swim", "fly", "understand"}
+    )
 
 
 def is_doubtful(words: list[str]) -> bool:
     """True if more may well come though nothing is missing: "should i help", "look over", "set it to 50"."""
-    last, before = words[-1], words[-2] if len(words) > 1 else ""
-    main = without_asking(words)
-    if main and len(main) == 1 and len(words) > 1 and main[0] in OPEN_VERBS:
-        return True
-    if (is_number(last) and before == "to") or (last == "on" and words[0] == "leave"):
-        return True
-    if last == "right" and len(words) == 2 and words[0] not in MOVES | {"look", "face", "point"}:
-        return True
-    if words[0] in MODALS and words[0] not in ("can", "could", "will", "would") and len(words) == 3:
-        return words[1] in SUBJECTS
-    if len(main) == 3 and main[1] in DETERMINERS:  # give the book, tell the kids, do the lights
-        return main[0] in ("give", "show", "tell", "ask", "bring", "do", "swap") and not PLACED & set(main)
-    if len(main) == 2 and main[0] in ("give", "show", "bring", "hand"):
-        return main[1] not in THINGS
-    if len(words) == 2 and words[0] in BE:
-        return True
-    if words[0] == "when" and words[2:3] == ["it"] and len(words) < 5:
-        return True
-    if words[0] == "who" and len(words) == 2 and last in WH_VERBS - {"happened"}:
-        return True
-    if words[0] in WH and len(words) > 2 and words[1] in ("put", "come"):
-        return (words[1] == "come" and len(words) == 3) or not PLACED & set(words)
-    return False
+    return decide("doubtful", words, without_asking(words))
 
 
 def _command_lacks(words: list[str]) -> bool:
     """turn, pick up, bring me, put the cup, drive 2: a command without its object, place or unit."""
-    if not words:
-        return True
-    if len(words) == 1:
-        return words[0] in OPEN_VERBS | SWITCHABLE | TIMED
-    if _lacks_unit(words):
-        return True
-    verb, last = words[0], words[-1]
-    if verb not in VERBS:
-        return False
-    if len(words) == 2:
-        if (verb, last) in NEEDS_OBJECT or (last == "up" and verb not in UP_ALONE):
-            return True
-        if last in PERSONS and (verb in TO_WHOM or (last == "me" and verb not in ME_ALONE)):
-            return True
-        if last in THINGS:
-            return verb in WANTS_PLACE_IT
-        if verb in ("tell", "ask", "remind"):
-            return True
-    if verb in SWITCHED and last in ROOMS and {"on", "off"} & set(words[1:3]) and not SWITCHABLE & set(words):
-        return True
-    if last in TIMED:
-        timed = any(map(is_number, words)) or not {"a", "an", "another", "set"} & set(words[:2])
-        return verb in ("set", "start", "make") and not timed
-    placed = PLACED & set(words[1:])
-    if verb in SWITCHED and words[1] in DETERMINERS | {"everything"}:
-        return not placed
-    if verb == "set" and words[1] in DETERMINERS:  # a timer wants its time
-        return not placed
-    return verb in WANTS_PLACE - {"take"} and not placed
-
-
-def _lacks_unit(words: list[str]) -> bool:
-    """drive 2, turn left 90, set a timer for 5: a number that wants its unit."""
-    last, before = words[-1], words[-2]
-    if last == "half" and before in MOVES | NUMBER_ENDS:
-        return True
-    if last in ("half", "quarter", "quarters", "hundred") and before in ("a", "and", "one", "1", "three", "3"):
-        return words[-4:-1][1:] != ["and", "a"] or words[-4].rstrip("s") not in UNITS_OF_TIME_AND_WAY
-    if last == "one":
-        return before in MOVES | DIRECTIONS | {"in", "for", "by", "about"}
-    if not is_number(last) or ":" in last:
-        return False
-    return before not in NUMBER_ENDS or (before == "to" and bool(TIMED & set(words)))
+    return not words or decide("lacks_unit", words) or decide("command_lacks", words)
 
 
 def _is_asking(word: str) -> bool:
-    return word in WH or word in AUXILIARIES
-
-
-def is_number(word: str) -> bool:
-    """True if a word is a number or a time in digits."""
-    return _NUMBER.fullmatch(word) is not None
+    return word in CLASS.wh or word in CLASS.auxiliaries

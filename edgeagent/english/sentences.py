@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from edgeagent.english.abbreviations import ends_sentence
+from edgeagent.english.identifiers import ends_sentence
 from edgeagent.english.markdown import LONGEST, STARTS, Hole, Unclear, opening
 
 FIRST_CLAUSE_CHARS: Final = 16

@@ -1,8 +1,9 @@
 """The phrases that stop a robot, in three grades, and the two that let it go on (contract, case 19).
 
-One table for what is typed, what a program passes on as heard, and what a recogniser has understood. A phrase counts as
-a whole utterance only: politeness, the robot's name and repetition may stand around it, nothing else. Phrases inside of
-longer sentences are ``edgeagent.stt.confirming``'s to judge. Knows no latch; pure functions, on any thread.
+One table for what is typed, what a program passes on as heard, and what a recogniser has understood. In the table a
+phrase counts as a whole utterance only: politeness, the robot's name and repetition may stand around it, nothing else.
+``verdict`` judges a phrase that is mentioned inside of a longer sentence: a command, a prohibition, or talk about it.
+Knows no latch and no model; pure functions, on any thread.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from edgeagent.characters import plain_apostrophes
+from edgeagent.english.tokens import NEGATION
+from edgeagent.english.word_lists import lists
 
 
 class Grade(StrEnum):
@@ -46,106 +49,29 @@ class StopPhrase:
     """Also an answer: it counts only while something moves and no question is open."""
 
 
+_LISTS: Final = lists("stops")
 STOP_PHRASES: Final = (
-    StopPhrase("stop", Grade.TRIP),
-    StopPhrase("halt", Grade.TRIP),
-    StopPhrase("freeze", Grade.TRIP),
-    StopPhrase("stop it", Grade.TRIP),
-    StopPhrase("stop that", Grade.TRIP),
-    StopPhrase("stop now", Grade.TRIP),
-    StopPhrase("stop right now", Grade.TRIP),
-    StopPhrase("stop right there", Grade.TRIP),
-    StopPhrase("stop immediately", Grade.TRIP),
-    StopPhrase("stop moving", Grade.TRIP),
-    StopPhrase("stop driving", Grade.TRIP),
-    StopPhrase("stop everything", Grade.TRIP),
-    StopPhrase("emergency stop", Grade.TRIP),
-    StopPhrase("cancel", Grade.CANCEL),
-    StopPhrase("cancel that", Grade.CANCEL),
-    StopPhrase("cancel this", Grade.CANCEL),
-    StopPhrase("cancel it", Grade.CANCEL),
-    StopPhrase("cancel everything", Grade.CANCEL),
-    StopPhrase("cancel all", Grade.CANCEL),
-    StopPhrase("cancel all of that", Grade.CANCEL),
-    StopPhrase("cancel all of it", Grade.CANCEL),
-    StopPhrase("cancel the task", Grade.CANCEL),
-    StopPhrase("cancel the command", Grade.CANCEL),
-    StopPhrase("cancel the order", Grade.CANCEL),
-    StopPhrase("abort", Grade.CANCEL),
-    StopPhrase("abort that", Grade.CANCEL),
-    StopPhrase("abort this", Grade.CANCEL),
-    StopPhrase("abort it", Grade.CANCEL),
-    StopPhrase("abort everything", Grade.CANCEL),
-    StopPhrase("never mind", Grade.CANCEL),
-    StopPhrase("nevermind", Grade.CANCEL),
-    StopPhrase("never mind that", Grade.CANCEL),
-    StopPhrase("forget it", Grade.CANCEL),
-    StopPhrase("forget that", Grade.CANCEL),
-    StopPhrase("forget about it", Grade.CANCEL),
-    StopPhrase("forget about that", Grade.CANCEL),
-    StopPhrase("forget what i said", Grade.CANCEL),
-    StopPhrase("forget everything", Grade.CANCEL),
-    StopPhrase("scratch that", Grade.CANCEL),
-    StopPhrase("call it off", Grade.CANCEL),
-    StopPhrase("call that off", Grade.CANCEL),
-    StopPhrase("wait", Grade.HOLD),
-    StopPhrase("wait a moment", Grade.HOLD),
-    StopPhrase("wait a second", Grade.HOLD),
-    StopPhrase("wait a minute", Grade.HOLD),
-    StopPhrase("wait a bit", Grade.HOLD),
-    StopPhrase("wait one moment", Grade.HOLD),
-    StopPhrase("hold on", Grade.HOLD),
-    StopPhrase("hold on a moment", Grade.HOLD),
-    StopPhrase("hold on a second", Grade.HOLD),
-    StopPhrase("hold on a minute", Grade.HOLD),
-    StopPhrase("hang on", Grade.HOLD),
-    StopPhrase("hang on a moment", Grade.HOLD),
-    StopPhrase("hang on a second", Grade.HOLD),
-    StopPhrase("hang on a minute", Grade.HOLD),
-    StopPhrase("a moment", Grade.HOLD),
-    StopPhrase("one moment", Grade.HOLD),
-    StopPhrase("just a moment", Grade.HOLD),
-    StopPhrase("just a second", Grade.HOLD),
-    StopPhrase("just a minute", Grade.HOLD),
-    StopPhrase("give me a moment", Grade.HOLD),
-    StopPhrase("give me a second", Grade.HOLD),
-    StopPhrase("give me a minute", Grade.HOLD),
-    StopPhrase("no", Grade.CANCEL, answers=True),
+    *(StopPhrase(words, Grade.TRIP) for words in _LISTS.texts("trip")),
+    *(StopPhrase(words, Grade.CANCEL) for words in _LISTS.texts("cancel")),
+    *(StopPhrase(words, Grade.HOLD) for words in _LISTS.texts("hold")),
+    *(StopPhrase(words, Grade.CANCEL, answers=True) for words in _LISTS.texts("cancel_or_answer")),
 )
 """The strongest first: "no, wait" holds, "wait, stop" trips."""
 
 STOP_WORDS: Final = tuple(row.words for row in STOP_PHRASES if row.grade is Grade.TRIP and " " not in row.words)
 """The words that trip the latch alone."""
 
-HEARD_FOR_STOP: Final = frozenset("start starts started top tops stopped stops stock stuff step steps".split())
-"""Words that recognisers write for a "stop" over the robot's voice that they do not understand.
-
-They differ from "stop" by one or two sounds, and decide nothing but a hold."""
+HEARD_FOR_STOP: Final = _LISTS.heard_for_stop
+"""Words that recognisers write for a "stop" that they do not understand."""
 
 RELEASES: Final = (
-    ("go on", Release.SPEECH),
-    ("carry on", Release.SPEECH),
-    ("keep going", Release.SPEECH),
-    ("proceed", Release.SPEECH),
-    ("continue", Release.MOTION),
-    ("continue moving", Release.MOTION),
-    ("continue driving", Release.MOTION),
-    ("resume", Release.MOTION),
-    ("you can continue", Release.MOTION),
-    ("you may continue", Release.MOTION),
-    ("you can move", Release.MOTION),
-    ("you may move", Release.MOTION),
-    ("you can move again", Release.MOTION),
-    ("you may move again", Release.MOTION),
+    *((words, Release.SPEECH) for words in _LISTS.texts("speech_again")),
+    *((words, Release.MOTION) for words in _LISTS.texts("motion_again")),
 )
 """The phrases that end a hold."""
 
-_POLITE: Final = ("please", "robot", "robi", "hey")
-_AROUND: Final = (
-    *_POLITE,
-    *("ok", "okay", "oh", "well", "so", "now", "just", "sorry", "um", "uh", "thanks", "thank you", "i said"),
-    *("can you", "could you", "would you", "will you", "i want you to", "i would like you to"),
-)
+_POLITE: Final = tuple(sorted(_LISTS.polite))
+_AROUND: Final = (*_POLITE, *_LISTS.texts("around"))
 """Words that may stand before, between and after phrases, beside the robot's name."""
 _WORD: Final = re.compile(r"\w+(?:'\w+)*")
 
@@ -267,3 +193,104 @@ def _by_first_word(phrases: Iterable[_Words]) -> dict[str, list[_Words]]:
 def _words(text: str) -> _Words:
     """Lower-case words without punctuation."""
     return tuple(_WORD.findall(plain_apostrophes(text).casefold()))
+
+
+Verdict = Literal["confirmed", "denied", "unclear"]
+
+_MENTION: Final = lists("mentions")
+_ENDINGS: Final = ("s", "es", "d", "ed", "ing")
+FEW: Final = 3
+"""Words of a short sentence, in which the phrase may have been misheard."""
+_ALIKE: Final = 3
+"""Words that differ in no more than one letter of so many may be the same, misheard."""
+_TALK_WORDS: Final = 4
+_FEW_AFTER: Final = 1
+
+
+def verdict(words: list[str], start: int, end: int) -> Verdict:
+    """Judges one occurrence by the words around it."""
+    before, after = words[:start], words[end:]
+    if (
+        is_forbidden(before)
+        or (after and after[0] in _MENTION.noun_after)
+        or (before and before[-1] in _MENTION.noun_before)
+    ):
+        return "denied"
+    if before[-2:-1] in (["a"], ["an"]):  # "a short stop"
+        return "denied"
+    if before == ["you"] and len(after) > _FEW_AFTER:
+        return "denied"
+    if before[-2:] == ["you", "must"] and len(after) <= _FEW_AFTER:
+        return "confirmed"
+    led = all(word in _MENTION.address for word in before) or (before[0] in _MENTION.greetings and len(before) <= FEW)
+    if led or before[-1] in _MENTION.breaks:
+        # "will you stop", "can you please stop" ask for it; "i will stop" tells
+        tells = (
+            before and before[-1] in _MENTION.talk_before and before[-2:] != ["you", "will"] and "said" not in before
+        )
+        return "denied" if tells else "confirmed"
+    if before[-1] in _MENTION.talk_before | _MENTION.modals or _asks(before):
+        return "denied"
+    return "denied" if len(words) > _TALK_WORDS and after else "unclear"
+
+
+def is_forbidden(before: list[str]) -> bool:
+    """True if a negator governs what follows: next to it, or with nothing but small words between."""
+    for place in range(len(before) - 1, -1, -1):
+        word = before[place]
+        if word in NEGATION.before_phrase:
+            return True
+        if word == "no" and before[place + 1 : place + 2] == ["need"]:
+            return True
+        if word not in _MENTION.between and word != "need":
+            return False
+    return False
+
+
+def places(words: list[str], phrases: Iterable[list[str]]) -> list[int]:
+    """Finds the phrases in a text, without those that are a part of another one: "stop" of "emergency stop"."""
+    found = [(at, at + len(one)) for one in phrases if one for at in _found(words, one)]
+    return sorted(
+        {
+            at
+            for at, end in found
+            if not any(begin <= at and end <= last and (at, end) != (begin, last) for begin, last in found)
+        }
+    )
+
+
+def _found(words: list[str], wanted: list[str]) -> list[int]:
+    return [at for at in range(len(words) - len(wanted) + 1) if words[at : at + len(wanted)] == wanted]
+
+
+def is_inflected(words: list[str], wanted: list[str]) -> bool:
+    """True if the phrase's only word is there in another form: stopped, stopping, unstoppable."""
+    if len(wanted) != 1:
+        return False
+    stem = wanted[0].rstrip("e")
+    forms = {base + ending for base in (wanted[0], stem, stem + stem[-1:]) for ending in _ENDINGS}
+    return any(word in forms or word.startswith(f"un{stem}") for word in words)
+
+
+def sounds_like(word: str, wanted: str) -> bool:
+    """True if a word may be another one that was misheard, by the letters: top, step, and stock are like stop."""
+    return _distance(word, wanted) <= len(wanted) // _ALIKE
+
+
+def _distance(left: str, right: str) -> int:
+    """Letters to add, take away or exchange."""
+    row = list(range(len(right) + 1))
+    for count, letter in enumerate(left, 1):
+        above, row[0] = row[0], count
+        for place, other in enumerate(right, 1):
+            above, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, above + (letter != other))
+    return row[-1]
+
+
+def _asks(before: list[str]) -> bool:
+    """True if a sentence that begins like this is a question about the phrase."""
+    first = next((place for place, word in enumerate(before) if word not in _MENTION.openers), None)
+    if first is None:
+        return False
+    told = before[first : first + 2]
+    return told[0] in _MENTION.questions or (told[0] in _MENTION.modals and told[-1] in _MENTION.third)

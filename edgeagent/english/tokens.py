@@ -1,12 +1,19 @@
-"""The words of a transcript as the rules on sentences read them. English. Pure functions, on any thread."""
+"""The words of a transcript as the rules on sentences read them, the language they are of, and other names for things.
+
+Pure functions, on any thread.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from edgeagent.characters import APOSTROPHES, plain_apostrophes
 from edgeagent.english.inverse import inverse_normalised
+from edgeagent.english.number_words import NUMBER_WORDS, UNITS
+from edgeagent.english.word_lists import lists
+from edgeagent.english.word_rows import is_number
 
 _LONGEST: Final = 2_000
 """Characters that are read; nobody says more in a turn."""
@@ -14,20 +21,11 @@ _NOISE: Final = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|♪")
 """Marks that recognisers write for what is no speech: [music], (coughs), <sil>."""
 _PERCENT: Final = re.compile(r"(?<=[0-9])\s*%")
 _WORD: Final = re.compile(r"[0-9]+(?:[.:][0-9]+)?(?:st|nd|rd|th)?|[^\W\d_]+(?:'[^\W\d_]+)*")
-_ENDINGS: Final = {"'s": "is", "'re": "are", "'m": "am", "'ll": "will", "'ve": "have", "'d": "would"}
-_SHORTENED: Final = frozenset(
-    "i you he she it we they that this there here what where who how when why which let".split()
-)
-_ONE_WORD: Final = {
-    "ok": "okay",
-    "alright": "all right",
-    "wanna": "want to",
-    "gonna": "going to",
-    "gimme": "give me",
-    "dont": "don't",
-    "cant": "can't",
-}
-NEGATIONS: Final = re.compile(rf"\b(?:not|never|nobody|cannot|dont|\w+n[{APOSTROPHES}]t)\b", re.IGNORECASE)
+_TOKENS: Final = lists("tokens")
+_ENDINGS: Final = _TOKENS.table("endings")
+_ONE_WORD: Final = _TOKENS.table("one_word")
+NEGATION: Final = lists("negations")
+NEGATIONS: Final = re.compile(rf"\b(?:{'|'.join(sorted(NEGATION.takes_back))}|\w+n[{APOSTROPHES}]t)\b", re.IGNORECASE)
 """Words that take back or forbid what a sentence would ask for."""
 _TRAILS_OFF: Final = re.compile(r"(?:\.\.|…|[,–—-])\s*\Z")  # noqa: RUF001 - dashes look alike
 
@@ -64,6 +62,86 @@ def trails_off(text: str) -> bool:
 
 def _apart(word: str) -> str:
     start, mark, end = word.partition("'")
-    if mark and start in _SHORTENED and f"'{end}" in _ENDINGS:
+    if mark and start in _TOKENS.shortened and f"'{end}" in _ENDINGS:
         return f"{start} {'us' if start == 'let' else _ENDINGS[f'{chr(39)}{end}']}"
     return word
+
+
+OTHER_NAMES: Final[dict[str, frozenset[str]]] = {
+    name: frozenset(others.split()) for name, others in lists("names").table("other_names").items()
+}
+"""Words that people say for a place, a thing or a direction."""
+_EMPTY: Final = lists("names").empty
+_LONG: Final = 4
+"""Letters of a word of which one may be wrong: "kichen"."""
+
+
+def is_named(name: str, words: Collection[str], others: Collection[str] = ()) -> bool:
+    """True if any word of a name, or any other word for the same, is among words; one letter may be wrong.
+
+    Args:
+        words: Of what was said.
+        others: Further words for the same.
+    """
+    wanted = {word for word in words_of(name.replace("_", " ")) if word not in _EMPTY}
+    if not wanted:
+        return True
+    known = wanted | OTHER_NAMES.get(" ".join(name.split()).casefold(), frozenset()) | frozenset(others)
+    if known & set(words) or "".join(words_of(name)) in words:
+        return True
+    joined = "".join(words_of(name.replace("_", " ")))
+    return any(_alike(word, one) for word in words for one in (*wanted, joined))
+
+
+def _alike(word: str, wanted: str) -> bool:
+    """True if two words are the same but for an ending or one letter that is wrong, missing, too many or misplaced."""
+    short, long = sorted((word, wanted), key=len)
+    if len(short) < _LONG or len(long) - len(short) > 1:
+        return len(short) >= _LONG - 1 and long.startswith(short) and long[len(short) :] in ("s", "es", "ed", "ing")
+    if len(short) == len(long):
+        different = [at for at in range(len(short)) if short[at] != long[at]]
+        swapped = len(different) == 2 and sorted(short) == sorted(long)
+        return len(different) <= 1 or swapped
+    return any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
+
+
+def words_in(texts: Iterable[str]) -> frozenset[str]:
+    """All words of texts."""
+    return frozenset(word for text in texts for word in words_of(text))
+
+
+_LANGUAGES: Final = lists("languages")
+_ENGLISH: Final = lists("classes").all_words() | _LANGUAGES.small_talk
+_SEVERAL: Final = 2
+"""One unknown word is a typing error, several are another language."""
+
+
+def is_english(text: str, known: Collection[str] = ()) -> bool:
+    """True if a text may be English. Several words of which none is known are not, nor are those of which most are
+    words, or have letters, of other languages.
+
+    A text without words, such as an emoji or a number, is in no other language: True.
+
+    Args:
+        known: Further words that count as English: those of an app's tools and phrases.
+    """
+    words = [word for word in words_of(text) if not is_number(word)]
+    foreign = sum(_is_foreign(word, known) for word in words)
+    english = sum(word in known or (_is_known(word) and word not in _LANGUAGES.of_others) for word in words)
+    return foreign <= english and (len(words) < _SEVERAL or has_english(text, known))
+
+
+def has_english(text: str, known: Collection[str] = ()) -> bool:
+    """True if any word of a text is a known English one; typing errors and made-up words are not."""
+    return any(word in known or _is_known(word) for word in words_of(text))
+
+
+def _is_known(word: str) -> bool:
+    return word in _ENGLISH or word in UNITS or word in NUMBER_WORDS
+
+
+def _is_foreign(word: str, known: Collection[str]) -> bool:
+    """True if a word is of another language, or has letters that English does not use."""
+    if word in known or _is_known(word):
+        return False
+    return word in _LANGUAGES.foreign or any(character.isalpha() and not character.isascii() for character in word)

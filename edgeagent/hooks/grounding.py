@@ -23,9 +23,8 @@ from edgeagent.english.amounts import (
     unit_of,
 )
 from edgeagent.english.answers import yes_or_no
-from edgeagent.english.names import is_named, words_in
-from edgeagent.english.tokens import words_of
-from edgeagent.english.word_classes import VERBS
+from edgeagent.english.tokens import is_named, words_in, words_of
+from edgeagent.english.word_lists import lists
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.messages import Message, ToolCall
 from edgeagent.tools import Tool
@@ -270,7 +269,7 @@ def _with(calls: tuple[ToolCall, ...], doubt: _Doubt, value: Any) -> tuple[ToolC
 def _with_number(pending: _Pending, said: _Said, ctx: AgentContext) -> tuple[ToolCall, ...] | None:
     """The calls with the number that was said in answer; None where none was, or more than that."""
     doubt = pending.doubt
-    if doubt is None or len(said.amounts) != 1 or VERBS & set(said.words) - {"make"}:
+    if doubt is None or len(said.amounts) != 1 or lists("classes").verbs & set(said.words) - {"make"}:
         return None
     amount = said.amounts[0]
     call = pending.proposed[doubt.call]

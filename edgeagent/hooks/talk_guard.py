@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from edgeagent.english.asking import may_ask
 from edgeagent.english.completeness import Phrases
-from edgeagent.english.language import has_english, is_english
 from edgeagent.english.stop_phrases import STOP_WORDS
-from edgeagent.english.tokens import NEGATIONS, words_of
+from edgeagent.english.tokens import NEGATIONS, has_english, is_english, words_of
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult
 from edgeagent.tools import Tool
 

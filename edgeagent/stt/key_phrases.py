@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from edgeagent.english.stop_phrases import Verdict
 from edgeagent.errors import ConfigError
 from edgeagent.stt import app_model
-from edgeagent.stt.confirming import Verdict, confirm, missed
+from edgeagent.stt.confirming import confirm, missed
 from edgeagent.stt.level_meter import Levelling
 from edgeagent.stt.patterns import Pattern, When, is_short, phone_patterns
 from edgeagent.stt.phrases import spoken_words

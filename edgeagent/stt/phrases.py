@@ -12,12 +12,13 @@ from typing import Final
 
 from edgeagent.characters import plain_apostrophes
 from edgeagent.english.normalise import speakable
+from edgeagent.english.tokens import NEGATION
 from edgeagent.errors import ConfigError
 
-NEGATIONS: Final = ("don't", "do not", "never", "no need to", "you needn't")
+NEGATIONS: Final = NEGATION.texts("spoken")
 """A closed model that has no word for "don't" hears a command in a sentence that forbids it."""
 
-_NEGATED: Final = re.compile(r"\b(?:don't|not|never)\b")
+_NEGATED: Final = re.compile(rf"\b(?:{'|'.join(sorted(NEGATION.forbids))})\b")
 _LONGEST: Final = 1_000
 """Characters of a phrase."""
 _SHOWN: Final = 60

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from edgeagent.english.answers import Control, Controlled, control_of, yes_or_no
+from edgeagent.english.answers import Control, Controlled, control_of, is_only_no, yes_or_no
 from edgeagent.english.asking import may_ask
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import Grade
@@ -36,7 +36,6 @@ _LEAST_STATEMENT: Final = 0.4
 """The same for what is neither a command nor a question by any rule: "sound an alarm"."""
 _ANSWER_S: Final = 12.0
 """Seconds after the question in which a yes belongs to it: the question is said in three or four."""
-_ONLY_NO: Final = frozenset("no nope nah negative not that thanks thank you".split())
 
 
 class Answering:
@@ -204,7 +203,7 @@ class Guess:
         if len(self.question.heard.split()) < len(self.question.text.split()) - 1:
             return None
         answer = yes_or_no(text)
-        return None if answer is False and not _ONLY_NO.issuperset(words_of(text)) else answer
+        return None if answer is False and not is_only_no(words_of(text)) else answer
 
 
 def guessed(

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from edgeagent.english.completeness import Phrases
-from edgeagent.english.sentence_rules import bare, without_asking, without_leading
+from edgeagent.english.sentence_rules import begins_with_verb
 from edgeagent.english.tokens import after, words_of
-from edgeagent.english.word_classes import VERBS
 from edgeagent.stt.confirming import missed
 from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.turn import Turn
@@ -97,9 +96,7 @@ def is_another(rest: str, phrases: Phrases) -> bool:
     if kind is not Kind.COMMAND:
         return kind in (Kind.QUESTION, Kind.CORRECTION, Kind.CONTROL)
     said = words_of(rest)
-    words = bare(said)
-    words = without_asking(without_leading(words) or words) if words else []
-    return said[0] not in APART and bool(words) and words[0] in VERBS
+    return said[0] not in APART and begins_with_verb(said)
 
 
 _CALL_S: Final = 0.4

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import Final
 
-from edgeagent.english.answers import control_of, yes_or_no
+from edgeagent.english.answers import control_of, is_backchannel, yes_or_no
 from edgeagent.english.completeness import Phrases
-from edgeagent.english.sentence_rules import bare, is_correction, is_number, is_question
+from edgeagent.english.sentence_rules import bare, is_correction, is_question
 from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import is_asked, trails_off, words_of
+from edgeagent.english.word_rows import is_number
 from edgeagent.stt.transcriber import Transcript
 
 
@@ -18,7 +18,7 @@ class Kind(StrEnum):
     """Kind of an utterance."""
 
     STOP = "stop"
-    """A stop phrase that trips the latch; in longer sentences ``edgeagent.stt.confirming`` judges stop words."""
+    """A stop phrase that trips the latch; in longer sentences ``edgeagent.english.stop_phrases`` judges stop words."""
     CONTROL = "control"
     """Control that works without the model; ``controls.control_of`` says which."""
     BACKCHANNEL = "backchannel"
@@ -37,13 +37,6 @@ class Kind(StrEnum):
     """Not understood, or no words."""
 
 
-_BACKCHANNEL: Final = (
-    "(?:u+h huh|m+ h+m+|m(?: [mh]){2,3}|m+ mm|mhm|m+hm+|mm+|um hum|hm+|huh|aha|ah+|oh|okay|yeah|yes|yep|yup|right|"
-    "sure|all right|i see|got it|i got it|good|great|cool|nice|fine|really|wow|interesting|of course|exactly|indeed|"
-    "understood|thanks|thank you|makes sense|that makes sense|that is (?:good|great|nice|fine|right|interesting)|"
-    "very good|i understand|i know|go on|and|true|perfect|ha ha|well)"
-)
-_BACKCHANNELS: Final = re.compile(f"{_BACKCHANNEL}(?: {_BACKCHANNEL}){{0,3}}")
 _WORDS_OF_ANSWER: Final = 4
 
 
@@ -67,7 +60,7 @@ def kind_of(
         return Kind.UNCLEAR
     if question_open and yes_or_no(text) is not None:
         return Kind.CORRECTION if is_correction(words) else Kind.ANSWER
-    if speaking and not question_open and _BACKCHANNELS.fullmatch(" ".join(words)):
+    if speaking and not question_open and is_backchannel(words):
         return Kind.BACKCHANNEL
     if control_of(text, phrases.stops) is not None:
         return Kind.CONTROL

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.english import Phrases, word_classes
+from edgeagent.english import Phrases, lists
 from edgeagent.voice import Kind, kind_of
 from tests.voice.house_sentences import FIRST, FRESH, LAST, NEVER, SECOND
 
@@ -140,16 +140,7 @@ def test_without_words_nothing_is_complete(text: str) -> None:
     assert not HOUSE.is_complete(text)
 
 
-_WORDS = sorted(
-    {
-        word
-        for value in vars(word_classes).values()
-        if isinstance(value, frozenset)
-        for word in value
-        if type(word) is str
-    }
-    | set("kitchen living red 2 7:30 90 anna quietly".split())
-)
+_WORDS = sorted(lists("classes").all_words() | set("kitchen living red 2 7:30 90 anna quietly".split()))
 
 
 @given(st.lists(st.sampled_from(_WORDS), max_size=7), st.booleans(), st.booleans())

@@ -1,0 +1,18 @@
+"""Every row of the rules on words is needed: its example is decided by that row, and by none before it."""
+
+import pytest
+
+from edgeagent.english import bare, rows_of, without_asking, words_of
+
+TABLES = ("doubtful", "lacks_unit", "command_lacks")
+
+
+@pytest.mark.parametrize(
+    ("table", "number"), [(table, number) for table in TABLES for number in range(len(rows_of(table)))]
+)
+def test_an_example_is_decided_by_its_own_row(table: str, number: int) -> None:
+    row = rows_of(table)[number]
+    words = bare(words_of(row.example))
+    command = without_asking(words)
+    deciding = next(at for at, one in enumerate(rows_of(table)) if one.fits(words, command))
+    assert deciding == number, f"{row.example!r} is decided by the example {rows_of(table)[deciding].example!r}"
