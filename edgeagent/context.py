@@ -7,12 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from edgeagent.events import Level
 from edgeagent.llm import LLM
 from edgeagent.llm.window import RequestSizes
-from edgeagent.messages import Message
+from edgeagent.messages import Message, ToolCall, ToolResult
 from edgeagent.tools import ToolRegistry
 from edgeagent.tools.workers import Workers
 
@@ -55,6 +55,15 @@ def _log_notice(level: Level, text: str) -> None:
     logger.log(logging.getLevelNamesMapping()[level.upper()], text)
 
 
+class OwnSession(Protocol):
+    """The Session of a run, as the run's agent knows it."""
+
+    def start(self) -> object: ...
+    def steer(self, message: str) -> object: ...
+    def follow_up(self, message: str, *, wake: bool) -> object: ...
+    def detached_ended(self, run_id: str, call: ToolCall, result: ToolResult) -> None: ...
+
+
 @dataclass(slots=True, kw_only=True)
 class AgentContext:
     """Shared by everything that runs for one request, sub-agents included.
@@ -81,7 +90,7 @@ class AgentContext:
     """During a run the run's own; one that is given aborts the run when it is set, and is back when the run ends."""
     deadline: float | None = None
     """Monotonic time at which the run is aborted; a given one counts if it is earlier than the options'."""
-    session: Any = None
+    session: OwnSession | None = None
     """The Session that this run belongs to."""
     tool_registry: ToolRegistry | None = None
     llm: LLM | None = None

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Self, cast
+from typing import Final, Self, cast
 
 from edgeagent import events
-from edgeagent.agent.run import Run
+from edgeagent.agent.run import Part, Run
+from edgeagent.agent.run_options import RunResult
 from edgeagent.events import EndReason
 from edgeagent.messages import Message, as_message, new_id
 from edgeagent.tools import Handoff
-
-if TYPE_CHECKING:
-    from edgeagent.agent.handle import RunResult
-    from edgeagent.agent.part import Part
 
 
 @dataclass(frozen=True, slots=True)

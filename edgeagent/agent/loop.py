@@ -12,10 +12,10 @@ from typing import Final
 from edgeagent import events
 from edgeagent.agent.calls import act, refuse
 from edgeagent.agent.ending import Ending, fail, hand_over, handoff_in, last_words, stop, terminate
-from edgeagent.agent.handle import RunResult
 from edgeagent.agent.model_call import think
 from edgeagent.agent.orchestrator import orchestrate
 from edgeagent.agent.run import Run
+from edgeagent.agent.run_options import RunResult
 from edgeagent.hooks import FirePoint, RunStart
 from edgeagent.messages import Message, as_message
 from edgeagent.tools import Handoff

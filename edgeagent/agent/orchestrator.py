@@ -11,11 +11,10 @@ from typing import Final, Protocol
 
 from edgeagent.agent.calls import commit, execute, refuse, refused
 from edgeagent.agent.ending import Ending, fail, hand_over, handoff_in, last_words, stop
-from edgeagent.agent.handle import RunState
 from edgeagent.agent.model_call import think
 from edgeagent.agent.queues import QueueName
 from edgeagent.agent.run import Run
-from edgeagent.agent.run_options import Options
+from edgeagent.agent.run_options import Options, RunState
 from edgeagent.context import AgentContext
 from edgeagent.errors import EdgeAgentError
 from edgeagent.events import Event

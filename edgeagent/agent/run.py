@@ -1,4 +1,4 @@
-"""The mutable state of one run: its parts, its stop, its log. Changed by the loop's thread only, except the stop."""
+"""The mutable state of one run, with a part for each agent in it. Changed by the loop's thread, except the stop."""
 
 from __future__ import annotations
 
@@ -9,32 +9,104 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import compress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from edgeagent import events
-from edgeagent.agent.handle import RunResult, RunState
+from edgeagent.agent.copies import Copies, cut
 from edgeagent.agent.log import EventLog
-from edgeagent.agent.part import Copies, Part, cut
-from edgeagent.agent.run_options import Budget, Options, QueueMode
-from edgeagent.context import Ask, StopSignal
+from edgeagent.agent.run_options import Budget, Options, QueueMode, RunResult, RunState
+from edgeagent.context import AgentContext, Ask, StopSignal
+from edgeagent.hooks.chain import HookChain
+from edgeagent.journal.records import with_results
+from edgeagent.llm import LLM
 from edgeagent.llm.window import RequestSizes
-from edgeagent.messages import Message, ToolCall, ToolResult, Usage, as_message, new_id
+from edgeagent.messages import Message, Status, ToolCall, ToolResult, Usage, as_message, copied, new_id
+from edgeagent.tools import GoalHandle, Handoff, ToolRegistry
 from edgeagent.tools.threads import ask_person
 
 if TYPE_CHECKING:
     from queue import SimpleQueue
 
-    from edgeagent.agent.agent import Agent
-    from edgeagent.agent.handle import RunHandle
     from edgeagent.agent.queues import QueueName, Queues
-    from edgeagent.context import AgentContext
-    from edgeagent.tools import GoalHandle
     from edgeagent.tools.actuator import Call
     from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
 _inside = threading.local()
 Subscribers = Callable[[], Iterable[Callable[[events.Event], object]]]
+
+
+class Player(Protocol):
+    """An agent, as the runs know it in which it plays a part: all that they may ask of an ``Agent``."""
+
+    name: str
+    instructions: str | None
+    tools: ToolRegistry
+
+    def part(self, run: Run, router: Part, task: Message | None) -> Part: ...
+    def target_of(self, handoff: Handoff) -> Self: ...
+    def reserve(self, run: Run, call: ToolCall, handoff: Handoff) -> tuple[Status, str] | None: ...
+    def unreserve(self, run: Run, call: ToolCall) -> None: ...
+    def release(self, run: Run) -> None: ...
+    def detached_ended(self, run: Run, call: ToolCall, result: ToolResult) -> None: ...
+
+
+class Part:
+    """State that a run keeps for each agent that plays in it. Changed by the loop's thread only.
+
+    Args:
+        messages: History before it; copied. A call without a result gets one: nobody knows what it came to.
+        options: As the run's, or the agent's own.
+        hooks: All that are called in this part.
+    """
+
+    def __init__(
+        self,
+        agent: Player,
+        *,
+        task: Message | None,
+        messages: Sequence[Message],
+        options: Options,
+        context: AgentContext,
+        hooks: HookChain,
+        llm: LLM,
+    ) -> None:
+        self.agent = agent
+        self.name = agent.name
+        self.system = agent.instructions
+        self.llm = llm
+        self.tools: ToolRegistry = agent.tools
+        self.task = task
+        self.options = options
+        self.context = context
+        self.hooks = hooks
+        self.history: list[Message] = copied(with_results(messages))
+        self.new: list[Message] = []
+        self._shown = Copies()
+
+    def introduce(self) -> None:
+        """Has the context tell whose part it is."""
+        context = self.context
+        context.tool_registry, context.llm, context.agent_name = self.tools, self.llm, self.name
+        context.system, context.options = self.system, self.options
+        context.history = self.shown
+        context.no_more_tools = False
+
+    def shown(self) -> tuple[Message, ...]:
+        """The history as copies, for whoever asks. Any thread."""
+        return tuple(self._shown.of(list(self.history)))
+
+    def add(self, message: Message) -> None:
+        """Commits a message to history."""
+        self.history.append(message)
+        self.new.append(message)
+
+    def replace(self, history: list[Message] | None) -> None:
+        """Another history, of which the same is new."""
+        if history is not None:
+            before = {message.id for message in self.history} - {message.id for message in self.new}
+            self.history = history
+            self.new = [message for message in history if message.id not in before]
 
 
 class Run:
@@ -76,9 +148,9 @@ class Run:
         self.deadline: float | None = None
         self.abort_reason: str | None = None
         self.parts: list[Part] = []
-        self.reserved: list[Agent] = []
+        self.reserved: list[Player] = []
         """Agents that are busy with this run, beside the one that was asked."""
-        self.handoff: tuple[str, Agent] | None = None
+        self.handoff: tuple[str, Player] | None = None
         """The call by which this turn hands over, and to whom, until it is done; there is one at most."""
         self.offered: frozenset[str] | None = None
         """Names of the tools that the last request held, which are all that its reply may call."""
@@ -118,15 +190,9 @@ class Run:
         return self.parts[-1]
 
     @property
-    def asked(self) -> Agent:
+    def asked(self) -> Player:
         """The agent that was asked; others play a part if it hands over to them."""
         return self.parts[0].agent
-
-    @property
-    def starter(self) -> Callable[[], RunHandle] | None:
-        """Function that starts the next run for a message that this one did not take up; None: ``Agent.start``."""
-        context = self.parts[0].context
-        return context.session.start if context.session is not None and context.depth == 0 else None
 
     def enter(self, part: Part) -> None:
         """The next turns are this agent's."""
@@ -154,7 +220,7 @@ class Run:
         if self._given is not None and context.stop_event is self.stop:
             context.stop_event, context.deadline = self._given
 
-    def has_part(self, agent: Agent) -> bool:
+    def has_part(self, agent: Player) -> bool:
         """True if an agent plays a part already, so that a handoff to it hands back."""
         return any(part.agent is agent for part in self.parts)
 
