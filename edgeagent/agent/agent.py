@@ -550,7 +550,7 @@ class RunHandle:
     @property
     def goals(self) -> dict[str, GoalHandle]:
         """The goals of the skills that were started, by call id."""
-        return dict(self._run.goals)
+        return dict(self._run.ledger.goals)
 
     @property
     def state(self) -> HandleState:

@@ -55,7 +55,7 @@ def fail(run: Run, reply: Message) -> Ending:
 
 def terminate(run: Run) -> Ending:
     """Every tool of the batch said that its result is the answer: the last one's text is the reply."""
-    closing = Message.assistant(run.turn_results[-1].text)
+    closing = Message.assistant(run.turn.results[-1].text)
     run.inject(closing)
     run.close_turn()
     return Ending("terminated", closing.text)
@@ -72,7 +72,7 @@ _SAID: Final = ("user", "follow_up", "steering", "handoff")
 
 def handoff_in(run: Run) -> Handoff | None:
     """The handoff among the results of this turn; there is one at most."""
-    for result in run.turn_results:
+    for result in run.turn.results:
         if isinstance(result.value, Handoff) and result.status == "ok":
             return result.value
     return None

@@ -117,7 +117,7 @@ def end_of_turn(run: Run, reply: Message, *, last: bool) -> Ending | None:
     """Closes the turn, and ends the part if a hook, a tool, a stop or a callback says so."""
     if run.ended is not None:
         return stop(run)
-    if run.turn_results and all(result.terminate for result in run.turn_results):
+    if run.turn.results and all(result.terminate for result in run.turn.results):
         return terminate(run)
     run.close_turn()
     reason = end_reason(run) or ("stopped" if last else None)
@@ -202,7 +202,7 @@ def end_reason(run: Run) -> events.EndReason | None:
     """Why the run ends after a turn that is complete, if it does."""
     if run.stopping() or run.stop_after_turn:
         return "aborted"
-    if any(result.status == "denied" for result in run.turn_results):
+    if any(result.status == "denied" for result in run.turn.results):
         return "denied"
     return "stopped" if asked_to_stop(run) else None
 
@@ -253,7 +253,7 @@ def asked_to_stop(run: Run) -> bool:
 
 def tools_may_go_on(run: Run, pending: list[Message]) -> bool:
     """True if the budget allows the turn that answers these results; it may be extended on the way."""
-    results = run.turn_results  # none after a reply that stayed hidden: words need no hop
+    results = run.turn.results  # none after a reply that stayed hidden: words need no hop
     refused = bool(results) and not run.budget.tools_allowed and all(result.status == "not_run" for result in results)
     if not refused and not run.budget.spent:
         return True

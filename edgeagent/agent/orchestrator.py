@@ -98,7 +98,7 @@ class RunControl:
             self._stop_if_asked()
             run.notice("warning", f"stopped after {run.budget.calls} model calls")
             self._leave(Ending("budget", last_words(run)))
-        if not run.turn_open:
+        if not run.turn.is_open:
             run.open_turn()
         may_call = tools is None or len(tools) > 0
         reply = think(run, "auto" if may_call else "none", messages=messages, tools=tools or None)
@@ -161,7 +161,7 @@ class RunControl:
             self._stop_if_asked()
             self._drained = [drained for drained in self._drained if drained is not message]
         self._close_answered_turn()
-        if not run.turn_open:
+        if not run.turn.is_open:
             run.open_turn()
         run.inject(message.copy())
 
@@ -226,7 +226,7 @@ class RunControl:
     def _close_answered_turn(self) -> None:
         """A turn has one model call, or calls of the strategy's own: what comes after belongs to the next."""
         self.settle()
-        if self._run.turn_reply is not None or self._run.turn_results:
+        if self._run.turn.reply is not None or self._run.turn.results:
             self._run.close_turn()
 
     def _ask_for(self, calls: Sequence[ToolCall]) -> list[ToolCall]:

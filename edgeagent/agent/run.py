@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -109,6 +109,34 @@ class Part:
             self.new = [message for message in history if message.id not in before]
 
 
+@dataclass(slots=True)
+class LastTurn:
+    """The turn that goes on, or the last one: a model call, and the results of its calls."""
+
+    number: int = 0
+    is_open: bool = False
+    reply: Message | None = None
+    results: Sequence[ToolResult] = ()
+    streaming: Message | None = None
+    """The reply as far as the model has come; None when no model is at work."""
+    offered: frozenset[str] | None = None
+    """Names of the tools that the last request held, which are all that its reply may call."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """Of the calls of a reply that does not fit its tools: why, by the call's id; empty for one that would fit."""
+
+
+@dataclass(slots=True)
+class CallLedger:
+    """All calls of a run by their ids."""
+
+    asked: dict[str, tuple[ToolCall, str]] = field(default_factory=dict)
+    """Each call and the agent that made it, in the order asked."""
+    results: dict[str, ToolResult] = field(default_factory=dict)
+    goals: dict[str, GoalHandle] = field(default_factory=dict)
+    pending: set[str] = field(default_factory=set)
+    """Calls that have started and not ended."""
+
+
 class Run:
     """One run, of the agent that was asked and of those that it hands over to.
 
@@ -152,28 +180,16 @@ class Run:
         """Agents that are busy with this run, beside the one that was asked."""
         self.handoff: tuple[str, Player] | None = None
         """The call by which this turn hands over, and to whom, until it is done; there is one at most."""
-        self.offered: frozenset[str] | None = None
-        """Names of the tools that the last request held, which are all that its reply may call."""
         self.hidden_replies = 0
         """Replies of the whole run that were not told, because they have the shape of calls and none may run."""
         self.in_words = False
         """The next reply answers in words: the last one named tools that there are not."""
-        self.faults: dict[str, str] = {}
-        """Of the calls of a reply that does not fit its tools: why, by the call's id; empty for one that would fit."""
         self.answered_by: str | None = None
-        self.calls: dict[str, tuple[ToolCall, str]] = {}
-        """By its id, each call and the agent that made it, in the order asked."""
-        self.results: dict[str, ToolResult] = {}
-        self.goals: dict[str, GoalHandle] = {}
-        self.pending_calls: set[str] = set()
         self.steered: list[Message] = []
         """Steering that skipped the rest of a batch, and waits for the next request."""
         self.usage = Usage()
-        self.turn = 0
-        self.turn_open = False
-        self.turn_reply: Message | None = None
-        self.turn_results: Sequence[ToolResult] = ()
-        self.streaming_message: Message | None = None
+        self.turn = LastTurn()
+        self.ledger = CallLedger()
         self.error: str | None = None
         self.ended: str | None = None
         self.subscriber_errors = 0
@@ -233,7 +249,7 @@ class Run:
             then: Called when all subscribers have returned; readers of the log see the event after it.
         """
         event = event_type(
-            seq=self._seq, t=time.monotonic(), run_id=self.id, agent=self.part.name, turn=self.turn, **fields
+            seq=self._seq, t=time.monotonic(), run_id=self.id, agent=self.part.name, turn=self.turn.number, **fields
         )
         self._seq += 1
         if then is None:
@@ -304,7 +320,7 @@ class Run:
         """Cuts a reply to what was heard of it, from the next request on. Any thread; True if this run has it."""
         if self.log.closed:
             return False
-        streaming = self.streaming_message
+        streaming = self.turn.streaming
         mine = [m.id for part in self.parts for m in part.history]
         if message_id not in mine and (streaming is None or streaming.id != message_id):
             return False
@@ -319,7 +335,7 @@ class Run:
     def note_calls(self, calls: Iterable[ToolCall]) -> None:
         """Keeps calls for the result, as they are asked for and again as they were made."""
         for call in calls:
-            self.calls[call.id] = call, self.part.name
+            self.ledger.asked[call.id] = call, self.part.name
 
     def drain(self, *names: QueueName) -> list[Message]:
         """Messages of the first queue named that has any, as many as its mode takes."""
@@ -356,17 +372,17 @@ class Run:
 
     def open_turn(self) -> None:
         self._cut_to_heard()
-        self.turn += 1
-        self.turn_open = True
-        self.turn_reply, self.turn_results = None, ()
+        self.turn.number += 1
+        self.turn.is_open = True
+        self.turn.reply, self.turn.results = None, ()
         self.emit(events.TurnStart)
 
     def close_turn(self) -> None:
-        if self.turn_open:
+        if self.turn.is_open:
             self.tell_notices()
-            self.turn_open = False
-            reply = None if self.turn_reply is None else self.turn_reply.copy()
-            self.emit(events.TurnEnd, message=reply, results=tuple(self.turn_results))
+            self.turn.is_open = False
+            reply = None if self.turn.reply is None else self.turn.reply.copy()
+            self.emit(events.TurnEnd, message=reply, results=tuple(self.turn.results))
 
     def grant(self) -> bool:
         """Asks continue_confirm for as much budget again; no answer is no."""
@@ -389,11 +405,11 @@ class Run:
 
     def state(self) -> RunState:
         """A frozen copy of the state."""
-        part, streaming = self.part, self.streaming_message
+        part, streaming = self.part, self.turn.streaming
         return RunState(
             system_prompt=part.system,
             messages=part.shown(),
-            pending_tool_calls=frozenset(self.pending_calls),
+            pending_tool_calls=frozenset(self.ledger.pending),
             is_streaming=True,
             error_message=self.error,
             streaming_message=None if streaming is None else streaming.copy(),
@@ -418,8 +434,8 @@ class Run:
             messages=messages,
             new_messages=tuple(compress(messages, map(new.__contains__, map(attrgetter("id"), messages)))),
             tool_calls=tuple(
-                replace(call.copy(), result=self.results.get(call.id), agent=agent)
-                for call, agent in self.calls.values()
+                replace(call.copy(), result=self.ledger.results.get(call.id), agent=agent)
+                for call, agent in self.ledger.asked.values()
             ),
             usage=self.usage,
             reason=reason,
