@@ -7,12 +7,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from queue import SimpleQueue
 from typing import Any, Literal, Protocol, cast
 
 from edgeagent.agent import loop
 from edgeagent.agent.handoffs import agent_tool, guarded, handoff_tool, target_of
+from edgeagent.agent.orchestrator import orchestrate
 from edgeagent.agent.queues import QueueName, Queues
 from edgeagent.agent.run import Part, Run
 from edgeagent.agent.run_hooks import hooks_of
@@ -356,7 +358,16 @@ class Agent:
         self, task: Message | None, messages: Sequence[Message], options: Options, context: AgentContext, llm: LLM
     ) -> Part:
         hooks = HookChain(hooks_of(self.hooks, context.hooks, options), context)
-        return Part(self, task=task, messages=messages, options=options, context=context, hooks=hooks, llm=llm)
+        return Part(
+            self,
+            task=task,
+            messages=messages,
+            options=options,
+            context=context,
+            hooks=hooks,
+            llm=llm,
+            strategy=None if options.orchestrator is None else partial(orchestrate, options.orchestrator),
+        )
 
     def detached_ended(self, run: Run, call: ToolCall, result: ToolResult) -> None:
         """A call that outlived its run has come to its end: the model is told, and asked unless somebody stopped it."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
 from edgeagent.agent.calls import commit, execute, refuse, refused
-from edgeagent.agent.ending import Ending, fail, hand_over, handoff_in, last_words, stop
+from edgeagent.agent.loop import fail, hand_over, handoff_in, last_words, stop
 from edgeagent.agent.model_call import think
 from edgeagent.agent.queues import QueueName
-from edgeagent.agent.run import Run
+from edgeagent.agent.run import Ending, Run
 from edgeagent.agent.run_options import Options, RunState
 from edgeagent.context import AgentContext
 from edgeagent.errors import EdgeAgentError
@@ -51,9 +51,8 @@ class RunControl:
     Events, history, budget, hooks and gates are the run's own, so that no strategy can get round them.
     """
 
-    def __init__(self, run: Run, play: Callable[[Run], Ending]) -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
-        self._play = play
         self._thread = threading.get_ident()
         self._open: list[ToolCall] = []
         self._drained: list[Message] = []
@@ -242,7 +241,7 @@ class RunControl:
         if handoff is None:
             return
         run.close_turn()
-        away = hand_over(run, handoff, self._play)
+        away = hand_over(run, handoff)
         if away.returns_to is not run.part:
             self._leave(away)
         for message in away.messages:
@@ -253,9 +252,9 @@ class RunControl:
         raise RunEnded(ending)
 
 
-def orchestrate(run: Run, orchestrator: Orchestrator, play: Callable[[Run], Ending]) -> Ending:
+def orchestrate(orchestrator: Orchestrator, run: Run) -> Ending:
     """Runs another strategy; however it returns, turn and calls are closed, and whatever it raises, the calls are."""
-    control = RunControl(run, play)
+    control = RunControl(run)
     try:
         with contextlib.suppress(RunEnded):
             orchestrator.run(control, run.part.task)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from edgeagent import events
 from edgeagent.agent.copies import Copies, cut
@@ -51,6 +51,25 @@ class Player(Protocol):
     def detached_ended(self, run: Run, call: ToolCall, result: ToolResult) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """``returns_to`` is the part that goes on with ``messages``; None: the run is over."""
+
+    reason: events.EndReason
+    reply: str
+    returns_to: Part | None = None
+    messages: tuple[Message, ...] = ()
+    _result: RunResult | None = None
+
+    def with_result(self, result: RunResult, reply: str) -> Self:
+        """The same with the result, whose reply a hook may have replaced."""
+        return replace(self, reply=reply, _result=replace(result, reply=reply))
+
+    @property
+    def result(self) -> RunResult:
+        return cast("RunResult", self._result)  # every part ends with one
+
+
 class Part:
     """State that a run keeps for each agent that plays in it. Changed by the loop's thread only.
 
@@ -58,6 +77,7 @@ class Part:
         messages: History before it; copied. A call without a result gets one: nobody knows what it came to.
         options: As the run's, or the agent's own.
         hooks: All that are called in this part.
+        strategy: Plays the part between its two hooks, instead of the loop's own strategy.
     """
 
     def __init__(
@@ -70,8 +90,10 @@ class Part:
         context: AgentContext,
         hooks: HookChain,
         llm: LLM,
+        strategy: Callable[[Run], Ending] | None = None,
     ) -> None:
         self.agent = agent
+        self.strategy = strategy
         self.name = agent.name
         self.system = agent.instructions
         self.llm = llm

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgeagent import events
-from edgeagent.agent.ending import NO_REPLY
+from edgeagent.agent.loop import NO_REPLY
 
 
 class Replies:
