@@ -227,11 +227,6 @@ class Run:
     def part(self) -> Part:
         return self.parts[-1]
 
-    @property
-    def asked(self) -> Player:
-        """The agent that was asked; others play a part if it hands over to them."""
-        return self.parts[0].agent
-
     def enter(self, part: Part) -> None:
         """The next turns are this agent's."""
         context = part.context
