@@ -7,12 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from edgeagent.events import Level
 from edgeagent.llm import LLM
 from edgeagent.llm.window import RequestSizes
-from edgeagent.messages import Message
+from edgeagent.messages import Message, ToolCall, ToolResult
 from edgeagent.tools import ToolRegistry
 from edgeagent.tools.workers import Workers
 
@@ -35,7 +35,12 @@ class StopSignal(threading.Event):
         self._callers += (event,)
 
     def is_set(self) -> bool:
-        return super().is_set() or any(event.is_set() for event in self._callers)
+        if super().is_set():
+            return True
+        for event in self._callers:  # noqa: SIM110 - asked at every token, and a generator takes twice as long
+            if event.is_set():
+                return True
+        return False
 
     def wait(self, timeout: float | None = None) -> bool:
         """As ``Event.wait``; a caller's event ends it too, within 20 ms."""
@@ -53,6 +58,15 @@ class StopSignal(threading.Event):
 def _log_notice(level: Level, text: str) -> None:
     """Logs a notice outside of a run."""
     logger.log(logging.getLevelNamesMapping()[level.upper()], text)
+
+
+class OwnSession(Protocol):
+    """The Session of a run, as the run's agent knows it."""
+
+    def start(self) -> object: ...
+    def steer(self, message: str) -> object: ...
+    def follow_up(self, message: str, *, wake: bool) -> object: ...
+    def detached_ended(self, run_id: str, call: ToolCall, result: ToolResult) -> None: ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,7 +95,7 @@ class AgentContext:
     """During a run the run's own; one that is given aborts the run when it is set, and is back when the run ends."""
     deadline: float | None = None
     """Monotonic time at which the run is aborted; a given one counts if it is earlier than the options'."""
-    session: Any = None
+    session: OwnSession | None = None
     """The Session that this run belongs to."""
     tool_registry: ToolRegistry | None = None
     llm: LLM | None = None

@@ -229,6 +229,12 @@ def test_no_modules_import_each_other(checkout: Path) -> None:
     assert not cycle([(i.importer, i.imported) for i in imports if i.runs_on_import])
 
 
+@pytest.mark.parametrize("name", ["agent", "tools"])
+def test_no_modules_of_a_core_room_know_each_other(checkout: Path, name: str) -> None:
+    imports = imports_in(checkout / "edgeagent")  # also those under TYPE_CHECKING
+    assert not cycle([(i.importer, i.imported) for i in imports if room(i.importer) == room(i.imported) == name])
+
+
 def test_the_package_loads_no_engine() -> None:
     program = "import sys, edgeagent; print(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)

@@ -6,19 +6,19 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from queue import SimpleQueue
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 from edgeagent.agent import loop
-from edgeagent.agent.handle import RunHandle, RunResult, RunState
 from edgeagent.agent.handoffs import agent_tool, guarded, handoff_tool, target_of
-from edgeagent.agent.part import Part
+from edgeagent.agent.orchestrator import orchestrate
 from edgeagent.agent.queues import QueueName, Queues
-from edgeagent.agent.run import Run
+from edgeagent.agent.run import Part, Run
 from edgeagent.agent.run_hooks import hooks_of
-from edgeagent.agent.run_options import Options, check_callback
+from edgeagent.agent.run_options import Options, RunResult, RunState, check_callback
 from edgeagent.context import AgentContext
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError, PolicyViolationError
 from edgeagent.events import Event, Level
@@ -26,7 +26,7 @@ from edgeagent.hooks import Hook
 from edgeagent.hooks.chain import HookChain
 from edgeagent.llm import LLM
 from edgeagent.messages import Message, Status, ToolCall, ToolResult, as_message, as_messages, copied
-from edgeagent.tools import Handoff, Tool, ToolRegistry, actuator
+from edgeagent.tools import GoalHandle, Handoff, Tool, ToolContext, ToolRegistry, actuator
 from edgeagent.tools.actuator import Call
 from edgeagent.tools.workers import Latch, Workers
 
@@ -283,7 +283,20 @@ class Agent:
         The sub-agent has everything of its caller's context, its stop and the ledger of resources, but a history and a
         log of its own, whose events are the call's progress.
         """
-        return agent_tool(self, name, description)
+
+        def ask(task: str, call: ToolContext) -> RunResult:
+            context = call.agent.child()
+            context.within = (*context.within, call.call_id)
+            context.llm = call.agent.llm  # for an agent that has none of its own
+            return self.start(
+                task,
+                context=context,
+                options=guarded(self.options, call.agent.options),
+                stop_event=call.stop_event,
+                observer=call.progress,
+            ).result()
+
+        return agent_tool(self, ask, name, description)
 
     def target_of(self, handoff: Handoff) -> Agent:
         """The agent that a handoff names. Raises EdgeAgentError if there is none."""
@@ -345,7 +358,16 @@ class Agent:
         self, task: Message | None, messages: Sequence[Message], options: Options, context: AgentContext, llm: LLM
     ) -> Part:
         hooks = HookChain(hooks_of(self.hooks, context.hooks, options), context)
-        return Part(self, task=task, messages=messages, options=options, context=context, hooks=hooks, llm=llm)
+        return Part(
+            self,
+            task=task,
+            messages=messages,
+            options=options,
+            context=context,
+            hooks=hooks,
+            llm=llm,
+            strategy=None if options.orchestrator is None else partial(orchestrate, options.orchestrator),
+        )
 
     def detached_ended(self, run: Run, call: ToolCall, result: ToolResult) -> None:
         """A call that outlived its run has come to its end: the model is told, and asked unless somebody stopped it."""
@@ -385,8 +407,8 @@ class Agent:
     ) -> RunHandle | None:
         with self._lock:
             current = self._current
-        if current is not None and current[0].asked is not self:  # it is the run of the agent that handed over
-            return current[0].asked._post(queue, message, wake, current[0].starter)
+        if current is not None and current[1].agent is not self:  # it is the run of the agent that handed over
+            return current[1].agent._post(queue, message, wake, _starter(current[0]))
         start = (starter or self.start) if wake else None
         taken = self._queues.put(queue, as_message(message, origin=queue), wake=start)
         with self._lock:
@@ -520,6 +542,117 @@ class Agent:
             run_id=None,
             hop=0,
         )
+
+
+HandleState = Literal["pending", "running", "completed", "failed", "cancelled"]
+
+
+class RunHandle:
+    """One run. Its final states are sticky."""
+
+    def __init__(self, agent: Agent, run: Run) -> None:
+        self.id = run.id
+        self.agent = agent
+        self._run = run
+        self._result: RunResult | None = None
+        self._error: BaseException | None = None
+        self._state: HandleState = "pending"
+
+    @property
+    def goals(self) -> dict[str, GoalHandle]:
+        """The goals of the skills that were started, by call id."""
+        return dict(self._run.ledger.goals)
+
+    @property
+    def state(self) -> HandleState:
+        return self._state
+
+    @property
+    def error(self) -> BaseException | None:
+        """Exception that ``result()`` raises, if the run failed."""
+        return self._error
+
+    def status(self) -> HandleState:
+        """The state now, without waiting."""
+        return self._state
+
+    def events(self) -> Iterator[Event]:
+        """The whole log from agent_start, however late it is asked for; ends when the agent is idle again."""
+        return iter(self._run.log)
+
+    def result(self, timeout: float | None = None) -> RunResult:
+        """Waits for the end.
+
+        Args:
+            timeout: Seconds; None waits as long as it takes.
+
+        Raises:
+            TimeoutError: The time is over; the run goes on.
+            BusyError: Called from a subscriber, hook or tool of this run.
+            PolicyViolationError, ModelError: As ``Agent.run``; a model's own exception comes unchanged.
+        """
+        if self._run.is_inside():
+            raise BusyError("waiting for a run from inside it would wait for ever")
+        if not self._run.log.wait(timeout):
+            raise TimeoutError(f"run {self.id} has not ended after {timeout} s; it goes on")
+        if self._error is not None:
+            raise self._error
+        return cast("RunResult", self._result)  # set before the log is closed
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits for the end, however the run ends; False when the time was over first."""
+        return self._run.log.wait(timeout)
+
+    def abort(self, reason: str = "user", *, mode: Literal["now", "after_turn"] = "now") -> bool:
+        """As ``Agent.abort``, a safety stop included, for this run only."""
+        if self._run.log.closed:
+            return False
+        stops = self._run.abort(reason, after_turn=mode == "after_turn")
+        if reason == "safety_stop":
+            actuator.wait(stops)
+        return True
+
+    def cancel(self) -> bool:
+        """Aborts the run; True if it had not ended yet."""
+        return self.abort("user")
+
+    def steer(self, message: str | Message) -> RunHandle | None:
+        return self.agent.steer(message)
+
+    def follow_up(self, message: str | Message) -> RunHandle | None:
+        return self.agent.follow_up(message)
+
+    def heard(self, message_id: str, text: str) -> bool:
+        """Cuts a reply of this run to what was heard of it; True if the run goes on and has it."""
+        return self._run.heard(message_id, text)
+
+    def notice(self, level: Level, text: str) -> None:
+        """Has a notice told with the run's next event."""
+        self._run.notice(level, text)
+
+    def begin(self) -> None:
+        """Called once, when the run's thread starts."""
+        self._state = "running"
+
+    def finish(self, result: RunResult | None, error: BaseException | None) -> None:
+        """Called once, when the agent is idle again; the log is closed after it. Without a result there is an error."""
+        self._result, self._error = result, error
+        if error is not None or result is None or result.reason == "error":
+            self._state = "failed"
+        else:
+            self._state = "cancelled" if result.reason == "aborted" else "completed"
+
+    def on_thread_of_run(self) -> bool:
+        """True on the loop's and the tools' threads of this run."""
+        return self._run.is_inside()
+
+
+def _starter(run: Run) -> Callable[[], RunHandle] | None:
+    """Returns what starts the next run for a message that this one did not take up; None: ``Agent.start``."""
+    context = run.parts[0].context
+    if context.session is None or context.depth > 0:
+        return None
+    return cast("Callable[[], RunHandle]", context.session.start)  # a context knows no handles
 
 
 def _timer(run: Run) -> threading.Timer | None:

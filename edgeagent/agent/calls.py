@@ -46,9 +46,9 @@ class CallGates:
     def check_batch(self, calls: Sequence[ToolCall]) -> list[Prepared | Refused]:
         """Finds, parses, validates and policy-checks every call. One denial, or one call of a reply in another form
         than the model's own that does not fit, and none is prepared."""
-        if any(call.id in self._run.faults for call in calls):
+        if any(call.id in self._run.turn.faults for call in calls):
             return [self._misfit(index, call) for index, call in enumerate(calls)]
-        reply = self._run.turn_reply
+        reply = self._run.turn.reply
         asked = frozenset() if reply is None else {call.id for call in reply.tool_calls}
         checked = [self._check(index, call, seen_only=call.id in asked) for index, call in enumerate(calls)]
         denied = next((item for item in checked if isinstance(item, Refused) and item.result.status == "denied"), None)
@@ -62,7 +62,7 @@ class CallGates:
 
     def _check(self, index: int, call: ToolCall, *, seen_only: bool = False) -> Prepared | Refused:
         """``seen_only``: the model asked for it, so it may call what its request offered; hooks may call all."""
-        offered = self._run.offered if seen_only else None
+        offered = self._run.turn.offered if seen_only else None
         tool = self._part.tools.get(call.name)
         if tool is None or (offered is not None and call.name not in offered):
             known = [name for name in self._part.tools.names() if offered is None or name in offered]
@@ -89,7 +89,7 @@ class CallGates:
         )
 
     def _misfit(self, index: int, call: ToolCall) -> Refused:
-        fault = self._run.faults.get(call.id)
+        fault = self._run.turn.faults.get(call.id)
         status: Status = "invalid" if fault else "not_run"
         why = f"invalid arguments: {fault}" if fault else "another call of the reply does not fit its tool"
         return Refused(index, call, self._part.tools.get(call.name), _result(call, status, why))
@@ -350,7 +350,7 @@ def refused(run: Run, calls: Sequence[ToolCall], why: str) -> list[ToolResult]:
 
 def commit(run: Run, results: Sequence[ToolResult]) -> None:
     """Adds the results to history."""
-    run.turn_results = results
+    run.turn.results = results
     for result in results:
         run.inject(Message.tool(result))
 
@@ -369,9 +369,9 @@ class Reporter:
 
     def tool_started(self, execution: Execution) -> None:
         call = execution.prepared.call
-        self._run.pending_calls.add(call.id)
+        self._run.ledger.pending.add(call.id)
         if execution.goal is not None:
-            self._run.goals[call.id] = execution.goal
+            self._run.ledger.goals[call.id] = execution.goal
         self._run.emit(events.ToolExecutionStart, then=execution.begin, call=call.copy())
 
     def tool_progressed(self, call: ToolCall, update: object) -> None:
@@ -379,8 +379,8 @@ class Reporter:
 
     def tool_ended(self, call: ToolCall, result: ToolResult) -> None:
         run = self._run
-        run.pending_calls.discard(call.id)
-        run.results[call.id] = result
+        run.ledger.pending.discard(call.id)
+        run.ledger.results[call.id] = result
         run.note_calls([call])
         run.emit(events.ToolExecutionEnd, call=call.copy(), result=result)
         run.tell_notices()

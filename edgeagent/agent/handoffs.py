@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Protocol, Self, TypeVar
 
-from edgeagent.agent.run_options import Options
+from edgeagent.agent.run_options import Options, RunResult
 from edgeagent.errors import EdgeAgentError
 from edgeagent.messages import ToolResult
 from edgeagent.tools import Handoff, Tool, ToolContext, tool
 
-if TYPE_CHECKING:
-    from edgeagent.agent.agent import Agent
+
+class HandoffTarget(Protocol):
+    """An agent, as its callers know it."""
+
+    name: str
+    description: str
+    handoffs: list[Self]
 
 
-def handoff_tool(target: Agent) -> Tool:
+_Agent = TypeVar("_Agent", bound=HandoffTarget)
+
+
+def handoff_tool(target: HandoffTarget) -> Tool:
     """``handoff_to_<name>``: the target goes on with the request."""
     name = f"handoff_to_{_identifier(target.name)}"
     description = f"Hand the request over to {target.name}. {target.description}".strip()
@@ -33,7 +42,9 @@ def handoff_tool(target: Agent) -> Tool:
     return hand_over
 
 
-def agent_tool(agent: Agent, name: str | None, description: str | None) -> Tool:
+def agent_tool(
+    agent: HandoffTarget, run: Callable[[str, ToolContext], RunResult], name: str | None, description: str | None
+) -> Tool:
     """A tool that asks an agent and returns its reply; its events are the call's progress."""
 
     @tool(
@@ -48,17 +59,7 @@ def agent_tool(agent: Agent, name: str | None, description: str | None) -> Tool:
         Args:
             task: What to do.
         """
-        context = call.agent.child()
-        context.within = (*context.within, call.call_id)
-        context.llm = call.agent.llm  # for an agent that has none of its own
-        handle = agent.start(
-            task,
-            context=context,
-            options=guarded(agent.options, call.agent.options),
-            stop_event=call.stop_event,
-            observer=call.progress,
-        )
-        result = handle.result()
+        result = run(task, call)
         if result.reason in ("error", "aborted"):
             return ToolResult.error(result.error or result.reply or f"{agent.name} was stopped")
         return ToolResult.ok(result.reply)
@@ -66,9 +67,9 @@ def agent_tool(agent: Agent, name: str | None, description: str | None) -> Tool:
     return ask
 
 
-def reached(agent: Agent) -> list[Agent]:
+def reached(agent: _Agent) -> list[_Agent]:
     """The agent, and all that it may hand over to: each once, depth first, because a handoff may lead back."""
-    found: dict[int, Agent] = {}
+    found: dict[int, _Agent] = {}
     waiting = [agent]
     while waiting:
         each = waiting.pop()
@@ -83,7 +84,7 @@ def guarded(own: Options, callers: Options) -> Options:
     return replace(own, policy_check=own.policy_check or callers.policy_check, confirm=own.confirm or callers.confirm)
 
 
-def target_of(handoff: Handoff, known: list[Agent]) -> Agent:
+def target_of(handoff: Handoff, known: list[_Agent]) -> _Agent:
     """The agent that a handoff names.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The loop: ask the model, run the tools it asked for, take up what was queued, until there is nothing left to do.
+"""The loop, its ends and its handovers: ask the model, run the tools it asked for, take up what was queued.
 
 Runs on the run's own thread, which alone emits events. Knows nothing of audio, sessions or any engine. The order of
 events is the contract's, sections 3 to 7 and 10.
@@ -11,17 +11,17 @@ from typing import Final
 
 from edgeagent import events
 from edgeagent.agent.calls import act, refuse
-from edgeagent.agent.ending import Ending, fail, hand_over, handoff_in, last_words, stop, terminate
-from edgeagent.agent.handle import RunResult
 from edgeagent.agent.model_call import think
-from edgeagent.agent.orchestrator import orchestrate
-from edgeagent.agent.run import Run
+from edgeagent.agent.run import Ending, Run
+from edgeagent.agent.run_options import RunResult
 from edgeagent.hooks import FirePoint, RunStart
-from edgeagent.messages import Message, as_message
+from edgeagent.messages import Message, as_message, new_id
 from edgeagent.tools import Handoff
 
 logger = logging.getLogger(__name__)
 
+NO_REPLY: Final = "I could not finish that."
+_SAID: Final = ("user", "follow_up", "steering", "handoff")
 _CONTINUE: Final = "Continue exactly where you stopped."
 
 
@@ -41,8 +41,7 @@ def play(run: Run) -> Ending:
     part = run.part
     ending = begin(run)
     if ending is None:
-        orchestrator = part.options.orchestrator
-        ending = react(run) if orchestrator is None else orchestrate(run, orchestrator, play)
+        ending = (part.strategy or react)(run)
     result = run.result(part, ending.reason, ending.reply)
     fired = part.hooks.fire(FirePoint.ON_RUN_END, result)
     if part.hooks[FirePoint.ON_RUN_END]:
@@ -117,7 +116,7 @@ def end_of_turn(run: Run, reply: Message, *, last: bool) -> Ending | None:
     """Closes the turn, and ends the part if a hook, a tool, a stop or a callback says so."""
     if run.ended is not None:
         return stop(run)
-    if run.turn_results and all(result.terminate for result in run.turn_results):
+    if run.turn.results and all(result.terminate for result in run.turn.results):
         return terminate(run)
     run.close_turn()
     reason = end_reason(run) or ("stopped" if last else None)
@@ -130,7 +129,7 @@ def after_handoff(run: Run, handoff: Handoff) -> list[Message] | Ending:
     """Another agent plays its part; this one goes on only if it is handed back."""
     if not tools_may_go_on(run, []):
         return out_of_budget(run)
-    away = hand_over(run, handoff, play)
+    away = hand_over(run, handoff)
     if away.returns_to is not run.part:
         return away
     return [*away.messages, *next_steering(run)]
@@ -198,11 +197,42 @@ def next_messages(run: Run) -> list[Message]:
 # --- ends ---------------------------------------------------------------------------------------------------------
 
 
+def stop(run: Run) -> Ending:
+    """A hook ended the run: its reply is the assistant's last message."""
+    reply = run.ended or ""
+    run.inject(Message.assistant(reply))
+    run.close_turn()
+    return Ending("stopped", reply)
+
+
+def fail(run: Run, reply: Message) -> Ending:
+    """Ends after a stream that failed or was stopped."""
+    aborted = reply.stop_reason == "aborted"
+    run.error = None if aborted else reply.error
+    run.emit(events.AgentError, error=reply.error or "aborted")
+    run.close_turn()
+    return Ending("aborted" if aborted else "error", reply.text)
+
+
+def terminate(run: Run) -> Ending:
+    """Every tool of the batch said that its result is the answer: the last one's text is the reply."""
+    closing = Message.assistant(run.turn.results[-1].text)
+    run.inject(closing)
+    run.close_turn()
+    return Ending("terminated", closing.text)
+
+
+def last_words(run: Run) -> str:
+    """The last thing that was said in this run."""
+    spoken = [m.text for m in run.part.new if m.role == "assistant" and m.text]
+    return spoken[-1] if spoken else NO_REPLY
+
+
 def end_reason(run: Run) -> events.EndReason | None:
     """Why the run ends after a turn that is complete, if it does."""
     if run.stopping() or run.stop_after_turn:
         return "aborted"
-    if any(result.status == "denied" for result in run.turn_results):
+    if any(result.status == "denied" for result in run.turn.results):
         return "denied"
     return "stopped" if asked_to_stop(run) else None
 
@@ -236,6 +266,51 @@ def close_after_error(run: Run, error: BaseException) -> RunResult:
     return run.finish(run.result(run.parts[0], "error", ""))
 
 
+# --- handovers ------------------------------------------------------------------------------------------------------
+
+
+def handoff_in(run: Run) -> Handoff | None:
+    """The handoff among the results of this turn; there is one at most."""
+    for result in run.turn.results:
+        if isinstance(result.value, Handoff) and result.status == "ok":
+            return result.value
+    return None
+
+
+def hand_over(run: Run, handoff: Handoff) -> Ending:
+    """Lets the target play its part.
+
+    Returns:
+        How the run ended; or, with ``returns_to``, the part that goes on because it was handed back to.
+    """
+    router = run.part
+    target = router.agent.target_of(handoff)
+    run.handoff = None
+    for earlier in run.parts[:-1]:
+        if earlier.agent is target:
+            told = handoff.task or f"{router.name} hands back: {handoff.reason or 'go on'}"
+            return Ending("completed", "", returns_to=earlier, messages=(Message.user(told, origin="handoff"),))
+    part = target.part(run, router, _task(run, handoff))
+    run.enter(part)
+    ending = play(run)
+    run.parts.pop()
+    target.release(run)
+    if ending.returns_to is None:
+        run.answered_by = run.answered_by or target.name
+        if ending.reply:  # told already, by the one who said it; under the same id, so that it can be cut with it
+            said = next((m.id for m in reversed(part.new) if m.role == "assistant" and m.text), new_id("msg"))
+            router.add(Message("assistant", ending.reply, stop_reason="stop", origin="handoff", id=said))
+    return ending
+
+
+def _task(run: Run, handoff: Handoff) -> Message | None:
+    """Returns what the target is told: the handoff's words, or what its router was told last."""
+    if handoff.task is not None:
+        return as_message(handoff.task, origin="handoff")
+    asked = [m for m in run.part.history if m.role == "user" and m.origin in _SAID]
+    return as_message(asked[-1].text, origin="handoff") if asked else None
+
+
 # --- questions to the builder's code ------------------------------------------------------------------------------
 
 
@@ -253,7 +328,7 @@ def asked_to_stop(run: Run) -> bool:
 
 def tools_may_go_on(run: Run, pending: list[Message]) -> bool:
     """True if the budget allows the turn that answers these results; it may be extended on the way."""
-    results = run.turn_results  # none after a reply that stayed hidden: words need no hop
+    results = run.turn.results  # none after a reply that stayed hidden: words need no hop
     refused = bool(results) and not run.budget.tools_allowed and all(result.status == "not_run" for result in results)
     if not refused and not run.budget.spent:
         return True

@@ -64,26 +64,26 @@ def think(
     request = (
         LLMRequest() if run.stopping() else _request(run, fired.payload.messages, fired.payload.tools, tool_choice)
     )
-    run.offered = frozenset(tool.name for tool in request.tools)
+    run.turn.offered = frozenset(tool.name for tool in request.tools)
     _check_length(run, request)
     run.budget.spend_turn()
-    run.streaming_message = message
+    run.turn.streaming = message
     run.emit(events.MessageStart, message=message)
     reading: Reading | None = None
     try:
         message, silent, reading = _stream(run, request, message, may_go_on=tool_choice != "none")
         message = _after(run, message, silent, reading)
     except BaseException as error:
-        message = replace(run.streaming_message, stop_reason="error", error=str(error) or type(error).__name__)
+        message = replace(run.turn.streaming, stop_reason="error", error=str(error) or type(error).__name__)
         raise
     finally:
-        run.streaming_message = None
+        run.turn.streaming = None
         run.usage += message.usage or Usage()
         if message.stop_reason in ("error", "aborted"):
             message = replace(message, tool_calls=())
         if message.text or message.stop_reason not in ("error", "aborted"):
             part.add(message)
-        run.turn_reply = message
+        run.turn.reply = message
         run.emit(events.MessageEnd, message=message.copy(), reading=reading)
         run.tell_notices()
     return message
@@ -167,11 +167,11 @@ def _stream(
                         hold, delta = False, text
                     if not hold:
                         message = replace(message, text=text, tool_calls=calls)
-                        run.streaming_message = message
+                        run.turn.streaming = message
                         run.emit(events.MessageUpdate, channel="text", delta=delta, message=message.copy())
                 case ThinkingDelta(delta):
                     message = replace(message, thinking=message.thinking + delta, tool_calls=calls)
-                    run.streaming_message = message
+                    run.turn.streaming = message
                     run.emit(events.MessageUpdate, channel="thinking", delta=delta, message=message.copy())
                 case ToolCallEnd(call):
                     # a model may use an id twice; results are matched by it, so it is ours
@@ -219,7 +219,7 @@ def _hide(run: Run, message: Message, hidden: Hidden, *, may_go_on: bool) -> Mes
         run.in_words = True
         return message
     calls = tuple(replace(call.copy(), id=new_id("call")) for call in hidden.calls)
-    run.faults = {call.id: fault for call, fault in zip(calls, hidden.faults, strict=True)}
+    run.turn.faults = {call.id: fault for call, fault in zip(calls, hidden.faults, strict=True)}
     return replace(message, tool_calls=calls, stop_reason="tool_calls" if message.stop_reason == "stop" else "length")
 
 
@@ -238,11 +238,11 @@ def _after(run: Run, message: Message, held: bool, reading: Reading | None) -> M
         reason = "tool_calls" if calls else "stop"
     text = "" if fired.unjudged and held else said.text
     run.in_words = run.in_words and not (text or calls)  # a hook has said or called something instead
-    if not any(run.faults.get(call.id) and call in message.tool_calls for call in calls):
-        run.faults = {}  # a hook has mended what did not fit, or left it out: the gates check the rest
+    if not any(run.turn.faults.get(call.id) and call in message.tool_calls for call in calls):
+        run.turn.faults = {}  # a hook has mended what did not fit, or left it out: the gates check the rest
     if (text, calls, reason) != (message.text, message.tool_calls, message.stop_reason):
         message = replace(message, text=text, tool_calls=calls, stop_reason=reason)
-    run.streaming_message = message
+    run.turn.streaming = message
     if message.text and held:
         said_aloud = run.part.context.spoken
         delta = message.text if said_aloud is None else said_aloud(message.text)

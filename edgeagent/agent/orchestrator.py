@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
 from edgeagent.agent.calls import commit, execute, refuse, refused
-from edgeagent.agent.ending import Ending, fail, hand_over, handoff_in, last_words, stop
-from edgeagent.agent.handle import RunState
+from edgeagent.agent.loop import fail, hand_over, handoff_in, last_words, stop
 from edgeagent.agent.model_call import think
 from edgeagent.agent.queues import QueueName
-from edgeagent.agent.run import Run
-from edgeagent.agent.run_options import Options
+from edgeagent.agent.run import Ending, Run
+from edgeagent.agent.run_options import Options, RunState
 from edgeagent.context import AgentContext
 from edgeagent.errors import EdgeAgentError
 from edgeagent.events import Event
@@ -52,9 +51,8 @@ class RunControl:
     Events, history, budget, hooks and gates are the run's own, so that no strategy can get round them.
     """
 
-    def __init__(self, run: Run, play: Callable[[Run], Ending]) -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
-        self._play = play
         self._thread = threading.get_ident()
         self._open: list[ToolCall] = []
         self._drained: list[Message] = []
@@ -99,7 +97,7 @@ class RunControl:
             self._stop_if_asked()
             run.notice("warning", f"stopped after {run.budget.calls} model calls")
             self._leave(Ending("budget", last_words(run)))
-        if not run.turn_open:
+        if not run.turn.is_open:
             run.open_turn()
         may_call = tools is None or len(tools) > 0
         reply = think(run, "auto" if may_call else "none", messages=messages, tools=tools or None)
@@ -162,7 +160,7 @@ class RunControl:
             self._stop_if_asked()
             self._drained = [drained for drained in self._drained if drained is not message]
         self._close_answered_turn()
-        if not run.turn_open:
+        if not run.turn.is_open:
             run.open_turn()
         run.inject(message.copy())
 
@@ -227,7 +225,7 @@ class RunControl:
     def _close_answered_turn(self) -> None:
         """A turn has one model call, or calls of the strategy's own: what comes after belongs to the next."""
         self.settle()
-        if self._run.turn_reply is not None or self._run.turn_results:
+        if self._run.turn.reply is not None or self._run.turn.results:
             self._run.close_turn()
 
     def _ask_for(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
@@ -243,7 +241,7 @@ class RunControl:
         if handoff is None:
             return
         run.close_turn()
-        away = hand_over(run, handoff, self._play)
+        away = hand_over(run, handoff)
         if away.returns_to is not run.part:
             self._leave(away)
         for message in away.messages:
@@ -254,9 +252,9 @@ class RunControl:
         raise RunEnded(ending)
 
 
-def orchestrate(run: Run, orchestrator: Orchestrator, play: Callable[[Run], Ending]) -> Ending:
+def orchestrate(orchestrator: Orchestrator, run: Run) -> Ending:
     """Runs another strategy; however it returns, turn and calls are closed, and whatever it raises, the calls are."""
-    control = RunControl(run, play)
+    control = RunControl(run)
     try:
         with contextlib.suppress(RunEnded):
             orchestrator.run(control, run.part.task)

@@ -1,4 +1,4 @@
-"""The mutable state of one run: its parts, its stop, its log. Changed by the loop's thread only, except the stop."""
+"""The mutable state of one run, with a part for each agent in it. Changed by the loop's thread, except the stop."""
 
 from __future__ import annotations
 
@@ -6,35 +6,157 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from edgeagent import events
-from edgeagent.agent.handle import RunResult, RunState
+from edgeagent.agent.copies import Copies, cut
 from edgeagent.agent.log import EventLog
-from edgeagent.agent.part import Copies, Part, cut
-from edgeagent.agent.run_options import Budget, Options, QueueMode
-from edgeagent.context import Ask, StopSignal
+from edgeagent.agent.run_options import Budget, Options, QueueMode, RunResult, RunState
+from edgeagent.context import AgentContext, Ask, StopSignal
+from edgeagent.hooks.chain import HookChain
+from edgeagent.journal.records import with_results
+from edgeagent.llm import LLM
 from edgeagent.llm.window import RequestSizes
-from edgeagent.messages import Message, ToolCall, ToolResult, Usage, as_message, new_id
+from edgeagent.messages import Message, Status, ToolCall, ToolResult, Usage, as_message, copied, new_id
+from edgeagent.tools import GoalHandle, Handoff, ToolRegistry
 from edgeagent.tools.threads import ask_person
 
 if TYPE_CHECKING:
     from queue import SimpleQueue
 
-    from edgeagent.agent.agent import Agent
-    from edgeagent.agent.handle import RunHandle
     from edgeagent.agent.queues import QueueName, Queues
-    from edgeagent.context import AgentContext
-    from edgeagent.tools import GoalHandle
     from edgeagent.tools.actuator import Call
     from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
 _inside = threading.local()
 Subscribers = Callable[[], Iterable[Callable[[events.Event], object]]]
+
+
+class Player(Protocol):
+    """An agent, as the runs know it in which it plays a part: all that they may ask of an ``Agent``."""
+
+    name: str
+    instructions: str | None
+    tools: ToolRegistry
+
+    def part(self, run: Run, router: Part, task: Message | None) -> Part: ...
+    def target_of(self, handoff: Handoff) -> Self: ...
+    def reserve(self, run: Run, call: ToolCall, handoff: Handoff) -> tuple[Status, str] | None: ...
+    def unreserve(self, run: Run, call: ToolCall) -> None: ...
+    def release(self, run: Run) -> None: ...
+    def detached_ended(self, run: Run, call: ToolCall, result: ToolResult) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """``returns_to`` is the part that goes on with ``messages``; None: the run is over."""
+
+    reason: events.EndReason
+    reply: str
+    returns_to: Part | None = None
+    messages: tuple[Message, ...] = ()
+    _result: RunResult | None = None
+
+    def with_result(self, result: RunResult, reply: str) -> Self:
+        """The same with the result, whose reply a hook may have replaced."""
+        return replace(self, reply=reply, _result=replace(result, reply=reply))
+
+    @property
+    def result(self) -> RunResult:
+        return cast("RunResult", self._result)  # every part ends with one
+
+
+class Part:
+    """State that a run keeps for each agent that plays in it. Changed by the loop's thread only.
+
+    Args:
+        messages: History before it; copied. A call without a result gets one: nobody knows what it came to.
+        options: As the run's, or the agent's own.
+        hooks: All that are called in this part.
+        strategy: Plays the part between its two hooks, instead of the loop's own strategy.
+    """
+
+    def __init__(
+        self,
+        agent: Player,
+        *,
+        task: Message | None,
+        messages: Sequence[Message],
+        options: Options,
+        context: AgentContext,
+        hooks: HookChain,
+        llm: LLM,
+        strategy: Callable[[Run], Ending] | None = None,
+    ) -> None:
+        self.agent = agent
+        self.strategy = strategy
+        self.name = agent.name
+        self.system = agent.instructions
+        self.llm = llm
+        self.tools: ToolRegistry = agent.tools
+        self.task = task
+        self.options = options
+        self.context = context
+        self.hooks = hooks
+        self.history: list[Message] = copied(with_results(messages))
+        self.new: list[Message] = []
+        self._shown = Copies()
+
+    def introduce(self) -> None:
+        """Has the context tell whose part it is."""
+        context = self.context
+        context.tool_registry, context.llm, context.agent_name = self.tools, self.llm, self.name
+        context.system, context.options = self.system, self.options
+        context.history = self.shown
+        context.no_more_tools = False
+
+    def shown(self) -> tuple[Message, ...]:
+        """The history as copies, for whoever asks. Any thread."""
+        return tuple(self._shown.of(list(self.history)))
+
+    def add(self, message: Message) -> None:
+        """Commits a message to history."""
+        self.history.append(message)
+        self.new.append(message)
+
+    def replace(self, history: list[Message] | None) -> None:
+        """Another history, of which the same is new."""
+        if history is not None:
+            before = {message.id for message in self.history} - {message.id for message in self.new}
+            self.history = history
+            self.new = [message for message in history if message.id not in before]
+
+
+@dataclass(slots=True)
+class LastTurn:
+    """The turn that goes on, or the last one: a model call, and the results of its calls."""
+
+    number: int = 0
+    is_open: bool = False
+    reply: Message | None = None
+    results: Sequence[ToolResult] = ()
+    streaming: Message | None = None
+    """The reply as far as the model has come; None when no model is at work."""
+    offered: frozenset[str] | None = None
+    """Names of the tools that the last request held, which are all that its reply may call."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """Of the calls of a reply that does not fit its tools: why, by the call's id; empty for one that would fit."""
+
+
+@dataclass(slots=True)
+class CallLedger:
+    """All calls of a run by their ids."""
+
+    asked: dict[str, tuple[ToolCall, str]] = field(default_factory=dict)
+    """Each call and the agent that made it, in the order asked."""
+    results: dict[str, ToolResult] = field(default_factory=dict)
+    goals: dict[str, GoalHandle] = field(default_factory=dict)
+    pending: set[str] = field(default_factory=set)
+    """Calls that have started and not ended."""
 
 
 class Run:
@@ -76,32 +198,20 @@ class Run:
         self.deadline: float | None = None
         self.abort_reason: str | None = None
         self.parts: list[Part] = []
-        self.reserved: list[Agent] = []
+        self.reserved: list[Player] = []
         """Agents that are busy with this run, beside the one that was asked."""
-        self.handoff: tuple[str, Agent] | None = None
+        self.handoff: tuple[str, Player] | None = None
         """The call by which this turn hands over, and to whom, until it is done; there is one at most."""
-        self.offered: frozenset[str] | None = None
-        """Names of the tools that the last request held, which are all that its reply may call."""
         self.hidden_replies = 0
         """Replies of the whole run that were not told, because they have the shape of calls and none may run."""
         self.in_words = False
         """The next reply answers in words: the last one named tools that there are not."""
-        self.faults: dict[str, str] = {}
-        """Of the calls of a reply that does not fit its tools: why, by the call's id; empty for one that would fit."""
         self.answered_by: str | None = None
-        self.calls: dict[str, tuple[ToolCall, str]] = {}
-        """By its id, each call and the agent that made it, in the order asked."""
-        self.results: dict[str, ToolResult] = {}
-        self.goals: dict[str, GoalHandle] = {}
-        self.pending_calls: set[str] = set()
         self.steered: list[Message] = []
         """Steering that skipped the rest of a batch, and waits for the next request."""
         self.usage = Usage()
-        self.turn = 0
-        self.turn_open = False
-        self.turn_reply: Message | None = None
-        self.turn_results: Sequence[ToolResult] = ()
-        self.streaming_message: Message | None = None
+        self.turn = LastTurn()
+        self.ledger = CallLedger()
         self.error: str | None = None
         self.ended: str | None = None
         self.subscriber_errors = 0
@@ -116,17 +226,6 @@ class Run:
     @property
     def part(self) -> Part:
         return self.parts[-1]
-
-    @property
-    def asked(self) -> Agent:
-        """The agent that was asked; others play a part if it hands over to them."""
-        return self.parts[0].agent
-
-    @property
-    def starter(self) -> Callable[[], RunHandle] | None:
-        """Function that starts the next run for a message that this one did not take up; None: ``Agent.start``."""
-        context = self.parts[0].context
-        return context.session.start if context.session is not None and context.depth == 0 else None
 
     def enter(self, part: Part) -> None:
         """The next turns are this agent's."""
@@ -154,7 +253,7 @@ class Run:
         if self._given is not None and context.stop_event is self.stop:
             context.stop_event, context.deadline = self._given
 
-    def has_part(self, agent: Agent) -> bool:
+    def has_part(self, agent: Player) -> bool:
         """True if an agent plays a part already, so that a handoff to it hands back."""
         return any(part.agent is agent for part in self.parts)
 
@@ -167,7 +266,7 @@ class Run:
             then: Called when all subscribers have returned; readers of the log see the event after it.
         """
         event = event_type(
-            seq=self._seq, t=time.monotonic(), run_id=self.id, agent=self.part.name, turn=self.turn, **fields
+            seq=self._seq, t=time.monotonic(), run_id=self.id, agent=self.part.name, turn=self.turn.number, **fields
         )
         self._seq += 1
         if then is None:
@@ -238,7 +337,7 @@ class Run:
         """Cuts a reply to what was heard of it, from the next request on. Any thread; True if this run has it."""
         if self.log.closed:
             return False
-        streaming = self.streaming_message
+        streaming = self.turn.streaming
         mine = [m.id for part in self.parts for m in part.history]
         if message_id not in mine and (streaming is None or streaming.id != message_id):
             return False
@@ -253,7 +352,7 @@ class Run:
     def note_calls(self, calls: Iterable[ToolCall]) -> None:
         """Keeps calls for the result, as they are asked for and again as they were made."""
         for call in calls:
-            self.calls[call.id] = call, self.part.name
+            self.ledger.asked[call.id] = call, self.part.name
 
     def drain(self, *names: QueueName) -> list[Message]:
         """Messages of the first queue named that has any, as many as its mode takes."""
@@ -290,17 +389,17 @@ class Run:
 
     def open_turn(self) -> None:
         self._cut_to_heard()
-        self.turn += 1
-        self.turn_open = True
-        self.turn_reply, self.turn_results = None, ()
+        self.turn.number += 1
+        self.turn.is_open = True
+        self.turn.reply, self.turn.results = None, ()
         self.emit(events.TurnStart)
 
     def close_turn(self) -> None:
-        if self.turn_open:
+        if self.turn.is_open:
             self.tell_notices()
-            self.turn_open = False
-            reply = None if self.turn_reply is None else self.turn_reply.copy()
-            self.emit(events.TurnEnd, message=reply, results=tuple(self.turn_results))
+            self.turn.is_open = False
+            reply = None if self.turn.reply is None else self.turn.reply.copy()
+            self.emit(events.TurnEnd, message=reply, results=tuple(self.turn.results))
 
     def grant(self) -> bool:
         """Asks continue_confirm for as much budget again; no answer is no."""
@@ -323,11 +422,11 @@ class Run:
 
     def state(self) -> RunState:
         """A frozen copy of the state."""
-        part, streaming = self.part, self.streaming_message
+        part, streaming = self.part, self.turn.streaming
         return RunState(
             system_prompt=part.system,
             messages=part.shown(),
-            pending_tool_calls=frozenset(self.pending_calls),
+            pending_tool_calls=frozenset(self.ledger.pending),
             is_streaming=True,
             error_message=self.error,
             streaming_message=None if streaming is None else streaming.copy(),
@@ -352,8 +451,8 @@ class Run:
             messages=messages,
             new_messages=tuple(compress(messages, map(new.__contains__, map(attrgetter("id"), messages)))),
             tool_calls=tuple(
-                replace(call.copy(), result=self.results.get(call.id), agent=agent)
-                for call, agent in self.calls.values()
+                replace(call.copy(), result=self.ledger.results.get(call.id), agent=agent)
+                for call, agent in self.ledger.asked.values()
             ),
             usage=self.usage,
             reason=reason,

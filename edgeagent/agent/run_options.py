@@ -1,22 +1,20 @@
-"""Options of an agent and of a run, and the budget that counts against them."""
+"""Values that go into a run and come out: options, state and result; and the budget that counts against the options."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from edgeagent.errors import ConfigError
-from edgeagent.events import Event
-from edgeagent.messages import Message, ToolCall, ToolResult
+from edgeagent.events import EndReason, Event
+from edgeagent.llm import LLM
+from edgeagent.messages import Message, ToolCall, ToolResult, Usage
+from edgeagent.tools import Tool
 from edgeagent.tools.output import OUTPUT_LIMIT
 from edgeagent.tools.signature import is_async
 from edgeagent.tools.workers import MAX_ABANDONED
-
-if TYPE_CHECKING:
-    from edgeagent.agent.handle import RunState
-    from edgeagent.agent.orchestrator import Orchestrator
 
 
 class StopEvent(Protocol):
@@ -42,6 +40,51 @@ class QueueMode(StrEnum):
 
     ONE_AT_A_TIME = "one_at_a_time"
     ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """End of a run. ``messages`` is the whole history, ``new_messages`` what this run added."""
+
+    reply: str
+    messages: tuple[Message, ...]
+    new_messages: tuple[Message, ...]
+    tool_calls: tuple[ToolCall, ...]
+    """Every call, in the order asked, each with its ``result`` and ``agent``."""
+    usage: Usage
+    reason: EndReason
+    abort_reason: str | None
+    agent_name: str
+    """The agent that was asked."""
+    elapsed_s: float
+    handed_off_to: str | None = None
+    """The agent that answered, if it was another one."""
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """A frozen copy of an agent's state at one moment."""
+
+    system_prompt: str | None
+    messages: tuple[Message, ...]
+    pending_tool_calls: frozenset[str]
+    is_streaming: bool
+    error_message: str | None
+    streaming_message: Message | None
+    thinking_level: str | None
+    llm: LLM | None
+    tools: tuple[Tool, ...]
+    follow_up_queue: tuple[Message, ...]
+    steering_queue: tuple[Message, ...]
+    run_id: str | None
+    hop: int
+
+
+class Strategy(Protocol):
+    """Another strategy than the loop's own, as the options hold it; ``Orchestrator`` names its parameters."""
+
+    run: Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +147,7 @@ class Options:
     """Seconds after which the run is aborted with reason deadline."""
     llm_timeout_s: float | None = None
     """Seconds for the first token of a model that a Session may replace by a fallback."""
-    orchestrator: Orchestrator | None = None
+    orchestrator: Strategy | None = None
     """Another strategy than the ReAct loop."""
     temperature: float | None = None
     max_tokens: int = 256

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from prompt_toolkit.utils import get_cwidth
 
 from edgeagent import events
-from edgeagent.agent.ending import NO_REPLY
+from edgeagent.agent.loop import NO_REPLY
 from edgeagent.cli.text import printable
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from edgeagent import events
-from edgeagent.agent.handle import RunHandle
+from edgeagent.agent import RunHandle
 from edgeagent.errors import BusyError
 from edgeagent.messages import Message
 from edgeagent.session import Session
