@@ -148,6 +148,12 @@ def _fits(found: re.Match[str], suffix: str) -> bool:
     return suffix not in _SPACED or bool(found["gap"]) or "." in (found["number"] or "")
 
 
+def _comma(found: re.Match[str]) -> str | None:
+    """1,5 km and 2,50 €, as they are written where the comma is the point."""
+    amount = _AMOUNT.fullmatch(found[0].replace(",", "."))
+    return None if amount is None or before(found) in ".,-" else _amount(amount)
+
+
 def _part(found: re.Match[str]) -> str | None:
     """1/2 mile, 3/4 h, 1 1/2 tsp"""
     whole, over, under = found[1], int(found[2]), int(found[3])
@@ -193,7 +199,11 @@ FRACTION_RULES: Final = (
     ),
 )
 """Before those of numbers."""
-RULES: Final = (Rule(_AMOUNT, _amount),)
+_MEASURE: Final = rf"(?:{UNIT}|[€£$]|EUR)"
+RULES: Final = (
+    Rule(re.compile(rf"[0-9]++,[0-9]{{1,2}}[ {NARROW}]?{_MEASURE}{END}"), _comma),
+    Rule(_AMOUNT, _amount),
+)
 WORD_RULES: Final = (
     Rule(re.compile(rf"(?<=[a-z]/)(?:min|sec|hr|h|s){END}"), lambda found: SYMBOLS[found[0]][0]),
     Rule(_ALONE, _alone),

@@ -1,12 +1,12 @@
 """Decides by rows of data: patterns of words, each with its answer and an example. The first row that fits decides.
 
-Rows stand in ``words/rows.toml``, one a line: answer | said | command | among | example. Said is a pattern of the whole
-sentence, command one of the sentence without the request around it. An empty pattern fits anything. A pattern has one
-element for each word, with a minus before what does not count:
+Rows stand in ``words/rows.toml``, one a line: answer | said | rest | among | example. Said and rest are two patterns, and
+the table says of what. An empty pattern fits anything. A pattern has one element for each word:
 
     go/drive    one of these words          @verbs      a word of a class         @verbs/-go   but this one
     !@verbs     any other word              _           any word                  ...          any words, or none
     #           a number                    #:          a number or a time        &wh_alone    one of these phrases
+    $           nothing                     ...@verbs   any words of a class, or none
 
 Among holds an element that some word must fit, or with ``!`` none may. Pure functions, on any thread.
 """
@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import takewhile
 from typing import Final
 
 from edgeagent.english.word_lists import Phrase, lists
@@ -37,6 +38,8 @@ class Element:
     phrases: tuple[Phrase, ...] = ()
     any_number: bool = False
     """Stands for any number of words."""
+    nothing: bool = False
+    """Stands for no word."""
     any_word: bool = False
     numbers: str = ""
     negated: bool = False
@@ -51,15 +54,15 @@ class Element:
 class Row:
     """Pattern of sentences and its answer."""
 
-    answer: bool
+    answer: str
     said: tuple[Element, ...]
-    command: tuple[Element, ...]
+    rest: tuple[Element, ...]
     among: Element | None
     example: str
 
-    def fits(self, said: Sequence[str], command: Sequence[str]) -> bool:
-        """True if a sentence has the row's pattern."""
-        if (self.said and not _matches(self.said, said)) or (self.command and not _matches(self.command, command)):
+    def fits(self, said: Sequence[str], rest: Sequence[str] = ()) -> bool:
+        """True if the words have the row's patterns."""
+        if (self.said and not _matches(self.said, said)) or (self.rest and not _matches(self.rest, rest)):
             return False
         if self.among is None:
             return True
@@ -67,9 +70,9 @@ class Row:
         return all(found) if self.among.negated else any(found)
 
 
-def decide(table: str, said: Sequence[str], command: Sequence[str] = ()) -> bool:
-    """The answer of the first row of a table that fits; False where none does."""
-    return next((row.answer for row in rows_of(table) if row.fits(said, command)), False)
+def decide(table: str, said: Sequence[str], rest: Sequence[str] = ()) -> str | None:
+    """The answer of the first row of a table that fits; None where none does."""
+    return next((row.answer for row in rows_of(table) if row.fits(said, rest)), None)
 
 
 @cache
@@ -79,11 +82,11 @@ def rows_of(table: str) -> tuple[Row, ...]:
 
 
 def _row(line: str) -> Row:
-    answer, said, command, among, example = (part.strip() for part in line.split("|"))
+    answer, said, rest, among, example = (part.strip() for part in line.split("|"))
     return Row(
-        {"yes": True, "no": False}[answer],
+        answer,
         tuple(map(_element, said.split())),
-        tuple(map(_element, command.split())),
+        tuple(map(_element, rest.split())),
         _element(among) if among else None,
         example,
     )
@@ -91,8 +94,10 @@ def _row(line: str) -> Row:
 
 def _element(text: str) -> Element:
     negated, plain = text.startswith("!"), text.removeprefix("!")
-    if plain == "...":
-        return Element(any_number=True)
+    if plain.startswith("..."):
+        return replace(_element(plain[3:] or "_"), any_number=True)
+    if plain == "$":
+        return Element(nothing=True)
     if plain == "_":
         return Element(any_word=True)
     if plain in ("#", "#:"):
@@ -106,8 +111,11 @@ def _matches(pattern: Sequence[Element], words: Sequence[str]) -> bool:
     if not pattern:
         return not words
     first, rest = pattern[0], pattern[1:]
+    if first.nothing:
+        return _matches(rest, words)
     if first.any_number:
-        return any(_matches(rest, words[at:]) for at in range(len(words) + 1))
+        fitting = len(list(takewhile(first.fits, words)))
+        return any(_matches(rest, words[at:]) for at in range(fitting + 1))
     if first.phrases:
         return any(tuple(words[: len(one)]) == one and _matches(rest, words[len(one) :]) for one in first.phrases)
     return bool(words) and first.fits(words[0]) and _matches(rest, words[1:])
