@@ -1,6 +1,6 @@
 """Decides by rows of data: patterns of words, each with its answer and an example. The first row that fits decides.
 
-Rows stand in ``words/rows.toml``, one a line: answer | said | rest | among | example. Said and rest are two patterns, and
+Rows stand in ``words/rows.toml``, one a line: answer | said | rest | among | example. Said and rest are two patterns;
 the table says of what. An empty pattern fits anything. A pattern has one element for each word:
 
     go/drive    one of these words          @verbs      a word of a class         @verbs/-go   but this one
