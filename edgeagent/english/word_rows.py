@@ -50,19 +50,37 @@ class Element:
         return (self.any_word or number or word in self.words) is not self.negated
 
 
+class Pattern:
+    """Elements for all words of a sentence; without any it fits every sentence."""
+
+    def __init__(self, text: str) -> None:
+        self._elements = tuple(map(_element, text.split()))
+        single = [not (one.any_number or one.nothing or one.phrases) for one in self._elements]
+        self._least = sum(single)
+        self._exact = all(single)
+
+    def fits(self, words: Sequence[str]) -> bool:
+        """True if each word has its place."""
+        if not self._elements:
+            return True
+        if len(words) < self._least or (self._exact and len(words) > self._least):
+            return False
+        return _matches(self._elements, words)
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Pattern of sentences and its answer."""
+    """Patterns of sentences and their answer."""
 
     answer: str
-    said: tuple[Element, ...]
-    rest: tuple[Element, ...]
+    said: Pattern
+    rest: Pattern
     among: Element | None
     example: str
 
     def fits(self, said: Sequence[str], rest: Sequence[str] = ()) -> bool:
         """True if the words have the row's patterns."""
-        if (self.said and not _matches(self.said, said)) or (self.rest and not _matches(self.rest, rest)):
+        if not (self.said.fits(said) and self.rest.fits(rest)):
             return False
         if self.among is None:
             return True
@@ -83,13 +101,7 @@ def rows_of(table: str) -> tuple[Row, ...]:
 
 def _row(line: str) -> Row:
     answer, said, rest, among, example = (part.strip() for part in line.split("|"))
-    return Row(
-        answer,
-        tuple(map(_element, said.split())),
-        tuple(map(_element, rest.split())),
-        _element(among) if among else None,
-        example,
-    )
+    return Row(answer, Pattern(said), Pattern(rest), _element(among) if among else None, example)
 
 
 def _element(text: str) -> Element:
