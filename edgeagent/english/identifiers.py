@@ -10,21 +10,8 @@ from edgeagent.english.numbers import END, LETTER, Rule, before, cardinal, ordin
 # ruff: noqa: RUF001 - text has dashes and the like that look alike
 from edgeagent.english.word_lists import lists
 
-_JOINTS: Final = {
-    ".": "dot",
-    "/": "slash",
-    "@": "at",
-    ":": "colon",
-    "-": "dash",
-    "+": "plus",
-    "_": "underscore",
-    "%": "percent",
-    "~": "tilde",
-    "=": "equals",
-    "&": "and",
-    "#": "hash",
-    "?": "question mark",
-}
+_READ: Final = lists("signs")
+_JOINTS: Final[dict[str, str]] = _READ.table("joints")
 _POWERS: Final = {"²": "squared", "³": "cubed"}
 _PIECE: Final = re.compile(rf"{LETTER}+|[0-9]+(?:\.[0-9]+)*|[./@:+%~=&#?-]|[_²³]")
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

@@ -23,10 +23,12 @@ from edgeagent.english.numbers import (
     spelled,
     year,
 )
+from edgeagent.english.word_lists import lists
 
 # ruff: noqa: RUF001 - text has dashes and the like that look alike
 
 
+_READ: Final = lists("signs")
 _SPACED: Final = frozenset("K A F B x".split())
 """Not units right after an integer: 4K, 3A; "x" only there."""
 _LENGTHS: Final = frozenset("nm µm μm um mm cm dm m km".split())
@@ -36,24 +38,10 @@ _EVERY: Final = frozenset("day week month year night hour minute second person p
 """A word that is counted off: 5 $/month."""
 _SQUARED: Final = {"²": "square", "2": "square", "^2": "square", "³": "cubic", "3": "cubic", "^3": "cubic"}
 _POWERS: Final = {"²": " squared", "2": " squared", "^2": " squared", "³": " cubed", "3": " cubed", "^3": " cubed"}
-_CURRENCIES: Final = {
-    "$": ("dollar", "dollars", "cent"),
-    "€": ("euro", "euros", "cent"),
-    "£": ("pound", "pounds", "penny"),
-    "USD": ("dollar", "dollars", "cent"),
-    "EUR": ("euro", "euros", "cent"),
-    "GBP": ("pound", "pounds", "penny"),
-}
-_SCALES: Final = {"k": "thousand", "M": "million", "bn": "billion", "mn": "million", "B": "billion"}
+_CURRENCIES: Final[dict[str, tuple[str, str, str]]] = _READ.table("currencies")
+_SCALES: Final[dict[str, str]] = _READ.table("scales")
 """B only of money: 7B is a door, 5 B are bytes."""
-_SIGNS: Final = {
-    "-": "minus",
-    "−": "minus",
-    "+": "plus",
-    "±": "plus or minus",
-    "~": "about",
-    "≈": "about",
-}
+_SIGNS: Final[dict[str, str]] = _READ.table("signs")
 
 
 def _either(symbols: Iterable[str]) -> str:
@@ -148,6 +136,12 @@ def _fits(found: re.Match[str], suffix: str) -> bool:
     return suffix not in _SPACED or bool(found["gap"]) or "." in (found["number"] or "")
 
 
+def _comma(found: re.Match[str]) -> str | None:
+    """1,5 km and 2,50 €, as they are written where the comma is the point."""
+    amount = _AMOUNT.fullmatch(found[0].replace(",", "."))
+    return None if amount is None or before(found) in ".,-" else _amount(amount)
+
+
 def _part(found: re.Match[str]) -> str | None:
     """1/2 mile, 3/4 h, 1 1/2 tsp"""
     whole, over, under = found[1], int(found[2]), int(found[3])
@@ -193,7 +187,11 @@ FRACTION_RULES: Final = (
     ),
 )
 """Before those of numbers."""
-RULES: Final = (Rule(_AMOUNT, _amount),)
+_MEASURE: Final = rf"(?:{UNIT}|[€£$]|EUR)"
+RULES: Final = (
+    Rule(re.compile(rf"[0-9]++,[0-9]{{1,2}}[ {NARROW}]?{_MEASURE}{END}"), _comma),
+    Rule(_AMOUNT, _amount),
+)
 WORD_RULES: Final = (
     Rule(re.compile(rf"(?<=[a-z]/)(?:min|sec|hr|h|s){END}"), lambda found: SYMBOLS[found[0]][0]),
     Rule(_ALONE, _alone),
@@ -213,49 +211,9 @@ STRENGTH: Final = {"": 0, ",": 1, ";": 2, ":": 2, ".": 3, "!": 4, "?": 5}
 _BRACKETS: Final = "()（）"
 _DASHES: Final = "-‒–—―−"
 
-_BETWEEN: Final = {
-    "+": "plus",
-    "−": "minus",
-    "*": "times",
-    "×": "times",
-    "·": "times",
-    "÷": "divided by",
-    "=": "equals",
-    "≡": "equals",
-    "≈": "is about",
-    "≠": "does not equal",
-    "≤": "is at most",
-    "≥": "is at least",
-    "<": "is less than",
-    ">": "is greater than",
-    "^": "to the power of",
-    "±": "plus or minus",
-    "→": "to",
-    "⇒": "to",
-}
-_LONE_SYMBOLS: Final = {
-    "&": "and",
-    "@": "at",
-    "%": "percent",
-    "‰": "per mille",
-    "€": "euros",
-    "£": "pounds",
-    "°": "degrees",
-    "№": "number",
-    "§": "section",
-    "∞": "infinity",
-    "√": "square root of",
-}
-_LONG: Final = {
-    "->": "to",
-    "=>": "to",
-    "-->": "to",
-    "&&": "and",
-    "==": "equals",
-    "!=": "does not equal",
-    "<=": "is at most",
-    ">=": "is at least",
-}
+_BETWEEN: Final[dict[str, str]] = _READ.table("between")
+_LONE_SYMBOLS: Final[dict[str, str]] = _READ.table("lone_symbols")
+_LONG: Final[dict[str, str]] = _READ.table("long")
 _RATES: Final = frozenset("min minute s sec second h hr hour day night week month year person".split())
 """Units that things are counted by: 60 beats/min."""
 _OPERANDS: Final = ")]²³°%"

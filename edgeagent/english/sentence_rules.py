@@ -323,12 +323,12 @@ def _inversion_lacks(words: list[str]) -> bool:
 
 def is_doubtful(words: list[str]) -> bool:
     """True if more may well come though nothing is missing: "should i help", "look over", "set it to 50"."""
-    return decide("doubtful", words, without_asking(words))
+    return decide("doubtful", words, without_asking(words)) == "yes"
 
 
 def _command_lacks(words: list[str]) -> bool:
     """turn, pick up, bring me, put the cup, drive 2: a command without its object, place or unit."""
-    return not words or decide("lacks_unit", words) or decide("command_lacks", words)
+    return not words or "yes" in (decide("lacks_unit", words), decide("command_lacks", words))
 
 
 def _is_asking(word: str) -> bool:

@@ -17,6 +17,7 @@ from typing import Final, Literal
 from edgeagent.characters import plain_apostrophes
 from edgeagent.english.tokens import NEGATION
 from edgeagent.english.word_lists import lists
+from edgeagent.english.word_rows import decide
 
 
 class Grade(StrEnum):
@@ -204,33 +205,15 @@ FEW: Final = 3
 _ALIKE: Final = 3
 """Words that differ in no more than one letter of so many may be the same, misheard."""
 _TALK_WORDS: Final = 4
-_FEW_AFTER: Final = 1
 
 
 def verdict(words: list[str], start: int, end: int) -> Verdict:
     """Judges one occurrence by the words around it."""
     before, after = words[:start], words[end:]
-    if (
-        is_forbidden(before)
-        or (after and after[0] in _MENTION.noun_after)
-        or (before and before[-1] in _MENTION.noun_before)
-    ):
+    if is_forbidden(before):
         return "denied"
-    if before[-2:-1] in (["a"], ["an"]):  # "a short stop"
-        return "denied"
-    if before == ["you"] and len(after) > _FEW_AFTER:
-        return "denied"
-    if before[-2:] == ["you", "must"] and len(after) <= _FEW_AFTER:
-        return "confirmed"
-    led = all(word in _MENTION.address for word in before) or (before[0] in _MENTION.greetings and len(before) <= FEW)
-    if led or before[-1] in _MENTION.breaks:
-        # "will you stop", "can you please stop" ask for it; "i will stop" tells
-        tells = (
-            before and before[-1] in _MENTION.talk_before and before[-2:] != ["you", "will"] and "said" not in before
-        )
-        return "denied" if tells else "confirmed"
-    if before[-1] in _MENTION.talk_before | _MENTION.modals or _asks(before):
-        return "denied"
+    if answer := decide("mention", before, after):
+        return "confirmed" if answer == "confirmed" else "denied"
     return "denied" if len(words) > _TALK_WORDS and after else "unclear"
 
 
@@ -285,12 +268,3 @@ def _distance(left: str, right: str) -> int:
         for place, other in enumerate(right, 1):
             above, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, above + (letter != other))
     return row[-1]
-
-
-def _asks(before: list[str]) -> bool:
-    """True if a sentence that begins like this is a question about the phrase."""
-    first = next((place for place, word in enumerate(before) if word not in _MENTION.openers), None)
-    if first is None:
-        return False
-    told = before[first : first + 2]
-    return told[0] in _MENTION.questions or (told[0] in _MENTION.modals and told[-1] in _MENTION.third)

@@ -1,12 +1,12 @@
 """Decides by rows of data: patterns of words, each with its answer and an example. The first row that fits decides.
 
-Rows stand in ``words/rows.toml``, one a line: answer | said | command | among | example. Said is a pattern of the whole
-sentence, command one of the sentence without the request around it. An empty pattern fits anything. A pattern has one
-element for each word, with a minus before what does not count:
+Rows stand in ``words/rows.toml``, one a line: answer | said | rest | among | example. Said and rest are two patterns;
+the table says of what. An empty pattern fits anything. A pattern has one element for each word:
 
     go/drive    one of these words          @verbs      a word of a class         @verbs/-go   but this one
     !@verbs     any other word              _           any word                  ...          any words, or none
     #           a number                    #:          a number or a time        &wh_alone    one of these phrases
+    $           nothing                     ...@verbs   any words of a class, or none
 
 Among holds an element that some word must fit, or with ``!`` none may. Pure functions, on any thread.
 """
@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import takewhile
 from typing import Final
 
 from edgeagent.english.word_lists import Phrase, lists
@@ -37,6 +38,8 @@ class Element:
     phrases: tuple[Phrase, ...] = ()
     any_number: bool = False
     """Stands for any number of words."""
+    nothing: bool = False
+    """Stands for no word."""
     any_word: bool = False
     numbers: str = ""
     negated: bool = False
@@ -47,19 +50,37 @@ class Element:
         return (self.any_word or number or word in self.words) is not self.negated
 
 
+class Pattern:
+    """Elements for all words of a sentence; without any it fits every sentence."""
+
+    def __init__(self, text: str) -> None:
+        self._elements = tuple(map(_element, text.split()))
+        single = [not (one.any_number or one.nothing or one.phrases) for one in self._elements]
+        self._least = sum(single)
+        self._exact = all(single)
+
+    def fits(self, words: Sequence[str]) -> bool:
+        """True if each word has its place."""
+        if not self._elements:
+            return True
+        if len(words) < self._least or (self._exact and len(words) > self._least):
+            return False
+        return _matches(self._elements, words)
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Pattern of sentences and its answer."""
+    """Patterns of sentences and their answer."""
 
-    answer: bool
-    said: tuple[Element, ...]
-    command: tuple[Element, ...]
+    answer: str
+    said: Pattern
+    rest: Pattern
     among: Element | None
     example: str
 
-    def fits(self, said: Sequence[str], command: Sequence[str]) -> bool:
-        """True if a sentence has the row's pattern."""
-        if (self.said and not _matches(self.said, said)) or (self.command and not _matches(self.command, command)):
+    def fits(self, said: Sequence[str], rest: Sequence[str] = ()) -> bool:
+        """True if the words have the row's patterns."""
+        if not (self.said.fits(said) and self.rest.fits(rest)):
             return False
         if self.among is None:
             return True
@@ -67,9 +88,9 @@ class Row:
         return all(found) if self.among.negated else any(found)
 
 
-def decide(table: str, said: Sequence[str], command: Sequence[str] = ()) -> bool:
-    """The answer of the first row of a table that fits; False where none does."""
-    return next((row.answer for row in rows_of(table) if row.fits(said, command)), False)
+def decide(table: str, said: Sequence[str], rest: Sequence[str] = ()) -> str | None:
+    """The answer of the first row of a table that fits; None where none does."""
+    return next((row.answer for row in rows_of(table) if row.fits(said, rest)), None)
 
 
 @cache
@@ -79,20 +100,16 @@ def rows_of(table: str) -> tuple[Row, ...]:
 
 
 def _row(line: str) -> Row:
-    answer, said, command, among, example = (part.strip() for part in line.split("|"))
-    return Row(
-        {"yes": True, "no": False}[answer],
-        tuple(map(_element, said.split())),
-        tuple(map(_element, command.split())),
-        _element(among) if among else None,
-        example,
-    )
+    answer, said, rest, among, example = (part.strip() for part in line.split("|"))
+    return Row(answer, Pattern(said), Pattern(rest), _element(among) if among else None, example)
 
 
 def _element(text: str) -> Element:
     negated, plain = text.startswith("!"), text.removeprefix("!")
-    if plain == "...":
-        return Element(any_number=True)
+    if plain.startswith("..."):
+        return replace(_element(plain[3:] or "_"), any_number=True)
+    if plain == "$":
+        return Element(nothing=True)
     if plain == "_":
         return Element(any_word=True)
     if plain in ("#", "#:"):
@@ -106,8 +123,11 @@ def _matches(pattern: Sequence[Element], words: Sequence[str]) -> bool:
     if not pattern:
         return not words
     first, rest = pattern[0], pattern[1:]
+    if first.nothing:
+        return _matches(rest, words)
     if first.any_number:
-        return any(_matches(rest, words[at:]) for at in range(len(words) + 1))
+        fitting = len(list(takewhile(first.fits, words)))
+        return any(_matches(rest, words[at:]) for at in range(fitting + 1))
     if first.phrases:
         return any(tuple(words[: len(one)]) == one and _matches(rest, words[len(one) :]) for one in first.phrases)
     return bool(words) and first.fits(words[0]) and _matches(rest, words[1:])

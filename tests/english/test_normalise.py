@@ -286,6 +286,7 @@ HEARD_WRONG = [  # of a review by ear: what these were before is in none of them
     ("1h 20m, 2m30s, 1h20", "one hour twenty minutes, two minutes thirty seconds, one hour twenty minutes"),
     ("$5/month, 3 €/kg, £1/h", "five dollars per month, three euros per kilogram, one pound per hour"),
     ("60 beats/min on/off", "sixty beats per minute on or off"),
+    ("1,5 km, 2,50 €", "one point five kilometers, two euros and fifty cents"),
     ("12 µg/m³, 5 W/m²", "twelve micrograms per cubic meter, five watts per square meter"),
     ("2 Tbsp. oil, 3/4 kg, 1 1/2 tsp", "two tablespoons oil, three quarters of a kilogram, one and a half teaspoons"),
     ("door 7B, 5 B, $2B", "door seven B, five bytes, two billion dollars"),

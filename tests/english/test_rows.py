@@ -16,3 +16,10 @@ def test_an_example_is_decided_by_its_own_row(table: str, number: int) -> None:
     command = without_asking(words)
     deciding = next(at for at, one in enumerate(rows_of(table)) if one.fits(words, command))
     assert deciding == number, f"{row.example!r} is decided by the example {rows_of(table)[deciding].example!r}"
+
+
+@pytest.mark.parametrize("number", range(len(rows_of("mention"))))
+def test_an_example_of_a_mention_is_decided_by_its_own_row(number: int) -> None:
+    before, _, after = (part.split() for part in rows_of("mention")[number].example.split("/"))
+    deciding = next(at for at, one in enumerate(rows_of("mention")) if one.fits(before, after))
+    assert deciding == number, f"decided by the example {rows_of('mention')[deciding].example!r}"
