@@ -74,10 +74,10 @@ def read_cases(path: Path, tools: Iterable[Tool]) -> list[Case]:
         ConfigError: The file can't be read, is not TOML or holds no case; a key is unknown or missing; a value is of
             the wrong type; a call names no tool of the app, or its arguments do not fit. With line and case.
     """
-    return _Reader(path, {tool.name: tool for tool in tools}).cases()
+    return _CasesReader(path, {tool.name: tool for tool in tools}).cases()
 
 
-class _Reader:
+class _CasesReader:
     """The strict reader of one file."""
 
     def __init__(self, path: Path, tools: Tools) -> None:

@@ -84,7 +84,7 @@ Keep = Callable[[Samples, Attempt, Transcript], Attempt]
 
 
 @dataclass(slots=True, eq=False)
-class _Utterance:
+class _HeardUtterance:
     """Knowledge about one utterance."""
 
     start_s: float
@@ -125,7 +125,7 @@ class VoiceRun:
         self._stops = tuple(dict.fromkeys((*stop_words, *STOPS)))
         self._wake_words = frozenset(wake_words)
         self._queue: SimpleQueue[tuple[float, HearingEvent | events.Device]] = SimpleQueue()
-        self._utterances: dict[int, _Utterance] = {}
+        self._utterances: dict[int, _HeardUtterance] = {}
         self._spotted: list[tuple[float, SpottedPhrase]] = []
         self._levels = threading.Semaphore(_AHEAD) if in_step else None
         self._over = False
@@ -256,13 +256,13 @@ class VoiceRun:
         while self._now_s < end_s and not _whole(self._heard(begin_s)):
             self._next()
 
-    def _is_caught(self, line: PlannedLine, heard: Sequence[_Utterance], begin_s: float) -> bool:
+    def _is_caught(self, line: PlannedLine, heard: Sequence[_HeardUtterance], begin_s: float) -> bool:
         if any(keyword.phrase == line.phrase for _, keyword in self._spotted_after(begin_s)):
             return True
         told = [one.result.transcript for one in heard if one.result is not None]
         return any(one.understood and missed(one, [line.phrase]) is not None for one in told)
 
-    def _heard(self, begin_s: float) -> list[_Utterance]:
+    def _heard(self, begin_s: float) -> list[_HeardUtterance]:
         """Utterances that are the person's: those that go on after the robot has asked."""
         return [one for one in self._utterances.values() if one.end_s is None or one.end_s > begin_s + _TAIL_S]
 
@@ -337,7 +337,7 @@ class VoiceRun:
                 if now_s > self._ended_s + _AFTER_S:
                     raise _FileEnded
             case hearing.SpeechStarted(utterance=number, at_s=at_s):
-                self._utterances[number] = _Utterance(at_s)
+                self._utterances[number] = _HeardUtterance(at_s)
             case hearing.SpeechResumed(utterance=number) if number in self._utterances:
                 self._utterances[number].result = None
             case hearing.FinalTranscript(utterance=number) if number in self._utterances:
@@ -357,7 +357,7 @@ class _FileEnded(Exception):
     """The file that stands for the microphone has been heard."""
 
 
-def _whole(heard: Sequence[_Utterance]) -> bool:
+def _whole(heard: Sequence[_HeardUtterance]) -> bool:
     """True if there is something, and all of it is known."""
     return bool(heard) and all(one.whole for one in heard)
 

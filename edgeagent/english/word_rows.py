@@ -50,7 +50,7 @@ class Element:
         return (self.any_word or number or word in self.words) is not self.negated
 
 
-class Pattern:
+class WordPattern:
     """Elements for all words of a sentence; without any it fits every sentence."""
 
     def __init__(self, text: str) -> None:
@@ -69,12 +69,12 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class WordRow:
     """Patterns of sentences and their answer."""
 
     answer: str
-    said: Pattern
-    rest: Pattern
+    said: WordPattern
+    rest: WordPattern
     among: Element | None
     example: str
 
@@ -94,14 +94,14 @@ def decide(table: str, said: Sequence[str], rest: Sequence[str] = ()) -> str | N
 
 
 @cache
-def rows_of(table: str) -> tuple[Row, ...]:
+def rows_of(table: str) -> tuple[WordRow, ...]:
     """The rows of a table, in their order."""
     return tuple(map(_row, lists("rows").lines(table)))
 
 
-def _row(line: str) -> Row:
+def _row(line: str) -> WordRow:
     answer, said, rest, among, example = (part.strip() for part in line.split("|"))
-    return Row(answer, Pattern(said), Pattern(rest), _element(among) if among else None, example)
+    return WordRow(answer, WordPattern(said), WordPattern(rest), _element(among) if among else None, example)
 
 
 def _element(text: str) -> Element:

@@ -73,7 +73,7 @@ class Limits:
         return speed_mps**2 / (2 * self.braking_mps2) + abs(speed_mps) * STEP_S
 
 
-class Odometry:
+class WheelOdometry:
     """Pose that the base believes to have, from the ticks of its wheel encoders alone."""
 
     __slots__ = ("_left_m", "_left_ticks", "_limits", "_right_m", "_right_ticks", "heading", "x", "y")
@@ -141,7 +141,7 @@ class Drivetrain:
         self.contact = ""
         self.speed_limit = 1.0
         self.halted = False
-        self.odometry = Odometry(start, self.limits)
+        self.odometry = WheelOdometry(start, self.limits)
         self._obstacle_at = obstacle_at
 
     @property

@@ -30,7 +30,7 @@ class Backlog:
     def __init__(self, journal: Journal, known: Iterable[str] = ()) -> None:
         self._journal = journal
         self._known = set(known)
-        self._waiting: deque[_Entry] = deque()
+        self._waiting: deque[_WaitingRecord] = deque()
         self._lock = threading.RLock()
         self._failed = False
         self._complaint: str | None = None
@@ -82,7 +82,7 @@ class Backlog:
             self._journal.close()
 
     def _put(self, write: Callable[[], None], *, is_usage: bool = False) -> None:
-        self._waiting.append(_Entry(write, is_usage))
+        self._waiting.append(_WaitingRecord(write, is_usage))
         self._flush()
 
     def _flush(self) -> None:
@@ -101,7 +101,7 @@ class Backlog:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _WaitingRecord:
     """One record that waits to be written."""
 
     write: Callable[[], None]

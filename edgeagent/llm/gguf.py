@@ -114,7 +114,7 @@ def read_header(path: Path) -> Header:
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             stamp = _stamp(os.fstat(file.fileno()))
-            metadata, weights, whole = _Reader(path, data).read()
+            metadata, weights, whole = _HeaderReader(path, data).read()
     except OSError as error:
         raise ModelError(f"{path} can't be read: {error.strerror or error}") from error
     header = _described(path, stamp, weights, metadata)
@@ -195,7 +195,7 @@ def _described(path: Path, stamp: tuple[int, int, int], weights: int, metadata: 
     )
 
 
-class _Reader:
+class _HeaderReader:
     """Walks the header once, refusing every length that leaves the file."""
 
     def __init__(self, path: Path, data: mmap.mmap) -> None:

@@ -43,7 +43,7 @@ def expression(rules: Rules, schema: Schema | bool, root: Schema | None = None, 
     Raises:
         SchemaError: It can't be said.
     """
-    writer = _Writer(rules, root if root is not None else schema if isinstance(schema, Mapping) else {})
+    writer = _RuleWriter(rules, root if root is not None else schema if isinstance(schema, Mapping) else {})
     try:
         return writer.value(schema, path)
     except RecursionError as error:
@@ -72,7 +72,7 @@ def target(root: Schema, reference: str, path: str) -> Any:
     return found
 
 
-class _Writer:
+class _RuleWriter:
     """Writes the rules of one schema and of what it refers to."""
 
     def __init__(self, rules: Rules, root: Schema) -> None:

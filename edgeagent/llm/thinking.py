@@ -51,7 +51,7 @@ def thinking_apart(events: Iterable[LLMEvent]) -> Iterator[LLMEvent]:
     Reasoning that never closes goes on to the end. A closing marker without an opening one makes reasoning of the text
     before it: its deltas have left, so ``TextEnd`` and ``ThinkingEnd`` carry what is right.
     """
-    reply = _Reply()
+    reply = _ThinkingReply()
     for event in events:
         match event:
             case TextDelta(text):
@@ -73,7 +73,7 @@ def thinking_apart(events: Iterable[LLMEvent]) -> Iterator[LLMEvent]:
                 yield event
 
 
-class _Reply:
+class _ThinkingReply:
     """Speech and reasoning of one reply so far."""
 
     _markers: Final = Markers((*OPENS, *CLOSES))
@@ -99,7 +99,7 @@ class _Reply:
 
     def settle(self, text: str) -> Iterator[LLMEvent]:
         """The events of the whole text, which counts instead of its deltas."""
-        whole = _Reply()
+        whole = _ThinkingReply()
         for _ in whole.feed(text, final=True):
             pass
         if not whole._has_thought:

@@ -62,7 +62,7 @@ class _Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _LoadedVoice:
     session: Any
     g2p: Any
     ids: dict[str, int]
@@ -105,7 +105,7 @@ class HibariSpeaker:
         self._gain = np.float32(_LOUDNESS * volume / 100)
         self._load = threading.Lock()
         """Two first utterances load one voice, not two."""
-        self._loaded: _Loaded | None = None
+        self._loaded: _LoadedVoice | None = None
 
     @property
     def name(self) -> str:
@@ -164,13 +164,13 @@ class HibariSpeaker:
                     yield chunk
                 begun += len(samples)
 
-    def _ready(self) -> _Loaded:
+    def _ready(self) -> _LoadedVoice:
         with self._load:
             if self._loaded is None:
                 self._loaded = self._open()
             return self._loaded
 
-    def _open(self) -> _Loaded:
+    def _open(self) -> _LoadedVoice:
         path = self._model
         try:
             from hibari.g2p import G2P
@@ -186,9 +186,9 @@ class HibariSpeaker:
             raise SpeechError(f"{path} is not a voice of Hibari that can be loaded: {error}") from error
         if {entry.name for entry in session.get_inputs()} != {"ids", "speed"} or len(session.get_outputs()) != 7:
             raise SpeechError(f"{path} is not a voice of Hibari: it has other inputs and outputs")
-        return _Loaded(session, g2p, ids)
+        return _LoadedVoice(session, g2p, ids)
 
-    def _read(self, loaded: _Loaded, text: str) -> list[_Sentence]:
+    def _read(self, loaded: _LoadedVoice, text: str) -> list[_Sentence]:
         """Read a plain text.
 
         Raises:
@@ -220,7 +220,7 @@ class HibariSpeaker:
         return [sentence for sentence in sentences if sentence.words]
 
     def _synthesise(
-        self, loaded: _Loaded, sentence: _Sentence, noise: np.random.Generator, stop_event: Event
+        self, loaded: _LoadedVoice, sentence: _Sentence, noise: np.random.Generator, stop_event: Event
     ) -> tuple[Samples, list[int]] | None:
         """Make the sound of a sentence: samples, and how many of them come before each phoneme. None, if stopped."""
         from hibari import dsp

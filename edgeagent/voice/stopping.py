@@ -55,7 +55,7 @@ class _Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _SaidMeanwhile:
     """Knowledge about some speech, and its time."""
 
     transcript: Transcript
@@ -86,7 +86,7 @@ class StopWatch:
         self._waiting: list[_Waiting] = []
         self._spotted: deque[tuple[str, float]] = deque(maxlen=_KEPT)
         """The words that were spotted, and their ends."""
-        self._said: deque[_Said] = deque(maxlen=_KEPT)
+        self._said: deque[_SaidMeanwhile] = deque(maxlen=_KEPT)
         self.phrase = ""
         """The one that was spotted, or decided, last."""
 
@@ -148,7 +148,7 @@ class StopWatch:
         """
         stops = occurrences(transcript, self._phrases)
         found = [] if sound_s is None else [sound_s + start_s for start_s in starts(transcript.words, self._phrases)]
-        said = _Said(transcript, began_s, ended_s, now_s, stops, tuple(found) if len(found) == stops else ())
+        said = _SaidMeanwhile(transcript, began_s, ended_s, now_s, stops, tuple(found) if len(found) == stops else ())
         self._said.append(said)
         phrase = self._missed(transcript) if transcript.final else None
         if phrase is not None:
@@ -213,7 +213,7 @@ class StopWatch:
         self._waiting.remove(word)
         return None if self._waiting else "release"
 
-    def _meant(self, word: _Waiting, said: _Said) -> Outcome | None:
+    def _meant(self, word: _Waiting, said: _SaidMeanwhile) -> Outcome | None:
         """Judges a word by what is known of some speech; None: nothing, or nothing clear."""
         keyword, began_s = word.keyword, said.began_s
         if keyword.end_s > said.ended_s + _BEYOND_S:
@@ -228,7 +228,7 @@ class StopWatch:
         denied = forbids(said.transcript, self._phrases, after=before) if before else verdict == "denied"
         return "release" if denied else None
 
-    def _stops_before(self, keyword: SpottedPhrase, said: _Said) -> int:
+    def _stops_before(self, keyword: SpottedPhrase, said: _SaidMeanwhile) -> int:
         """Number of stop words that were said before one in the same speech, as far as is known."""
         began_s = said.began_s
         if began_s is None:

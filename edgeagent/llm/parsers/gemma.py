@@ -57,10 +57,10 @@ class Gemma:
         if head is None:
             begun = _HEAD_BEGUN.fullmatch(text, at)
             return None if begun and not final else NotACall(at)
-        reader = _Reader(text, head.end(), self.quote)
+        reader = _ValueReader(text, head.end(), self.quote)
         try:
             arguments = reader.object(0)
-        except _Cut:
+        except _CutValue:
             closed = text.find(self.close, at)
             if closed < 0 and not final:
                 return None
@@ -82,11 +82,11 @@ class Gemma:
         return Found(end, (ToolCall(new_id("call"), head[1], arguments),))
 
 
-class _Cut(ValueError):
+class _CutValue(ValueError):
     """The text ends inside a value."""
 
 
-class _Reader:
+class _ValueReader:
     """Reads values from a place of a text on."""
 
     def __init__(self, text: str, at: int, quote: str) -> None:
@@ -113,7 +113,7 @@ class _Reader:
             return key
         found = _KEY.match(self._text, self.at)
         if found is None:
-            raise _Cut if re.fullmatch(r"\s*[\w.-]*\s*", self._text[self.at :]) else ValueError("no key")
+            raise _CutValue if re.fullmatch(r"\s*[\w.-]*\s*", self._text[self.at :]) else ValueError("no key")
         self.at = found.end()
         return found[1]
 
@@ -130,7 +130,7 @@ class _Reader:
         word = found[1].strip() if found else ""
         end = found.end() if found else self.at
         if end == len(self._text):
-            raise _Cut
+            raise _CutValue
         self.at = end
         if word.lower() in _WORDS:
             return _WORDS[word.lower()]
@@ -153,7 +153,7 @@ class _Reader:
         self._take(self._quote)
         end = self._text.find(self._quote, self.at)
         if end < 0:
-            raise _Cut
+            raise _CutValue
         found = self._text[self.at : end]
         self.at = end + len(self._quote)
         return found
@@ -163,7 +163,7 @@ class _Reader:
             self.at += 1
         rest = self._text[self.at : self.at + len(mark)]
         if len(rest) < len(mark) and mark.startswith(rest):
-            raise _Cut
+            raise _CutValue
         return rest == mark
 
     def _take(self, mark: str) -> None:
