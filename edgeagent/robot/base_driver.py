@@ -7,6 +7,7 @@ and ``resume=driver.release``.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import logging
@@ -30,6 +31,10 @@ START_S: Final = 20.0
 SILENT_S: Final = 1.0
 """Seconds without a word from the process, while it drives, after which it is killed: its board's time-out is what
 stops the motors then."""
+LONGEST_LEASE_S: Final = 1.0
+"""Seconds of the longest lease that may be asked for."""
+LONGEST_TIMEOUT_S: Final = 0.5
+"""Seconds of the longest time-out of a board that counts as one."""
 CLOSE_S: Final = 2.0
 """Seconds that the process may take to leave its base safe."""
 
@@ -52,11 +57,16 @@ class BaseDriver:
     def __init__(self, base: Base, *, lease_s: float = LEASE_S, without_timeout: bool = False) -> None:
         self.name = type(base).__name__
         self.limits = base.limits
-        if self.limits.board_timeout_s is None and not without_timeout:
+        timeout_s = self.limits.board_timeout_s
+        self._is_unsafe = timeout_s is None or timeout_s > LONGEST_TIMEOUT_S
+        if self._is_unsafe and not without_timeout:
             raise ConfigError(
-                f"the board of {self.name} has no time-out: it would drive on if its driver were killed. Give it one "
-                "(limits.board_timeout_s), or accept that with BaseDriver(base, without_timeout=True)"
+                f"the board of {self.name} has no time-out of at most {LONGEST_TIMEOUT_S:g} s: it would drive on if its "
+                "driver were killed. Give it one (limits.board_timeout_s), or accept that with "
+                "BaseDriver(base, without_timeout=True)"
             )
+        if not 0 < lease_s <= LONGEST_LEASE_S:
+            raise ConfigError(f"lease_s is {lease_s!r}; it must be above 0 and at most {LONGEST_LEASE_S:g} s")
         if type(base).__module__ == "__main__":
             raise ConfigError(
                 f"{self.name} stands in the program that was started, and its driver would run that again: move the "
@@ -116,12 +126,14 @@ class BaseDriver:
             DriveError: The base can't be opened; the text says why.
         """
         with self._changed:
-            if self._process is not None and self._process.poll() is None and not self._failure:
-                return
-            self._end_process()
-            self._launch()
-            self._changed.wait_for(lambda: self._ready or self._failure, START_S)
-            if not self._ready:
+            if self._process is None or self._process.poll() is not None or self._failure:
+                self._end_process()
+                self._launch()
+            process = self._process
+            self._changed.wait_for(lambda: self._ready or self._failure or self._process is not process, START_S)
+            if self._process is not process:
+                raise DriveError(f"the base {self.name} was closed while it was opened")
+            if not self._ready or self._failure:
                 failure = self._failure or f"it was not open after {START_S:g} s"
                 self._end_process()
                 raise DriveError(f"the base {self.name} can't be used: {failure}")
@@ -195,36 +207,45 @@ class BaseDriver:
     # --- the process --------------------------------------------------------------------------------------------------
 
     def _launch(self) -> None:
-        """Starts the process; the lock is held."""
-        if self.limits.board_timeout_s is None:
+        """Starts the process; the lock is held.
+
+        Raises:
+            DriveError: The system has no process, thread or file to spare.
+        """
+        if self._is_unsafe:
             _log.warning(
                 "UNSAFE: the board of %s has no time-out: if its driver is killed, it drives on until the power is cut",
                 self.name,
             )
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        module = self._class.__module__
         # an app file has a name that nobody can import
-        found = sys.modules.get(module)
-        file = "" if _importable(module) else str(getattr(found, "__file__", "") or "")
-        arguments = [str(theirs.fileno()), str(self._lease_s), json.dumps(sys.path), module, file]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "edgeagent.robot.base_process", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=2,  # what a base prints is no answer of the agent
-            pass_fds=[theirs.fileno()],
-            start_new_session=True,  # Ctrl-C in the terminal is the agent's
-        )
-        theirs.close()
-        self._process, self._link = process, ours
+        module = self._class.__module__
+        file = "" if _importable(module) else str(getattr(sys.modules.get(module), "__file__", "") or "")
         self._ready, self._failure = False, ""
         self._velocity, self._odometry = ZERO, None
+        self._heard_s = time.monotonic()
+        try:
+            self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with theirs:
+                arguments = [str(theirs.fileno()), str(self._lease_s), json.dumps(sys.path), module, file]
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "edgeagent.robot.base_process", *arguments],
+                    stdin=subprocess.PIPE,
+                    stdout=2,  # what a base prints is no answer of the agent
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,  # Ctrl-C in the terminal is the agent's
+                )
+            reader = threading.Thread(
+                target=self._listen, args=(self._process, self._link), name=f"base-{self.name}", daemon=True
+            )
+            reader.start()
+        except (OSError, RuntimeError) as error:  # no file, process or thread to be had
+            self._end_process()
+            raise DriveError(f"the driver of {self.name} can't be started: {error}") from error
         if self._held:
             self._send("hold", True)
-        reader = threading.Thread(target=self._listen, args=(process, ours), name=f"base-{self.name}", daemon=True)
-        reader.start()
-        assert process.stdin is not None  # noqa: S101
+        assert self._process.stdin is not None  # noqa: S101
         try:
-            with process.stdin as pipe:
+            with self._process.stdin as pipe:
                 pipe.write(self._pickled)
         except OSError as error:  # it died at once; the reader says so
             _log.debug("the driver of %s took no base: %s", self.name, error)
@@ -282,8 +303,11 @@ class BaseDriver:
         self._process = self._link = None
         self._ready = False
         self._velocity = ZERO
+        self._stopped = self._drives
+        self._changed.notify_all()
         if link is not None:
-            link.shutdown(socket.SHUT_RDWR)
+            with contextlib.suppress(OSError):  # the process has ended before
+                link.shutdown(socket.SHUT_RDWR)
             link.close()
         if process is not None:
             try:

@@ -72,6 +72,8 @@ class BrokenBase(SimulatedBase):
         super().open()
         if self.how == "not there":
             raise FileNotFoundError("/dev/ttyUSB7 is not there")
+        if self.how == "opens for ever":
+            threading.Event().wait()
 
 
 @dataclass(kw_only=True)

@@ -1,8 +1,10 @@
 """A base that stops by itself: leases, limits, faults, and what becomes of it when a process is killed or stopped."""
 
+import contextlib
 import logging
 import math
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from edgeagent import Agent, GoalHandle, skill
+from edgeagent.app import AppFile
 from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot import BaseDriver, BaseLimits, Drive, RoboClaw, SafetyLatch, SimulatedBase
 from edgeagent.testing import ScriptedLLM, call
@@ -207,6 +210,17 @@ def test_a_board_without_a_time_out_is_refused(log):
         BaseDriver(SimulatedBase(BaseLimits()))
 
 
+def test_a_time_out_of_a_board_that_is_too_long_is_none():
+    with pytest.raises(ConfigError, match="has no time-out of at most 0.5 s"):
+        BaseDriver(SimulatedBase(BaseLimits(board_timeout_s=3600)))
+
+
+@pytest.mark.parametrize("lease_s", [0, -1, 60, math.inf, math.nan])
+def test_a_lease_that_does_not_end_soon_is_refused(lease_s):
+    with pytest.raises(ConfigError, match="lease_s"):
+        BaseDriver(SimulatedBase(), lease_s=lease_s)
+
+
 def test_a_board_without_a_time_out_is_called_unsafe_at_every_start(caplog):
     driver = BaseDriver(SimulatedBase(BaseLimits()), without_timeout=True)
     for start in (1, 2):
@@ -235,6 +249,60 @@ def test_closing_twice_leaves_no_process():
     driver.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_drive_that_outlives_its_driver_is_over():
+    with BaseDriver(SimulatedBase()) as driver, driver.drive() as drive:
+        driver.close()
+        with pytest.raises(DriveError, match="has ended"):
+            drive.set(0.2)
+
+
+def test_closing_ends_a_start_that_waits(log):
+    driver, errors = BaseDriver(BrokenBase(log=log, how="opens for ever")), []
+
+    def start() -> None:
+        try:
+            driver.start()
+        except DriveError as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    assert until(lambda: bool(calls(log)))
+    driver.close()
+    thread.join(LIMIT_S)
+    assert errors == ["the base BrokenBase was closed while it was opened"]
+
+
+def test_a_system_without_files_to_spare_is_told(log):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = []
+    driver = BaseDriver(SimulatedBase(log=log))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 400), hard))
+    try:
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(os.dup(2))
+        with pytest.raises(DriveError, match=r"can't be started.*Too many open files"):
+            driver.start()
+    finally:
+        for fd in taken:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with driver, driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+
+
+def test_the_class_of_a_base_may_stand_in_an_app_file(tmp_path, log):
+    app = tmp_path / "my_robot.py"
+    app.write_text(
+        "from edgeagent import Agent\nfrom edgeagent.robot import SimulatedBase\n"
+        "class MyBase(SimulatedBase): ...\nagent = Agent('robi')\n"
+    )
+    base = AppFile.load(app).module.MyBase(log=log)
+    with BaseDriver(base) as driver, driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
 
 
 # --- the latch, and a skill -------------------------------------------------------------------------------------------
