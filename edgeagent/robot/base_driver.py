@@ -61,8 +61,8 @@ class BaseDriver:
         self._is_unsafe = timeout_s is None or timeout_s > LONGEST_TIMEOUT_S
         if self._is_unsafe and not without_timeout:
             raise ConfigError(
-                f"the board of {self.name} has no time-out of at most {LONGEST_TIMEOUT_S:g} s: it would drive on if its "
-                "driver were killed. Give it one (limits.board_timeout_s), or accept that with "
+                f"the board of {self.name} has no time-out of at most {LONGEST_TIMEOUT_S:g} s: it would drive on if "
+                "its driver were killed. Give it one (limits.board_timeout_s), or accept that with "
                 "BaseDriver(base, without_timeout=True)"
             )
         if not 0 < lease_s <= LONGEST_LEASE_S:

@@ -211,7 +211,7 @@ def test_a_board_without_a_time_out_is_refused(log):
 
 
 def test_a_time_out_of_a_board_that_is_too_long_is_none():
-    with pytest.raises(ConfigError, match="has no time-out of at most 0.5 s"):
+    with pytest.raises(ConfigError, match=r"has no time-out of at most 0\.5 s"):
         BaseDriver(SimulatedBase(BaseLimits(board_timeout_s=3600)))
 
 
