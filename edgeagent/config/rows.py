@@ -1,7 +1,7 @@
 """The table of all settings: a row tells the kind, default, flag, variable and meaning of one.
 
 ``Config`` is the table as a dataclass: a field is a setting, or a table ``[name]`` of settings. The reader, the page
-docs/config.md and their tests are derived from the rows. Does not know what is done with a setting.
+docs/reference/config.md and their tests are derived from the rows. Does not know what is done with a setting.
 """
 
 from __future__ import annotations
