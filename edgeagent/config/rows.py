@@ -224,7 +224,7 @@ class Config:
         _in("gpu_layers", "integer", "-1", "layers on a GPU; -1 is all", low=-1, high=10_000),
     )
     audio: Mapping[str, Any] = _table(
-        "microphone and loudspeaker: audio.md",
+        "microphone and loudspeaker: sound.md",
         _in(
             "input",
             "text",
