@@ -19,9 +19,9 @@ QUIET_DB: Final = -40.0
 LOUD_DB: Final = -10.0
 """dBFS of speech over which its peaks are about to clip: they are 10 to 15 dB higher."""
 LEAST_SNR_DB: Final = 20.0
-"""Voice over noise: at 20 dB one word in five of a command is wrong in noise, at 10 dB one in two (docs/ears.md)."""
+"""Voice over noise: at 20 dB one word in five of a command is wrong in noise, at 10 dB one in two (docs/figures.md)."""
 ECHO_OVER_DB: Final = 1.0
-"""Echo over the person's voice: up to as loud, stop words over the robot are heard (docs/keywords.md)."""
+"""Echo over the person's voice: up to as loud, stop words over the robot are heard (docs/figures.md)."""
 LEAST_REMOVED_DB: Final = 20.0
 """Echo that a canceller removes from a loudspeaker that does not distort (``edgeagent doctor --sound``)."""
 _MANY_CLIPPED: Final = 0.1

@@ -82,7 +82,7 @@ def _warn_of_unknown(environ: Mapping[str, str]) -> None:
         if (expert := f"{EXPERT}.{name.lower()}") in SETTINGS:
             hint = f"it has no variable, set {expert!r} in a file"
         else:
-            hint = f"did you mean {PREFIX}{near[0]}?" if near else "docs/config.md lists them"
+            hint = f"did you mean {PREFIX}{near[0]}?" if near else "docs/reference/config.md lists them"
         logger.warning("there is no setting %s; %s", variable, hint)
 
 

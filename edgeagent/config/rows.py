@@ -1,7 +1,7 @@
 """The table of all settings: a row tells the kind, default, flag, variable and meaning of one.
 
 ``Config`` is the table as a dataclass: a field is a setting, or a table ``[name]`` of settings. The reader, the page
-docs/config.md and their tests are derived from the rows. Does not know what is done with a setting.
+docs/reference/config.md and their tests are derived from the rows. Does not know what is done with a setting.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ class Config:
         _in("gpu_layers", "integer", "-1", "layers on a GPU; -1 is all", low=-1, high=10_000),
     )
     audio: Mapping[str, Any] = _table(
-        "microphone and loudspeaker: audio.md",
+        "microphone and loudspeaker: sound.md",
         _in(
             "input",
             "text",
@@ -266,7 +266,7 @@ class Config:
         _in("volume", "integer", "100", "100 is as the voice was made", flag="--volume", low=0, high=200),
     )
     ears: Mapping[str, Any] = _table(
-        "how people are heard: ears.md",
+        "how people are heard: hearing.md",
         _in(
             "engine",
             "text",
@@ -290,7 +290,7 @@ class Config:
         ),
         _in("wake_words", "phrases", "none", "likewise, such as hey robi", flag="--wake-word"),
         _in("hot_words", "phrases", "none", "likewise: names that whisper would not expect"),
-        _in("said", "sounds", "none", "how words sound that are said in another way: keywords.md"),
+        _in("said", "sounds", "none", "how words sound that are said in another way: hearing.md"),
     )
     conversation: Mapping[str, Any] = _table(
         "how turns are taken: voice.md",

@@ -58,7 +58,7 @@ DELAY_FRAMES: Final = 3
 
 TUNED: Final = {"stop": 1e-28, "freeze": 1e-24, "halt": 1e-5}
 """Thresholds chosen on flite's kal and six voices of espeak-ng, at times stricter than ``tune`` finds;
-``docs/keywords.md`` has their figures."""
+``docs/figures.md`` has their figures."""
 STOP_WORDS: Final = ("stop", "halt", "freeze")
 """Words that stop the robot unless the builder says otherwise; no wake word is needed unless he asks for one."""
 

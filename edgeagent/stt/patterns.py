@@ -31,8 +31,8 @@ _LONG_AFTER: Final = -6
 _OVER_VOICE: Final = -12
 """A short phrase by itself while the robot speaks: what its voice leaves of the word is less like it, and the ears know
 what of it is the robot's own. Another person's talk over the robot's is taken for a stop word more often, 13 times in
-six minutes in place of once; it interrupts the robot anyway, and the transcript denies it. ``docs/keywords.md`` has
-what it gains."""
+six minutes in place of once; it interrupts the robot anyway, and the transcript denies it. ``docs/figures.md`` has
+the gain."""
 _EARLY: Final = -16
 """Looser still over the robot's first words: more of its voice is left, which fills the pauses beside the word."""
 _LED: Final = {"robot": ("R OW B AA T", 10), "please": ("P L IY Z", 14), "wait": ("W EY T", 12), "no": ("N OW", 14),

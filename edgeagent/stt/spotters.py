@@ -20,7 +20,7 @@ from edgeagent.stt.transcriber import RATE_HZ
 __all__ = ["KeyPhraseSpotter", "PhraseListener"]
 
 POSSIBLE: Final = 0.1
-"""Probability by the network from which on PocketSphinx is believed; ``docs/keywords.md`` has what that costs."""
+"""Probability by the network from which on PocketSphinx is believed; ``docs/figures.md`` has the cost."""
 _AROUND_S: Final = (-0.6, 0.3)
 """Beside the end of a word as PocketSphinx tells it, where the network is asked."""
 _SAME_S: Final = 0.6

@@ -30,7 +30,7 @@ WORDS: Final = ("stop", "halt", "freeze")
 """In the order of the network's outputs, of which the first stands for anything else."""
 
 LEAST: Final = {"stop": 0.8, "halt": 0.9, "freeze": 0.8}
-"""Mean probability of a word over ``_SMOOTHED`` steps from which on it was said; ``docs/keywords.md`` has the curve."""
+"""Mean probability of a word over ``_SMOOTHED`` steps from which on it was said; ``docs/figures.md`` has the counts."""
 _FILE: Final = "stop_words.onnx"
 _BLOCK: Final = RATE_HZ // 25
 """Samples of a run: four frames, two steps of the network."""

@@ -1,4 +1,4 @@
-"""docs/check.md tells every rule, and its cases are such as can be read."""
+"""docs/testing.md tells every rule of `edgeagent check`, and its cases can be read."""
 
 import re
 from pathlib import Path
@@ -26,7 +26,7 @@ def wave() -> str:
 
 
 def test_the_page_has_every_rule_in_order(checkout: Path) -> None:
-    page = (checkout / "docs/check.md").read_text(encoding="utf-8")
+    page = (checkout / "docs/testing.md").read_text(encoding="utf-8")
     rows = dict(
         re.findall(r"^\| ([a-z ]+) \| (.*) \|$", page.partition("| rule |")[2].partition("\n\n")[0], re.MULTILINE)
     )
@@ -37,7 +37,7 @@ def test_the_page_has_every_rule_in_order(checkout: Path) -> None:
 
 
 def test_the_cases_of_the_page_are_read(checkout: Path, tmp_path: Path) -> None:
-    (block,) = re.findall(r"^```toml\n(.*?)^```", (checkout / "docs/check.md").read_text(), re.DOTALL | re.MULTILINE)
+    (block,) = re.findall(r"^```toml\n(.*?)^```", (checkout / "docs/testing.md").read_text(), re.DOTALL | re.MULTILINE)
     path = tmp_path / "cases.toml"
     path.write_text(block, encoding="utf-8")
     assert [len(case.calls) for case in read_cases(path, [drive, turn, wave])] == [1, 2, 0]

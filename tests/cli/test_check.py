@@ -248,7 +248,7 @@ def test_progress_is_drawn_at_a_terminal_and_ctrl_c_ends_it(edgeagent, at_termin
 
 
 def test_every_option_is_on_the_page(in_process, checkout: Path) -> None:
-    page = (checkout / "docs/check.md").read_text(encoding="utf-8")
+    page = (checkout / "docs/testing.md").read_text(encoding="utf-8")
     shown = "".join(in_process(command, "--help").stdout for command in ("check", "test"))
     options = re.compile(r"--[a-z]+(?:-[a-z]+)*")
     assert set(options.findall(shown)) - {"--help", "--log-level", "--config"} <= set(options.findall(page))

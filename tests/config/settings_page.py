@@ -1,11 +1,14 @@
-"""The generated end of docs/config.md: every setting. ``python -m tests.config.settings_page`` writes it anew."""
+"""The generated end of docs/reference/config.md, every setting.
+
+``python -m tests.config.settings_page`` writes it anew.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from edgeagent.config import SETTINGS, TABLES, Setting
 
-PAGE = Path(__file__).parents[2] / "docs/config.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/config.md"
 HEADING = "## Every setting\n"
 
 

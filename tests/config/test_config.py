@@ -234,7 +234,7 @@ def test_a_variable_that_is_no_setting_is_warned_of(caplog: pytest.LogCaptureFix
     assert caplog.messages[:3] == [
         "there is no setting EDGEAGENT_KV_TYPE; it has no variable, set 'expert.kv_type' in a file",
         "there is no setting EDGEAGENT_SPED; did you mean EDGEAGENT_SPEED?",
-        "there is no setting EDGEAGENT_ZEBRA; docs/config.md lists them",
+        "there is no setting EDGEAGENT_ZEBRA; docs/reference/config.md lists them",
     ]
     assert len(caplog.messages) == 3
 

@@ -1,4 +1,4 @@
-"""docs/config.md says what is so."""
+"""docs/reference/config.md says what is so."""
 
 import re
 from pathlib import Path

@@ -123,7 +123,7 @@ def test_the_stop_words_of_an_app_are_added_to_those_of_every_robot() -> None:
 
 
 def test_the_page_has_every_kind(checkout: Path) -> None:
-    page = (checkout / "docs" / "voice-words.md").read_text(encoding="utf-8")
+    page = (checkout / "docs" / "reference" / "voice-words.md").read_text(encoding="utf-8")
     assert all(f"\n| `{kind}` |" in page for kind in Kind)
 
 
