@@ -11,6 +11,7 @@ import contextlib
 import importlib.util
 import json
 import logging
+import os
 import pickle
 import select
 import socket
@@ -20,7 +21,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import IO, Any, Final, cast
 
 from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot.base import ZERO, Base, Odometry, Velocity
@@ -37,6 +38,11 @@ LONGEST_TIMEOUT_S: Final = 0.5
 """Seconds of the longest time-out of a board that counts as one."""
 CLOSE_S: Final = 2.0
 """Seconds that the process may take to leave its base safe."""
+
+_RUN: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
+    "from edgeagent.robot.base_process import main; main(sys.argv[1:])"
+)
 
 _log = logging.getLogger("edgeagent.robot")
 
@@ -85,10 +91,15 @@ class BaseDriver:
         self._changed = threading.Condition(self._lock)
         self._process: subprocess.Popen[bytes] | None = None
         self._link: socket.socket | None = None
+        self._leases: socket.socket | None = None
+        self._owner = 0
+        """Process that started the driver. A copy of this object in a forked child must not end it."""
         self._ready = False
         self._failure = ""
         self._drives = 0
         self._stopped = 0
+        self._stops = 0
+        """Calls of ``stop``. One that comes while the base is opened counts for the drive that waits for it."""
         self._reasons: dict[int, str] = {}
         """Why drives have ended, by number."""
         self._held = False
@@ -130,7 +141,12 @@ class BaseDriver:
                 self._end_process()
                 self._launch()
             process = self._process
-            self._changed.wait_for(lambda: self._ready or self._failure or self._process is not process, START_S)
+            try:
+                self._changed.wait_for(lambda: self._ready or self._failure or self._process is not process, START_S)
+            except BaseException:  # Ctrl-C: nobody would end the process
+                if self._process is process:
+                    self._end_process()
+                raise
             if self._process is not process:
                 raise DriveError(f"the base {self.name} was closed while it was opened")
             if not self._ready or self._failure:
@@ -145,11 +161,14 @@ class BaseDriver:
         Raises:
             DriveError: The base can't be opened.
         """
+        stops = self._stops
         self.start()
         with self._lock:
             self._drives += 1
             drive = Drive(self, self._drives)
         self._stop(drive.number - 1, "another one has begun")
+        if self._stops != stops:
+            self.stop()
         try:
             yield drive
         finally:
@@ -157,17 +176,18 @@ class BaseDriver:
 
     def stop(self) -> None:
         """Stops the base at once and ends every drive that has begun. Never blocks; any thread."""
+        self._stops += 1
         self._stop(self._drives, "it was stopped")
 
     def hold(self) -> None:
         """Stands still until ``release``; drives go on then. Never blocks; any thread."""
         self._held = True
-        self._send("hold", True)
+        self._send("hold", True, link=self._link)
 
     def release(self) -> None:
         """Lets a held base drive again."""
         self._held = False
-        self._send("hold", False)
+        self._send("hold", False, link=self._link)
 
     def close(self) -> None:
         """Stops the base, leaves it safe and ends its process. Closing twice is closing once."""
@@ -181,7 +201,7 @@ class BaseDriver:
         with self._lock:
             if number in self._reasons:
                 raise DriveError(f"the drive has ended: {self._reasons[number]}")
-            if number <= self._stopped:
+            if number <= self._stopped or self._process is None:
                 raise DriveError("the drive has ended: it was stopped")
             silent_s = time.monotonic() - self._heard_s
             if not self._failure and silent_s > SILENT_S and not self._has_unread():
@@ -189,19 +209,18 @@ class BaseDriver:
                 self._kill()
             if self._failure:
                 raise DriveError(f"the base {self.name} does not answer: {self._failure}")
-        self._send("velocity", number, velocity.forward_mps, velocity.turn_rps, self._held, time.monotonic())
+        self._send("velocity", number, velocity.forward_mps, velocity.turn_rps, time.monotonic(), link=self._leases)
 
     def _stop(self, number: int, why: str) -> None:
         self._stopped = max(self._stopped, number)
-        self._send("stop", number, why)
+        self._send("stop", number, why, link=self._link)
 
-    def _send(self, *message: object) -> None:
-        link = self._link
-        if link is None:
+    def _send(self, *message: object, link: socket.socket | None) -> None:
+        if link is None or os.getpid() != self._owner:
             return
         try:
             link.send(json.dumps(message).encode(), socket.MSG_DONTWAIT)
-        except OSError as error:  # full: the process is stopped, and its lease runs out; closed: it is gone
+        except OSError as error:  # full: the process is stopped or slow, and its lease runs out; closed: it is gone
             _log.debug("a command to the base %s was not taken: %s", self.name, error)
 
     # --- the process --------------------------------------------------------------------------------------------------
@@ -223,15 +242,27 @@ class BaseDriver:
         self._ready, self._failure = False, ""
         self._velocity, self._odometry = ZERO, None
         self._heard_s = time.monotonic()
+        self._owner = os.getpid()
         try:
             self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            with theirs:
-                arguments = [str(theirs.fileno()), str(self._lease_s), json.dumps(sys.path), module, file]
+            self._leases, their_leases = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with theirs, their_leases:
+                fds = (theirs.fileno(), their_leases.fileno())
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "edgeagent.robot.base_process", *arguments],
+                    [
+                        sys.executable,
+                        "-I",
+                        "-c",
+                        _RUN,
+                        json.dumps(sys.path),
+                        *map(str, fds),
+                        str(self._lease_s),
+                        module,
+                        file,
+                    ],
                     stdin=subprocess.PIPE,
                     stdout=2,  # what a base prints is no answer of the agent
-                    pass_fds=[theirs.fileno()],
+                    pass_fds=fds,
                     start_new_session=True,  # Ctrl-C in the terminal is the agent's
                 )
             reader = threading.Thread(
@@ -242,16 +273,15 @@ class BaseDriver:
             self._end_process()
             raise DriveError(f"the driver of {self.name} can't be started: {error}") from error
         if self._held:
-            self._send("hold", True)
-        assert self._process.stdin is not None  # noqa: S101
-        try:
-            with self._process.stdin as pipe:
-                pipe.write(self._pickled)
-        except OSError as error:  # it died at once; the reader says so
-            _log.debug("the driver of %s took no base: %s", self.name, error)
+            self.hold()
 
     def _listen(self, process: subprocess.Popen[bytes], link: socket.socket) -> None:
-        """Takes what the process tells, on a thread of its own, until it ends."""
+        """Hands the base to the process and takes what it tells, on a thread of its own, until it ends."""
+        try:
+            with cast("IO[bytes]", process.stdin) as pipe:
+                pipe.write(self._pickled)
+        except OSError as error:  # it died at once, which is told below
+            _log.debug("the driver of %s took no base: %s", self.name, error)
         while True:
             try:
                 data = link.recv(MESSAGE_BYTES)
@@ -291,7 +321,11 @@ class BaseDriver:
 
     def _has_unread(self) -> bool:
         """True if the process has told something that the listening thread had no time for."""
-        return self._link is not None and bool(select.select([self._link], [], [], 0)[0])
+        if self._link is None:
+            return False
+        looking = select.poll()  # select() takes no descriptor from 1024 on
+        looking.register(self._link, select.POLLIN)
+        return bool(looking.poll(0))
 
     def _kill(self) -> None:
         if self._process is not None:
@@ -299,13 +333,15 @@ class BaseDriver:
 
     def _end_process(self) -> None:
         """Ends the process and waits until its base is safe; the lock is held."""
-        process, link = self._process, self._link
-        self._process = self._link = None
+        if os.getpid() != self._owner:
+            return
+        process, links = self._process, (self._link, self._leases)
+        self._process = self._link = self._leases = None
         self._ready = False
         self._velocity = ZERO
         self._stopped = self._drives
         self._changed.notify_all()
-        if link is not None:
+        for link in filter(None, links):
             with contextlib.suppress(OSError):  # the process has ended before
                 link.shutdown(socket.SHUT_RDWR)
             link.close()

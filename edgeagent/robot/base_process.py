@@ -32,12 +32,23 @@ TICK_S: Final = 0.02
 """Seconds between two commands to the base while it drives."""
 SLOW_S: Final = 0.5
 """Seconds after which a call of the base is taken for a fault."""
+HANGS_S: Final = 2.0
+"""Seconds after which a call of the base that does not come back ends the process, also when no agent is left."""
+OPENS_S: Final = 30.0
+"""The same for ``open``."""
+STALL_M: Final = 0.2
+"""Metres of commanded way in which an odometer has to move by a tenth of that; else a wheel is blocked."""
+STALL_RAD: Final = 1.0
+"""The same for a turn, in radians."""
 MESSAGE_BYTES: Final = 4096
 
 _REST_S: Final = 0.1
 """Seconds between two looks at a base at rest."""
 _JUMP: Final = 3.0
 """Way between two ticks, as a multiple of the way at the limits, beyond which an odometer has jumped."""
+_MOVED_SHARE: Final = 0.1
+_TOLD_CHARACTERS: Final = 300
+"""Length of an error that is told, so that it fits into a message."""
 _JUMP_SLACK_S: Final = 0.1
 """Seconds added to the time between two ticks, because encoders are read a little early or late."""
 _PRIORITY: Final = 10
@@ -55,7 +66,8 @@ class BaseLoop:
 
     Args:
         base: An unopened base.
-        link: A SOCK_SEQPACKET socket to the agent's process.
+        link: A SOCK_SEQPACKET socket to the agent's process: stops and holds come in, the state goes out.
+        leases: A second one, for velocities. They may fill it, and must not be in the way of a stop.
         lease_s: Seconds for which a velocity holds.
         clock: Seconds of a clock that both processes share.
     """
@@ -64,11 +76,12 @@ class BaseLoop:
         self,
         base: Base,
         link: socket.socket,
+        leases: socket.socket,
         *,
         lease_s: float = LEASE_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._base, self._link, self._lease_s, self._clock = base, link, lease_s, clock
+        self._base, self._link, self._leases, self._lease_s, self._clock = base, link, leases, lease_s, clock
         self._limits = base.limits
         self._drive = 0
         """Number of the drive whose velocities count; 0 for none."""
@@ -81,6 +94,8 @@ class BaseLoop:
         """Way of the present drive, forward and back added up."""
         self._read: Odometry | None = None
         self._read_s = self._ticked_s = 0.0
+        self._told_m = self._told_rad = self._moved_m = self._moved_rad = 0.0
+        """Way that was commanded, and way that the odometer told, since both were compared."""
         self._ended = ""
         self._running = True
 
@@ -90,21 +105,23 @@ class BaseLoop:
         try:
             self._timed("open", self._base.open, limit_s=math.inf)
             self._read, self._read_s = self._odometry(), self._clock()
+            if self._read is not None and not self._read.is_finite:
+                raise ValueError(f"the odometer tells nonsense: {self._read}")
             self._ticked_s = self._clock()
             self._tell()
             self._send("ready")
             while self._running:
                 self._take_messages()
                 self._tick()
-        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a builder's base raises, the motors stop first
+        except BaseException as error:  # noqa: BLE001  whatever a builder's base raises, the motors stop first
             failure = f"{type(error).__name__}: {error}"
-        for end in (self._base.stop, self._base.close):
+        for name, end in (("stop", self._base.stop), ("close", self._base.close)):
             try:
-                end()
-            except (Exception, SystemExit) as error:  # noqa: BLE001  the safe state is wanted though the stop failed
+                self._timed(name, end)
+            except BaseException as error:  # noqa: BLE001  the safe state is wanted though the stop failed
                 failure = failure or f"{type(error).__name__}: {error}"
         if failure:
-            self._send("failed", failure)
+            self._send("failed", failure[:_TOLD_CHARACTERS])
 
     def end(self) -> None:
         """Ends the loop at its next step. A signal handler may call it."""
@@ -115,23 +132,25 @@ class BaseLoop:
     def _take_messages(self) -> None:
         """Waits for a tick at most, and takes the commands that have come."""
         pause_s = TICK_S if self._drive or not self._now.is_zero else _REST_S
-        left_s = max(0.0, self._ticked_s + pause_s - self._clock())
-        ready, _, _ = select.select([self._link], [], [], left_s)
-        latest_s = self._ticked_s + pause_s + TICK_S
-        while ready and self._running:
-            data = self._link.recv(MESSAGE_BYTES)
+        due_s = self._ticked_s + pause_s
+        wait_s = max(0.0, due_s - self._clock())
+        while self._running:
+            ready, _, _ = select.select([self._link, self._leases], [], [], wait_s)
+            if not ready:
+                return
+            # a stop counts before every velocity that was sent before it
+            data = (self._link if self._link in ready else self._leases).recv(MESSAGE_BYTES)
             if not data:
                 self.end()  # the agent's process is gone, or has closed the driver
                 return
             self._obey(*json.loads(data))
-            if self._clock() > latest_s:  # commands without a pause must not keep the limits from being looked at
+            wait_s = 0.0
+            if self._clock() > due_s + TICK_S:  # commands without a pause must not keep the limits from being looked at
                 return
-            ready, _, _ = select.select([self._link], [], [], 0)
 
     def _obey(self, command: str, *values: Any) -> None:
         match command, values:
-            case "velocity", (int(drive), forward, turn, held, sent_s):
-                self._held = bool(held)
+            case "velocity", (int(drive), forward, turn, sent_s):
                 self._set(drive, Velocity(float(forward), float(turn)), float(sent_s))
             case "stop", (int(drive), why):
                 self._stop(drive, str(why))
@@ -168,6 +187,8 @@ class BaseLoop:
         if self._drive or not self._now.is_zero or now_s - self._ticked_s >= _REST_S:
             passed_s, self._ticked_s = now_s - self._ticked_s, now_s
             before = self._now
+            if passed_s > (self._limits.board_timeout_s or math.inf):
+                self._now = ZERO  # the board has stopped the motors by itself: they speed up from rest
             self._now = self._allowed(now_s, passed_s)
             if self._now.is_zero and not before.is_zero:
                 self._timed("stop", self._base.stop)
@@ -212,12 +233,37 @@ class BaseLoop:
                     "look at the encoders' cables and at the scale"
                 )
             self._way_m, self._way_rad, self._read = self._way_m + metres, self._way_rad + radians, read
+            self._compare(metres, radians, min(passed_s, _JUMP_SLACK_S))
         if self._drive and self._way_m > self._limits.distance_m:
             self._stop(self._drive, f"the limit of {self._limits.distance_m:g} m a drive is reached")
         elif self._drive and self._way_rad > self._limits.turn_rad:
             self._stop(
                 self._drive, f"the limit of {math.degrees(self._limits.turn_rad):.0f} degrees a drive is reached"
             )
+
+    def _compare(self, metres: float, radians: float, passed_s: float) -> None:
+        """Compares the way that was commanded with the way that the odometer tells.
+
+        Raises:
+            ValueError: The odometer stands still while the base is told to move.
+        """
+        self._told_m += abs(self._now.forward_mps) * passed_s
+        self._told_rad += abs(self._now.turn_rps) * passed_s
+        self._moved_m, self._moved_rad = self._moved_m + metres, self._moved_rad + radians
+        if self._told_m > STALL_M:
+            if self._moved_m < _MOVED_SHARE * self._told_m:
+                raise ValueError(
+                    f"the odometer moved by {self._moved_m:.3f} m of {self._told_m:.2f} m: a wheel is blocked, or the "
+                    "cable of an encoder is out"
+                )
+            self._told_m = self._moved_m = 0.0
+        if self._told_rad > STALL_RAD:
+            if self._moved_rad < _MOVED_SHARE * self._told_rad:
+                raise ValueError(
+                    f"the odometer turned by {self._moved_rad:.3f} rad of {self._told_rad:.2f}: a wheel is blocked, or "
+                    "the cable of an encoder is out"
+                )
+            self._told_rad = self._moved_rad = 0.0
 
     def _odometry(self) -> Odometry | None:
         return self._timed("odometry", self._base.odometry)
@@ -229,7 +275,10 @@ class BaseLoop:
             TimeoutError: The call took longer than a base may take.
         """
         begun_s = self._clock()
+        # the kernel ends the process if the call never comes back, and with it the port and the pins are free
+        signal.setitimer(signal.ITIMER_REAL, HANGS_S if limit_s < math.inf else OPENS_S)
         result = call()
+        signal.setitimer(signal.ITIMER_REAL, 0)
         took_s = self._clock() - begun_s
         if took_s > limit_s:
             raise TimeoutError(f"{name} of the base took {took_s:.2f} s")
@@ -258,18 +307,18 @@ def _ramped(now: float, goal: float, step: float) -> float:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Runs the process: ``FD LEASE_S PATH MODULE FILE``, and a pickled base on standard input."""
-    fd, lease_s, path, module, file = arguments
-    sys.path[:] = json.loads(path)
-    link = socket.socket(fileno=int(fd))
+    """Runs the process: ``LINK LEASES LEASE_S MODULE FILE``, and a pickled base on standard input."""
+    *fds, lease_s, module, file = arguments
+    link, leases = (socket.socket(fileno=int(fd)) for fd in fds)
     try:
         if file:
             _load(module, file)
         base = pickle.load(sys.stdin.buffer)  # noqa: S301  our own parent wrote it
     except (Exception, SystemExit) as error:  # noqa: BLE001  a builder's module may raise anything
-        link.send(json.dumps(["failed", f"the base can't be loaded: {type(error).__name__}: {error}"]).encode())
+        told = f"the base can't be loaded: {type(error).__name__}: {error}"[:_TOLD_CHARACTERS]
+        link.send(json.dumps(["failed", told]).encode())
         return
-    loop = BaseLoop(base, link, lease_s=float(lease_s))
+    loop = BaseLoop(base, link, leases, lease_s=float(lease_s))
     for name in (signal.SIGINT, signal.SIGHUP):  # the agent's process decides what a Ctrl-C means
         signal.signal(name, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: loop.end())
@@ -298,7 +347,3 @@ def _keep_awake() -> None:
 
         if ctypes.CDLL(None).mlockall(_MCL_CURRENT) != 0:
             _log.info("the memory of the base's driver may be swapped out")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

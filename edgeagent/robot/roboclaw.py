@@ -31,6 +31,7 @@ from edgeagent.robot.base import ZERO, BaseLimits, Odometry, Velocity
 TIMEOUT_S: Final = 0.3
 """Time-out that the board is given, in seconds: a multiple of 0.1."""
 
+_TENTHS: Final = round(TIMEOUT_S * 10)
 _DONE: Final = b"\xff"
 _ANSWER_S: Final = 0.2
 """Seconds that the board may take to answer. It takes 10 ms at 38,400 baud; the rest is for a busy machine."""
@@ -100,19 +101,20 @@ class RoboClaw:
                 "has another program the port?"
             ) from error
         self._tries = _TRIES_AT_START
-        tenths = round(TIMEOUT_S * 10)
-        self._order(_Command.SET_TIMEOUT, bytes([tenths]))
-        (kept,) = self._question(_Command.READ_TIMEOUT, ">B")
-        if kept != tenths:
-            raise DriveError(f"the board on {self.port} keeps a time-out of {kept / 10} s, not of {TIMEOUT_S} s")
+        self._order(_Command.SET_TIMEOUT, bytes([_TENTHS]))
+        self._check_timeout()
         self._counts: tuple[int, int] = self._question(_Command.READ_ENCODERS, ">II")
         self._pulses = [0, 0]
+        self._drives = False
         self.set_velocity(ZERO)
         self._tries = _TRIES
 
     def set_velocity(self, velocity: Velocity) -> None:
         half_mps = velocity.turn_rps * self.track_m / 2
         wheels = (velocity.forward_mps - half_mps, velocity.forward_mps + half_mps)
+        if not velocity.is_zero and not self._drives:
+            self._check_timeout()
+        self._drives = not velocity.is_zero
         self._order(_Command.DRIVE, struct.pack(">ii", *(round(mps * self.pulses_per_m) for mps in wheels)))
 
     def odometry(self) -> Odometry:
@@ -131,6 +133,16 @@ class RoboClaw:
         port = getattr(self, "_serial", None)
         if port is not None:
             port.close()
+
+    def _check_timeout(self) -> None:
+        """Reads the time-out back, before every drive, because a board that lost its power has forgotten it.
+
+        Raises:
+            DriveError: The board has another one.
+        """
+        (kept,) = self._question(_Command.READ_TIMEOUT, ">B")
+        if kept != _TENTHS:
+            raise DriveError(f"the board on {self.port} has a time-out of {kept / 10} s, not of {TIMEOUT_S} s")
 
     def _order(self, command: int, values: bytes) -> None:
         """Sends a command that is answered with one byte."""

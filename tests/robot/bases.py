@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import select
@@ -56,9 +57,17 @@ class BrokenBase(SimulatedBase):
                 time.sleep(0.6)  # the fault itself
             case "never":
                 threading.Event().wait()
+            case "cancels":
+                raise asyncio.CancelledError("nobody waits")
+            case "tells much":
+                raise OSError("x" * 100_000)
 
     def odometry(self) -> Odometry:
         way = super().odometry()
+        if self.how == "nan at first":
+            return Odometry(float("nan"), 0.0)
+        if self.how == "stands still":
+            return Odometry()
         if self._velocity.is_zero:
             return way
         match self.how:
@@ -68,12 +77,20 @@ class BrokenBase(SimulatedBase):
                 return Odometry(way.travelled_m + 5.0, way.turned_rad)
         return way
 
+    def stop(self) -> None:
+        super().stop()
+        if self.how == "hangs at the end":
+            threading.Event().wait()
+
     def open(self) -> None:
         super().open()
         if self.how == "not there":
             raise FileNotFoundError("/dev/ttyUSB7 is not there")
         if self.how == "opens for ever":
             threading.Event().wait()
+        if self.how == "opens when the file is there":
+            assert self.log is not None
+            assert until(self.log.with_suffix(".go").exists)
 
 
 @dataclass(kw_only=True)

@@ -1,6 +1,7 @@
 """A base that stops by itself: leases, limits, faults, and what becomes of it when a process is killed or stopped."""
 
 import contextlib
+import dataclasses
 import logging
 import math
 import os
@@ -46,6 +47,14 @@ def is_at_rest(log: Path) -> bool:
     """True if the last that the motors were told is to stand."""
     told = [text for _, text in calls(log) if text != "open"]
     return bool(told) and told[-1] in ("stop", "close", "velocity 0.0000 0.0000")
+
+
+def is_gone(pid: int) -> bool:
+    """True if a process has ended, though nobody may have asked for its exit code."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def keep_driving(drive, so_long, forward_mps: float = 0.2, turn_rps: float = 0.0) -> None:
@@ -177,6 +186,9 @@ def test_a_velocity_that_is_no_number_stops_the_drive(driver, log, velocity):
     [
         ("raises", "OSError: the cable is out"),
         ("exits", "SystemExit: 3"),
+        ("cancels", "CancelledError: nobody waits"),
+        ("tells much", "OSError: xxx"),
+        ("stands still", "a wheel is blocked, or the cable of an encoder is out"),
         ("late", "set_velocity of the base took"),
         ("nan", "the odometer tells nonsense"),
         ("jumps", "the odometer jumped by 5"),
@@ -256,6 +268,67 @@ def test_a_drive_that_outlives_its_driver_is_over():
         driver.close()
         with pytest.raises(DriveError, match="has ended"):
             drive.set(0.2)
+
+
+def test_an_odometer_that_tells_no_number_at_the_start_is_refused(log):
+    with pytest.raises(DriveError, match="the odometer tells nonsense"):
+        BaseDriver(BrokenBase(log=log, how="nan at first")).start()
+
+
+def test_a_stop_while_the_base_is_opened_counts_for_the_drive_that_waits_for_it(log):
+    with contextlib.ExitStack() as stack:
+        driver = BaseDriver(BrokenBase(log=log, how="opens when the file is there"))
+        stack.callback(driver.close)
+        errors = []
+
+        def drive() -> None:
+            try:
+                with driver.drive() as drive:
+                    keep_driving(drive, lambda: False)
+            except DriveError as error:
+                errors.append(str(error))
+
+        thread = threading.Thread(target=drive)
+        thread.start()
+        assert until(lambda: bool(calls(log)))
+        driver.stop()
+        log.with_suffix(".go").touch()
+        thread.join(LIMIT_S)
+        assert errors == ["the drive has ended: it was stopped"]
+        assert [velocity for velocity in velocities(log) if velocity != (0.0, 0.0)] == []
+
+
+def test_a_stop_overtakes_velocities_that_wait(log):
+    stopped = threading.Event()
+
+    def flood(drive: Drive) -> None:
+        with contextlib.suppress(DriveError):
+            while not stopped.is_set():
+                drive.set(0.3)
+
+    with BaseDriver(SimulatedBase(log=log)) as driver, driver.drive() as drive:
+        thread = threading.Thread(target=flood, args=(drive,))
+        thread.start()
+        assert until(lambda: driver.velocity.forward_mps > 0)
+        os.kill(driver.pid, signal.SIGSTOP)  # so that the socket fills
+        driver.stop()
+        stopped.set()
+        thread.join(LIMIT_S)
+        os.kill(driver.pid, signal.SIGCONT)
+        assert until(lambda: is_at_rest(log))
+        with driver.drive() as another:
+            keep_driving(another, lambda: driver.velocity.forward_mps > 0)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_child_that_closes_its_copy_does_not_end_the_driver(driver):
+    child = os.fork()
+    if child == 0:
+        driver.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    with driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
 
 
 def test_closing_ends_a_start_that_waits(log):
@@ -363,7 +436,9 @@ AGENT = """
     from pathlib import Path
     from edgeagent.robot import BaseDriver, SimulatedBase
 
-    driver = BaseDriver(SimulatedBase(log=Path(sys.argv[1])))
+    from tests.robot.bases import BrokenBase
+
+    driver = BaseDriver({base})
     driver.start()
     print(driver.pid, flush=True)
     pause = threading.Event()
@@ -383,9 +458,14 @@ HANG = "threading.Thread(target=pause.wait, daemon=True).start(); pause.wait()"
 def agent_process(log: Path) -> Iterator:
     started: list[subprocess.Popen[str]] = []
 
-    def start(then: str) -> subprocess.Popen[str]:
-        program = textwrap.dedent(AGENT).format(then=then)
-        process = subprocess.Popen([sys.executable, "-c", program, str(log)], stdout=subprocess.PIPE, text=True)
+    def start(then: str, base: str = "SimulatedBase(log=Path(sys.argv[1]))") -> subprocess.Popen[str]:
+        program = textwrap.dedent(AGENT).format(then=then, base=base)
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, str(log)],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[2],
+        )
         started.append(process)
         process.driver = int(process.stdout.readline())
         assert process.stdout.readline() == "drives\n"
@@ -411,6 +491,12 @@ def test_the_base_stands_when_the_agent_is_killed_or_stopped(agent_process, log,
 def test_the_base_stands_when_the_body_that_drives_hangs(agent_process, log, then):
     agent_process(then)
     assert until(lambda: is_at_rest(log))
+
+
+def test_a_base_that_hangs_ends_though_its_agent_is_gone(agent_process, log):
+    process = agent_process(DRIVE_ON, base="BrokenBase(log=Path(sys.argv[1]), how='hangs at the end')")
+    process.kill()
+    assert until(lambda: is_gone(process.driver))
 
 
 def test_a_driver_that_is_terminated_leaves_the_base_safe(agent_process, log):
@@ -455,6 +541,30 @@ def test_a_board_stops_by_its_own_time_out_when_the_driver_is_killed_or_stopped(
                 keep_driving(drive, lambda: False)
         assert until(lambda: board.stopped_itself == 1)
         assert board.wheels == (0, 0)
+
+
+def test_a_board_that_forgot_its_time_out_is_refused_before_it_drives():
+    with Board() as board, BaseDriver(roboclaw(board)) as driver:
+        board.timeout_s = 0.0  # its power was off for a moment
+        with driver.drive() as drive, pytest.raises(DriveError, match=r"has a time-out of 0\.0 s, not of 0\.3 s"):
+            keep_driving(drive, lambda: False)
+        assert board.wheels == (0, 0)
+        with driver.drive() as another:
+            keep_driving(another, lambda: board.wheels[0] > 0)
+            assert board.timeout_s == 0.3
+
+
+def test_a_board_that_has_stopped_itself_speeds_up_from_rest():
+    limits = BaseLimits(acceleration_mps2=0.2)
+    base = RoboClaw(port="", pulses_per_m=PULSES_PER_M, track_m=0.3, limits=limits)
+    with Board() as board, BaseDriver(dataclasses.replace(base, port=board.port)) as driver, driver.drive() as drive:
+        keep_driving(drive, lambda: board.wheels[0] >= 1500)
+        os.kill(driver.pid, signal.SIGSTOP)
+        assert until(lambda: board.stopped_itself == 1)
+        drive.set(0.2)
+        os.kill(driver.pid, signal.SIGCONT)
+        keep_driving(drive, lambda: board.wheels[0] > 0)
+        assert board.wheels[0] < 1000
 
 
 def test_a_cable_that_is_pulled_in_mid_drive_is_told():
