@@ -21,7 +21,7 @@ _LISTS: Final = lists("amounts")
 Dimension = Literal["length", "angle", "time", "percent", "times", "other", ""]
 """Of what a number is one; "" for a number without a unit, "other" for one of a unit that no row knows."""
 
-_ROWS: Final[dict[Dimension, list[tuple[float, str]]]] = _LISTS.table("units")  # type: ignore[assignment]
+_ROWS: Final[dict[Dimension, list[tuple[float, str]]]] = _LISTS.table("units")  # type: ignore[assignment]  # a file's keys are words
 _UNITS: Final[dict[str, tuple[Dimension, float]]] = {
     f"{name}{plural}": (dimension, factor)
     for dimension, rows in _ROWS.items()

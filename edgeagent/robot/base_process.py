@@ -47,6 +47,7 @@ _REST_S: Final = 0.1
 _JUMP: Final = 3.0
 """Way between two ticks, as a multiple of the way at the limits, beyond which an odometer has jumped."""
 _MOVED_SHARE: Final = 0.1
+"""Share of the commanded way that an odometer has to tell. Wheels that slip on a carpet still tell most of it."""
 _TOLD_CHARACTERS: Final = 300
 """Length of an error that is told, so that it fits into a message."""
 _JUMP_SLACK_S: Final = 0.1
@@ -69,7 +70,6 @@ class BaseLoop:
         link: A SOCK_SEQPACKET socket to the agent's process: stops and holds come in, the state goes out.
         leases: A second one, for velocities. They may fill it, and must not be in the way of a stop.
         lease_s: Seconds for which a velocity holds.
-        clock: Seconds of a clock that both processes share.
     """
 
     def __init__(
@@ -79,9 +79,8 @@ class BaseLoop:
         leases: socket.socket,
         *,
         lease_s: float = LEASE_S,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._base, self._link, self._leases, self._lease_s, self._clock = base, link, leases, lease_s, clock
+        self._base, self._link, self._leases, self._lease_s = base, link, leases, lease_s
         self._limits = base.limits
         self._drive = 0
         """Number of the drive whose velocities count; 0 for none."""
@@ -104,10 +103,10 @@ class BaseLoop:
         failure = ""
         try:
             self._timed("open", self._base.open, limit_s=math.inf)
-            self._read, self._read_s = self._odometry(), self._clock()
+            self._read, self._read_s = self._odometry(), time.monotonic()
             if self._read is not None and not self._read.is_finite:
                 raise ValueError(f"the odometer tells nonsense: {self._read}")
-            self._ticked_s = self._clock()
+            self._ticked_s = time.monotonic()
             self._tell()
             self._send("ready")
             while self._running:
@@ -133,7 +132,7 @@ class BaseLoop:
         """Waits for a tick at most, and takes the commands that have come."""
         pause_s = TICK_S if self._drive or not self._now.is_zero else _REST_S
         due_s = self._ticked_s + pause_s
-        wait_s = max(0.0, due_s - self._clock())
+        wait_s = max(0.0, due_s - time.monotonic())
         while self._running:
             ready, _, _ = select.select([self._link, self._leases], [], [], wait_s)
             if not ready:
@@ -145,7 +144,9 @@ class BaseLoop:
                 return
             self._obey(*json.loads(data))
             wait_s = 0.0
-            if self._clock() > due_s + TICK_S:  # commands without a pause must not keep the limits from being looked at
+            if (
+                time.monotonic() > due_s + TICK_S
+            ):  # commands without a pause must not keep the limits from being looked at
                 return
 
     def _obey(self, command: str, *values: Any) -> None:
@@ -161,7 +162,7 @@ class BaseLoop:
 
     def _set(self, drive: int, velocity: Velocity, sent_s: float) -> None:
         """Takes a velocity of a drive that is not over. A late one is as good as none: whoever sent it may hang now."""
-        if drive <= self._stopped or self._clock() - sent_s > self._lease_s:
+        if drive <= self._stopped or time.monotonic() - sent_s > self._lease_s:
             return
         if not (math.isfinite(velocity.forward_mps) and math.isfinite(velocity.turn_rps)):
             self._stop(drive, "a velocity that is no number was asked for")
@@ -183,7 +184,7 @@ class BaseLoop:
 
     def _tick(self) -> None:
         """One step: the velocity that may be driven now goes to the base, and what the base tells is looked at."""
-        now_s = self._clock()
+        now_s = time.monotonic()
         if self._drive or not self._now.is_zero or now_s - self._ticked_s >= _REST_S:
             passed_s, self._ticked_s = now_s - self._ticked_s, now_s
             before = self._now
@@ -274,12 +275,14 @@ class BaseLoop:
         Raises:
             TimeoutError: The call took longer than a base may take.
         """
-        begun_s = self._clock()
+        begun_s = time.monotonic()
         # the kernel ends the process if the call never comes back, and with it the port and the pins are free
         signal.setitimer(signal.ITIMER_REAL, HANGS_S if limit_s < math.inf else OPENS_S)
-        result = call()
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        took_s = self._clock() - begun_s
+        try:
+            result = call()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        took_s = time.monotonic() - begun_s
         if took_s > limit_s:
             raise TimeoutError(f"{name} of the base took {took_s:.2f} s")
         return result

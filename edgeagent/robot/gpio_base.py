@@ -47,6 +47,7 @@ class GpioBase:
             ConfigError: gpiozero is not installed.
         """
         try:
+            # has no types, and is not everywhere
             from gpiozero import DigitalOutputDevice, Motor  # type: ignore[import-not-found, import-untyped, unused-ignore]
         except ModuleNotFoundError as error:
             raise ConfigError('a base on pins needs gpiozero: pip install "edgeagent[pi]"') from error

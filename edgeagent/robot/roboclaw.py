@@ -88,6 +88,7 @@ class RoboClaw:
             DriveError: The port can't be opened, another program has it, or nothing there answers as a RoboClaw.
         """
         try:
+            # has no types
             import serial  # type: ignore[import-untyped, unused-ignore]
         except ModuleNotFoundError as error:
             raise ConfigError('a RoboClaw needs pyserial, not installed here: pip install "edgeagent[pi]"') from error

@@ -30,6 +30,7 @@ def test_every_cell_does_its_action_and_goes_to_its_state(state: State, event: T
     with Stage() as stage:
         dialogue, turns, done = stage.dialogue, stage.dialogue.turns, []
         turns._actions = {action: lambda action=action: done.append(action) for action in turns._actions}
+        # the cells of the table alone, without what they set going
         turns._what_goes_on = lambda: State.LISTENING  # type: ignore[method-assign]
         turns.look = lambda: None  # type: ignore[method-assign]
         turns.state = state

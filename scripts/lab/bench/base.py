@@ -92,7 +92,7 @@ def _trial(then: str, number: signal.Signals | None, drive_s: float) -> float:
             if not until(lambda: any(text.startswith("velocity 0.2") for _, text in calls(log))):
                 raise TimeoutError("the base does not drive")
             if number is not None:
-                time.sleep(drive_s)
+                time.sleep(drive_s)  # the moment that was drawn
                 process.send_signal(number)
             if not until(lambda: calls(log)[-1][1] in ("stop", "close", "velocity 0.0000 0.0000")):
                 raise TimeoutError("the base drives on")
@@ -112,7 +112,7 @@ def _board_trial(number: signal.Signals) -> float:
     ):
         while not board.wheels[0]:
             drive.set(0.2)
-            time.sleep(0.01)
+            time.sleep(0.01)  # between two leases
         os.kill(driver.pid or 0, number)
         begun_s = time.monotonic()
         if not until(lambda: board.wheels == (0, 0)):

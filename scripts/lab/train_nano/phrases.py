@@ -20,6 +20,7 @@ from typing import Final
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parents[2]
+# these are programs of a folder and no package: what follows is found by the path
 sys.path[:0] = [str(ROOT), str(HERE.parent)]
 
 import noise  # noqa: E402
