@@ -239,7 +239,7 @@ class Ears:
         """True if a spotted word counts."""
         if not self._on:
             return False
-        if self._own.explains(keyword.end_s):
+        if self._own.explains(keyword.end_s, sure=keyword.sure):
             log.debug("the robot's own voice was taken for %r", keyword.phrase)
             return False
         self._tell(KeywordSpotted(keyword))

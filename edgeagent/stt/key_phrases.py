@@ -96,6 +96,8 @@ class SpottedPhrase:
     """The end of the block with which it was known."""
     score: float
     """From 0 to 1, higher is surer; comparable between hits of one phrase only."""
+    sure: bool = False
+    """The network that has learnt the phrase has no doubt. PocketSphinx always has."""
 
 
 @dataclass(frozen=True, slots=True)

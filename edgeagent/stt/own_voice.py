@@ -23,6 +23,9 @@ shorter."""
 _LEAST: Final = 11
 """Frames with a person in them. In the simulated room the words of a person had at least 20, up to an echo 6 dB louder
 than his voice, and what was taken for a word in the robot's own voice at most 9; of 72 stop words at -6 dB 64 pass."""
+_LEAST_SURE: Final = 6
+"""The same where the spotter is sure of the word, as it never is of leftovers of the robot's voice that have a person in
+so many frames: just after a silence the echo is learnt anew, and a person is found in 8 frames of his "stop" at 0 dB."""
 
 
 class OwnVoice:
@@ -45,8 +48,12 @@ class OwnVoice:
                 found = is_loud if person is None else person
                 self._frames.append((end_s + number * frame_s, found, person is not None))
 
-    def explains(self, end_s: float) -> bool:
-        """True if a phrase that ends then is nothing but the robot's own voice."""
+    def explains(self, end_s: float, *, sure: bool = False) -> bool:
+        """True if a phrase that ends then is nothing but the robot's own voice.
+
+        Args:
+            sure: The spotter has no doubt that the phrase was said, by whomever.
+        """
         with self._lock:
             heard = [frame for frame in self._frames if end_s - _WORD_S < frame[0] <= end_s]
         began_s = next((at_s for at_s, _, spoken in heard if spoken), None)
@@ -54,7 +61,7 @@ class OwnVoice:
             return False
         before = [person for at_s, person, _ in heard if began_s - _BEFORE_S <= at_s < began_s]
         after = [person for at_s, person, _ in heard if at_s >= began_s]
-        return sum(_unbroken(before)) + sum(after) < _LEAST
+        return sum(_unbroken(before)) + sum(after) < (_LEAST_SURE if sure else _LEAST)
 
 
 def _unbroken(persons: Sequence[bool]) -> Sequence[bool]:

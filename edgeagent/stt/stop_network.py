@@ -31,6 +31,8 @@ WORDS: Final = ("stop", "halt", "freeze")
 
 LEAST: Final = {"stop": 0.8, "halt": 0.9, "freeze": 0.8}
 """Mean probability of a word over ``_SMOOTHED`` steps from which on it was said; ``docs/figures.md`` has the counts."""
+SURE: Final = 0.95
+"""The same for a word that is beyond doubt."""
 _FILE: Final = "stop_words.onnx"
 _BLOCK: Final = RATE_HZ // 25
 """Samples of a run: four frames, two steps of the network."""
@@ -152,6 +154,6 @@ class StopNetwork:
             if score >= LEAST[word]:
                 if at_s > self._told[number] + _AGAIN_S:
                     end_s = at_s - _AFTER_S
-                    found.append(SpottedPhrase(word, end_s - _WORD_S, end_s, heard_s, score))
+                    found.append(SpottedPhrase(word, end_s - _WORD_S, end_s, heard_s, score, score >= SURE))
                 self._told[number] = at_s
         return found

@@ -26,6 +26,14 @@ def test_single_frames_are_no_person() -> None:
     assert told(([False] * 9 + [True]) * 20).explains(2.0)
 
 
+def test_a_word_beyond_doubt_needs_less_of_a_person_than_another() -> None:
+    """ "Stop" at 0 dB as the robot begins to speak after a long silence: its echo is not known yet."""
+    own = told([None] * 158 + [False] * 16 + [True] * 8 + [False] * 18)
+    assert own.explains(2.0)
+    assert not own.explains(2.0, sure=True), "it was: the robot drove on"
+    assert told([False] * 195 + [True] * 5).explains(2.0, sure=True)
+
+
 def test_nothing_is_explained_when_the_loudspeaker_is_silent_or_nothing_was_told() -> None:
     assert not told([None] * 200).explains(2.0)
     assert not OwnVoice().explains(2.0)
