@@ -171,7 +171,7 @@ class PulseRoom:
                 [sys.executable, "-m", module, *arguments],
                 env=self.pulse.environment
                 | {
-                    "PYTHONPATH": f"{root}{os.pathsep}{root / 'scripts'}",
+                    "PYTHONPATH": f"{root}{os.pathsep}{root / 'scripts' / 'lab'}",
                     "EDGEAGENT_MODELS": str(user_models_dir()),  # the server has a home of its own
                 },
                 stdin=subprocess.PIPE,
