@@ -24,8 +24,9 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(platformdirs.user_cache_dir("edgeagent-tests")) / "compiled")
 
 
-# What somebody has pulled is for the tests that ask for it: the others hear and say the same on every machine.
-_PULLED = user_models_dir()
+# What somebody has pulled is for the tests that ask for it: the others hear and say the same on every machine. A worker
+# of pytest-xdist inherits what its parent has set.
+_PULLED = Path(os.environ.setdefault("PYTEST_PULLED_MODELS", str(user_models_dir())))
 _NONE_PULLED = tempfile.TemporaryDirectory(prefix="edgeagent-models-")
 os.environ[FOLDER_VARIABLE] = _NONE_PULLED.name
 

@@ -214,7 +214,9 @@ def test_scripts_test_adds_what_tests_need_and_passes_arguments_on(machine: Mach
     assert done.stdout == "pytest: -m pytest -k a b\n"
     assert any("constraints-test.txt" in call for call in machine.installs)
     before = machine.installs
-    assert machine.run().stderr == machine.run(script=machine.root / "scripts/test").stderr == ""
+    whole = machine.run(script=machine.root / "scripts/test")
+    assert whole.stdout == "pytest: -m pytest --numprocesses=auto --dist=loadfile\n"
+    assert machine.run().stderr == whole.stderr == ""
     assert machine.installs == before
 
 
