@@ -29,13 +29,15 @@ _MOTION: Final = "motion"
 """The resource of a skill that moves, outlives its run in a conversation, and names none: the next one replaces it."""
 
 
-class CallGates:
-    """The gates of one run's calls."""
+class RunHost:
+    """The run, as the tools of one batch know it: the gates of their calls, and what their news become."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self._part = run.part
         self._options = run.part.options
+        self.workers = run.workers
+        self.context = run.part.context
         self._confirming = threading.Lock()
         self._ending = threading.Lock()
         self._over: set[str] = set()
@@ -131,7 +133,7 @@ class CallGates:
         traits = prepared.tool.traits
         asked = traits.destructive and self._options.confirm is not None
         held = traits.motion and self._run.workers.motion()[0] != "free"
-        return not (asked or held or self.stopping())
+        return not (asked or held or self.stopping() is not None)
 
     def before(self, prepared: Prepared) -> Prepared | Refused | ToolResult:
         """Hooks may refuse a call, supply its result, or make it another one, which is checked again."""
@@ -202,8 +204,9 @@ class CallGates:
             return _blocked_motion(prepared.call, reason)
         return _result(prepared.call, "not_run", "stopped before it began")
 
-    def stopping(self) -> bool:
-        return self._run.stopping() is not None
+    def stopping(self) -> str | None:
+        """The reason why the run must stop now, or None."""
+        return self._run.stopping()
 
     def ask(self, prepared: Prepared, stop_event: threading.Event) -> Any:
         """Puts the arguments of a question tool to a person.
@@ -264,6 +267,38 @@ class CallGates:
             if self._run.ended is None:
                 self._run.ended = reply
 
+    # --- news, on the loop's thread ---------------------------------------------------------------------------------
+
+    def should_skip(self) -> bool:
+        """True if somebody has said something that skips the rest of the batch; it is kept for the next request."""
+        run = self._run
+        run.steered = run.steered or run.drain("steering")
+        return bool(run.steered)
+
+    def tool_started(self, execution: Execution) -> None:
+        call = execution.prepared.call
+        self._run.ledger.pending.add(call.id)
+        if execution.goal is not None:
+            self._run.ledger.goals[call.id] = execution.goal
+        self._run.emit(events.ToolExecutionStart, then=execution.begin, call=call.copy())
+
+    def tool_progressed(self, call: ToolCall, update: object) -> None:
+        self._run.emit(events.ToolExecutionUpdate, call=call.copy(), update=update)
+
+    def tool_ended(self, call: ToolCall, result: ToolResult) -> None:
+        run = self._run
+        run.ledger.pending.discard(call.id)
+        run.ledger.results[call.id] = result
+        run.note_calls([call])
+        run.emit(events.ToolExecutionEnd, call=call.copy(), result=result)
+        run.tell_notices()
+
+    def tell_notices(self) -> None:
+        self._run.tell_notices()
+
+    def detached_ended(self, call: ToolCall, result: ToolResult) -> None:
+        self._run.parts[0].agent.detached_ended(self._run, call, result)
+
 
 def _unknown(name: str, known: list[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
@@ -319,19 +354,9 @@ def execute(run: Run, calls: Sequence[ToolCall]) -> list[ToolResult]:
         max_abandoned=options.max_abandoned_tools,
         skip_after_each=one_by_one,
     )
-    gates = CallGates(run)
+    host = RunHost(run)
     run.note_calls(calls)
-    dispatch = Dispatch(
-        gates,
-        Reporter(run),
-        run.workers,
-        limits,
-        run.stopping,
-        may_start=gates.may_start,
-        should_skip=lambda: _steered(run),
-        context=run.part.context,
-    )
-    return dispatch.run(gates.check_batch(calls))
+    return Dispatch(host, limits).run(host.check_batch(calls))
 
 
 def refuse(run: Run, calls: Sequence[ToolCall], why: str) -> None:
@@ -343,8 +368,9 @@ def refused(run: Run, calls: Sequence[ToolCall], why: str) -> list[ToolResult]:
     """The results of calls that must not start, told but not yet committed."""
     run.note_calls(calls)
     results = [ToolResult(call.id, call.name, "not_run", why) for call in calls]
+    host = RunHost(run)
     for call, result in zip(calls, results, strict=True):
-        Reporter(run).tool_ended(call, result)
+        host.tool_ended(call, result)
     return results
 
 
@@ -353,40 +379,3 @@ def commit(run: Run, results: Sequence[ToolResult]) -> None:
     run.turn.results = results
     for result in results:
         run.inject(Message.tool(result))
-
-
-def _steered(run: Run) -> bool:
-    """True if somebody has said something that skips the rest of the batch; it is kept for the next request."""
-    run.steered = run.steered or run.drain("steering")
-    return bool(run.steered)
-
-
-class Reporter:
-    """Turns what the dispatch tells into events and into the run's state."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def tool_started(self, execution: Execution) -> None:
-        call = execution.prepared.call
-        self._run.ledger.pending.add(call.id)
-        if execution.goal is not None:
-            self._run.ledger.goals[call.id] = execution.goal
-        self._run.emit(events.ToolExecutionStart, then=execution.begin, call=call.copy())
-
-    def tool_progressed(self, call: ToolCall, update: object) -> None:
-        self._run.emit(events.ToolExecutionUpdate, call=call.copy(), update=update)
-
-    def tool_ended(self, call: ToolCall, result: ToolResult) -> None:
-        run = self._run
-        run.ledger.pending.discard(call.id)
-        run.ledger.results[call.id] = result
-        run.note_calls([call])
-        run.emit(events.ToolExecutionEnd, call=call.copy(), result=result)
-        run.tell_notices()
-
-    def tell_notices(self) -> None:
-        self._run.tell_notices()
-
-    def detached_ended(self, call: ToolCall, result: ToolResult) -> None:
-        self._run.parts[0].agent.detached_ended(self._run, call, result)
