@@ -157,7 +157,7 @@ class RunHost:
         """The latch, confirm, and the latch again, which may have closed while a person was asked."""
         refusal = self._wait_for_motion(prepared, stop_event) or self._confirm(prepared, stop_event)
         refusal = refusal or self._wait_for_motion(prepared, stop_event)
-        if refusal is None and self._run.stopping() is not None:
+        if refusal is None and self._run.stop.now() is not None:
             return self._stopped(prepared)
         return refusal
 
@@ -171,7 +171,7 @@ class RunHost:
                 return _blocked_motion(prepared.call, reason)
             if state == "free":
                 return None
-            if stop_event.wait(_POLL_S) or self._run.stopping() is not None:
+            if stop_event.wait(_POLL_S) or self._run.stop.now() is not None:
                 return self._stopped(prepared)
 
     def _confirm(self, prepared: Prepared, stop_event: threading.Event) -> ToolResult | None:
@@ -181,7 +181,7 @@ class RunHost:
         call = prepared.call
 
         def stopped() -> bool:
-            return stop_event.is_set() or self._run.stopping() is not None
+            return stop_event.is_set() or self._run.stop.now() is not None
 
         with self._confirming:
             try:
@@ -200,13 +200,13 @@ class RunHost:
     def _stopped(self, prepared: Prepared) -> ToolResult:
         """The result of a call that was stopped at its gates: by the latch, or with its run."""
         state, reason = self._run.workers.motion()
-        if prepared.tool.traits.motion and state == "tripped" and self._run.stopping() is None:
+        if prepared.tool.traits.motion and state == "tripped" and self._run.stop.now() is None:
             return _blocked_motion(prepared.call, reason)
         return _result(prepared.call, "not_run", "stopped before it began")
 
     def stopping(self) -> str | None:
         """The reason why the run must stop now, or None."""
-        return self._run.stopping()
+        return self._run.stop.now()
 
     def ask(self, prepared: Prepared, stop_event: threading.Event) -> Any:
         """Puts the arguments of a question tool to a person.
@@ -220,7 +220,7 @@ class RunHost:
         questions = [text for value in prepared.call.arguments.values() for text in _texts(value)]
 
         def stopped() -> bool:
-            return stop_event.is_set() or self._run.stopping() is not None
+            return stop_event.is_set() or self._run.stop.now() is not None
 
         try:
             return self._run.ask(questions or [prepared.tool.description], stopped, self._options.confirm_timeout_s)
@@ -241,7 +241,7 @@ class RunHost:
         patched = with_status(replace(patched, call_id=call.id, name=call.name), OF_HOOK)
         if patched.value is not result.value or patched.status != result.status:
             with self._ending:
-                self._part.agent.unreserve(self._run, call)
+                self._run.handovers.unreserve(call)
             patched = self._reserve(call, patched)
         return patched
 
@@ -249,7 +249,7 @@ class RunHost:
         """A call that is over hands nothing over any more."""
         with self._ending:
             self._over.add(call.id)
-            self._part.agent.unreserve(self._run, call)
+            self._run.handovers.unreserve(call)
 
     def _reserve(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """Keeps the target of a handoff for this run; the result says so if it can't be had."""
@@ -258,7 +258,7 @@ class RunHost:
         with self._ending:
             if call.id in self._over:
                 return _result(call, "not_run", "the request went on before it was handed over")
-            refusal = self._part.agent.reserve(self._run, call, result.value)
+            refusal = self._run.handovers.reserve(self._part.agent, call, result.value)
         return result if refusal is None else _result(call, *refusal)
 
     def _end(self, reply: str) -> None:
@@ -271,9 +271,7 @@ class RunHost:
 
     def should_skip(self) -> bool:
         """True if somebody has said something that skips the rest of the batch; it is kept for the next request."""
-        run = self._run
-        run.steered = run.steered or run.drain("steering")
-        return bool(run.steered)
+        return self._run.inbox.should_skip()
 
     def tool_started(self, execution: Execution) -> None:
         call = execution.prepared.call
@@ -289,7 +287,7 @@ class RunHost:
         run = self._run
         run.ledger.pending.discard(call.id)
         run.ledger.results[call.id] = result
-        run.note_calls([call])
+        run.ledger.note([call], run.part.name)
         run.emit(events.ToolExecutionEnd, call=call.copy(), result=result)
         run.tell_notices()
 
@@ -297,7 +295,16 @@ class RunHost:
         self._run.tell_notices()
 
     def detached_ended(self, call: ToolCall, result: ToolResult) -> None:
-        self._run.parts[0].agent.detached_ended(self._run, call, result)
+        """A call that outlived its run has come to its end: the model is told, and asked unless somebody stopped it."""
+        run = self._run
+        session = run.parts[0].context.session
+        if session is not None:
+            session.detached_ended(run.id, call, result)
+        told = f"{call.name} has ended: {result.text}"
+        if result.status == "interrupted":
+            (session or run.owner).steer(told)  # with the next request, whoever makes it
+        else:
+            (session or run.owner).follow_up(told, wake=True)
 
 
 def _unknown(name: str, known: list[str]) -> str:
@@ -355,7 +362,7 @@ def execute(run: Run, calls: Sequence[ToolCall]) -> list[ToolResult]:
         skip_after_each=one_by_one,
     )
     host = RunHost(run)
-    run.note_calls(calls)
+    run.ledger.note(calls, run.part.name)
     return Dispatch(host, limits).run(host.check_batch(calls))
 
 
@@ -366,7 +373,7 @@ def refuse(run: Run, calls: Sequence[ToolCall], why: str) -> None:
 
 def refused(run: Run, calls: Sequence[ToolCall], why: str) -> list[ToolResult]:
     """The results of calls that must not start, told but not yet committed."""
-    run.note_calls(calls)
+    run.ledger.note(calls, run.part.name)
     results = [ToolResult(call.id, call.name, "not_run", why) for call in calls]
     host = RunHost(run)
     for call, result in zip(calls, results, strict=True):
