@@ -10,8 +10,8 @@ from edgeagent import events
 from edgeagent.audio.device import Samples
 from edgeagent.cli.listen_view import View
 from edgeagent.stt import hearing
-from edgeagent.stt.hearing import HearingEvent
-from edgeagent.stt.key_phrases import SpottedPhrase, confirm, missed
+from edgeagent.stt.hearing import HearingEvent, SpottedPhrase
+from edgeagent.stt.key_phrases import confirm, missed
 from edgeagent.stt.recordings import Recordings
 
 

@@ -20,6 +20,7 @@ from edgeagent.english.stop_phrases import Verdict
 from edgeagent.errors import ConfigError
 from edgeagent.stt import app_model
 from edgeagent.stt.confirming import confirm, missed
+from edgeagent.stt.hearing import SpottedPhrase
 from edgeagent.stt.level_meter import Levelling
 from edgeagent.stt.patterns import Pattern, When, is_short, phone_patterns
 from edgeagent.stt.phrases import spoken_words
@@ -37,7 +38,6 @@ __all__ = [
     "STOP_WORDS",
     "TUNED",
     "KeywordSpotter",
-    "SpottedPhrase",
     "SpotterOptions",
     "Tuned",
     "Verdict",
@@ -83,19 +83,6 @@ _OWN_ECHO_S: Final = 0.2
 _WORK: Final = 0.3
 """Seconds of work for a second of sound on the slowest machine that keeps up."""
 _SPOTTER: Final = "edgeagent.stt.spotting:Spotter"
-
-
-@dataclass(frozen=True, slots=True)
-class SpottedPhrase:
-    """A phrase that was heard. Times are those given to ``feed``, in seconds."""
-
-    phrase: str
-    start_s: float
-    end_s: float
-    heard_s: float
-    """The end of the block with which it was known."""
-    score: float
-    """From 0 to 1, higher is surer; comparable between hits of one phrase only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,14 @@ from edgeagent.english.stop_phrases import Grade, Release, Situation, StopPhrase
 from edgeagent.english.tokens import words_of
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt.confirming import occurrences
-from edgeagent.stt.hearing import FinalTranscript, HearingEvent, KeywordSpotted, PartialTranscript, Trouble
-from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.hearing import (
+    FinalTranscript,
+    HearingEvent,
+    KeywordSpotted,
+    PartialTranscript,
+    SpottedPhrase,
+    Trouble,
+)
 from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stopped_answer import WAIT

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from edgeagent.english.stop_phrases import Grade, StopPhrases
 from edgeagent.english.tokens import words_of
 from edgeagent.stt.confirming import confirm, forbids, missed, nothing_like, occurrences, starts
-from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.hearing import SpottedPhrase
 from edgeagent.stt.transcriber import Transcript
 
 AFTER_SPEECH_S: Final = 1.0
