@@ -22,6 +22,7 @@ from edgeagent.stt.hearing import HearingEvent, SpottedPhrase
 from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.answering import LEAST_GUESS, Answering
 from edgeagent.voice.chimes import Chime
+from edgeagent.voice.hearing_events import translated
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stop_words import HearingLoss, StopWords
 from edgeagent.voice.turn import Turn
@@ -200,7 +201,7 @@ class TurnTaking:
             case hearing.SpeechResumed():
                 self._go_on(event.at_s)
             case hearing.SoftEnd():
-                self._pause(event.at_s)
+                self._pause(event)
             case hearing.HardEnd():
                 self._answered = None
                 self._end(cut=event.cut)
@@ -213,7 +214,7 @@ class TurnTaking:
             case hearing.KeywordSpotted():
                 self._spot(event.keyword)
             case hearing.Trouble():
-                self._emit(events.Device, state="trouble", name=f"{event.part}: {event.text}")
+                self._tell(event)
                 if event.part == "device":
                     self.device("back" if event.over else "lost")
         self._loss.take(event, self._now_s)
@@ -259,11 +260,17 @@ class TurnTaking:
         self._end_untold = True
         self._emit(events.SpeechStart)
 
-    def _pause(self, at_s: float) -> None:
-        self.stop_words.watch.speech(ended_s=at_s)
-        self._emit(events.SpeechEnd, soft=True)
+    def _tell(self, event: HearingEvent) -> None:
+        """Tells an event of the ears as it is."""
+        if (told := translated(event)) is not None:
+            kind, fields = told
+            self._emit(kind, **fields)
+
+    def _pause(self, event: hearing.SoftEnd) -> None:
+        self.stop_words.watch.speech(ended_s=event.at_s)
+        self._tell(event)
         if self._turn is not None:
-            self._turn.soft_end_s = at_s
+            self._turn.soft_end_s = event.at_s
 
     def _end(self, *, cut: bool = False) -> None:
         if self._end_untold:
@@ -275,7 +282,7 @@ class TurnTaking:
 
     def _hear_partly(self, event: hearing.PartialTranscript) -> None:
         transcript = event.transcript
-        self._emit(events.Partial, text=transcript.text)
+        self._tell(event)
         turn, preset = self._turn, self._settings.preset
         if turn is None or turn.utterance != event.utterance:
             return
@@ -288,15 +295,7 @@ class TurnTaking:
 
     def _understand(self, event: hearing.FinalTranscript) -> None:
         transcript, last = event.transcript, self._last
-        self._emit(
-            events.Transcript,
-            text=transcript.text,
-            words=transcript.words,
-            confidence=transcript.confidence,
-            latency_s=event.latency_s,
-            engine=transcript.engine,
-            understood=transcript.understood,
-        )
+        self._tell(event)
         if event.utterance in self._late:
             self._understand_late(event, self._late.pop(event.utterance))
         elif self._turn is not None and self._turn.utterance == event.utterance:
