@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from edgeagent.english.stop_phrases import Grade, StopPhrases
-from edgeagent.english.tokens import words_of
 from edgeagent.stt.confirming import confirm, forbids, missed, nothing_like, occurrences, starts
 from edgeagent.stt.hearing import SpottedPhrase
 from edgeagent.stt.transcriber import Transcript
@@ -166,7 +165,7 @@ class StopWatch:
 
     def _missed(self, transcript: Transcript) -> str | None:
         """The stop phrase that was meant, be it one that the spotter does not listen for."""
-        row = self._stops.read(" ".join(words_of(transcript.text)))
+        row = self._stops.read(transcript.text)
         return row.words if row is not None and row.grade is Grade.TRIP else missed(transcript, self._phrases)
 
     def begun(self, onset_s: float) -> None:
