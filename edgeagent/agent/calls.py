@@ -124,7 +124,7 @@ class RunHost:
         """None, or why no further call of the batch may start."""
         return None if self._run.ended is None else "the run was ended before it began"
 
-    def answer_at_once(self, prepared: Prepared) -> bool:
+    def answer_at_once(self) -> bool:
         """True where every hook before the tool is quick."""
         return all(getattr(hook, "quick", False) for hook in self._part.hooks[FirePoint.BEFORE_TOOL])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -31,12 +30,11 @@ from edgeagent.tools import Handoff, ToolRegistry
 from edgeagent.tools.actuator import Call
 from edgeagent.tools.workers import Workers
 
-logger = logging.getLogger(__name__)
 _inside = threading.local()
 
 
 class Player(Protocol):
-    """An agent, as the runs know it in which it plays a part: all that they may ask of an ``Agent``."""
+    """An agent, as the runs know it in which it plays a part. ``occupy`` is False while it is busy with another run."""
 
     name: str
     instructions: str | None
@@ -47,13 +45,8 @@ class Player(Protocol):
     def target_of(self, handoff: Handoff) -> Self: ...
     def steer(self, message: str) -> object: ...
     def follow_up(self, message: str, *, wake: bool = False) -> object: ...
-    def occupy(self, run: Run) -> bool:
-        """Makes the agent busy with a run of another agent. False: it is busy already."""
-        ...
-
-    def vacate(self) -> None:
-        """The agent is idle again."""
-        ...
+    def occupy(self, run: Run) -> bool: ...
+    def vacate(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,14 +94,12 @@ class SpotterOptions:
         on_behind: Told with the seconds of sound that were dropped, when the process keeps up again.
         on_event: Told when the process starts, dies or hangs.
         hang_s: See ``HANG_S``.
-        delay_frames: See ``DELAY_FRAMES``.
     """
 
     said: Mapping[str, str] = field(default_factory=dict)
     on_behind: Callable[[float], None] | None = None
     on_event: Callable[[WorkerEvent], None] | None = None
     hang_s: float = HANG_S
-    delay_frames: int = DELAY_FRAMES
 
 
 class KeywordSpotter:
@@ -133,7 +131,6 @@ class KeywordSpotter:
         options = options or SpotterOptions()
         self.on_keyword, self._on_behind = on_keyword, options.on_behind
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._delay_frames = options.delay_frames
         self._entries, self.thresholds = _listed(phrases, options.said)
         self.dropped_s = self.rested_s = 0.0
         self._behind_s = self._silent_s = 0.0
@@ -260,7 +257,7 @@ class KeywordSpotter:
         dictionary.write_text("".join(words), encoding="utf-8")
         listed.write_text("".join(phrases), encoding="utf-8")
         acoustic = str(app_model.general_model().acoustic)
-        decoder = {"hmm": acoustic, "dict": str(dictionary), "kws_delay": self._delay_frames}
+        decoder = {"hmm": acoustic, "dict": str(dictionary), "kws_delay": DELAY_FRAMES}
         return {"decoder": decoder, "file": str(listed)}
 
     def _send(self, at_s: float, samples: Samples) -> None:

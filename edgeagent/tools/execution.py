@@ -132,7 +132,7 @@ class Host(Protocol):
 
     # --- on the dispatching thread, which is the loop's ---------------------------------------------------------------
 
-    def answer_at_once(self, prepared: Prepared) -> bool:
+    def answer_at_once(self) -> bool:
         """True if ``before`` waits for nobody, so that it may be asked on the dispatching thread."""
         ...
 
@@ -273,7 +273,7 @@ class Execution:
         Gates that answer at once are passed here, and the start is told while the worker wakes: to wait for the worker
         first takes longer than all of that.
         """
-        if self._host.answer_at_once(self.prepared):
+        if self._host.answer_at_once():
             try:
                 self._passed = self._passed or self._host.before(self.prepared)
             except BaseException as error:  # be it SystemExit

@@ -114,7 +114,7 @@ class StopWords:
             return
         speaks = turn is not None and turn.speaking
         end_s = None if speaks else keyword.end_s
-        self._decided(self.watch.spotted(keyword, alone=alone, speech_end_s=end_s, now_s=now_s), turn)
+        self._decided(self.watch.spotted(keyword, alone=alone, speech_end_s=end_s), turn)
 
     def decide(self, turn: Turn, transcript: Transcript, *, now_s: float, ended_s: float = math.inf) -> None:
         """Decides by a transcript about a stop word, spotted or missed. A word that has counted does not count again.

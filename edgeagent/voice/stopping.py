@@ -94,7 +94,7 @@ class StopWatch:
         return bool(self._waiting)
 
     def spotted(
-        self, keyword: SpottedPhrase, *, alone: bool = False, speech_end_s: float | None = None, now_s: float = math.inf
+        self, keyword: SpottedPhrase, *, alone: bool = False, speech_end_s: float | None = None
     ) -> Outcome | None:
         """Another stop word.
 

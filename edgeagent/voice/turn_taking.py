@@ -28,28 +28,19 @@ from edgeagent.voice.stop_words import HearingLoss, StopWords
 from edgeagent.voice.turn import Turn
 from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.turn_rules import (
+    event_of_words,
     final_after_ms,
     hard_end_ms,
     has_said_enough,
     is_called,
     is_over,
+    kind_until_pause,
     only_called,
-    says_something,
 )
 from edgeagent.voice.turn_states import TABLE, Action, State, TableEvent
-from edgeagent.voice.utterance import Kind, kind_of
+from edgeagent.voice.utterance import kind_of
 from edgeagent.voice.voice_settings import DialogueSettings
 
-_EVENT_OF: Final = {
-    Kind.COMMAND: TableEvent.COMMAND,
-    Kind.CONTROL: TableEvent.COMMAND,
-    Kind.ANSWER: TableEvent.COMMAND,
-    Kind.QUESTION: TableEvent.QUESTION,
-    Kind.CORRECTION: TableEvent.CORRECTION,
-    Kind.UNFINISHED: TableEvent.UNFINISHED,
-    Kind.BACKCHANNEL: TableEvent.BACKCHANNEL,
-}
-"""Kinds that are known at the soft end; other kinds change nothing until the hard end."""
 _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
 """Controls that are obeyed while the robot goes on speaking."""
 _SILENT_S: Final = 0.3
@@ -339,15 +330,10 @@ class TurnTaking:
         """Weighs the words until the soft end: they decide when the turn ends, and whether it interrupts."""
         if self._heed(turn, transcript) if transcript.understood else self._heed_doubtful(turn, transcript):
             return
-        over = self.state in (State.SPEAKING, State.HELD)
         preset, phrases = self._settings.preset, self._settings.phrases
-        if turn.grade is Grade.CANCEL:
-            turn.kind = Kind.CONTROL
-        else:
-            asked = self._answering.question_open(self._now_s)
-            turn.kind = kind_of(transcript, phrases=phrases, speaking=over, question_open=asked)
-        if turn.kind is Kind.UNCLEAR and phrases.is_unfinished(transcript.text):
-            turn.kind = Kind.UNFINISHED  # with the rest it may be understood
+        over = self.state in (State.SPEAKING, State.HELD)
+        asked = self._answering.question_open(self._now_s)
+        turn.kind = kind_until_pause(turn, transcript, phrases, over=over, asked=asked)
         control = control_of(transcript.text, phrases.stops) if transcript.understood else None
         if over and control is not None and control.control in _BESIDE:
             turn.dismissed = True
@@ -357,14 +343,16 @@ class TurnTaking:
             turn.dismissed = True
             self._answered = turn.before  # but it may be the beginning of some
             self.fire(TableEvent.FALSE_ALARM)
-        elif turn.kind not in _EVENT_OF:
-            self._await_rest()
-            if over and turn.kind is Kind.STATEMENT and says_something(transcript, preset, phrases):
-                self.fire(TableEvent.TWO_WORDS)
-        elif preset.interruptible or not over:
-            if turn.kind is Kind.BACKCHANNEL and not self._robot.runs.acting:
+        else:
+            event = event_of_words(turn.kind, transcript, preset, phrases, over=over)
+            if event in (None, TableEvent.TWO_WORDS):
+                self._await_rest()
+            elif over and not preset.interruptible:
+                return
+            elif event is TableEvent.BACKCHANNEL and not self._robot.runs.acting:
                 self.stop_words.deny()
-            self.fire(_EVENT_OF[turn.kind])
+            if event is not None:
+                self.fire(event)
 
     def _close_turn(self) -> None:
         """The end of the turn, once it is over and its words are known."""
