@@ -97,7 +97,7 @@ class Queues:
 
 
 class Inbox:
-    """What one run takes from the queues, and what it gives back because no request will hold it.
+    """Messages that one run takes from the queues, and gives back where no request will hold them.
 
     Args:
         queues: The agent's that was asked.

@@ -71,7 +71,7 @@ class Refused:
 
 
 class CallContext(Protocol):
-    """What a run shares, as far as its calls need it; ``AgentContext`` is one. ``within``: the calls that wait for the
+    """The part of a run's context that its calls need; ``AgentContext`` is one. ``within``: the calls that wait for the
     agent which made these calls, the outermost first."""
 
     deps: Any
