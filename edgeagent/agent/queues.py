@@ -153,7 +153,7 @@ class Inbox:
             if pending or self.queues.close_if_empty():
                 return pending
 
-    def give_back(self, messages: Sequence[Message] = ()) -> None:
+    def give_back(self, messages: Sequence[Message]) -> None:
         """Returns messages that were drained and that no request will hold, and at the end what skipped a batch."""
         with self._lock:
             if not self._emptied:
