@@ -230,12 +230,18 @@ class Agent:
 
     def _drive(self, run: Run, handle: RunHandle) -> None:
         """The run's thread: the loop, and whatever way it ends, an idle agent and a closed log."""
-        handle.begin()
-        result, error = None, None
         run.enter_thread()
+        handle.begin()
+        result: RunResult | None = None
+        error: BaseException | None = None
         try:
-            result, error = loop.drive(run)
+            result = loop.drive(run)
+        except BaseException as raised:  # the model's; told to whoever waits, after the log is closed
+            logger.debug("run %s failed", run.id, exc_info=True)
+            error = raised
+            result = loop.close_after_error(run, raised)
         finally:
+            run.stop.disarm()
             run.leave_thread()
             self._leave(run, handle, result, error)
 

@@ -27,18 +27,16 @@ _SAID: Final = ("user", "follow_up", "steering", "handoff")
 _CONTINUE: Final = "Continue exactly where you stopped."
 
 
-def drive(run: Run) -> tuple[RunResult, BaseException | None]:
-    """Runs to the end. Returns the result, and what the model raised, if that ended the run; agent_end is the last
-    event either way."""
-    try:
-        run.stop.arm(run.abort)
-        run.emit(events.AgentStart)
-        return run.finish(cast("RunResult", play(run).result)), None
-    except BaseException as raised:  # told to whoever waits, after the log is closed
-        logger.debug("run %s failed", run.id, exc_info=True)
-        return close_after_error(run, raised), raised
-    finally:
-        run.stop.disarm()
+def drive(run: Run) -> RunResult:
+    """Runs to the end and returns the result; agent_end is the last event.
+
+    Raises:
+        ModelError: The model cannot answer at all.
+        BaseException: What a model raised that is not ours; ``close_after_error`` closes the log then.
+    """
+    run.stop.arm(run.abort)
+    run.emit(events.AgentStart)
+    return run.finish(cast("RunResult", play(run).result))  # every part ends with one
 
 
 def play(run: Run) -> Ending:
