@@ -216,7 +216,7 @@ def test_a_home_that_is_not_there_is_found_out(home: str) -> None:
         "edgeagent.hooks:FirePoint.BEFORE_LLM",  # of an enum
         "edgeagent.hooks:Hook.priority",  # an attribute of a protocol
         "edgeagent.events:Event.turn",
-        "edgeagent.agent.run_options:CEILING",
+        "edgeagent.agent.ledger:CEILING",
     ],
 )
 def test_every_kind_of_home_is_found(home: str) -> None:

@@ -1,8 +1,9 @@
 """One run of one agent: the loop, its queues, its budget, its stop, and its handoffs."""
 
-from edgeagent.agent.agent import Agent, RunHandle
+from edgeagent.agent.agent import Agent
 from edgeagent.agent.orchestrator import Orchestrator, RunControl
 from edgeagent.agent.plan_execute import PlanThenExecute
+from edgeagent.agent.run_handle import RunHandle
 from edgeagent.agent.run_options import Options, QueueMode, RunResult, RunState, ToolMode
 from edgeagent.context import AgentContext
 from edgeagent.front import front

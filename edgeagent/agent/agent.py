@@ -5,40 +5,33 @@ from __future__ import annotations
 import logging
 import os
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain
 from queue import SimpleQueue
-from typing import Any, Literal, Protocol, cast
+from typing import Any, cast
 
 from edgeagent.agent import loop
 from edgeagent.agent.handoffs import agent_tool, guarded, handoff_tool, target_of
+from edgeagent.agent.log import Broadcast, Subscribers
 from edgeagent.agent.orchestrator import orchestrate
 from edgeagent.agent.queues import QueueName, Queues
-from edgeagent.agent.run import Part, Run
+from edgeagent.agent.run import Ending, Part, Run
+from edgeagent.agent.run_handle import AbortMode, RunHandle
 from edgeagent.agent.run_hooks import hooks_of
-from edgeagent.agent.run_options import Options, RunResult, RunState, check_callback
+from edgeagent.agent.run_options import Options, RunCallbacks, RunResult, RunState
+from edgeagent.agent.run_stop import SAFETY
 from edgeagent.context import AgentContext
-from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError, PolicyViolationError
+from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError
 from edgeagent.events import Event, Level
 from edgeagent.hooks import Hook
 from edgeagent.hooks.chain import HookChain
 from edgeagent.llm import LLM
-from edgeagent.messages import Message, Status, ToolCall, ToolResult, as_message, as_messages, copied
-from edgeagent.tools import GoalHandle, Handoff, Tool, ToolContext, ToolRegistry, actuator
+from edgeagent.messages import Message, as_message, as_messages, copied
+from edgeagent.tools import Handoff, Tool, ToolRegistry, actuator
 from edgeagent.tools.actuator import Call
 from edgeagent.tools.workers import Latch, Workers
 
 logger = logging.getLogger(__name__)
-AbortMode = Literal["now", "after_turn"]
-
-
-class RunCallbacks(Protocol):
-    """Callbacks that ``start(callbacks=...)`` takes; ``edgeagent.views.Callbacks`` is one."""
-
-    def __call__(self, event: Event, /) -> object: ...
-    def ask(self, questions: list[str], stopping: Callable[[], bool], timeout_s: float, /) -> Any: ...
 
 
 class Agent:
@@ -98,11 +91,10 @@ class Agent:
         self.phrases = tuple(phrases)
         self.subscriber_errors = 0
         self._lock = threading.Lock()
-        self._current: tuple[Run, RunHandle] | None = None
+        self._current: Run | None = None
         self._queues = Queues()
         self._workers = Workers()
-        self._subscribers: tuple[Callable[[Event], object], ...] = ()
-        """Replaced, never changed, so that the loop may go through them without a lock."""
+        self._subscribers = Subscribers()
         self._notices: SimpleQueue[tuple[Level, str]] = SimpleQueue()
         """Notices that the run, or the next one, is to tell."""
         self._last_messages: tuple[Message, ...] = ()
@@ -191,19 +183,26 @@ class Agent:
             options=chosen,
             queues=self._queues,
             workers=workers,
-            subscribers=lambda: chain(observers, self._subscribers),
+            out=Broadcast(observers, self._subscribers, self._notices),
             ask=ask if callbacks is None else callbacks.ask,
             callers_stop=stop_event,
-            notices=self._notices,
         )
         told = None if task is None else as_message(task).copy()
-        part = self._part(told, as_messages(messages), chosen, context, llm)
+        part = Part(
+            self,
+            task=told,
+            messages=as_messages(messages),
+            options=chosen,
+            context=context,
+            llm=llm,
+            strategy=_strategy(chosen),
+        )
         handle = RunHandle(self, run)
         with self._lock:
             if self._current is not None:
                 raise BusyError(f"agent {self.name!r} is in the middle of a run; steer it, abort it, or wait")
             run.enter(part)  # before anybody sees the run, and not if it is refused
-            self._current = (run, handle)
+            self._current = run
             if workers is self._workers:
                 workers.end_run = run.end_for_safety
             self._queues.open()
@@ -233,30 +232,24 @@ class Agent:
         """The run's thread: the loop, and whatever way it ends, an idle agent and a closed log."""
         run.enter_thread()
         handle.begin()
-        timer: threading.Timer | None = None
         result: RunResult | None = None
         error: BaseException | None = None
         try:
-            timer = _timer(run)
             result = loop.drive(run)
         except BaseException as raised:  # the model's; told to whoever waits, after the log is closed
             logger.debug("run %s failed", run.id, exc_info=True)
             error = raised
             result = loop.close_after_error(run, raised)
-        else:
-            error = _violation(result)
         finally:
-            if timer is not None:
-                timer.cancel()
+            run.stop.disarm()
             run.leave_thread()
             self._leave(run, handle, result, error)
 
     def _leave(self, run: Run, handle: RunHandle, result: RunResult | None, error: BaseException | None) -> None:
         """The agent is idle again, and starts a run if a message that nobody has taken up asks for one."""
-        for other in list(run.reserved):
-            other.release(run)
-        run.give_context_back()
-        self.subscriber_errors += run.subscriber_errors
+        run.handovers.release_all()
+        run.stop.give_back(run.parts[0].context)
+        self.subscriber_errors += run.out.errors
         self._queues.close()
         if result is not None:
             self._last_messages, self._last_error = tuple(run.parts[0].history), result.error
@@ -265,7 +258,7 @@ class Agent:
             if run.workers is self._workers:
                 self._workers.end_run = None
         handle.finish(result, error)
-        run.log.close()
+        run.out.log.close()
         wake = self._queues.take_wake()
         try:
             if wake is not None:
@@ -283,65 +276,26 @@ class Agent:
         The sub-agent has everything of its caller's context, its stop and the ledger of resources, but a history and a
         log of its own, whose events are the call's progress.
         """
-
-        def ask(task: str, call: ToolContext) -> RunResult:
-            context = call.agent.child()
-            context.within = (*context.within, call.call_id)
-            context.llm = call.agent.llm  # for an agent that has none of its own
-            return self.start(
-                task,
-                context=context,
-                options=guarded(self.options, call.agent.options),
-                stop_event=call.stop_event,
-                observer=call.progress,
-            ).result()
-
-        return agent_tool(self, ask, name, description)
+        return agent_tool(self, name, description)
 
     def target_of(self, handoff: Handoff) -> Agent:
         """The agent that a handoff names. Raises EdgeAgentError if there is none."""
         return target_of(handoff, self.handoffs)
 
-    def reserve(self, run: Run, call: ToolCall, handoff: Handoff) -> tuple[Status, str] | None:
-        """Makes a handoff's target the next to play a part in a run, and busy with it; ``unreserve`` takes it back.
+    def occupy(self, run: Run) -> bool:
+        """Makes the agent busy with a run of another agent. False: it is busy already."""
+        with self._lock:
+            if self._current is not None:
+                return False
+            self._current = run
+            return True
 
-        Returns:
-            The status and the text of a refusal, or None.
-        """
-        try:
-            target = self.target_of(handoff)
-        except EdgeAgentError as error:
-            return "error", str(error)
-        if target is self:
-            return "error", f"{self.name} has the request already"
-        if run.handoff is not None:
-            return "not_run", f"the request was handed to {run.handoff[1].name}"
-        if not run.has_part(target):
-            with target._lock:
-                if target._current is not None:
-                    return "error", f"{target.name} is busy with another request"
-                target._current = self._current
-            run.reserved.append(target)
-        run.handoff = call.id, target
-        return None
+    def vacate(self) -> None:
+        """The agent is idle again."""
+        with self._lock:
+            self._current = None
 
-    def unreserve(self, run: Run, call: ToolCall) -> None:
-        """A call's handoff does not stand: its target, if it has one, is free again."""
-        if run.handoff is None or run.handoff[0] != call.id:
-            return
-        target = run.handoff[1]
-        run.handoff = None
-        if not run.has_part(target):
-            target.release(run)
-
-    def release(self, run: Run) -> None:
-        """This agent's part in a run of another one is over."""
-        if self in run.reserved:
-            run.reserved.remove(self)
-            with self._lock:
-                self._current = None
-
-    def part(self, run: Run, router: Part, task: Message | None) -> Part:
+    def part(self, router: Part, task: Message | None) -> Part:
         """The part that this agent plays in a run of another one: the same context, a clean history.
 
         Options of its own replace the router's, but what guards its tools stays.
@@ -349,36 +303,18 @@ class Agent:
         context = router.context.child()
         if context.deps is None:
             context.deps = self.deps
-        if self.latch is not None:
-            run.workers.watch(self.latch)
+        if self.latch is not None and context.workers is not None:
+            context.workers.watch(self.latch)
         options = router.options if self.options == Options() else guarded(self.options, router.options)
-        return self._part(task, (), options, context, self.llm or router.llm)
-
-    def _part(
-        self, task: Message | None, messages: Sequence[Message], options: Options, context: AgentContext, llm: LLM
-    ) -> Part:
-        hooks = HookChain(hooks_of(self.hooks, context.hooks, options), context)
         return Part(
             self,
             task=task,
-            messages=messages,
+            messages=(),
             options=options,
             context=context,
-            hooks=hooks,
-            llm=llm,
-            strategy=None if options.orchestrator is None else partial(orchestrate, options.orchestrator),
+            llm=self.llm or router.llm,
+            strategy=_strategy(options),
         )
-
-    def detached_ended(self, run: Run, call: ToolCall, result: ToolResult) -> None:
-        """A call that outlived its run has come to its end: the model is told, and asked unless somebody stopped it."""
-        session = run.parts[0].context.session
-        if session is not None:
-            session.detached_ended(run.id, call, result)
-        told = f"{call.name} has ended: {result.text}"
-        if result.status == "interrupted":
-            (session or self).steer(told)  # with the next request, whoever makes it
-        else:
-            (session or self).follow_up(told, wake=True)
 
     # --- talking to a run -------------------------------------------------------------------------------------------
 
@@ -406,9 +342,9 @@ class Agent:
         self, queue: QueueName, message: str | Message, wake: bool, starter: Callable[[], RunHandle] | None
     ) -> RunHandle | None:
         with self._lock:
-            current = self._current
-        if current is not None and current[1].agent is not self:  # it is the run of the agent that handed over
-            return current[1].agent._post(queue, message, wake, _starter(current[0]))
+            run = self._current
+        if run is not None and run.owner is not self:  # it is the run of the agent that handed over
+            return cast("Agent", run.owner)._post(queue, message, wake, _starter(run))
         start = (starter or self.start) if wake else None
         taken = self._queues.put(queue, as_message(message, origin=queue), wake=start)
         with self._lock:
@@ -444,8 +380,8 @@ class Agent:
     def _reached(self) -> tuple[Queues, ...]:
         """Its own queues, and during a run those of the run, which are the ones of the agent that was asked."""
         with self._lock:
-            current = self._current
-        return (self._queues,) if current is None else (self._queues, current[0].queues)
+            run = self._current
+        return (self._queues,) if run is None else (self._queues, run.inbox.queues)
 
     def abort(self, reason: str = "user", *, mode: AbortMode = "now") -> bool:
         """Stops the run, if there is one, and returns at once. Any thread.
@@ -461,10 +397,11 @@ class Agent:
             True if there was a run.
         """
         with self._lock:
-            current = self._current
-        run = None if current is None or current[0].log.closed else current[0]
+            run = self._current
+        if run is not None and run.out.log.closed:
+            run = None
         stops: Sequence[Call] = () if run is None else run.abort(reason, after_turn=mode == "after_turn")
-        if reason == "safety_stop":  # also what is queued, and what earlier runs left at work
+        if reason == SAFETY:  # also what is queued, and what earlier runs left at work
             self._queues.clear("steering", "follow_up")
             stops = [*stops, *self._workers.halt("stopped for safety", everything=True)]
             actuator.wait(stops)
@@ -492,18 +429,7 @@ class Agent:
         Raises:
             ConfigError: It is async, or can't be called.
         """
-        check_callback(subscriber, "subscribe({})")
-        with self._lock:
-            self._subscribers += (subscriber,)
-
-        def unsubscribe() -> None:
-            with self._lock:
-                left = list(self._subscribers)
-                if subscriber in left:
-                    left.remove(subscriber)
-                self._subscribers = tuple(left)
-
-        return unsubscribe
+        return self._subscribers.add(subscriber)
 
     @property
     def is_running(self) -> bool:
@@ -524,127 +450,24 @@ class Agent:
     @property
     def state(self) -> RunState:
         """A frozen copy of the state: of the run, or of what the last one left."""
-        current = self._current
-        if current is not None:
-            return current[0].state()
+        run = self._current
+        if run is not None:
+            return run.state()
         return RunState(
             system_prompt=self.instructions,
             messages=tuple(copied(self._last_messages)),
-            pending_tool_calls=frozenset(),
-            is_streaming=False,
             error_message=self._last_error,
-            streaming_message=None,
             thinking_level=self.options.thinking_level,
             llm=self.llm,
             tools=tuple(self.tools),
             follow_up_queue=self._queues.snapshot("follow_up"),
             steering_queue=self._queues.snapshot("steering"),
-            run_id=None,
-            hop=0,
         )
 
 
-HandleState = Literal["pending", "running", "completed", "failed", "cancelled"]
-
-
-class RunHandle:
-    """One run. Its final states are sticky."""
-
-    def __init__(self, agent: Agent, run: Run) -> None:
-        self.id = run.id
-        self.agent = agent
-        self._run = run
-        self._result: RunResult | None = None
-        self._error: BaseException | None = None
-        self._state: HandleState = "pending"
-
-    @property
-    def goals(self) -> dict[str, GoalHandle]:
-        """The goals of the skills that were started, by call id."""
-        return dict(self._run.ledger.goals)
-
-    @property
-    def state(self) -> HandleState:
-        return self._state
-
-    @property
-    def error(self) -> BaseException | None:
-        """Exception that ``result()`` raises, if the run failed."""
-        return self._error
-
-    def status(self) -> HandleState:
-        """The state now, without waiting."""
-        return self._state
-
-    def events(self) -> Iterator[Event]:
-        """The whole log from agent_start, however late it is asked for; ends when the agent is idle again."""
-        return iter(self._run.log)
-
-    def result(self, timeout: float | None = None) -> RunResult:
-        """Waits for the end.
-
-        Args:
-            timeout: Seconds; None waits as long as it takes.
-
-        Raises:
-            TimeoutError: The time is over; the run goes on.
-            BusyError: Called from a subscriber, hook or tool of this run.
-            PolicyViolationError, ModelError: As ``Agent.run``; a model's own exception comes unchanged.
-        """
-        if self._run.is_inside():
-            raise BusyError("waiting for a run from inside it would wait for ever")
-        if not self._run.log.wait(timeout):
-            raise TimeoutError(f"run {self.id} has not ended after {timeout} s; it goes on")
-        if self._error is not None:
-            raise self._error
-        return cast("RunResult", self._result)  # set before the log is closed
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Waits for the end, however the run ends; False when the time was over first."""
-        return self._run.log.wait(timeout)
-
-    def abort(self, reason: str = "user", *, mode: Literal["now", "after_turn"] = "now") -> bool:
-        """As ``Agent.abort``, a safety stop included, for this run only."""
-        if self._run.log.closed:
-            return False
-        stops = self._run.abort(reason, after_turn=mode == "after_turn")
-        if reason == "safety_stop":
-            actuator.wait(stops)
-        return True
-
-    def cancel(self) -> bool:
-        """Aborts the run; True if it had not ended yet."""
-        return self.abort("user")
-
-    def steer(self, message: str | Message) -> RunHandle | None:
-        return self.agent.steer(message)
-
-    def follow_up(self, message: str | Message) -> RunHandle | None:
-        return self.agent.follow_up(message)
-
-    def heard(self, message_id: str, text: str) -> bool:
-        """Cuts a reply of this run to what was heard of it; True if the run goes on and has it."""
-        return self._run.heard(message_id, text)
-
-    def notice(self, level: Level, text: str) -> None:
-        """Has a notice told with the run's next event."""
-        self._run.notice(level, text)
-
-    def begin(self) -> None:
-        """Called once, when the run's thread starts."""
-        self._state = "running"
-
-    def finish(self, result: RunResult | None, error: BaseException | None) -> None:
-        """Called once, when the agent is idle again; the log is closed after it. Without a result there is an error."""
-        self._result, self._error = result, error
-        if error is not None or result is None or result.reason == "error":
-            self._state = "failed"
-        else:
-            self._state = "cancelled" if result.reason == "aborted" else "completed"
-
-    def on_thread_of_run(self) -> bool:
-        """True on the loop's and the tools' threads of this run."""
-        return self._run.is_inside()
+def _strategy(options: Options) -> Callable[[Run], Ending] | None:
+    """Returns what plays a part in place of the loop's own strategy, if the options name one."""
+    return None if options.orchestrator is None else partial(orchestrate, options.orchestrator)
 
 
 def _starter(run: Run) -> Callable[[], RunHandle] | None:
@@ -653,29 +476,3 @@ def _starter(run: Run) -> Callable[[], RunHandle] | None:
     if context.session is None or context.depth > 0:
         return None
     return cast("Callable[[], RunHandle]", context.session.start)  # a context knows no handles
-
-
-def _timer(run: Run) -> threading.Timer | None:
-    """Aborts the run at its deadline, at once if that is over."""
-    if run.deadline is None:
-        return None
-    left_s = run.deadline - time.monotonic()
-    if left_s <= 0:
-        run.abort("deadline")
-        return None
-    timer = threading.Timer(left_s, run.abort, ["deadline"])
-    timer.daemon = True
-    timer.start()
-    return timer
-
-
-def _violation(result: RunResult) -> PolicyViolationError | None:
-    """Returns what is raised of a run in which a call was denied."""
-    if result.reason != "denied":
-        return None
-    reasons = {
-        call.name: call.result.text for call in result.tool_calls if call.result and call.result.status == "denied"
-    }
-    error = PolicyViolationError(*next(iter(reasons.items())))
-    error.result = result
-    return error

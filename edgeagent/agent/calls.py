@@ -29,13 +29,15 @@ _MOTION: Final = "motion"
 """The resource of a skill that moves, outlives its run in a conversation, and names none: the next one replaces it."""
 
 
-class CallGates:
-    """The gates of one run's calls."""
+class RunHost:
+    """The run, as the tools of one batch know it: the gates of their calls, and what their news become."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self._part = run.part
         self._options = run.part.options
+        self.workers = run.workers
+        self.context = run.part.context
         self._confirming = threading.Lock()
         self._ending = threading.Lock()
         self._over: set[str] = set()
@@ -122,7 +124,7 @@ class CallGates:
         """None, or why no further call of the batch may start."""
         return None if self._run.ended is None else "the run was ended before it began"
 
-    def answer_at_once(self, prepared: Prepared) -> bool:
+    def answer_at_once(self) -> bool:
         """True where every hook before the tool is quick."""
         return all(getattr(hook, "quick", False) for hook in self._part.hooks[FirePoint.BEFORE_TOOL])
 
@@ -131,7 +133,7 @@ class CallGates:
         traits = prepared.tool.traits
         asked = traits.destructive and self._options.confirm is not None
         held = traits.motion and self._run.workers.motion()[0] != "free"
-        return not (asked or held or self.stopping())
+        return not (asked or held or self.stopping() is not None)
 
     def before(self, prepared: Prepared) -> Prepared | Refused | ToolResult:
         """Hooks may refuse a call, supply its result, or make it another one, which is checked again."""
@@ -155,7 +157,7 @@ class CallGates:
         """The latch, confirm, and the latch again, which may have closed while a person was asked."""
         refusal = self._wait_for_motion(prepared, stop_event) or self._confirm(prepared, stop_event)
         refusal = refusal or self._wait_for_motion(prepared, stop_event)
-        if refusal is None and self._run.stopping() is not None:
+        if refusal is None and self._run.stop.now() is not None:
             return self._stopped(prepared)
         return refusal
 
@@ -169,7 +171,7 @@ class CallGates:
                 return _blocked_motion(prepared.call, reason)
             if state == "free":
                 return None
-            if stop_event.wait(_POLL_S) or self._run.stopping() is not None:
+            if stop_event.wait(_POLL_S) or self._run.stop.now() is not None:
                 return self._stopped(prepared)
 
     def _confirm(self, prepared: Prepared, stop_event: threading.Event) -> ToolResult | None:
@@ -179,7 +181,7 @@ class CallGates:
         call = prepared.call
 
         def stopped() -> bool:
-            return stop_event.is_set() or self._run.stopping() is not None
+            return stop_event.is_set() or self._run.stop.now() is not None
 
         with self._confirming:
             try:
@@ -198,12 +200,13 @@ class CallGates:
     def _stopped(self, prepared: Prepared) -> ToolResult:
         """The result of a call that was stopped at its gates: by the latch, or with its run."""
         state, reason = self._run.workers.motion()
-        if prepared.tool.traits.motion and state == "tripped" and self._run.stopping() is None:
+        if prepared.tool.traits.motion and state == "tripped" and self._run.stop.now() is None:
             return _blocked_motion(prepared.call, reason)
         return _result(prepared.call, "not_run", "stopped before it began")
 
-    def stopping(self) -> bool:
-        return self._run.stopping() is not None
+    def stopping(self) -> str | None:
+        """The reason why the run must stop now, or None."""
+        return self._run.stop.now()
 
     def ask(self, prepared: Prepared, stop_event: threading.Event) -> Any:
         """Puts the arguments of a question tool to a person.
@@ -217,7 +220,7 @@ class CallGates:
         questions = [text for value in prepared.call.arguments.values() for text in _texts(value)]
 
         def stopped() -> bool:
-            return stop_event.is_set() or self._run.stopping() is not None
+            return stop_event.is_set() or self._run.stop.now() is not None
 
         try:
             return self._run.ask(questions or [prepared.tool.description], stopped, self._options.confirm_timeout_s)
@@ -238,7 +241,7 @@ class CallGates:
         patched = with_status(replace(patched, call_id=call.id, name=call.name), OF_HOOK)
         if patched.value is not result.value or patched.status != result.status:
             with self._ending:
-                self._part.agent.unreserve(self._run, call)
+                self._run.handovers.unreserve(call)
             patched = self._reserve(call, patched)
         return patched
 
@@ -246,7 +249,7 @@ class CallGates:
         """A call that is over hands nothing over any more."""
         with self._ending:
             self._over.add(call.id)
-            self._part.agent.unreserve(self._run, call)
+            self._run.handovers.unreserve(call)
 
     def _reserve(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """Keeps the target of a handoff for this run; the result says so if it can't be had."""
@@ -255,7 +258,7 @@ class CallGates:
         with self._ending:
             if call.id in self._over:
                 return _result(call, "not_run", "the request went on before it was handed over")
-            refusal = self._part.agent.reserve(self._run, call, result.value)
+            refusal = self._run.handovers.reserve(self._part.agent, call, result.value)
         return result if refusal is None else _result(call, *refusal)
 
     def _end(self, reply: str) -> None:
@@ -263,6 +266,45 @@ class CallGates:
         with self._ending:
             if self._run.ended is None:
                 self._run.ended = reply
+
+    # --- news, on the loop's thread ---------------------------------------------------------------------------------
+
+    def should_skip(self) -> bool:
+        """True if somebody has said something that skips the rest of the batch; it is kept for the next request."""
+        return self._run.inbox.should_skip()
+
+    def tool_started(self, execution: Execution) -> None:
+        call = execution.prepared.call
+        self._run.ledger.pending.add(call.id)
+        if execution.goal is not None:
+            self._run.ledger.goals[call.id] = execution.goal
+        self._run.emit(events.ToolExecutionStart, then=execution.begin, call=call.copy())
+
+    def tool_progressed(self, call: ToolCall, update: object) -> None:
+        self._run.emit(events.ToolExecutionUpdate, call=call.copy(), update=update)
+
+    def tool_ended(self, call: ToolCall, result: ToolResult) -> None:
+        run = self._run
+        run.ledger.pending.discard(call.id)
+        run.ledger.results[call.id] = result
+        run.ledger.note([call], run.part.name)
+        run.emit(events.ToolExecutionEnd, call=call.copy(), result=result)
+        run.tell_notices()
+
+    def tell_notices(self) -> None:
+        self._run.tell_notices()
+
+    def detached_ended(self, call: ToolCall, result: ToolResult) -> None:
+        """A call that outlived its run has come to its end: the model is told, and asked unless somebody stopped it."""
+        run = self._run
+        session = run.parts[0].context.session
+        if session is not None:
+            session.detached_ended(run.id, call, result)
+        told = f"{call.name} has ended: {result.text}"
+        if result.status == "interrupted":
+            (session or run.owner).steer(told)  # with the next request, whoever makes it
+        else:
+            (session or run.owner).follow_up(told, wake=True)
 
 
 def _unknown(name: str, known: list[str]) -> str:
@@ -319,19 +361,9 @@ def execute(run: Run, calls: Sequence[ToolCall]) -> list[ToolResult]:
         max_abandoned=options.max_abandoned_tools,
         skip_after_each=one_by_one,
     )
-    gates = CallGates(run)
-    run.note_calls(calls)
-    dispatch = Dispatch(
-        gates,
-        Reporter(run),
-        run.workers,
-        limits,
-        run.stopping,
-        may_start=gates.may_start,
-        should_skip=lambda: _steered(run),
-        context=run.part.context,
-    )
-    return dispatch.run(gates.check_batch(calls))
+    host = RunHost(run)
+    run.ledger.note(calls, run.part.name)
+    return Dispatch(host, limits).run(host.check_batch(calls))
 
 
 def refuse(run: Run, calls: Sequence[ToolCall], why: str) -> None:
@@ -341,10 +373,11 @@ def refuse(run: Run, calls: Sequence[ToolCall], why: str) -> None:
 
 def refused(run: Run, calls: Sequence[ToolCall], why: str) -> list[ToolResult]:
     """The results of calls that must not start, told but not yet committed."""
-    run.note_calls(calls)
+    run.ledger.note(calls, run.part.name)
     results = [ToolResult(call.id, call.name, "not_run", why) for call in calls]
+    host = RunHost(run)
     for call, result in zip(calls, results, strict=True):
-        Reporter(run).tool_ended(call, result)
+        host.tool_ended(call, result)
     return results
 
 
@@ -353,40 +386,3 @@ def commit(run: Run, results: Sequence[ToolResult]) -> None:
     run.turn.results = results
     for result in results:
         run.inject(Message.tool(result))
-
-
-def _steered(run: Run) -> bool:
-    """True if somebody has said something that skips the rest of the batch; it is kept for the next request."""
-    run.steered = run.steered or run.drain("steering")
-    return bool(run.steered)
-
-
-class Reporter:
-    """Turns what the dispatch tells into events and into the run's state."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def tool_started(self, execution: Execution) -> None:
-        call = execution.prepared.call
-        self._run.ledger.pending.add(call.id)
-        if execution.goal is not None:
-            self._run.ledger.goals[call.id] = execution.goal
-        self._run.emit(events.ToolExecutionStart, then=execution.begin, call=call.copy())
-
-    def tool_progressed(self, call: ToolCall, update: object) -> None:
-        self._run.emit(events.ToolExecutionUpdate, call=call.copy(), update=update)
-
-    def tool_ended(self, call: ToolCall, result: ToolResult) -> None:
-        run = self._run
-        run.ledger.pending.discard(call.id)
-        run.ledger.results[call.id] = result
-        run.note_calls([call])
-        run.emit(events.ToolExecutionEnd, call=call.copy(), result=result)
-        run.tell_notices()
-
-    def tell_notices(self) -> None:
-        self._run.tell_notices()
-
-    def detached_ended(self, call: ToolCall, result: ToolResult) -> None:
-        self._run.parts[0].agent.detached_ended(self._run, call, result)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol, Self, TypeVar
 
-from edgeagent.agent.run_options import Options, RunResult
+from edgeagent.agent.run_handle import RunHandle
+from edgeagent.agent.run_options import Options
+from edgeagent.context import AgentContext
 from edgeagent.errors import EdgeAgentError
+from edgeagent.events import Event
 from edgeagent.messages import ToolResult
 from edgeagent.tools import Handoff, Tool, ToolContext, tool
 
@@ -18,7 +22,18 @@ class HandoffTarget(Protocol):
 
     name: str
     description: str
+    options: Options
     handoffs: list[Self]
+
+    def start(
+        self,
+        task: str,
+        *,
+        context: AgentContext,
+        options: Options,
+        stop_event: threading.Event,
+        observer: Callable[[Event], object],
+    ) -> RunHandle: ...
 
 
 _Agent = TypeVar("_Agent", bound=HandoffTarget)
@@ -42,9 +57,7 @@ def handoff_tool(target: HandoffTarget) -> Tool:
     return hand_over
 
 
-def agent_tool(
-    agent: HandoffTarget, run: Callable[[str, ToolContext], RunResult], name: str | None, description: str | None
-) -> Tool:
+def agent_tool(agent: HandoffTarget, name: str | None, description: str | None) -> Tool:
     """A tool that asks an agent and returns its reply; its events are the call's progress."""
 
     @tool(
@@ -59,7 +72,16 @@ def agent_tool(
         Args:
             task: What to do.
         """
-        result = run(task, call)
+        context = call.agent.child()
+        context.within = (*context.within, call.call_id)
+        context.llm = call.agent.llm  # for an agent that has none of its own
+        result = agent.start(
+            task,
+            context=context,
+            options=guarded(agent.options, call.agent.options),
+            stop_event=call.stop_event,
+            observer=call.progress,
+        ).result()
         if result.reason in ("error", "aborted"):
             return ToolResult.error(result.error or result.reply or f"{agent.name} was stopped")
         return ToolResult.ok(result.reply)
@@ -96,9 +118,9 @@ def target_of(handoff: Handoff, known: list[_Agent]) -> _Agent:
                 return agent
         names = ", ".join(agent.name for agent in known) or "none"
         raise EdgeAgentError(f"there is no agent called {handoff.target} to hand over to; there are: {names}")
-    if not hasattr(handoff.target, "reserve"):
+    if not hasattr(handoff.target, "occupy"):
         raise EdgeAgentError(f"a Handoff needs an Agent or the name of one, not {type(handoff.target).__name__}")
-    return handoff.target  # type: ignore[return-value]  # an Agent: who else can be reserved
+    return handoff.target  # type: ignore[return-value]  # an Agent: who else can be occupied
 
 
 def _identifier(name: str) -> str:

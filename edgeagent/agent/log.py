@@ -1,12 +1,18 @@
-"""The log of a run's events, which any number of readers may follow at their own pace."""
+"""The log of a run's events, which any number of readers may follow at their own pace, and who else is told of them."""
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, count
 from queue import Empty, SimpleQueue
 
-from edgeagent.events import Event
+from edgeagent.agent.run_options import check_callback
+from edgeagent.events import Event, Level
+
+logger = logging.getLogger(__name__)
+Subscriber = Callable[[Event], object]
 
 
 class EventLog:
@@ -72,3 +78,79 @@ class EventLog:
         finally:
             with self._lock:
                 self._readers.remove(reader)
+
+
+class Subscribers:
+    """Those who are told of every event, in the order in which they subscribed. Any thread.
+
+    The tuple is replaced, never changed, so that the loop goes through it without a lock.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.all: tuple[Subscriber, ...] = ()
+
+    def add(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Has a function called with every event. Returns what ends that.
+
+        Raises:
+            ConfigError: It is async, or can't be called.
+        """
+        check_callback(subscriber, "subscribe({})")
+        with self._lock:
+            self.all += (subscriber,)
+
+        def unsubscribe() -> None:
+            with self._lock:
+                left = list(self.all)
+                if subscriber in left:
+                    left.remove(subscriber)
+                self.all = tuple(left)
+
+        return unsubscribe
+
+
+class Broadcast:
+    """The way of one run's events to the log and to the subscribers. On the loop's thread, except ``notice``.
+
+    Args:
+        observers: Told of this run only, before the others.
+        subscribers: The agent's.
+        notices: The agent's, from any thread: what one run did not tell any more, the next one tells.
+
+    Attributes:
+        numbers: The next event's ``seq``.
+        errors: How often a subscriber raised.
+    """
+
+    def __init__(
+        self, observers: Sequence[Subscriber], subscribers: Subscribers, notices: SimpleQueue[tuple[Level, str]]
+    ) -> None:
+        self.log = EventLog()
+        self.notices = notices
+        self.numbers = count()
+        self.errors = 0
+        self._observers = observers
+        self._subscribers = subscribers
+
+    def notice(self, level: Level, text: str) -> None:
+        """Has a notice told with the next event. Any thread."""
+        self.notices.put((level, text))
+
+    def send(self, event: Event, then: Callable[[], object] | None = None) -> None:
+        """Appends an event to the log and tells the subscribers, in the order in which they registered.
+
+        Args:
+            then: Called when all subscribers have returned; readers of the log see the event after it.
+        """
+        if then is None:
+            self.log.append(event)
+        for subscriber in chain(self._observers, self._subscribers.all):
+            try:
+                subscriber(event)
+            except BaseException:  # the builder's code; sys.exit() in it must not end the run's thread
+                self.errors += 1
+                logger.exception("a subscriber raised at %s", event.kind)
+        if then is not None:
+            then()
+            self.log.append(event)

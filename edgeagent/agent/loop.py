@@ -7,7 +7,8 @@ events is the contract's, sections 3 to 7 and 10.
 from __future__ import annotations
 
 import logging
-from typing import Final
+from dataclasses import replace
+from typing import Final, cast
 
 from edgeagent import events
 from edgeagent.agent.calls import act, refuse
@@ -17,6 +18,7 @@ from edgeagent.agent.run_options import RunResult
 from edgeagent.hooks import FirePoint, RunStart
 from edgeagent.messages import Message, as_message, new_id
 from edgeagent.tools import Handoff
+from edgeagent.tools.threads import ask_person
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +34,9 @@ def drive(run: Run) -> RunResult:
         ModelError: The model cannot answer at all.
         BaseException: What a model raised that is not ours; ``close_after_error`` closes the log then.
     """
+    run.stop.arm(run.abort)
     run.emit(events.AgentStart)
-    return run.finish(play(run).result)
+    return run.finish(cast("RunResult", play(run).result))  # every part ends with one
 
 
 def play(run: Run) -> Ending:
@@ -46,7 +49,8 @@ def play(run: Run) -> Ending:
     fired = part.hooks.fire(FirePoint.ON_RUN_END, result)
     if part.hooks[FirePoint.ON_RUN_END]:
         result = run.result(part, ending.reason, ending.reply)  # without what they wrote into theirs
-    return ending.with_result(result, fired.payload.reply if fired.reply is None else fired.reply)
+    reply = fired.payload.reply if fired.reply is None else fired.reply
+    return replace(ending, reply=reply, result=replace(result, reply=reply))
 
 
 def begin(run: Run) -> Ending | None:
@@ -76,7 +80,7 @@ def react(run: Run) -> Ending:
         # 1. what this request holds for the first time
         run.open_turn()
         take_up(run, pending)
-        if run.stopping():
+        if run.stop.now():
             run.close_turn()
             return Ending("aborted", "")
 
@@ -99,7 +103,7 @@ def react(run: Run) -> Ending:
         handoff = handoff_in(run)
         if handoff is not None:
             upcoming = after_handoff(run, handoff)
-        elif reply.tool_calls or run.in_words:
+        elif reply.tool_calls or run.turn.in_words:
             upcoming = after_tools(run)
         else:
             said.append(reply.text)
@@ -132,15 +136,15 @@ def after_handoff(run: Run, handoff: Handoff) -> list[Message] | Ending:
     away = hand_over(run, handoff)
     if away.returns_to is not run.part:
         return away
-    return [*away.messages, *next_steering(run)]
+    return [*away.messages, *run.inbox.next_steering()]
 
 
 def after_tools(run: Run) -> list[Message] | Ending:
     """The model sees the results, and what was said meanwhile; or it answers in words, after calls that are none."""
-    pending = next_steering(run)
+    pending = run.inbox.next_steering()
     if tools_may_go_on(run, pending):
         return pending
-    run.give_back(pending)
+    run.inbox.give_back(pending)
     return out_of_budget(run)
 
 
@@ -148,13 +152,13 @@ def after_words(run: Run, reply: Message, said: list[str]) -> list[Message] | En
     """A cut text goes on; otherwise what was queued is next, and if that is nothing the part has ended."""
     if may_continue(run, reply, len(said)):
         return [Message.user(_CONTINUE, origin="continuation")]
-    pending = next_messages(run)
+    pending = run.inbox.next_messages()
     if not pending:
         return Ending("completed", "".join(said))
     said.clear()
     if run.budget.grant() if pending[0].origin == "follow_up" else run.budget.grant_one():
         return pending
-    run.give_back(pending)
+    run.inbox.give_back(pending)
     return out_of_budget(run)
 
 
@@ -165,33 +169,18 @@ def first_messages(run: Run) -> list[Message]:
     """The task and what is queued; without a task, what is queued."""
     task = run.part.task
     if task is None:
-        return run.drain("steering", "follow_up")
-    return [task, *next_steering(run)]
+        return run.inbox.drain("steering", "follow_up")
+    return [task, *run.inbox.next_steering()]
 
 
 def take_up(run: Run, pending: list[Message]) -> None:
     """Commits messages; those that were queued go back once a stop is seen. The model may call for what they ask."""
-    run.in_words = run.in_words and not pending
+    run.turn.in_words = run.turn.in_words and not pending
     for i, message in enumerate(pending):
-        if message.origin in ("steering", "follow_up") and run.stopping():
-            run.give_back(pending[i:])
+        if message.origin in ("steering", "follow_up") and run.stop.now():
+            run.inbox.give_back(pending[i:])
             return
         run.inject(message)
-
-
-def next_steering(run: Run) -> list[Message]:
-    """Returns what was said while the tools ran: what skipped the rest of them first."""
-    taken, run.steered = run.steered, []
-    return taken or run.drain("steering")
-
-
-def next_messages(run: Run) -> list[Message]:
-    """Returns what was queued while the model worked; the run is marked as closing in the moment in which there is
-    nothing."""
-    while True:
-        pending = run.drain("steering", "follow_up")
-        if pending or run.queues.close_if_empty():
-            return pending
 
 
 # --- ends ---------------------------------------------------------------------------------------------------------
@@ -230,7 +219,7 @@ def last_words(run: Run) -> str:
 
 def end_reason(run: Run) -> events.EndReason | None:
     """Why the run ends after a turn that is complete, if it does."""
-    if run.stopping() or run.stop_after_turn:
+    if run.stop.now() or run.stop.after_turn:
         return "aborted"
     if any(result.status == "denied" for result in run.turn.results):
         return "denied"
@@ -239,9 +228,9 @@ def end_reason(run: Run) -> events.EndReason | None:
 
 def out_of_budget(run: Run) -> Ending:
     """Ends with what was said so far, or with one last call without tools, if the ceiling leaves room for it."""
-    if run.stopping():  # while somebody was asked for more
+    if run.stop.now():  # while somebody was asked for more
         return Ending("aborted", "")
-    run.notice("warning", f"stopped after {run.budget.calls} model calls")
+    run.out.notice("warning", f"stopped after {run.budget.calls} model calls")
     run.tell_notices()
     if run.options.on_budget == "final_answer" and not run.budget.exhausted:
         run.open_turn()
@@ -284,19 +273,18 @@ def hand_over(run: Run, handoff: Handoff) -> Ending:
         How the run ended; or, with ``returns_to``, the part that goes on because it was handed back to.
     """
     router = run.part
-    target = router.agent.target_of(handoff)
-    run.handoff = None
+    target = run.handovers.begin(handoff)
     for earlier in run.parts[:-1]:
         if earlier.agent is target:
             told = handoff.task or f"{router.name} hands back: {handoff.reason or 'go on'}"
             return Ending("completed", "", returns_to=earlier, messages=(Message.user(told, origin="handoff"),))
-    part = target.part(run, router, _task(run, handoff))
+    part = target.part(router, _task(run, handoff))
     run.enter(part)
     ending = play(run)
     run.parts.pop()
-    target.release(run)
+    run.handovers.release(target)
     if ending.returns_to is None:
-        run.answered_by = run.answered_by or target.name
+        run.handovers.answered_by = run.handovers.answered_by or target.name
         if ending.reply:  # told already, by the one who said it; under the same id, so that it can be cut with it
             said = next((m.id for m in reversed(part.new) if m.role == "assistant" and m.text), new_id("msg"))
             router.add(Message("assistant", ending.reply, stop_reason="stop", origin="handoff", id=said))
@@ -334,7 +322,25 @@ def tools_may_go_on(run: Run, pending: list[Message]) -> bool:
         return True
     if pending and run.budget.grant_one():
         return True
-    return run.grant()
+    return may_extend(run)
+
+
+def may_extend(run: Run) -> bool:
+    """Asks continue_confirm for as much budget again; no answer is no."""
+    confirm, calls = run.options.continue_confirm, run.budget.calls
+    if confirm is None:
+        return False
+    try:
+        granted = ask_person(
+            lambda: bool(confirm(calls)),
+            stopping=lambda: run.stop.now() is not None,
+            timeout_s=run.options.confirm_timeout_s,
+            name="continue_confirm",
+        )
+    except BaseException:  # the builder's code
+        logger.exception("continue_confirm raised")
+        return False
+    return bool(granted) and run.budget.grant()
 
 
 def may_continue(run: Run, reply: Message, times: int) -> bool:

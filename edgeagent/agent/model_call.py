@@ -48,7 +48,7 @@ def think(
         BaseException: What a model, ``transform_context`` or ``convert_messages`` raised, unchanged.
     """
     part = run.part
-    in_words, run.in_words = run.in_words, False
+    in_words, run.turn.in_words = run.turn.in_words, False
     held = _messages(run, part.history if messages is None else messages)
     if in_words:
         tool_choice = "none"
@@ -62,7 +62,7 @@ def think(
         return message
     # a stopped run makes no request: even that takes time where the history is long
     request = (
-        LLMRequest() if run.stopping() else _request(run, fired.payload.messages, fired.payload.tools, tool_choice)
+        LLMRequest() if run.stop.now() else _request(run, fired.payload.messages, fired.payload.tools, tool_choice)
     )
     run.turn.offered = frozenset(tool.name for tool in request.tools)
     _check_length(run, request)
@@ -78,7 +78,7 @@ def think(
         raise
     finally:
         run.turn.streaming = None
-        run.usage += message.usage or Usage()
+        run.budget.usage += message.usage or Usage()
         if message.stop_reason in ("error", "aborted"):
             message = replace(message, tool_calls=())
         if message.text or message.stop_reason not in ("error", "aborted"):
@@ -92,7 +92,7 @@ def think(
 def _messages(run: Run, history: Sequence[Message]) -> list[Message]:
     """Copies of the history, with what belongs to this request only."""
     options = run.part.options
-    messages = run.copies.of(history)
+    messages = run.part.copies.of(history)
     if options.get_ephemeral_messages is not None:
         try:
             messages += [as_message(m, origin="ephemeral") for m in options.get_ephemeral_messages() or ()]
@@ -133,7 +133,7 @@ def _tool_choice(run: Run, tools: Sequence[Tool], asked: ToolChoice) -> ToolChoi
 def _check_length(run: Run, request: LLMRequest) -> None:
     """Refuses a request that does not fit into the model's window, or into less that the session allows."""
     llm, limit = run.part.llm, run.part.context.max_context_tokens
-    if run.stopping():
+    if run.stop.now():
         return
     if limit is not None and limit < llm.context_window:
         check_length(llm.count_tokens(request), request.max_tokens, limit, f"max_context_tokens={limit}")
@@ -153,7 +153,7 @@ def _stream(
     Returns:
         The message, True if its text was held to the end, and how the reply was read.
     """
-    if run.stopping():  # while the request was made: a long one costs time even to refuse
+    if run.stop.now():  # while the request was made: a long one costs time even to refuse
         return replace(message, stop_reason="aborted"), False, None
     hold = _holds_text(run)
     text = ""
@@ -198,7 +198,7 @@ def _stream(
 def _streaming(run: Run, request: LLMRequest) -> Iterator[Iterator[LLMEvent]]:
     """The events of the reply; the model is free at the end. An error keeps its frames, and with them a stream that
     nobody closes."""
-    stream = run.part.llm.stream(request, run.stop)
+    stream = run.part.llm.stream(request, run.stop.signal)
     try:
         yield read_reply(thinking_apart(stream), request)
     finally:
@@ -212,11 +212,11 @@ def _hide(run: Run, message: Message, hidden: Hidden, *, may_go_on: bool) -> Mes
     message = replace(message, raw=hidden.raw)
     if hidden.outcome in ("called", "dropped"):
         return message
-    run.hidden_replies += 1
-    if run.hidden_replies > MAX_HIDDEN_REPLIES or not may_go_on:
+    run.turn.hidden_replies += 1
+    if run.turn.hidden_replies > MAX_HIDDEN_REPLIES or not may_go_on:
         return replace(message, text=_COULD_NOT, stop_reason="stop")  # also of one that was cut: nothing goes on
     if hidden.outcome == "unknown":
-        run.in_words = True
+        run.turn.in_words = True
         return message
     calls = tuple(replace(call.copy(), id=new_id("call")) for call in hidden.calls)
     run.turn.faults = {call.id: fault for call, fault in zip(calls, hidden.faults, strict=True)}
@@ -237,7 +237,7 @@ def _after(run: Run, message: Message, held: bool, reading: Reading | None) -> M
     if reason in ("stop", "tool_calls"):
         reason = "tool_calls" if calls else "stop"
     text = "" if fired.unjudged and held else said.text
-    run.in_words = run.in_words and not (text or calls)  # a hook has said or called something instead
+    run.turn.in_words = run.turn.in_words and not (text or calls)  # a hook has said or called something instead
     if not any(run.turn.faults.get(call.id) and call in message.tool_calls for call in calls):
         run.turn.faults = {}  # a hook has mended what did not fit, or left it out: the gates check the rest
     if (text, calls, reason) != (message.text, message.tool_calls, message.stop_reason):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from edgeagent.agent.calls import commit, execute, refuse, refused
-from edgeagent.agent.loop import fail, hand_over, handoff_in, last_words, stop
+from edgeagent.agent.loop import fail, hand_over, handoff_in, last_words, may_extend, stop
 from edgeagent.agent.model_call import think
 from edgeagent.agent.queues import QueueName
 from edgeagent.agent.run import Ending, Run
@@ -78,7 +78,7 @@ class RunControl:
 
     def should_stop(self) -> bool:
         """True if the run was asked to end."""
-        return self._run.stopping() is not None or self._run.stop_after_turn
+        return self._run.stop.now() is not None or self._run.stop.after_turn
 
     def complete(self, messages: Sequence[Message] | None = None, tools: Sequence[Tool] | None = None) -> Message:
         """One model call, in the turn of what was appended for it or in a new one; the reply is streamed and committed.
@@ -93,9 +93,9 @@ class RunControl:
         run = self._check()
         self._close_answered_turn()
         self._stop_if_asked()
-        if run.budget.spent and not run.grant():
+        if run.budget.spent and not may_extend(run):
             self._stop_if_asked()
-            run.notice("warning", f"stopped after {run.budget.calls} model calls")
+            run.out.notice("warning", f"stopped after {run.budget.calls} model calls")
             self._leave(Ending("budget", last_words(run)))
         if not run.turn.is_open:
             run.open_turn()
@@ -107,7 +107,7 @@ class RunControl:
         if run.ended is not None:
             self.settle()
             self._leave(stop(run))
-        if run.in_words:
+        if run.turn.in_words:
             return self.complete(messages, tools)
         return reply.copy()
 
@@ -132,7 +132,7 @@ class RunControl:
             wanted = self._ask_for(wanted)
             ids = {call.id for call in wanted}
         asked, self._open = self._open, []
-        run.note_calls(asked)
+        run.ledger.note(asked, run.part.name)
         if run.budget.tools_allowed:
             results = execute(run, wanted)
             run.budget.spend_hop()
@@ -174,7 +174,7 @@ class RunControl:
         return self._drain("follow_up")
 
     def _drain(self, name: QueueName) -> list[Message]:
-        drained = self._check().drain(name)
+        drained = self._check().inbox.drain(name)
         self._drained += drained
         return drained
 
@@ -199,8 +199,8 @@ class RunControl:
         """Leaves a history in which every call has a result; called when the orchestrator has returned."""
         self.settle()
         self._run.close_turn()
-        if self._run.stopping():
-            self._run.give_back(self._drained)
+        if self._run.stop.now():
+            self._run.inbox.give_back(self._drained)
         if self._ending is None:
             self._ending = Ending("aborted" if self.should_stop() else "completed", last_words(self._run))
         return self._ending

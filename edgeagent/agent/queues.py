@@ -5,12 +5,16 @@ One lock for both and for the question whether a run may close, so that no messa
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
-from edgeagent.messages import Message, copied
+from edgeagent.agent.run_options import Options, QueueMode
+from edgeagent.messages import Message, as_message, copied
+
+logger = logging.getLogger(__name__)
 
 QueueName = Literal["steering", "follow_up"]
 
@@ -90,3 +94,79 @@ class Queues:
     def __bool__(self) -> bool:
         with self._lock:
             return any(self._queues.values())
+
+
+class Inbox:
+    """Messages that one run takes from the queues, and gives back where no request will hold them.
+
+    Args:
+        queues: The agent's that was asked.
+        options: The run's: modes, and callbacks that are polled.
+    """
+
+    def __init__(self, queues: Queues, options: Options) -> None:
+        self.queues = queues
+        self._modes = {"steering": options.steering_mode, "follow_up": options.followup_mode}
+        self._polls = {"steering": options.get_steering_messages, "follow_up": options.get_follow_up_messages}
+        self._skipping: list[Message] = []
+        """Steering that skipped the rest of a batch, and waits for the next request."""
+        self._lock = threading.Lock()
+        self._emptied = False
+
+    def drain(self, *names: QueueName) -> list[Message]:
+        """Messages of the first queue named that has any, as many as its mode takes."""
+        for name in names:
+            self._poll(name)
+            taken = self.queues.take(name, everything=self._modes[name] is QueueMode.ALL)
+            if taken:
+                return taken
+        return []
+
+    def _poll(self, name: QueueName) -> None:
+        """Queues what the builder's callback has, behind what is there."""
+        poll = self._polls[name]
+        if poll is None:
+            return
+        try:
+            found = [as_message(message, origin=name) for message in poll() or ()]
+        except BaseException:  # the builder's code; the next drain asks again
+            logger.exception("get_%s_messages raised", name)
+            return
+        for message in found:
+            self.queues.put(name, message, wake=None)
+
+    def should_skip(self) -> bool:
+        """True if somebody has said something that skips the rest of a batch; ``next_steering`` returns it."""
+        self._skipping = self._skipping or self.drain("steering")
+        return bool(self._skipping)
+
+    def next_steering(self) -> list[Message]:
+        """Returns what was said while the tools ran: what skipped the rest of them first."""
+        taken, self._skipping = self._skipping, []
+        return taken or self.drain("steering")
+
+    def next_messages(self) -> list[Message]:
+        """Returns what was queued while the model worked; the run is marked as closing in the moment in which there is
+        nothing."""
+        while True:
+            pending = self.drain("steering", "follow_up")
+            if pending or self.queues.close_if_empty():
+                return pending
+
+    def give_back(self, messages: Sequence[Message]) -> None:
+        """Returns messages that were drained and that no request will hold, and at the end what skipped a batch."""
+        with self._lock:
+            if not self._emptied:
+                self.queues.put_back("steering", [m for m in messages if m.origin == "steering"])
+                self.queues.put_back("follow_up", [m for m in messages if m.origin == "follow_up"])
+
+    def give_skipping_back(self) -> None:
+        """As ``give_back``, of what skipped the rest of a batch in the last turn."""
+        self.give_back(self._skipping)
+        self._skipping = []
+
+    def empty(self) -> None:
+        """Forgets all messages, for good: a safety stop. Any thread."""
+        with self._lock:
+            self._emptied = True
+            self.queues.clear("steering", "follow_up")

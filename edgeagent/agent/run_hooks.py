@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
@@ -15,8 +14,6 @@ from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.hooks.loop_detector import LoopDetectorHook
 from edgeagent.hooks.tool_output_cap import ToolOutputCapHook
 from edgeagent.messages import ToolCall, ToolResult
-
-logger = logging.getLogger(__name__)
 
 
 def callback_hooks(options: Options) -> Iterator[BaseHook]:

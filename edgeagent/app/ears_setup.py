@@ -37,8 +37,7 @@ from edgeagent.stt.transcriber import Transcriber
 from edgeagent.stt.worker import WorkerEvent
 
 if TYPE_CHECKING:
-    from edgeagent.stt.whisper import WhisperOptions
-    from edgeagent.stt.whisper_model import WhisperModel
+    from edgeagent.stt.whisper_model import WhisperModel, WhisperOptions
 
 log: Final = logging.getLogger("edgeagent.stt")
 
@@ -298,7 +297,7 @@ def _whisper_model(config: Config) -> str:
 
 
 def _whisper_options(config: Config) -> WhisperOptions:
-    from edgeagent.stt.whisper import USUAL_BEAM, USUAL_WINDOW_S, WhisperOptions
+    from edgeagent.stt.whisper_model import USUAL_BEAM, USUAL_WINDOW_S, WhisperOptions
 
     language = config.ears.get("language", "en")
     return WhisperOptions(

@@ -10,9 +10,10 @@ from edgeagent import events
 from edgeagent.audio.device import Samples
 from edgeagent.cli.listen_view import View
 from edgeagent.stt import hearing
-from edgeagent.stt.hearing import HearingEvent
-from edgeagent.stt.key_phrases import SpottedPhrase, confirm, missed
+from edgeagent.stt.hearing import HearingEvent, SpottedPhrase
+from edgeagent.stt.key_phrases import confirm, missed
 from edgeagent.stt.recordings import Recordings
+from edgeagent.voice.hearing_events import translated
 
 
 @dataclass(slots=True, eq=False)
@@ -46,29 +47,33 @@ class Utterances:
             case hearing.SpeechStarted(utterance=number, at_s=at_s):
                 self._open[number] = _Utterance(at_s)
                 self._partial = ""
-                self._view.show(events.SpeechStart(t=t))
-            case hearing.SoftEnd():
-                self._view.show(events.SpeechEnd(t=t, soft=True))
+                self._tell(t, event)
+            case hearing.SoftEnd() | hearing.Trouble():
+                self._tell(t, event)
             case hearing.SpeechResumed(utterance=number):
                 self._open[number].result = None
             case hearing.PartialTranscript(transcript=transcript):
                 if transcript.text != self._partial:
                     self._partial = transcript.text
-                    self._view.show(events.Partial(t=t, text=transcript.text))
+                    self._tell(t, event)
             case hearing.FinalTranscript(utterance=number):
                 self._open[number].result = event
                 self._settle(t, number)
             case hearing.HardEnd(utterance=number, samples=samples):
                 self._open[number].ended, self._open[number].sound = True, samples
-                self._view.show(events.SpeechEnd(t=t, soft=False))
+                self._tell(t, event)
                 self._settle(t, number)
             case hearing.KeywordSpotted(keyword=keyword):
                 self._spotted.append(keyword)
-                self._view.show(events.Keyword(t=t, phrase=keyword.phrase, confirmed=None))
-            case hearing.Trouble(part=part, text=text):
-                self._view.show(events.Device(t=t, state="trouble", name=f"{part}: {text}"))
+                self._tell(t, event)
             case events.Device():
                 self._view.show(event)
+
+    def _tell(self, t: float, event: HearingEvent) -> None:
+        """Shows an event of the ears as it is."""
+        if (told := translated(event)) is not None:
+            kind, fields = told
+            self._view.show(kind(t=t, **fields))
 
     def _settle(self, t: float, number: int) -> None:
         """An utterance that has ended, and whose words are known."""
@@ -77,17 +82,7 @@ class Utterances:
             return
         del self._open[number]
         transcript = utterance.result.transcript
-        self._view.show(
-            events.Transcript(
-                t=t,
-                text=transcript.text,
-                words=transcript.words,
-                confidence=transcript.confidence,
-                latency_s=utterance.result.latency_s,
-                engine=transcript.engine,
-                understood=transcript.understood,
-            )
-        )
+        self._tell(t, utterance.result)
         next_s = min((later.at_s for key, later in self._open.items() if key > number), default=math.inf)
         spotted = {word.phrase for word in self._spotted if utterance.at_s <= word.end_s < next_s}
         self._spotted = [word for word in self._spotted if word.end_s >= next_s]

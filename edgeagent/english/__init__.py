@@ -14,7 +14,7 @@ __getattr__ = front(
         "normalise": "speakable",
         "numbers": "number",
         "word_rows": "rows_of",
-        "sentence_rules": "bare without_asking",
+        "sentence_rules": "bare sentence without_asking",
         "sentences": "LIMIT Piece SentenceStream",
         "stop_phrases": "Grade RELEASES Release STOP_PHRASES Situation StopPhrases",
         "tokens": "NEGATIONS words_of",

@@ -107,7 +107,7 @@ def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
     for first, second in pairwise(said):
         between = [word for word in words[first.end : second.start] if word not in ("and", "a", "by")]
         dimension = second.dimension or first.dimension
-        left = _in(first, dimension, second)
+        left = _in(first, second)
         span = {"start": first.start, "end": second.end, "dimension": dimension}
         if first.dimension == second.dimension and not between and second.value < first.value:
             yield replace(first, **span, value=first.value + second.value)  # type: ignore[arg-type]
@@ -138,7 +138,7 @@ def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
                 yield replace(one, value=one.value * count.value)
 
 
-def _in(one: Amount, dimension: Dimension, like: Amount) -> float:
+def _in(one: Amount, like: Amount) -> float:
     """The first of two numbers that share a unit: "2 plus 3 meters"."""
     return one.value if one.dimension or not like.bare else one.value * like.value / like.bare
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from edgeagent.english.sentence_rules import sentence
 from edgeagent.english.stop_phrases import Grade, StopPhrases
-from edgeagent.english.tokens import NEGATION, words_of
+from edgeagent.english.tokens import NEGATION
 from edgeagent.english.word_lists import lists
 
 _MOST_WORDS: Final = 16
@@ -33,7 +34,7 @@ def yes_or_no(text: str) -> bool | None:
     False if there is any no in it, None for everything else: neither allows anything. "uh-huh", "right" and "mhm" are
     None, since people say them without having listened.
     """
-    words = words_of(text)
+    words = sentence(text).words
     if NEGATION.refuses & set(words):
         return False
     if len(words) > _MOST_WORDS:
@@ -111,11 +112,11 @@ def control_of(text: str, stops: StopPhrases = _PLAIN) -> Controlled | None:
     Args:
         stops: The robot's stop phrases: those that cancel and hold are controls, but for "no", which may be an answer.
     """
-    words = words_of(text)
+    words = sentence(text).words
     if len(words) > _MOST_WORDS:
         return None
     said = " ".join(words)
-    row = stops.read(said)
+    row = stops.read(text)
     if row is not None:
         return None if row.answers or row.grade not in _GRADED else Controlled(_GRADED[row.grade])
     if found := _VOLUME.fullmatch(said):

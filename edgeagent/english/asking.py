@@ -19,9 +19,10 @@ from edgeagent.english.sentence_rules import (
     bare,
     is_correction,
     is_question,
+    sentence,
     without_leading,
 )
-from edgeagent.english.tokens import NEGATION, is_asked, words_of
+from edgeagent.english.tokens import NEGATION, words_of
 from edgeagent.english.word_rows import is_number
 
 _SHORT: Final = 3
@@ -47,8 +48,8 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         text: As it was understood.
         phrases: The app's: what they say is asked for, whatever it begins with.
     """
-    said = words_of(text)
-    words = bare(said)
+    said = sentence(text)
+    words = said.bare
     if phrases.begins(words):
         return True
     if _is_number_alone(words) or (_takes_back(words) and not is_question(words)):
@@ -56,9 +57,9 @@ def may_ask(text: str, phrases: Phrases) -> bool:
     main = bare(without_leading(words)) or words
     plain = _without_openers(main)
     forbids = _forbids_a_verb(plain) or (plain[:1] != ["don't"] and _forbids_inside(plain))
-    if (is_asked(text) and not forbids) or _ends_in_command(text):
+    if (said.asked and not forbids) or _ends_in_command(text):
         return True
-    if _called(said, words) and not _forbids_inside(words):
+    if _called(said.words, words) and not _forbids_inside(words):
         return True
     if asked := _after_comfort(plain):
         main = plain = asked

@@ -12,16 +12,18 @@ from typing import Final
 
 from edgeagent.english.sentence_rules import (
     CLASS,
+    Sentence,
     bare,
     dangles,
     is_doubtful,
     is_question,
     lacks_something,
+    sentence,
     without_asking,
     without_leading,
 )
 from edgeagent.english.stop_phrases import StopPhrases
-from edgeagent.english.tokens import is_asked, trails_off, words_of
+from edgeagent.english.tokens import words_of
 from edgeagent.english.word_rows import is_number
 
 _SLOT: Final = "#"
@@ -67,12 +69,13 @@ class Phrases:
 
     def is_unfinished(self, text: str) -> bool:
         """True if a speaker who pauses here probably goes on: "drive to the", "can you", "turn"."""
-        words = bare(words_of(text))
-        if trails_off(text):
+        said = sentence(text)
+        words = said.bare
+        if said.open:
             return True
         if not words:
-            return words_of(text)[-1:] != [] and words_of(text)[-1] in CLASS.opens  # "robot", "um please"
-        if is_asked(text) and len(words) == 1:
+            return bool(said.words) and said.words[-1] in CLASS.opens  # "robot", "um please"
+        if said.asked and len(words) == 1:
             return False
         if dangles(words):
             return True
@@ -81,7 +84,7 @@ class Phrases:
             return len(pattern) < 3 and lacks_something(words)
         if self._begins_name(words) or lacks_something(words):
             return True
-        return self._begins_phrase(pattern) and not self._is_whole(text, words)
+        return self._begins_phrase(pattern) and not self._is_whole(said)
 
     def is_complete(self, text: str) -> bool:
         """True if a text is a whole command or question, so that nothing more need be waited for.
@@ -90,7 +93,8 @@ class Phrases:
         """
         if self.is_unfinished(text):
             return False
-        words = bare(words_of(text))
+        said = sentence(text)
+        words = said.bare
         if not words:
             return False
         pattern = self._pattern(words)
@@ -98,12 +102,13 @@ class Phrases:
             return True
         if self._begins_phrase(pattern) and not is_question(words):  # "turn left": by how much may follow
             return False
-        return self._is_whole(text, words)
+        return self._is_whole(said)
 
-    def _is_whole(self, text: str, words: list[str]) -> bool:
+    def _is_whole(self, said: Sentence) -> bool:
         """True if the rules on words, without the app's phrases, find a question or a command whole."""
-        if is_asked(text):
+        if said.asked:
             return True
+        words = said.bare
         if words[-1] not in self._endings and not is_number(words[-1]) and len(words) > 1:
             return False
         return (is_question(words) or self.is_command(words)) and not is_doubtful(words)

@@ -8,25 +8,24 @@ from typing import Final
 
 from edgeagent.english.numbers import END, Rule, before, cardinal, is_year, ordinal, year
 from edgeagent.english.quantities import UNIT
+from edgeagent.english.word_lists import lists
 
 # ruff: noqa: RUF001 - text has dashes and the like that look alike
 
 
-_MONTHS: Final = "January February March April May June July August September October November December".split()
+_LISTS: Final = lists("dates")
+_MONTHS: Final = _LISTS.texts("months")
 _SHORT: Final = {month[:3]: month for month in _MONTHS} | {"Sept": "September"}
 NAMES: Final = frozenset((*_MONTHS, *_SHORT))
 _MONTH: Final = rf"(?P<month>{'|'.join((*_MONTHS, 'Sept', *_SHORT))})\b\.?"
 _YEAR: Final = r"(?P<year>(?:1[1-9]|20)[0-9]{2})"
 _YEAR_AFTER: Final = re.compile(
-    r"\b(?:in|since|until|till|year|during|circa|ca\.|by|from|of|before|after|between|around|early|late|mid|est\."
-    r"|spring|summer|autumn|fall|winter|q[1-4]|h[12]|fy|(?:1[1-9]|20)[0-9]{2} (?:to|and|or|until|till|through))[ \n]$",
+    rf"\b(?:{'|'.join(sorted(_LISTS.before_year))}|ca\.|est\.|q[1-4]|h[12]"
+    r"|(?:1[1-9]|20)[0-9]{2} (?:to|and|or|until|till|through))[ \n]$",
     re.IGNORECASE,
 )
 _LOOK_BACK: Final = 16
-_DAYS: Final = dict(
-    zip("Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun".split(), (0, 1, 1, 2, 3, 3, 3, 4, 5, 6), strict=True)
-)
-_DAY_NAMES: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_DAYS: Final = _LISTS.table("short_days")
 _DAY: Final = "|".join(sorted(_DAYS, key=len, reverse=True))
 _TO: Final = "(?:[-–—]| [–—] )"
 
@@ -107,7 +106,7 @@ def _years(found: re.Match[str]) -> str | None:
 
 
 def _weekdays(found: re.Match[str]) -> str:
-    return " to ".join(_DAY_NAMES[_DAYS[name]] for name in found.groups())
+    return " to ".join(_DAYS[name] for name in found.groups())
 
 
 def _decade(found: re.Match[str]) -> str | None:
@@ -120,7 +119,7 @@ def _decade(found: re.Match[str]) -> str | None:
 
 
 _NO_UNIT: Final = rf"(?![,.][0-9])(?! ?(?:{UNIT}){END})"
-_UNCOUNTED: Final = r"(?! [a-z]++(?<=s)\b| (?:people|men|women|children|feet|percent|more|other)\b)"
+_UNCOUNTED: Final = rf"(?! [a-z]++(?<=s)\b| (?:{'|'.join(sorted(_LISTS.counted))})\b)"
 """Nothing that a year's number would count."""
 RULES: Final = (
     Rule(

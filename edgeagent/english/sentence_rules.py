@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
+from edgeagent.english.tokens import is_asked, trails_off, words_of
 from edgeagent.english.word_lists import lists
 from edgeagent.english.word_rows import decide
 
@@ -37,6 +39,33 @@ def bare(words: Sequence[str]) -> list[str]:
     while end > start and words[end - 1] in CLASS.polite_ends and words[end - 2 : end] not in _NOW:
         end -= 1
     return list(words[start:end])
+
+
+class Sentence:
+    """An utterance as the rules read it, made once for all of them. Its lists are never changed.
+
+    Attributes:
+        text: As it was understood.
+        words: Those of ``words_of``.
+        bare: The words without what is said around the sentence.
+        asked: It ends in a question mark.
+        open: The recogniser has left it open: "drive to the...".
+    """
+
+    __slots__ = ("asked", "bare", "open", "text", "words")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words = words_of(text)
+        self.bare = bare(self.words)
+        self.asked = is_asked(text)
+        self.open = trails_off(text)
+
+
+@lru_cache(maxsize=32)
+def sentence(text: str) -> Sentence:
+    """Returns the sentence of a text; one for all who ask about the same transcript. Any thread."""
+    return Sentence(text)
 
 
 def without_asking(words: list[str]) -> list[str]:
@@ -264,31 +293,7 @@ def is_correction_of_not(words: list[str]) -> bool:
 
 def _question_lacks(words: list[str]) -> bool:
     """what time, how full, where do you: a question without its verb."""
-    if " ".join(words) in _WH_ALONE:
-        return False
-    if len(words) > 1 and words[1] in ("about", "come"):
-        return len(words) == 2
-    last = words[-1]
-    verbs = [at for at, word in enumerate(words) if word in CLASS.auxiliaries]
-    if not verbs:
-        if last in CLASS.objectless_past or (
-            last in ("on", "off", "up", "down") and words[-2] in CLASS.objectless_past
-        ):
-            return True
-        third_person = (
-            words[0] in ("who", "what") and words[-1] not in CLASS.things and len(words) > 2 and words[1].endswith("s")
-        )
-        return not (third_person or CLASS.wh_verbs & set(words[1:]))
-    verb, rest = words[verbs[0]], words[verbs[0] + 1 :]
-    if last == "right":  # now
-        return True
-    if verb in CLASS.modals:
-        where = words[0] in ("where", "when", "why") or (words[0] == "how" and verbs[0] == 1)
-        objectless = where and last in CLASS.takes_object and len(rest) < 4
-        return objectless or (_subject_ends(rest) and words[0] != "who")
-    if words[0] == "why" and _subject_ends(rest):
-        return True
-    return words[0] in ("what", "which", "when") and rest in (["you"], ["we"], ["they"], ["there"], ["i"])
+    return decide("question_lacks", words) == "yes"
 
 
 def _subject_ends(rest: list[str]) -> bool:

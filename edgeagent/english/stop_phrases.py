@@ -8,14 +8,14 @@ Knows no latch and no model; pure functions, on any thread.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 from typing import Final, Literal
 
-from edgeagent.characters import plain_apostrophes
-from edgeagent.english.tokens import NEGATION
+from edgeagent.english.sentence_rules import sentence
+from edgeagent.english.tokens import LONGEST, NEGATION, words_of
 from edgeagent.english.word_lists import lists
 from edgeagent.english.word_rows import decide
 
@@ -74,7 +74,9 @@ RELEASES: Final = (
 _POLITE: Final = tuple(sorted(_LISTS.polite))
 _AROUND: Final = (*_POLITE, *_LISTS.texts("around"))
 """Words that may stand before, between and after phrases, beside the robot's name."""
-_WORD: Final = re.compile(r"\w+(?:'\w+)*")
+
+_BRACKETS: Final = str.maketrans("()[]<>", "      ")
+"""Brackets mark noise for the rules on sentences; of an utterance that is nothing else they are read: "(stop)"."""
 
 _Words = tuple[str, ...]
 
@@ -105,13 +107,14 @@ class StopPhrases:
     def __init__(self, *, names: Iterable[str] = (), trips: Iterable[str] = ()) -> None:
         self._rows: dict[_Words, StopPhrase] = {}
         for row in (*(StopPhrase(words, Grade.TRIP) for words in trips), *STOP_PHRASES):
-            if words := _words(row.words):
+            if words := tuple(words_of(row.words)):
                 self._rows.setdefault(words, row)
         self._strength = {phrase: place for place, phrase in enumerate(self._rows)}
-        self._releases = {_words(words): release for words, release in RELEASES}
-        called = [name for name in map(_words, names) if name]
-        self._parts = _by_first_word((*self._rows, *self._releases, *map(_words, _AROUND), *called))
-        self._polite = {word for words in (*map(_words, _POLITE), *called) for word in words}
+        self._releases = {tuple(words_of(words)): release for words, release in RELEASES}
+        called = [name for name in (tuple(words_of(name)) for name in names) if name]
+        around = (tuple(words_of(words)) for words in _AROUND)
+        self._parts = _by_first_word((*self._rows, *self._releases, *around, *called))
+        self._polite = {word for words in (*map(words_of, _POLITE), *called) for word in words}
 
     def read(self, text: str) -> StopPhrase | None:
         """The strongest phrase of an utterance that has stop phrases and what may stand around them, and nothing else.
@@ -154,7 +157,7 @@ class StopPhrases:
 
         It would be a phrase that trips if "stop" stood where it has a word that sounds like it.
         """
-        words = _words(text)
+        words = sentence(text).words
         heard = " ".join("stop" if word in HEARD_FOR_STOP else word for word in words)
         row = self.read(heard)
         return row is not None and row.grade is Grade.TRIP and not HEARD_FOR_STOP.isdisjoint(words)
@@ -183,17 +186,21 @@ class StopPhrases:
         return parts
 
 
+def _words(text: str) -> _Words:
+    """All words of an utterance; none of one that is too long to be read to its end, repetitions apart."""
+    if len(text) > LONGEST:
+        text = " ".join(word for word, _ in groupby(text.split()))
+        if len(text) > LONGEST:
+            return ()
+    return tuple(sentence(text).words or sentence(text.translate(_BRACKETS)).words)
+
+
 def _by_first_word(phrases: Iterable[_Words]) -> dict[str, list[_Words]]:
     """Phrases by their first word, the longest first."""
     made: dict[str, list[_Words]] = {}
     for phrase in sorted(set(phrases), key=len, reverse=True):
         made.setdefault(phrase[0], []).append(phrase)
     return made
-
-
-def _words(text: str) -> _Words:
-    """Lower-case words without punctuation."""
-    return tuple(_WORD.findall(plain_apostrophes(text).casefold()))
 
 
 Verdict = Literal["confirmed", "denied", "unclear"]

@@ -15,7 +15,7 @@ from edgeagent.english.number_words import NUMBER_WORDS, UNITS
 from edgeagent.english.word_lists import lists
 from edgeagent.english.word_rows import is_number
 
-_LONGEST: Final = 2_000
+LONGEST: Final = 2_000
 """Characters that are read; nobody says more in a turn."""
 _NOISE: Final = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|♪")
 """Marks that recognisers write for what is no speech: [music], (coughs), <sil>."""
@@ -35,7 +35,7 @@ def words_of(text: str) -> list[str]:
 
     "OK, what's two metres?" is okay what is 2 meters.
     """
-    plain = _NOISE.sub(" ", _PERCENT.sub(" percent ", plain_apostrophes(text[:_LONGEST])))
+    plain = _NOISE.sub(" ", _PERCENT.sub(" percent ", plain_apostrophes(text[:LONGEST])))
     made: list[str] = []
     for word in _WORD.findall(inverse_normalised(plain).lower()):
         made += _apart(_ONE_WORD.get(word, word)).split()

@@ -7,6 +7,7 @@ the table says of what. An empty pattern fits anything. A pattern has one elemen
     !@verbs     any other word              _           any word                  ...          any words, or none
     #           a number                    #:          a number or a time        &wh_alone    one of these phrases
     $           nothing                     ...@verbs   any words of a class, or none
+    *s          any word with this ending
 
 Among holds an element that some word must fit, or with ``!`` none may. Pure functions, on any thread.
 """
@@ -42,12 +43,14 @@ class Element:
     """Stands for no word."""
     any_word: bool = False
     numbers: str = ""
+    ending: str = ""
     negated: bool = False
 
     def fits(self, word: str) -> bool:
         """True if the place may have a word."""
         number = bool(self.numbers) and is_number(word) and (self.numbers == "#:" or ":" not in word)
-        return (self.any_word or number or word in self.words) is not self.negated
+        ends = bool(self.ending) and word.endswith(self.ending)
+        return (self.any_word or number or ends or word in self.words) is not self.negated
 
 
 class WordPattern:
@@ -114,6 +117,8 @@ def _element(text: str) -> Element:
         return Element(any_word=True)
     if plain in ("#", "#:"):
         return Element(numbers=plain, negated=negated)
+    if plain.startswith("*"):
+        return Element(ending=plain[1:], negated=negated)
     if plain.startswith("&"):
         return Element(phrases=lists("classes").phrases(plain[1:]))
     return Element(words=lists("classes").words(plain.replace("/", " ")), negated=negated)

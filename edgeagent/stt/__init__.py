@@ -12,9 +12,9 @@ __getattr__ = front(
         "fused": "FusedTranscriber",
         "hearing": """
             FinalTranscript HardEnd HearingEvent Judged KeywordSpotted LEVEL_S Level PartialTranscript SoftEnd
-            SpeechResumed SpeechStarted Trouble
+            SpeechResumed SpeechStarted SpottedPhrase Trouble
         """,
-        "key_phrases": "KeywordSpotter STOP_WORDS SpottedPhrase SpotterOptions TUNED",
+        "key_phrases": "KeywordSpotter STOP_WORDS SpotterOptions TUNED",
         "language_model": "BEGIN END arpa",
         "level_meter": "Levelling snr_db",
         "own_voice": "OwnVoice",
@@ -31,8 +31,8 @@ __getattr__ = front(
         "transcription": "Transcription",
         "tuning": "tune",
         "vital_signs": "BEHIND_S LOOK_S LOST_S Lateness STILL_S Stillness VitalSigns unread_bytes",
-        "whisper": "WhisperOptions WhisperTranscriber open_model",
-        "whisper_model": "Fit MOST_S WhisperModel cost known_cost",
+        "whisper": "WhisperTranscriber open_model",
+        "whisper_model": "Fit MOST_S WhisperModel WhisperOptions cost known_cost",
         "worker": "MOST_FAILURES Worker WorkerEvent",
     },
 )

@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 
 from edgeagent.english.tokens import NEGATIONS
+from edgeagent.english.word_lists import lists
 from edgeagent.stt.transcriber import HeardWord, Transcript
 
 ENGINE: Final = "pocketsphinx"
@@ -69,9 +70,8 @@ LOUD_DB: Final = 20.0
 NOBODY_DB: Final = 8.0
 """Below it nothing is understood: noise alone has 0 to 9."""
 
-_HALVES: Final = (["half", "a"], ["half", "an"])
-"""Some say "a half a meter", and a breath before "half" is heard as an "a"."""
-_SUBJECTS: Final = frozenset("i you we they he she it this that there these those nobody somebody".split())
+_WORDS: Final = lists("heard")
+_HALVES: Final = _WORDS.phrases("halves")
 
 _LEAST: Final = 1e-12
 _MARGIN: Final = 0.02
@@ -238,7 +238,7 @@ class Choice:
             return False
         if NEGATIONS.search(app.text) or NEGATIONS.search(general.text):
             return True
-        if best is app and len(app.words) > _SHORT and app.words[0].text in _SUBJECTS:
+        if best is app and len(app.words) > _SHORT and app.words[0].text in _WORDS.subjects:
             return any(NEGATIONS.search(other) for other in (*app.others, *general.others))
         pairs = (pair for other in app.others[:_TOLD] for pair in pairwise(other.split()))
         return any(pair in self._forbidding for pair in pairs)
@@ -255,7 +255,7 @@ def _without_breath(heard: Hypothesis) -> Hypothesis:
     kept = [
         word
         for at, word in enumerate(heard.words)
-        if not (word.text == "a" and texts[at + 1 : at + 3] in _HALVES and texts[at - 1 : at] != ["and"])
+        if not (word.text == "a" and tuple(texts[at + 1 : at + 3]) in _HALVES and texts[at - 1 : at] != ["and"])
     ]
     if len(kept) == len(texts):
         return heard

@@ -26,8 +26,7 @@ from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
 from edgeagent.audio.vad import VoiceActivity, VoiceSettings
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.hearing import LEVEL_S, HearingEvent, KeywordSpotted, Level, Trouble
-from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.hearing import LEVEL_S, HearingEvent, KeywordSpotted, Level, SpottedPhrase, Trouble
 from edgeagent.stt.level_meter import QUIETEST_DB, LevelMeter, level_db
 from edgeagent.stt.open_utterance import OpenUtterance
 from edgeagent.stt.own_voice import OwnVoice

@@ -22,8 +22,8 @@ from edgeagent.stt.choice import Hypotheses
 from edgeagent.stt.rescoring import AppSentences, as_spoken, as_written, best_of
 from edgeagent.stt.sphinx import SphinxTranscriber
 from edgeagent.stt.transcriber import RATE_HZ, HeardWord, Transcript
-from edgeagent.stt.whisper import Check, Decode, WhisperOptions, mean_cost, pieces, shifted, whole, window
-from edgeagent.stt.whisper_model import Encoded, Fit, WhisperModel, WhisperText, release_memory
+from edgeagent.stt.whisper import Check, Decode, mean_cost, pieces, shifted, whole, window
+from edgeagent.stt.whisper_model import Encoded, Fit, WhisperModel, WhisperOptions, WhisperText, release_memory
 
 log: Final = logging.getLogger("edgeagent.stt")
 

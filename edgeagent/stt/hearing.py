@@ -7,13 +7,10 @@ here. Utterances are numbered from 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from edgeagent.audio.endpoint import HardEnd, SoftEnd, SpeechResumed, SpeechStarted, VoiceEvent
-
-if TYPE_CHECKING:
-    from edgeagent.stt.key_phrases import SpottedPhrase
-    from edgeagent.stt.transcriber import Transcript
+from edgeagent.stt.transcriber import Transcript
 
 __all__ = [
     "LEVEL_S",
@@ -27,6 +24,7 @@ __all__ = [
     "SoftEnd",
     "SpeechResumed",
     "SpeechStarted",
+    "SpottedPhrase",
     "Trouble",
 ]
 
@@ -63,6 +61,21 @@ class Judged:
 
     utterance: int
     probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class SpottedPhrase:
+    """A phrase that was heard. Times are those given to ``feed``, in seconds."""
+
+    phrase: str
+    start_s: float
+    end_s: float
+    heard_s: float
+    """The end of the block with which it was known."""
+    score: float
+    """From 0 to 1, higher is surer; comparable between hits of one phrase only."""
+    sure: bool = False
+    """The network that has learnt the phrase has no doubt. PocketSphinx always has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from edgeagent.english.stop_phrases import Verdict
 from edgeagent.errors import ConfigError
 from edgeagent.stt import app_model
 from edgeagent.stt.confirming import confirm, missed
+from edgeagent.stt.hearing import SpottedPhrase
 from edgeagent.stt.level_meter import Levelling
 from edgeagent.stt.patterns import Pattern, When, is_short, phone_patterns
 from edgeagent.stt.phrases import spoken_words
@@ -37,7 +38,6 @@ __all__ = [
     "STOP_WORDS",
     "TUNED",
     "KeywordSpotter",
-    "SpottedPhrase",
     "SpotterOptions",
     "Tuned",
     "Verdict",
@@ -86,21 +86,6 @@ _SPOTTER: Final = "edgeagent.stt.spotting:Spotter"
 
 
 @dataclass(frozen=True, slots=True)
-class SpottedPhrase:
-    """A phrase that was heard. Times are those given to ``feed``, in seconds."""
-
-    phrase: str
-    start_s: float
-    end_s: float
-    heard_s: float
-    """The end of the block with which it was known."""
-    score: float
-    """From 0 to 1, higher is surer; comparable between hits of one phrase only."""
-    sure: bool = False
-    """The network that has learnt the phrase has no doubt. PocketSphinx always has."""
-
-
-@dataclass(frozen=True, slots=True)
 class SpotterOptions:
     """Options of ``KeywordSpotter``.
 
@@ -109,14 +94,12 @@ class SpotterOptions:
         on_behind: Told with the seconds of sound that were dropped, when the process keeps up again.
         on_event: Told when the process starts, dies or hangs.
         hang_s: See ``HANG_S``.
-        delay_frames: See ``DELAY_FRAMES``.
     """
 
     said: Mapping[str, str] = field(default_factory=dict)
     on_behind: Callable[[float], None] | None = None
     on_event: Callable[[WorkerEvent], None] | None = None
     hang_s: float = HANG_S
-    delay_frames: int = DELAY_FRAMES
 
 
 class KeywordSpotter:
@@ -148,7 +131,6 @@ class KeywordSpotter:
         options = options or SpotterOptions()
         self.on_keyword, self._on_behind = on_keyword, options.on_behind
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._delay_frames = options.delay_frames
         self._entries, self.thresholds = _listed(phrases, options.said)
         self.dropped_s = self.rested_s = 0.0
         self._behind_s = self._silent_s = 0.0
@@ -275,7 +257,7 @@ class KeywordSpotter:
         dictionary.write_text("".join(words), encoding="utf-8")
         listed.write_text("".join(phrases), encoding="utf-8")
         acoustic = str(app_model.general_model().acoustic)
-        decoder = {"hmm": acoustic, "dict": str(dictionary), "kws_delay": self._delay_frames}
+        decoder = {"hmm": acoustic, "dict": str(dictionary), "kws_delay": DELAY_FRAMES}
         return {"decoder": decoder, "file": str(listed)}
 
     def _send(self, at_s: float, samples: Samples) -> None:

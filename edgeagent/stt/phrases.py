@@ -34,7 +34,8 @@ _NEGATED_SHARE: Final = 5
 def spoken_words(text: str) -> list[str]:
     """A text as a person says it: lower case, numbers and units in words, no punctuation.
 
-    "Drive 2.5 m, please!" is drive two point five meters please.
+    "Drive 2.5 m, please!" is drive two point five meters please. A language model hears numbers so; the rules on
+    sentences read them in digits (``edgeagent.english.words_of``).
 
     Raises:
         ConfigError: A word has nothing that can be said in English; the text names the word.

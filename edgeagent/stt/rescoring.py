@@ -20,6 +20,7 @@ from rapidfuzz.distance import Levenshtein
 
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.english.tokens import NEGATIONS
+from edgeagent.english.word_lists import lists
 from edgeagent.errors import ConfigError
 from edgeagent.stt.choice import NOBODY_DB, Hypotheses, KnownRuns
 from edgeagent.stt.phrases import spoken_words
@@ -63,34 +64,10 @@ _HEARD_FIRST: Final = 30.0
 _LONGEST: Final = 3
 """Words that are exchanged at a time."""
 _SPELLED: Final = re.compile(r"(?<![\d.,])\d{5,}(?![\d.,]*\d)")
-_AMOUNTS: Final = frozenset(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand point half quarter third "
-    "first second fourth fifth last next once twice couple few dozen some several".split()
-)
-_SOUNDS_LIKE: Final = {"for": "four", "to": "two", "too": "two", "won": "one", "ate": "eight"}
-"""Words that Whisper writes for a number."""
-_OPPOSITES: Final = tuple(
-    (frozenset(one.split()), frozenset(other.split()))
-    for one, other in (
-        ("left", "right"),
-        ("on", "off"),
-        ("up upwards", "down downwards"),
-        ("forward forwards ahead", "back backward backwards behind"),
-        ("open", "close shut"),
-        ("in", "out"),
-        ("with", "without"),
-        ("before", "after"),
-        ("more", "less"),
-        ("faster", "slower"),
-        ("start", "stop"),
-        ("louder", "quieter"),
-        ("higher", "lower"),
-        ("yes", "no"),
-    )
-)
-_OF_NOISE: Final = frozenset({"you", "the", "thank you", "thanks for watching", "bye", "bye bye"})
-"""Texts that Whisper writes for noise: where one is not understood, nobody has spoken."""
+_WORDS: Final = lists("heard")
+_SOUNDS_LIKE: Final = _WORDS.table("sounds_like")
+_OPPOSITES: Final = tuple(tuple(map(_WORDS.words, line.split("|"))) for line in _WORDS.lines("opposites"))
+_OF_NOISE: Final = frozenset(_WORDS.texts("of_noise"))
 _NEARLY: Final = 2.0
 """A candidate that fits the sound so much worse than the best one, or better, may as well have been said: if it means
 another thing, neither is understood, whatever the app knows."""
@@ -234,7 +211,7 @@ def means_another(text: str, instead: str) -> bool:
     words, others = text.split(), instead.split()
     if len(words) == len(others):
         others = [one if _SOUNDS_LIKE.get(one) == other else other for one, other in zip(words, others, strict=True)]
-    amounts, of_others = ([word for word in each if word in _AMOUNTS] for each in (words, others))
+    amounts, of_others = ([word for word in each if word in _WORDS.amounts] for each in (words, others))
     if amounts != of_others:
         return True
     ways = [tuple(not side.isdisjoint(each) for side in pair) for pair in _OPPOSITES for each in (words, others)]

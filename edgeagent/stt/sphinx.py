@@ -82,7 +82,6 @@ class SphinxOptions:
         helps: It helps another recogniser: the app's model alone, without the general one's 105 MB and two thirds of a
             core, and no second search at the end of an utterance, which takes 0.1 s. Its own transcripts mean nothing:
             that model bends everything into a command.
-        normalise: Makes the text of a transcript from the words as they were spoken.
         on_event: Told when a process starts, dies or hangs, on a thread of its own.
         hang_s: See ``worker.HANG_S``.
     """
@@ -96,7 +95,6 @@ class SphinxOptions:
     least_general: float = LEAST_GENERAL
     least_acoustic: float = LEAST_ACOUSTIC
     helps: bool = False
-    normalise: Callable[[str], str] = inverse_normalised
     on_event: Callable[[WorkerEvent], None] | None = None
     hang_s: float = HANG_S
 
@@ -120,7 +118,7 @@ class SphinxTranscriber:
         self.model = app_model.build(known, said=options.said, cache=options.cache)
         self._choice = Choice(
             known,
-            options.normalise,
+            inverse_normalised,
             lead=options.lead,
             least_app=options.least_app,
             least_general=options.least_general,
@@ -187,13 +185,13 @@ class SphinxTranscriber:
         if text == self._told:
             return None
         self._told = text
-        return Transcript(self._options.normalise(text), final=False, engine=ENGINE, raw=text)
+        return Transcript(inverse_normalised(text), final=False, engine=ENGINE, raw=text)
 
     def finish(self, stop_event: Event) -> Transcript:
         heard = self.heard(stop_event)
         if heard is None:
             text = self._partial()
-            return Transcript(self._options.normalise(text), final=False, engine=ENGINE, raw=text)
+            return Transcript(inverse_normalised(text), final=False, engine=ENGINE, raw=text)
         return self.choose(heard)
 
     def choose(self, heard: Hypotheses) -> Transcript:

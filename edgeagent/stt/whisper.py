@@ -13,7 +13,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -23,7 +23,7 @@ from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
 from edgeagent.resources import expanded
 from edgeagent.stt.transcriber import RATE_HZ, HeardWord, Transcript
-from edgeagent.stt.whisper_model import LEAST_LOG_PROB, WINDOW_S, WhisperModel, release_memory
+from edgeagent.stt.whisper_model import LEAST_LOG_PROB, WINDOW_S, WhisperModel, WhisperOptions, release_memory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,13 +34,6 @@ Made = TypeVar("Made")
 Check = Callable[[], None]
 """Called between the stages of a decode; raises where nobody wants it any more."""
 
-USUAL_WINDOW_S: Final = 15.0
-"""What the encoder sees where the speech is shorter. On 62 utterances in a room, half of them over noise, 15 s made as
-many words wrong as 30 s and 10 s a fifth more; the encoder takes 0.20 s, 0.70 s and 0.14 s on a busy core."""
-LEAST_WINDOW_S: Final = 10.0
-USUAL_BEAM: Final = 5
-"""Paths of Whisper's decoder. With one, 12.5 % of the words of commands over a motor at 10 dB are wrong, with five
-11.2 %; of recordings of people in a room 9.0 and 6.0 %."""
 _SPARE_S: Final = 1.0
 _CUT_S: Final = 28.0
 """Longer speech is heard in pieces, cut where it is most silent in the last ``_SEEK_S`` of each."""
@@ -130,41 +123,6 @@ class Decode(Generic[Made]):
             self._done.set()
             if self._after is not None:
                 self._after()
-
-
-@dataclass(frozen=True, slots=True)
-class WhisperOptions:
-    """Options of ``WhisperTranscriber``.
-
-    Attributes:
-        language: A code such as "en"; None finds it out for every utterance.
-        beam_size: 1 is greedy.
-        hot_words: Words of the app that are likelier than Whisper thinks. Every one makes the decoder slower.
-        threads: Cores for a decode; None takes up to four.
-        window_s: The encoder sees so much at least, from 10 to 30 s, and always a second more than the speech; what it
-            costs is in proportion.
-        compute_type: CTranslate2's: int8, float32 …
-    """
-
-    language: str | None = "en"
-    beam_size: int = USUAL_BEAM
-    hot_words: Sequence[str] = ()
-    threads: int | None = None
-    window_s: float = USUAL_WINDOW_S
-    compute_type: str = "int8"
-
-    def __post_init__(self) -> None:
-        if self.beam_size < 1:
-            raise RecognitionError(f"beam_size={self.beam_size} is out of range: at least 1")
-        if self.threads is not None and self.threads < 1:
-            raise RecognitionError(f"threads={self.threads} is out of range: at least 1")
-        if not LEAST_WINDOW_S <= self.window_s <= WINDOW_S:
-            raise RecognitionError(f"window_s={self.window_s} is out of range: {LEAST_WINDOW_S:g} to 30")
-
-    @property
-    def prompt(self) -> str | None:
-        """The hot words as Whisper is told them."""
-        return ", ".join(word.strip() for word in self.hot_words if word.strip()) or None
 
 
 def open_model(model: str | Path, options: WhisperOptions) -> WhisperModel:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal
 
 from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.tools import actuator
@@ -20,7 +20,7 @@ from edgeagent.tools.execution import (
     Admitted,
     Execution,
     Finished,
-    Gates,
+    Host,
     Mailbox,
     Patched,
     Post,
@@ -31,28 +31,13 @@ from edgeagent.tools.execution import (
     patched,
 )
 from edgeagent.tools.tool import Handoff
-from edgeagent.tools.workers import MAX_ABANDONED, Busy, Workers
+from edgeagent.tools.workers import MAX_ABANDONED, Busy
 
 logger = logging.getLogger(__name__)
 _POLL_S: Final = 0.02
 """Seconds between two looks for a stop while tools run; the contract allows 0.05."""
 
 DispatchMode = Literal["sequential", "parallel", "batch"]
-
-
-class DispatchReporter(Protocol):
-    """Receives what happens in a dispatch; called on the loop's thread."""
-
-    def tool_started(self, execution: Execution) -> None:
-        """Tells every subscriber, then calls ``execution.begin``."""
-        ...
-
-    def tool_progressed(self, call: ToolCall, update: Any) -> None: ...
-    def tool_ended(self, call: ToolCall, result: ToolResult) -> None: ...
-    def tell_notices(self) -> None: ...
-    def detached_ended(self, call: ToolCall, result: ToolResult) -> None:
-        """The end of a call that outlived its batch; called on its worker, or on a timer's thread."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,31 +56,13 @@ class Dispatch:
     """One batch of calls.
 
     Args:
-        should_stop: None while the run goes on, else the reason for which it stops.
-        may_start: None while further calls may start, else why not; they end not_run.
-        should_skip: With ``DispatchLimits.skip_after_each``: true when the rest is to be skipped.
+        host: The run: its gates, its workers, and who is told.
     """
 
-    def __init__(
-        self,
-        gates: Gates,
-        reporter: DispatchReporter,
-        workers: Workers,
-        limits: DispatchLimits,
-        should_stop: Callable[[], str | None],
-        *,
-        may_start: Callable[[], str | None] = lambda: None,
-        should_skip: Callable[[], bool] = lambda: False,
-        context: Any = None,
-    ) -> None:
-        self._gates = gates
-        self._reporter = reporter
-        self._workers = workers
+    def __init__(self, host: Host, limits: DispatchLimits) -> None:
+        self._host = host
+        self._workers = host.workers
         self._limits = limits
-        self._should_stop = should_stop
-        self._may_start = may_start
-        self._should_skip = should_skip
-        self._context = context
         self._mailbox: Mailbox = SimpleQueue()
         self._results: dict[int, ToolResult] = {}
         self._groups: deque[list[Prepared]] = deque()
@@ -124,7 +91,7 @@ class Dispatch:
                 self._read_mailbox()
                 self._end_what_must()
                 self._enforce_limits()
-                self._reporter.tell_notices()
+                self._host.tell_notices()
         return [self._results[i] for i in range(len(batch))]
 
     def _start_what_may(self) -> None:
@@ -133,11 +100,11 @@ class Dispatch:
         for prepared in waiting:
             refusal = self._refusal(prepared)
             if refusal is None and len(self._running) < self._limits.max_concurrent:
-                execution = self._execution(prepared)
+                execution = Execution(prepared, self._host, self._mailbox)
                 busy = self._workers.acquire(execution, prepared.resources)
                 if busy is None:
                     self._running[prepared.call.id] = execution
-                    execution.start(self._reporter.tool_started)
+                    execution.start()
                     continue
                 refusal = self._pre_empt(prepared.call, busy)
             if refusal is None:
@@ -145,16 +112,6 @@ class Dispatch:
             else:
                 self._workers.returned(prepared.call.id)
                 self._refuse(prepared, refusal)
-
-    def _execution(self, prepared: Prepared) -> Execution:
-        return Execution(
-            prepared,
-            self._gates,
-            self._mailbox,
-            self._workers,
-            should_stop=self._should_stop,
-            agent=self._context,
-        )
 
     def _pre_empt(self, call: ToolCall, busy: Busy) -> ToolResult | None:
         """Makes a detached body give a resource up. A result if it is to be had no more, None while it may be."""
@@ -174,13 +131,13 @@ class Dispatch:
         call = prepared.call
         if self._denied is not None:
             return _not_run(call, f"{self._denied.name} was denied")
-        if self._should_stop() is not None:
+        if self._host.stopping() is not None:
             return _not_run(call, "stopped before it began")
-        if (reason := self._may_start()) is not None:
+        if (reason := self._host.may_start()) is not None:
             return _not_run(call, reason)
         if self._handed_over is not None and self._handed_over[0] < prepared.index:
             return _not_run(call, f"the request was handed to {self._handed_over[1]}")
-        if self._limits.skip_after_each and self._results and self._should_skip():
+        if self._limits.skip_after_each and self._results and self._host.should_skip():
             return ToolResult(call.id, call.name, "skipped", "skipped: the user said something else meanwhile")
         if prepared.tool.traits.motion:
             for i in sorted(self._failed_skills):
@@ -212,9 +169,9 @@ class Dispatch:
             return  # it was let go: what it says now comes too late
         match post:
             case Admitted():
-                execution.announce(self._reporter.tool_started)
+                execution.announce()
             case Progressed(update=update):
-                self._reporter.tool_progressed(execution.prepared.call, update)
+                self._host.tool_progressed(execution.prepared.call, update)
             case Finished(result=result):
                 self._finish(execution, result)
             case Rewritten(prepared=prepared):
@@ -233,7 +190,7 @@ class Dispatch:
     def _end_what_must(self) -> None:
         """Asks bodies to end that are over their time, or whose run stops, and has what they move stopped side by side,
         before anybody is told of one of them. A safety stop ends what moves nothing after that."""
-        now, reason = time.monotonic(), self._should_stop()
+        now, reason = time.monotonic(), self._host.stopping()
         moved, later = list[actuator.Actuator | None](), list[Execution]()
         for execution in self._running.values():
             if (execution.deadline_s is not None and now >= execution.deadline_s) or (
@@ -255,7 +212,7 @@ class Dispatch:
 
     def _enforce_limits(self) -> None:
         now = time.monotonic()
-        reason = self._should_stop()
+        reason = self._host.stopping()
         for execution in list(self._running.values()):
             deadline_s = execution.deadline_s
             if deadline_s is not None and now >= deadline_s:
@@ -315,7 +272,7 @@ class Dispatch:
         self._workers.mark(call.id, "detached")
         if not execution.detach(self._end_detached):
             return False
-        self._gates.let_go(call)
+        self._host.let_go(call)
         self._finish(execution, _result(call, "detached", f"{call.name} goes on"))
         return True
 
@@ -323,7 +280,7 @@ class Dispatch:
         """On its worker, or on a timer's thread when it took too long."""
         if result.status == "timed_out":
             self._mark_abandoned(execution.call_id)
-        self._reporter.detached_ended(execution.prepared.call, result)
+        self._host.detached_ended(execution.prepared.call, result)
 
     def _mark_abandoned(self, call_id: str) -> None:
         """Nobody waits for this body any more, should it still be running; too many of them, and nothing may move."""
@@ -335,8 +292,8 @@ class Dispatch:
     def _forget(self, execution: Execution) -> None:
         """Takes nothing from this worker any more; news of it may be waiting behind much other news."""
         execution.drop()
-        execution.announce(self._reporter.tool_started)
-        self._gates.let_go(execution.prepared.call)
+        execution.announce()
+        self._host.let_go(execution.prepared.call)
 
     # --- results ----------------------------------------------------------------------------------------------------
 
@@ -345,7 +302,7 @@ class Dispatch:
         del self._running[execution.call_id]
         if execution.interrupted_s is not None and execution.started_s is not None and result.status == "ok":
             result = replace(result, status="interrupted")
-            self._gates.let_go(execution.prepared.call)
+            self._host.let_go(execution.prepared.call)
         self._end(execution.prepared, result)
 
     def _patch(self, item: Prepared, result: ToolResult) -> None:
@@ -356,7 +313,7 @@ class Dispatch:
         self._patching[item.index] = item, result, time.monotonic() + self._limits.grace_s
 
         def work() -> None:
-            self._mailbox.put(Patched(item, patched(self._gates, item.call, result)))
+            self._mailbox.put(Patched(item, patched(self._host, item.call, result)))
 
         self._workers.threads.run(work, f"tool-{item.call.name}")
 
@@ -366,7 +323,7 @@ class Dispatch:
             if self._running and isinstance(item, Prepared):
                 self._patch(item, result)
                 return
-            result = self._gates.after(item.call, result)
+            result = self._host.after(item.call, result)
         self._end(item, result)
 
     def _end(self, item: Prepared | Refused, result: ToolResult) -> None:
@@ -382,7 +339,7 @@ class Dispatch:
             self._handed_over = (item.index, result.value.target_name)
         if result.status == "denied":
             self._denied = result
-        self._reporter.tool_ended(call, result)
+        self._host.tool_ended(call, result)
 
 
 def _groups(prepared: Sequence[Prepared], mode: DispatchMode) -> list[list[Prepared]]:

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 
 from edgeagent.characters import without_escapes
 from edgeagent.errors import EdgeAgentError
+from edgeagent.events import Level
 from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.tools import actuator
 from edgeagent.tools.actuator import Actuator, Call
@@ -69,27 +70,47 @@ class Refused:
     result: ToolResult
 
 
-class Gates(Protocol):
-    """The agent's part in a call.
+class CallContext(Protocol):
+    """The part of a run's context that its calls need; ``AgentContext`` is one. ``within``: the calls that wait for the
+    agent which made these calls, the outermost first."""
 
-    All but ``answer_at_once``, ``would_admit`` and ``let_go`` run on a worker's thread, between ``enter_worker`` and
-    ``leave_worker``; ``before`` and ``after`` may run on the dispatching thread.
+    deps: Any
+    stop_event: threading.Event
+    within: tuple[str, ...]
+
+    @property
+    def notice(self) -> Callable[[Level, str], object]: ...
+
+
+class Host(Protocol):
+    """The run for which calls are executed, as far as tools know it: gates before and after a call, and who is told.
+
+    ``stopping`` and ``let_go`` are called on any thread.
     """
+
+    @property
+    def workers(self) -> Workers: ...
+    @property
+    def context(self) -> CallContext: ...
+
+    def stopping(self) -> str | None:
+        """None while the run goes on, else the reason for which it stops."""
+        ...
+
+    def let_go(self, call: ToolCall) -> None:
+        """The call gets its result without its worker; what the worker still brings changes nothing any more."""
+        ...
+
+    # --- gates: on a worker's thread, between ``enter_worker`` and ``leave_worker`` ----------------------------------
 
     def enter_worker(self) -> None: ...
     def leave_worker(self) -> None: ...
-    def answer_at_once(self, prepared: Prepared) -> bool:
-        """True if ``before`` waits for nobody, so that it may be asked on the dispatching thread."""
-        ...
-
-    def would_admit(self, prepared: Prepared) -> bool:
-        """True if ``admit`` would let the call pass at once. On the dispatching thread."""
-        ...
 
     def before(self, prepared: Prepared) -> Prepared | Refused | ToolResult:
         """The hooks before the tool. Returns the call to execute, or the result to use instead.
 
-        Refused is a call that hooks made of this one and that a gate of the batch would not let pass.
+        Refused is a call that hooks made of this one and that a gate of the batch would not let pass. On the
+        dispatching thread where ``answer_at_once`` is true.
         """
         ...
 
@@ -97,21 +118,43 @@ class Gates(Protocol):
         """Waits until a call may start, and returns None; or a result if it may not."""
         ...
 
-    def stopping(self) -> bool:
-        """True once the run was asked to end."""
-        ...
-
     def ask(self, prepared: Prepared, stop_event: threading.Event) -> Any:
         """The answer of a person to a question tool; raises when there is none, GoalCancelled when stopped first."""
         ...
 
     def after(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """May patch a result; called for the statuses in ``PATCHABLE`` only."""
+        """May patch a result; called for the statuses in ``PATCHABLE`` only. Also on the dispatching thread."""
         ...
 
-    def let_go(self, call: ToolCall) -> None:
-        """The call gets its result without its worker; what the worker still brings changes nothing any more."""
+    def detached_ended(self, call: ToolCall, result: ToolResult) -> None:
+        """The end of a call that outlived its batch; called on its worker, or on a timer's thread."""
         ...
+
+    # --- on the dispatching thread, which is the loop's ---------------------------------------------------------------
+
+    def answer_at_once(self) -> bool:
+        """True if ``before`` waits for nobody, so that it may be asked on the dispatching thread."""
+        ...
+
+    def would_admit(self, prepared: Prepared) -> bool:
+        """True if ``admit`` would let the call pass at once."""
+        ...
+
+    def may_start(self) -> str | None:
+        """None while further calls of the batch may start, else why not; they end not_run."""
+        ...
+
+    def should_skip(self) -> bool:
+        """With ``DispatchLimits.skip_after_each``: true when the rest of the batch is to be skipped."""
+        ...
+
+    def tool_started(self, execution: Execution) -> None:
+        """Tells every subscriber, then calls ``execution.begin``."""
+        ...
+
+    def tool_progressed(self, call: ToolCall, update: object) -> None: ...
+    def tool_ended(self, call: ToolCall, result: ToolResult) -> None: ...
+    def tell_notices(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +199,7 @@ Mailbox = SimpleQueue[Post]
 class Execution:
     """One call being executed. The dispatching thread owns it; ``_work`` runs on a worker."""
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        gates: Gates,
-        mailbox: Mailbox,
-        workers: Workers,
-        *,
-        should_stop: Callable[[], str | None],
-        agent: Any,
-    ) -> None:
+    def __init__(self, prepared: Prepared, host: Host, mailbox: Mailbox) -> None:
         self.prepared = prepared
         self.admitted = False
         """True once the call has passed its gates, so that its start may be told."""
@@ -186,13 +220,11 @@ class Execution:
         self._entered: SimpleQueue[None] = SimpleQueue()
         """Holds something once the worker has come to the body."""
         self.goal: GoalHandle | None = None
-        self._gates = gates
+        self._host = host
         self._mailbox = mailbox
-        self._workers = workers
+        self._workers = workers = host.workers
         self.stop_event = threading.Event()
         """Set when the body should end."""
-        self._should_stop = should_stop
-        self._agent = agent
         self._reason = ""
         self._lock = threading.Lock()
         self._told = False
@@ -233,24 +265,21 @@ class Execution:
     @property
     def within(self) -> tuple[str, ...]:
         """The calls that wait for the agent which made this one, the outermost first."""
-        return getattr(self._agent, "within", ())
+        return self._host.context.within
 
-    def start(self, tell: Callable[[Execution], object]) -> None:
+    def start(self) -> None:
         """Gives the call to a worker. On the dispatching thread.
 
         Gates that answer at once are passed here, and the start is told while the worker wakes: to wait for the worker
         first takes longer than all of that.
-
-        Args:
-            tell: As for ``announce``.
         """
-        if self._gates.answer_at_once(self.prepared):
+        if self._host.answer_at_once():
             try:
-                self._passed = self._passed or self._gates.before(self.prepared)
+                self._passed = self._passed or self._host.before(self.prepared)
             except BaseException as error:  # be it SystemExit
                 logger.exception(_RAISED, self.name)
                 self._passed = self._result("error", f"{type(error).__name__}: {error}")
-            self.admitted = self._passed is self.prepared and self._gates.would_admit(self.prepared)
+            self.admitted = self._passed is self.prepared and self._host.would_admit(self.prepared)
         try:
             self._workers.threads.run(self._work, f"tool-{self.prepared.call.name}")
         except RuntimeError as error:  # the limit of the system
@@ -258,7 +287,7 @@ class Execution:
             self._workers.returned(self.call_id)
             self._settle(self._result("error", f"no thread can be started: {error}"))
             return
-        self.announce(tell)
+        self.announce()
 
     def interrupt(self, reason: str = "") -> None:
         """Asks the body to end and has its actuator stopped; one that has not begun never begins. Does not wait. Any
@@ -284,7 +313,7 @@ class Execution:
 
     def heed(self) -> Actuator | None:
         """As ``demand_end``, if its run stops and the tool is to be cancelled then. Any thread."""
-        if self.prepared.on_interrupt != "cancel" or self._should_stop() is None:
+        if self.prepared.on_interrupt != "cancel" or self._host.stopping() is None:
             return None
         return self.demand_end()
 
@@ -295,8 +324,7 @@ class Execution:
 
     def notice(self, text: str) -> None:
         """Tells the person at the terminal of an error."""
-        if self._agent is not None:
-            self._agent.notice("error", text)
+        self._host.context.notice("error", text)
 
     def call_off(self) -> None:
         """As ``interrupt``, but a body that has begun is left alone."""
@@ -306,15 +334,11 @@ class Execution:
             self.interrupted_s = time.monotonic()
         self.stop_event.set()
 
-    def announce(self, tell: Callable[[Execution], object]) -> None:
-        """Tells once that an admitted call starts. On the dispatching thread.
-
-        Args:
-            tell: Tells the subscribers, then calls ``begin``.
-        """
+    def announce(self) -> None:
+        """Tells once that an admitted call starts. On the dispatching thread."""
         if self.admitted and not self._announced:
             self._announced = True
-            tell(self)
+            self._host.tool_started(self)
 
     def begin(self) -> None:
         """Lets the body begin, unless a stop came while its start was told. On the dispatching thread.
@@ -372,10 +396,10 @@ class Execution:
             self._told = True
             late = self._late
         self.interrupt()
-        late(self, patched(self._gates, self.prepared.call, self.timed_out()))
+        late(self, patched(self._host, self.prepared.call, self.timed_out()))
 
     def _work(self) -> None:
-        self._gates.enter_worker()
+        self._host.enter_worker()
         try:
             outcome = self._guarded()
             if isinstance(outcome, Prepared):
@@ -383,7 +407,7 @@ class Execution:
             else:
                 self._settle(outcome)
         finally:
-            self._gates.leave_worker()
+            self._host.leave_worker()
 
     def _guarded(self) -> ToolResult | Prepared:
         """As ``_call``, even if a gate raises; the resources are free then."""
@@ -412,7 +436,7 @@ class Execution:
 
     def _call(self) -> ToolResult | Prepared:
         """Runs the call, and returns its result; or the call of another tool that a hook made of it."""
-        prepared = self._passed or self._gates.before(self.prepared)
+        prepared = self._passed or self._host.before(self.prepared)
         if isinstance(prepared, ToolResult):
             result = prepared
         elif isinstance(prepared, Refused):
@@ -422,10 +446,10 @@ class Execution:
             return replace(prepared, rewritten=True)
         else:
             self.prepared = prepared
-            refusal = None if self.admitted else self._gates.admit(prepared, self.stop_event)
+            refusal = None if self.admitted else self._host.admit(prepared, self.stop_event)
             result = refusal or self._run_body()
         if result.status in PATCHABLE and not self._told:
-            result = self._gates.after(self.prepared.call, result)
+            result = self._host.after(self.prepared.call, result)
         return result
 
     def _run_body(self) -> ToolResult:
@@ -444,8 +468,8 @@ class Execution:
             self.returned_s, self.returned = time.monotonic(), result
         if self.stopping is not None:
             actuator.wait([self.stopping])  # what it came to is told when the actuator stands, or does not answer
-            if self._agent is not None and self._workers.motion()[0] == "tripped":
-                self._agent.stop_event.wait(_ABORT_S)
+            if self._workers.motion()[0] == "tripped":
+                self._host.context.stop_event.wait(_ABORT_S)
         return result
 
     def _wait_until_told(self) -> None:
@@ -461,7 +485,7 @@ class Execution:
 
     def _is_stopped(self) -> bool:
         cancelled = self.goal is not None and self.goal.cancelled
-        return cancelled or self.interrupted_s is not None or self._gates.stopping()
+        return cancelled or self.interrupted_s is not None or self._host.stopping() is not None
 
     def never_began(self) -> ToolResult:
         """The result of a call that was stopped before its body: interrupted once it was admitted, else not_run."""
@@ -482,7 +506,7 @@ class Execution:
             if self.goal is not None:
                 self.goal.checkpoint()  # a hold since then: what moves from its first step on waits here
             if tool.traits.question:
-                value = self._gates.ask(self.prepared, self.stop_event)
+                value = self._host.ask(self.prepared, self.stop_event)
             else:
                 value = tool.function(**self.prepared.values, **self._injected())
             if inspect.isawaitable(value):
@@ -522,8 +546,8 @@ class Execution:
                     name=call.name,
                     stop_event=self.goal.cancel_event if self.goal is not None else self.stop_event,
                     progress=self._progress,
-                    deps=getattr(self._agent, "deps", None),
-                    agent=self._agent,
+                    deps=self._host.context.deps,
+                    agent=self._host.context,
                 )
         return made
 
@@ -535,16 +559,16 @@ class Execution:
         return ToolResult(call.id, call.name, status, text, value)
 
 
-def patched(gates: Gates, call: ToolCall, result: ToolResult) -> ToolResult:
+def patched(host: Host, call: ToolCall, result: ToolResult) -> ToolResult:
     """Patches a result that no worker brings, by the hooks after the tool. Any thread that may block."""
-    gates.enter_worker()
+    host.enter_worker()
     try:
-        return gates.after(call, result)
+        return host.after(call, result)
     except BaseException:  # the builder's code
         logger.exception("the gates of %s raised", call.name)
         return result
     finally:
-        gates.leave_worker()
+        host.leave_worker()
 
 
 async def _awaited(value: Any) -> Any:

@@ -33,8 +33,6 @@ class PiperSpeaker:
         path: The .onnx file. The .json is read now, the voice itself at `load` or at the first utterance.
         threads: Cores that a clause may use; the language model wants the others.
         length_scale: Slower above 1, faster below; None: as the voice says.
-        noise_scale: Variation of the sound; None: as the voice says.
-        noise_w_scale: Variation of the rhythm; None: as the voice says.
         speaker: Of a voice with several, by number or by name.
         volume: 0 to 200; 100 is as loud as it can be without clipping.
 
@@ -48,8 +46,6 @@ class PiperSpeaker:
         *,
         threads: int = 1,
         length_scale: float | None = None,
-        noise_scale: float | None = None,
-        noise_w_scale: float | None = None,
         speaker: int | str | None = None,
         volume: int = 100,
     ) -> None:
@@ -64,9 +60,9 @@ class PiperSpeaker:
         said = self._file.inference
         self._scales = np.array(
             [
-                said.noise_scale if noise_scale is None else noise_scale,
+                said.noise_scale,
                 said.length_scale if length_scale is None else length_scale,
-                said.noise_w_scale if noise_w_scale is None else noise_w_scale,
+                said.noise_w_scale,
             ],
             np.float32,
         )

@@ -228,12 +228,7 @@ class Runs:
         handle.abort("reopened")
         if not handle.wait(timeout_s) or going.acted:
             return False
-        self._queue.cut()
-        try:
-            self.session.restore(going.before)
-        except BusyError:  # a message has woken another one
-            return False
-        return True
+        return self._undo(going.before)
 
     def take_back(self, text: str, timeout_s: float) -> bool:
         """Undoes the last run, be it over, though some of its answer was heard; what it has begun to move goes on until
@@ -251,9 +246,12 @@ class Runs:
         handle.abort("reopened")
         if not handle.wait(timeout_s) or last.changed:
             return False
+        return self._undo(last.before)
+
+    def _undo(self, before: list[Message]) -> bool:
         self._queue.cut()
         try:
-            self.session.restore(last.before)
+            self.session.restore(before)
         except BusyError:  # a message has woken another one
             return False
         return True

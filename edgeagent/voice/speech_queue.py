@@ -22,16 +22,17 @@ LIMIT: Final = 100
 """Texts that may wait; a builder who says more than the robot can is told."""
 
 
-class SpeechHandle:
-    """One text that the robot says by itself. Any thread."""
+class SpeechHandle(SpokenLine):
+    """One text that the robot says by itself, once its queue resumes it. Any thread."""
 
-    def __init__(self, queue: SpeechQueue, text: str, *, interruptible: bool) -> None:
-        self.text = text
+    def __init__(self, queue: SpeechQueue, mouth: Mouth, text: str, *, interruptible: bool) -> None:
+        super().__init__(mouth, suspended=True)
         self.interruptible = interruptible
         self._queue = queue
-        self._line: SpokenLine | None = None
         self._over = threading.Event()
         self._heard = ""
+        self.feed(text)
+        self.end()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits until it was said, interrupted, cancelled, or the voice failed; False when the time was over first."""
@@ -43,44 +44,22 @@ class SpeechHandle:
         return self._over.is_set()
 
     @property
-    def begun(self) -> bool:
-        """Its first sample was given to the device."""
-        line = self._line
-        return line is not None and line.begun
-
-    @property
     def heard(self) -> str:
         """As far as it was heard, to the word; all of it when it is whole."""
-        line = self._line
-        if line is None or self._over.is_set():
-            return self._heard
-        return line.heard(self._queue.now_s)
+        return self._heard if self._over.is_set() else self.heard_by(self._queue.now_s)
 
     def cancel(self) -> bool:
         """Takes it back, in the middle of a word if need be. True if it was not done."""
         return self._queue.cancel(self)
 
-    # --- the queue's ------------------------------------------------------------------------------------------------
-
-    def begin(self, mouth: Mouth) -> None:
-        """Has the mouth say it."""
-        self._line = SpokenLine(mouth)
-        self._line.feed(self.text)
-        self._line.end()
-
-    @property
-    def line(self) -> SpokenLine | None:
-        """Line that says the text, once speech has begun."""
-        return self._line
-
     def finish(self, *, drop: bool = False) -> None:
-        """Marks the speech as done. Safe to call again."""
+        """Marks the speech as done, for its queue. Safe to call again."""
         if self._over.is_set():
             return
-        if self._line is not None:
+        if self.tried:
             if drop:
-                self._line.drop()
-            self._heard = self._line.heard(math.inf)
+                self.drop()
+            self._heard = self.heard_by(math.inf)
             self._queue.finished.append(self)
         self._over.set()
 
@@ -170,7 +149,7 @@ class SpeechQueue:
             return len(self._waiting) + len(self._asides) + len(self._urgent)
 
     def _put(self, queue: deque[SpeechHandle], text: str, interruptible: bool) -> SpeechHandle:
-        handle = SpeechHandle(self, text, interruptible=interruptible)
+        handle = SpeechHandle(self, self._mouth, text, interruptible=interruptible)
         with self._lock:
             if self._closed or not text.strip():
                 handle.finish()
@@ -297,9 +276,9 @@ class SpeechQueue:
     def _sounding(self, now_s: float) -> SpokenLine | None:
         with self._lock:
             handles = (self._said_urgently, self._said)
-            said = (handle.line for handle in handles if handle is not None and not handle.done)
+            said = (handle for handle in handles if handle is not None and not handle.done)
             lines = (*said, *(line for reply in self._replies for line in reply.lines))
-            return next((line for line in lines if line is not None and line.is_sounding(now_s)), None)
+            return next((line for line in lines if line.is_sounding(now_s)), None)
 
     def has_more(self, now_s: float) -> bool:
         """True if something is said, suspended, or about to be said, apart from what waits for a pause."""
@@ -316,7 +295,7 @@ class SpeechQueue:
 
     def _begin(self, queue: deque[SpeechHandle]) -> SpeechHandle:
         self.last = handle = queue.popleft()
-        handle.begin(self._mouth)
+        handle.resume()
         return handle
 
     def _is_silent(self, now_s: float) -> bool:
@@ -327,7 +306,7 @@ class SpeechQueue:
     def _settle(self, now_s: float) -> None:
         """Ends what was said to its end."""
         for handle in (self._said, self._said_urgently):
-            if handle is not None and handle.line is not None and handle.line.is_over(now_s):
+            if handle is not None and handle.is_over(now_s):
                 handle.finish()
         if self._said is not None and self._said.done:
             self._said = None
@@ -337,8 +316,8 @@ class SpeechQueue:
     def _interpose(self) -> None:
         """Says something urgent now, whoever speaks."""
         self._suspend()
-        if self._said is not None and self._said.line is not None:
-            self._said.line.suspend()
+        if self._said is not None:
+            self._said.suspend()
         self._said_urgently = self._begin(self._urgent)
         self._mouth.playback.resume()
 
@@ -356,7 +335,7 @@ class SpeechQueue:
                 self._mouth.playback.hold()
             return
         self._suspended = False
-        if self._said is not None and self._said.line is not None:
-            self._said.line.resume()
+        if self._said is not None:
+            self._said.resume()
         for reply in self._replies:
             reply.resume()

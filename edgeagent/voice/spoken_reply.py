@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class SpokenLine:
-    """A text that is spoken as it comes.
+    """A text that is spoken as it comes. Any thread.
 
     Args:
         mouth: Says it, after what was begun before.
@@ -79,7 +79,7 @@ class SpokenLine:
             if self._dropped or self.error is not None:
                 return
             # all that was handed to the device has been heard by now, or will have been before this goes on
-            self._start = len(self.heard(math.inf))
+            self._start = len(self.heard_by(math.inf))
             self._speech = None
             if rest := self._text[self._start :]:
                 self._stretch().feed(rest)
@@ -100,7 +100,7 @@ class SpokenLine:
 
     def rest(self, now_s: float) -> tuple[str, str]:
         """Returns the text as far as it was heard, and what is known of the rest."""
-        heard = self.heard(now_s)
+        heard = self.heard_by(now_s)
         return heard, self.text[len(heard) :]
 
     @property
@@ -114,12 +114,18 @@ class SpokenLine:
         return None if self._speech is None else self._speech.error
 
     @property
+    def tried(self) -> bool:
+        """The mouth was given some of it."""
+        with self._lock:
+            return self._start > 0 or self._speech is not None
+
+    @property
     def begun(self) -> bool:
-        """Some of it was given to the device."""
+        """Its first sample was given to the device."""
         with self._lock:
             return self._start > 0 or (self._speech is not None and self._speech.utterance.handed > 0)
 
-    def heard(self, now_s: float) -> str:
+    def heard_by(self, now_s: float) -> str:
         """The text as far as it was heard, to the word.
 
         Args:
@@ -291,7 +297,7 @@ class SpokenReply:
                 if not line.told and line.ended and line.is_over(now_s):
                     line.told = True
                     if line.text:
-                        told.append(HeardMessage(line.message_id, line.heard(now_s), line.is_whole(now_s)))
+                        told.append(HeardMessage(line.message_id, line.heard_by(now_s), line.is_whole(now_s)))
         for text in failures:
             self._on_failure(text)
         self._tell(told)
@@ -309,7 +315,7 @@ class SpokenReply:
                 line.drop()
                 if not line.told and line.text:
                     line.told = True
-                    told.append(HeardMessage(line.message_id, line.heard(math.inf), whole))
+                    told.append(HeardMessage(line.message_id, line.heard_by(math.inf), whole))
         self._tell(told)
 
     def heard(self, now_s: float) -> list[HeardMessage]:
@@ -320,7 +326,7 @@ class SpokenReply:
         """
         with self._lock:
             return [
-                HeardMessage(line.message_id, line.heard(now_s), line.is_whole(now_s))
+                HeardMessage(line.message_id, line.heard_by(now_s), line.is_whole(now_s))
                 for line in self._lines
                 if line.message_id and line.text
             ]

@@ -14,11 +14,16 @@ from typing import Final
 from edgeagent import events
 from edgeagent.english.answers import Control, control_of
 from edgeagent.english.stop_phrases import Grade, Release, Situation, StopPhrases
-from edgeagent.english.tokens import words_of
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt.confirming import occurrences
-from edgeagent.stt.hearing import FinalTranscript, HearingEvent, KeywordSpotted, PartialTranscript, Trouble
-from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.hearing import (
+    FinalTranscript,
+    HearingEvent,
+    KeywordSpotted,
+    PartialTranscript,
+    SpottedPhrase,
+    Trouble,
+)
 from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stopped_answer import WAIT
@@ -109,7 +114,7 @@ class StopWords:
             return
         speaks = turn is not None and turn.speaking
         end_s = None if speaks else keyword.end_s
-        self._decided(self.watch.spotted(keyword, alone=alone, speech_end_s=end_s, now_s=now_s), turn)
+        self._decided(self.watch.spotted(keyword, alone=alone, speech_end_s=end_s), turn)
 
     def decide(self, turn: Turn, transcript: Transcript, *, now_s: float, ended_s: float = math.inf) -> None:
         """Decides by a transcript about a stop word, spotted or missed. A word that has counted does not count again.
@@ -221,20 +226,20 @@ class StopWords:
             cut: The utterance has interrupted the robot already.
         """
         situation = Situation(busy=cut or self._robot.busy, moves=self._robot.runs.moves, asked=asked)
-        return self._stops.grade(" ".join(words_of(text)), situation, typed=typed)
+        return self._stops.grade(text, situation, typed=typed)
 
     def released(self, text: str) -> Release | None:
         """Returns what an utterance releases of all that waits for a person's word; None where nothing waits."""
         if not (self.speech_waits or self.motion_waits) or self._latch.state is LatchState.TRIPPED:
             return None
-        if release := self._stops.release(" ".join(words_of(text))):
+        if release := self._stops.release(text):
             return release
         control = control_of(text, self._stops)
         return Release.MOTION if control is not None and control.control is Control.CONTINUE else None
 
     def is_about_waiting(self, text: str) -> bool:
         """True if words that are still being said ask the robot to wait, or to go on after that."""
-        row = self._stops.read(" ".join(words_of(text)))
+        row = self._stops.read(text)
         return (row is not None and row.grade is Grade.HOLD) or self.released(text) is not None
 
     @property

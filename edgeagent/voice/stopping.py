@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from edgeagent.english.stop_phrases import Grade, StopPhrases
-from edgeagent.english.tokens import words_of
 from edgeagent.stt.confirming import confirm, forbids, missed, nothing_like, occurrences, starts
-from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.hearing import SpottedPhrase
 from edgeagent.stt.transcriber import Transcript
 
 AFTER_SPEECH_S: Final = 1.0
@@ -95,7 +94,7 @@ class StopWatch:
         return bool(self._waiting)
 
     def spotted(
-        self, keyword: SpottedPhrase, *, alone: bool = False, speech_end_s: float | None = None, now_s: float = math.inf
+        self, keyword: SpottedPhrase, *, alone: bool = False, speech_end_s: float | None = None
     ) -> Outcome | None:
         """Another stop word.
 
@@ -166,7 +165,7 @@ class StopWatch:
 
     def _missed(self, transcript: Transcript) -> str | None:
         """The stop phrase that was meant, be it one that the spotter does not listen for."""
-        row = self._stops.read(" ".join(words_of(transcript.text)))
+        row = self._stops.read(transcript.text)
         return row.words if row is not None and row.grade is Grade.TRIP else missed(transcript, self._phrases)
 
     def begun(self, onset_s: float) -> None:

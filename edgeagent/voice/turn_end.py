@@ -19,8 +19,6 @@ from edgeagent.extras import install
 from edgeagent.onnx import open_session
 
 RATE_HZ: Final = 16_000
-HEARD_S: Final = 8.0
-"""Seconds of sound that a model hears; what was before is cut off."""
 DONE: Final = 0.5
 """Probability from which on the speaker is taken to be done, as the authors of Smart Turn use it."""
 
@@ -29,6 +27,7 @@ _WINDOW: Final = 400
 _HOP: Final = 160
 _BANDS: Final = 80
 _FRAMES: Final = 800
+"""Of 10 ms: eight seconds of sound, which a model hears. The sound before is cut off."""
 _SHAPE: Final = (1, _BANDS, _FRAMES)
 _HIGHEST_HZ: Final = 8_000.0
 _LEAST_POWER: Final = 1e-10

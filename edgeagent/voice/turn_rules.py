@@ -7,10 +7,12 @@ from typing import Final
 
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.sentence_rules import begins_with_verb
+from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import after, words_of
 from edgeagent.stt.confirming import missed
 from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.turn import Turn
+from edgeagent.voice.turn_states import TableEvent
 from edgeagent.voice.utterance import Kind, kind_of
 from edgeagent.voice.voice_settings import Preset
 
@@ -86,6 +88,45 @@ def says_something(transcript: Transcript, preset: Preset, phrases: Phrases) -> 
     if not 0 < preset.words <= len(words) - _MORE:
         return False
     return kind_of(" ".join(words[1:]), phrases=phrases, speaking=True) is not Kind.BACKCHANNEL
+
+
+_EVENT_OF: Final = {
+    Kind.COMMAND: TableEvent.COMMAND,
+    Kind.CONTROL: TableEvent.COMMAND,
+    Kind.ANSWER: TableEvent.COMMAND,
+    Kind.QUESTION: TableEvent.QUESTION,
+    Kind.CORRECTION: TableEvent.CORRECTION,
+    Kind.UNFINISHED: TableEvent.UNFINISHED,
+    Kind.BACKCHANNEL: TableEvent.BACKCHANNEL,
+}
+"""Kinds that are known at the soft end; other kinds change nothing until the hard end."""
+
+
+def kind_until_pause(turn: Turn, transcript: Transcript, phrases: Phrases, *, over: bool, asked: bool) -> Kind:
+    """Returns the kind of the words until the soft end.
+
+    Args:
+        over: The robot speaks, or was held speaking.
+        asked: A question of the robot's is open.
+    """
+    if turn.grade is Grade.CANCEL:
+        return Kind.CONTROL
+    kind = kind_of(transcript, phrases=phrases, speaking=over, question_open=asked)
+    if kind is Kind.UNCLEAR and phrases.is_unfinished(transcript.text):
+        return Kind.UNFINISHED  # with the rest it may be understood
+    return kind
+
+
+def event_of_words(
+    kind: Kind, transcript: Transcript, preset: Preset, phrases: Phrases, *, over: bool
+) -> TableEvent | None:
+    """Chooses the event of the table that the words until the soft end are; None: they change nothing yet.
+
+    ``TWO_WORDS`` is for a statement over the robot's voice.
+    """
+    if kind not in _EVENT_OF and over and kind is Kind.STATEMENT and says_something(transcript, preset, phrases):
+        return TableEvent.TWO_WORDS
+    return _EVENT_OF.get(kind)
 
 
 def is_another(rest: str, phrases: Phrases) -> bool:

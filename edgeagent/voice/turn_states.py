@@ -139,6 +139,17 @@ _AT_WORK: Final[dict[TableEvent, Cell]] = {
     TableEvent.HARD_END: _ANSWER,
 }
 
+_OVER_ITS_VOICE: Final[dict[TableEvent, Cell]] = {
+    TableEvent.TWO_WORDS: _CUT,
+    TableEvent.HALF_SECOND: _CUT,
+    TableEvent.WAKE_WORD: _CUT,
+    TableEvent.CALL: _CUT_OFF,
+    TableEvent.COMMAND: _CUT,
+    TableEvent.QUESTION: _CUT,
+    TableEvent.CORRECTION: _CUT,
+    TableEvent.UNFINISHED: _REST,
+}
+
 _ROWS: Final[dict[State, dict[TableEvent, Cell]]] = {
     State.ASLEEP: {
         TableEvent.WAKE_WORD: Cell(Action.WAKE, "back"),
@@ -166,28 +177,14 @@ _ROWS: Final[dict[State, dict[TableEvent, Cell]]] = {
     },
     State.THINKING: _AT_WORK,
     State.ACTING: _AT_WORK,
-    State.SPEAKING: {
+    State.SPEAKING: _OVER_ITS_VOICE
+    | {
         TableEvent.SPEECH_START: Cell(Action.HOLD, State.HELD),
-        TableEvent.TWO_WORDS: _CUT,
-        TableEvent.HALF_SECOND: _CUT,
-        TableEvent.WAKE_WORD: _CUT,
-        TableEvent.CALL: _CUT_OFF,
-        TableEvent.COMMAND: _CUT,
-        TableEvent.QUESTION: _CUT,
-        TableEvent.CORRECTION: _CUT,
-        TableEvent.UNFINISHED: _REST,
         TableEvent.STOP_WORD: Cell(Action.HALT, State.HELD),
         TableEvent.PLAYBACK_FINISHED: Cell(Action.NOTHING, "back"),
     },
-    State.HELD: {
-        TableEvent.TWO_WORDS: _CUT,
-        TableEvent.HALF_SECOND: _CUT,
-        TableEvent.WAKE_WORD: _CUT,
-        TableEvent.CALL: _CUT_OFF,
-        TableEvent.COMMAND: _CUT,
-        TableEvent.QUESTION: _CUT,
-        TableEvent.CORRECTION: _CUT,
-        TableEvent.UNFINISHED: _REST,
+    State.HELD: _OVER_ITS_VOICE
+    | {
         TableEvent.BACKCHANNEL: _RESUME,
         TableEvent.FALSE_ALARM: _RESUME,
         TableEvent.NOT_UNDERSTOOD: _RESUME,

@@ -18,38 +18,29 @@ from edgeagent.english.tokens import after
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
-from edgeagent.stt.hearing import HearingEvent
-from edgeagent.stt.key_phrases import SpottedPhrase
+from edgeagent.stt.hearing import HearingEvent, SpottedPhrase
 from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.answering import LEAST_GUESS, Answering
 from edgeagent.voice.chimes import Chime
+from edgeagent.voice.hearing_events import translated
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stop_words import HearingLoss, StopWords
 from edgeagent.voice.turn import Turn
 from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.turn_rules import (
+    event_of_words,
     final_after_ms,
     hard_end_ms,
     has_said_enough,
     is_called,
     is_over,
+    kind_until_pause,
     only_called,
-    says_something,
 )
 from edgeagent.voice.turn_states import TABLE, Action, State, TableEvent
-from edgeagent.voice.utterance import Kind, kind_of
+from edgeagent.voice.utterance import kind_of
 from edgeagent.voice.voice_settings import DialogueSettings
 
-_EVENT_OF: Final = {
-    Kind.COMMAND: TableEvent.COMMAND,
-    Kind.CONTROL: TableEvent.COMMAND,
-    Kind.ANSWER: TableEvent.COMMAND,
-    Kind.QUESTION: TableEvent.QUESTION,
-    Kind.CORRECTION: TableEvent.CORRECTION,
-    Kind.UNFINISHED: TableEvent.UNFINISHED,
-    Kind.BACKCHANNEL: TableEvent.BACKCHANNEL,
-}
-"""Kinds that are known at the soft end; other kinds change nothing until the hard end."""
 _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
 """Controls that are obeyed while the robot goes on speaking."""
 _SILENT_S: Final = 0.3
@@ -201,7 +192,7 @@ class TurnTaking:
             case hearing.SpeechResumed():
                 self._go_on(event.at_s)
             case hearing.SoftEnd():
-                self._pause(event.at_s)
+                self._pause(event)
             case hearing.HardEnd():
                 self._answered = None
                 self._end(cut=event.cut)
@@ -214,7 +205,7 @@ class TurnTaking:
             case hearing.KeywordSpotted():
                 self._spot(event.keyword)
             case hearing.Trouble():
-                self._emit(events.Device, state="trouble", name=f"{event.part}: {event.text}")
+                self._tell(event)
                 if event.part == "device":
                     self.device("back" if event.over else "lost")
         self._loss.take(event, self._now_s)
@@ -260,11 +251,17 @@ class TurnTaking:
         self._end_untold = True
         self._emit(events.SpeechStart)
 
-    def _pause(self, at_s: float) -> None:
-        self.stop_words.watch.speech(ended_s=at_s)
-        self._emit(events.SpeechEnd, soft=True)
+    def _tell(self, event: HearingEvent) -> None:
+        """Tells an event of the ears as it is."""
+        if (told := translated(event)) is not None:
+            kind, fields = told
+            self._emit(kind, **fields)
+
+    def _pause(self, event: hearing.SoftEnd) -> None:
+        self.stop_words.watch.speech(ended_s=event.at_s)
+        self._tell(event)
         if self._turn is not None:
-            self._turn.soft_end_s = at_s
+            self._turn.soft_end_s = event.at_s
 
     def _end(self, *, cut: bool = False) -> None:
         if self._end_untold:
@@ -276,7 +273,7 @@ class TurnTaking:
 
     def _hear_partly(self, event: hearing.PartialTranscript) -> None:
         transcript = event.transcript
-        self._emit(events.Partial, text=transcript.text)
+        self._tell(event)
         turn, preset = self._turn, self._settings.preset
         if turn is None or turn.utterance != event.utterance:
             return
@@ -289,15 +286,7 @@ class TurnTaking:
 
     def _understand(self, event: hearing.FinalTranscript) -> None:
         transcript, last = event.transcript, self._last
-        self._emit(
-            events.Transcript,
-            text=transcript.text,
-            words=transcript.words,
-            confidence=transcript.confidence,
-            latency_s=event.latency_s,
-            engine=transcript.engine,
-            understood=transcript.understood,
-        )
+        self._tell(event)
         if event.utterance in self._late:
             self._understand_late(event, self._late.pop(event.utterance))
         elif self._turn is not None and self._turn.utterance == event.utterance:
@@ -341,15 +330,10 @@ class TurnTaking:
         """Weighs the words until the soft end: they decide when the turn ends, and whether it interrupts."""
         if self._heed(turn, transcript) if transcript.understood else self._heed_doubtful(turn, transcript):
             return
-        over = self.state in (State.SPEAKING, State.HELD)
         preset, phrases = self._settings.preset, self._settings.phrases
-        if turn.grade is Grade.CANCEL:
-            turn.kind = Kind.CONTROL
-        else:
-            asked = self._answering.question_open(self._now_s)
-            turn.kind = kind_of(transcript, phrases=phrases, speaking=over, question_open=asked)
-        if turn.kind is Kind.UNCLEAR and phrases.is_unfinished(transcript.text):
-            turn.kind = Kind.UNFINISHED  # with the rest it may be understood
+        over = self.state in (State.SPEAKING, State.HELD)
+        asked = self._answering.question_open(self._now_s)
+        turn.kind = kind_until_pause(turn, transcript, phrases, over=over, asked=asked)
         control = control_of(transcript.text, phrases.stops) if transcript.understood else None
         if over and control is not None and control.control in _BESIDE:
             turn.dismissed = True
@@ -359,14 +343,16 @@ class TurnTaking:
             turn.dismissed = True
             self._answered = turn.before  # but it may be the beginning of some
             self.fire(TableEvent.FALSE_ALARM)
-        elif turn.kind not in _EVENT_OF:
-            self._await_rest()
-            if over and turn.kind is Kind.STATEMENT and says_something(transcript, preset, phrases):
-                self.fire(TableEvent.TWO_WORDS)
-        elif preset.interruptible or not over:
-            if turn.kind is Kind.BACKCHANNEL and not self._robot.runs.acting:
+        else:
+            event = event_of_words(turn.kind, transcript, preset, phrases, over=over)
+            if event in (None, TableEvent.TWO_WORDS):
+                self._await_rest()
+            elif over and not preset.interruptible:
+                return
+            elif event is TableEvent.BACKCHANNEL and not self._robot.runs.acting:
                 self.stop_words.deny()
-            self.fire(_EVENT_OF[turn.kind])
+            if event is not None:
+                self.fire(event)
 
     def _close_turn(self) -> None:
         """The end of the turn, once it is over and its words are known."""

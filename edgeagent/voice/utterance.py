@@ -7,9 +7,9 @@ from typing import Final
 
 from edgeagent.english.answers import control_of, is_backchannel, yes_or_no
 from edgeagent.english.completeness import Phrases
-from edgeagent.english.sentence_rules import bare, is_correction, is_question
+from edgeagent.english.sentence_rules import Sentence, is_correction, is_question, sentence
 from edgeagent.english.stop_phrases import Grade
-from edgeagent.english.tokens import is_asked, trails_off, words_of
+from edgeagent.english.tokens import trails_off
 from edgeagent.english.word_rows import is_number
 from edgeagent.stt.transcriber import Transcript
 
@@ -52,8 +52,9 @@ def kind_of(
         question_open: The robot has asked something, and waits for the answer.
     """
     text, raw, understood = _read(transcript)
-    words = words_of(text)
-    row = phrases.stops.read(" ".join(words))
+    said = sentence(text)
+    words = said.words
+    row = phrases.stops.read(text)
     if row is not None and row.grade is Grade.TRIP:
         return Kind.STOP
     if not words or not understood:
@@ -68,16 +69,16 @@ def kind_of(
         return Kind.UNFINISHED
     if is_correction(words):
         return Kind.CORRECTION
-    return _whole(text, words, phrases, question_open)
+    return _whole(said, phrases, question_open)
 
 
-def _whole(text: str, words: list[str], phrases: Phrases, question_open: bool) -> Kind:
-    said, complete = bare(words), phrases.is_complete(text)
-    if is_question(said) or (is_asked(text) and not phrases.is_command(said)):
+def _whole(said: Sentence, phrases: Phrases, question_open: bool) -> Kind:
+    words, complete = said.bare, phrases.is_complete(said.text)
+    if is_question(words) or (said.asked and not phrases.is_command(words)):
         return Kind.QUESTION if complete else Kind.STATEMENT
-    if question_open and len(said) <= _WORDS_OF_ANSWER:
-        amount = bool(said) and is_number(said[0])
-        if amount or not complete or phrases.is_name(said):
+    if question_open and len(words) <= _WORDS_OF_ANSWER:
+        amount = bool(words) and is_number(words[0])
+        if amount or not complete or phrases.is_name(words):
             return Kind.ANSWER
     return Kind.COMMAND if complete else Kind.STATEMENT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from edgeagent.english.completeness import Phrases
@@ -60,6 +60,18 @@ class Preset:
         return math.isfinite(self.hold_after_ms)
 
 
+_BALANCED: Final = Preset(
+    hold_after_ms=80,
+    words=2,
+    final_after_ms=1000,
+    resume_after_ms=600,
+    soft_end_ms=200,
+    command_end_ms=320,
+    question_end_ms=360,
+    statement_end_ms=650,
+    unfinished_end_ms=1300,
+    reopen_ms=800,
+)
 PRESETS: Final[dict[PresetName, Preset]] = {
     "eager": Preset(
         hold_after_ms=60,
@@ -73,18 +85,7 @@ PRESETS: Final[dict[PresetName, Preset]] = {
         unfinished_end_ms=900,
         reopen_ms=700,
     ),
-    "balanced": Preset(
-        hold_after_ms=80,
-        words=2,
-        final_after_ms=1000,
-        resume_after_ms=600,
-        soft_end_ms=200,
-        command_end_ms=320,
-        question_end_ms=360,
-        statement_end_ms=650,
-        unfinished_end_ms=1300,
-        reopen_ms=800,
-    ),
+    "balanced": _BALANCED,
     "strict": Preset(
         hold_after_ms=400,
         words=3,
@@ -97,18 +98,7 @@ PRESETS: Final[dict[PresetName, Preset]] = {
         unfinished_end_ms=1800,
         reopen_ms=1000,
     ),
-    "off": Preset(
-        hold_after_ms=math.inf,
-        words=0,
-        final_after_ms=math.inf,
-        resume_after_ms=0,
-        soft_end_ms=200,
-        command_end_ms=320,
-        question_end_ms=360,
-        statement_end_ms=650,
-        unfinished_end_ms=1300,
-        reopen_ms=800,
-    ),
+    "off": replace(_BALANCED, hold_after_ms=math.inf, words=0, final_after_ms=math.inf, resume_after_ms=0),
 }
 """``balanced`` unless told otherwise."""
 

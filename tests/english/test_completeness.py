@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.english import Phrases, lists
+from edgeagent.english import Phrases, bare, control_of, lists, may_ask, sentence, words_of, yes_or_no
 from edgeagent.voice import Kind, kind_of
 from tests.voice.house_sentences import FIRST, FRESH, LAST, NEVER, SECOND
 
@@ -211,3 +211,16 @@ On what they have hardly seen it is 2.9 and 2.5 %."""
 def test_how_often_a_person_is_cut_off_or_held_up(phrases: str, block: str) -> None:
     """Exact, so that a change of a rule shows what it does."""
     assert measure(BLOCKS[block], HOUSE if phrases == "house" else NO_APP) == EXPECTED[block, phrases]
+
+
+@pytest.mark.parametrize("text", ["would you mind driving to the kitchen", "no stop", "yes please robot", "Why?"])
+def test_no_rule_changes_the_sentence_that_all_rules_share(text: str) -> None:
+    phrases = Phrases(PHRASES, names=[ROOMS])
+    for _ in range(2):
+        kind_of(text, phrases=phrases, speaking=True, question_open=True)
+        may_ask(text, phrases)
+        control_of(text, phrases.stops)
+        yes_or_no(text)
+        phrases.stops.is_near_stop(text)
+    assert sentence(text).words == words_of(text)
+    assert sentence(text).bare == bare(words_of(text))

@@ -4,7 +4,7 @@ import pytest
 
 from edgeagent.english import bare, rows_of, without_asking, words_of
 
-TABLES = ("doubtful", "lacks_unit", "command_lacks")
+TABLES = ("doubtful", "lacks_unit", "question_lacks", "command_lacks")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.english import RELEASES, STOP_PHRASES, Grade, Release, Situation, StopPhrases
+from edgeagent.english import RELEASES, STOP_PHRASES, Grade, Phrases, Release, Situation, StopPhrases
+from edgeagent.voice import Kind, kind_of
 
 ROVER = StopPhrases(names=["Rover", "hey rover"])
 IDLE = Situation(busy=False, moves=False, asked=False)
@@ -73,6 +74,20 @@ def test_no_phrase_is_one_when_it_is_forbidden_or_goes_on(row) -> None:  # type:
 def test_another_robots_name_is_not_this_ones() -> None:
     assert StopPhrases(names=["max"]).read("max stop")
     assert ROVER.read("max stop") is None
+
+
+@pytest.mark.parametrize("name", ["R2D2", "K-9", "Robot 5"])
+def test_a_name_with_a_number_may_stand_around_a_phrase(name: str) -> None:
+    named = StopPhrases(names=[name])
+    assert named.read(f"{name}, stop!")
+    assert kind_of(f"stop {name.lower()}", phrases=Phrases(called=[name])) is Kind.STOP
+
+
+@pytest.mark.parametrize("text", ["(stop)", "[Stop!]", "<stop>"])
+def test_brackets_around_all_of_it_hide_no_stop(text: str) -> None:
+    row = ROVER.read(text)
+    assert row is not None
+    assert row.grade is Grade.TRIP
 
 
 def test_stop_words_of_an_app_trip_whatever_they_are_in_the_table() -> None:

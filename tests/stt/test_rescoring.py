@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from edgeagent.english import lists
 from edgeagent.stt import (
     AppSentences,
     Fit,
@@ -181,10 +182,13 @@ def test_more_is_asked_where_a_recogniser_hears_a_negation() -> None:
     assert not best_of(APP, fits, heard("don't go to the kitchen")).understood
 
 
+@example([("the", -2.0, 0)], "", "")
 @given(st.lists(st.tuples(TEXTS, st.floats(-80, 0), st.integers(0, 20)), min_size=1, max_size=10), TEXTS, TEXTS)
 def test_the_best_is_one_of_the_candidates(made: list[tuple[str, float, int]], app: str, general: str) -> None:
     best = best_of(APP, [(text, Fit(log_prob, tokens)) for text, log_prob, tokens in made], heard(app, general))
-    assert best.text in {text for text, *_ in made}
+    known = {text for text, *_ in made}
+    nobody = not best.text and not best.understood and known & set(lists("heard").texts("of_noise"))
+    assert best.text in known or nobody
     assert 0 <= best.probability <= 1
     assert best.text or not best.understood
 

@@ -34,7 +34,7 @@ def test_what_was_heard_long_ago_is_still_known(stage: Stage) -> None:
     stage.run(6)
     assert second.is_whole(stage.now_s)
     assert first.is_whole(stage.now_s)
-    assert first.heard(stage.now_s) == "First this."
+    assert first.heard_by(stage.now_s) == "First this."
 
 
 def test_of_a_voice_that_failed_only_what_was_heard_counts(stage: Stage) -> None:
@@ -44,8 +44,8 @@ def test_of_a_voice_that_failed_only_what_was_heard_counts(stage: Stage) -> None
     assert line.error is not None
     assert line.is_over(stage.now_s)
     assert not line.is_whole(stage.now_s)
-    assert TEXT.startswith(line.heard(stage.now_s))
-    assert 1 <= len(line.heard(stage.now_s).split()) <= 5
+    assert TEXT.startswith(line.heard_by(stage.now_s))
+    assert 1 <= len(line.heard_by(stage.now_s).split()) <= 5
 
 
 def test_suspended_it_says_nothing_and_resumed_all_of_it(stage: Stage) -> None:
@@ -55,7 +55,7 @@ def test_suspended_it_says_nothing_and_resumed_all_of_it(stage: Stage) -> None:
     line.resume()
     stage.run(3)
     assert line.is_whole(stage.now_s)
-    assert line.heard(stage.now_s) == "Now it is said."
+    assert line.heard_by(stage.now_s) == "Now it is said."
 
 
 def test_however_often_it_is_suspended_each_word_is_heard_once(stage: Stage) -> None:
@@ -74,11 +74,11 @@ def test_however_often_it_is_suspended_each_word_is_heard_once(stage: Stage) -> 
             if rng.random() < 0.4 and not line.is_over(stage.now_s):
                 line.suspend()
                 stage.run(0.2)
-                assert line.heard(math.inf).startswith(heard), "what was heard stays heard"
-                heard = line.heard(math.inf)
+                assert line.heard_by(math.inf).startswith(heard), "what was heard stays heard"
+                heard = line.heard_by(math.inf)
                 line.resume()
         assert line.is_whole(stage.now_s)
-        assert line.heard(stage.now_s).strip() == TEXT
+        assert line.heard_by(stage.now_s).strip() == TEXT
 
 
 def test_dropped_it_alone_falls_silent(stage: Stage) -> None:

@@ -108,10 +108,10 @@ def test_speech_that_begins_long_after_a_word_neither_denies_it_nor_makes_it_wai
 def test_a_guess_from_before_the_word_confirms_it_at_most() -> None:
     watch = StopWatch(["stop"])
     watch.told(_partial("the bus stop"), began_s=9.0, now_s=9.9)
-    assert watch.spotted(STOP, now_s=10.05) is None
+    assert watch.spotted(STOP) is None
     watch = StopWatch(["stop"])
     watch.told(_partial("stop"), began_s=9.6, now_s=9.95)
-    assert watch.spotted(STOP, now_s=10.05) == "trip"
+    assert watch.spotted(STOP) == "trip"
 
 
 def test_of_two_words_each_is_decided() -> None:
