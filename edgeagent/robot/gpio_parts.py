@@ -2,7 +2,7 @@
 
 Each opens its pins in the constructor, gives them back with ``close``, and is a context manager. Pins have BCM
 numbers. gpiozero calls the buttons on a thread of its own. The parts know nothing of agents or voices: a button calls a
-function, and the light takes events.
+function, and the light is told events.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Protocol, Self
 
 from edgeagent.errors import ConfigError
 from edgeagent.robot.gpio_pins import gpiozero, taking
@@ -379,8 +379,18 @@ _LATCHED: Final[Mapping[LatchState, _Look]] = {
 """By the latch, before the conversation's state."""
 
 
+class Talks(Protocol):
+    """Robot that talks, as its light knows it: a ``Conversation`` is one."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def latch(self) -> SafetyLatch: ...
+    def subscribe(self, fn: Callable[[Any], object], /) -> Callable[[], None]: ...
+
+
 class GpioLight(_Part):
-    """A light that shows what the robot does: ``conversation.subscribe(light)``.
+    """A light that shows what the robot does.
 
     Dark asleep, dim green listening, green while somebody speaks, blinking blue thinking, blue acting, white speaking;
     blinking red stopped and blinking yellow held, whatever else goes on. The light is no proof that the program lives:
@@ -388,34 +398,38 @@ class GpioLight(_Part):
 
     Args:
         pins: One pin, or those of red, green and blue, each with its resistor to ground.
-        latch: Whose state it shows.
+        conversation: Whose state it shows, by its events and its latch.
 
     Raises:
         ConfigError: A pin can't be used.
     """
 
-    def __init__(self, pins: int | tuple[int, int, int], latch: SafetyLatch) -> None:
+    def __init__(self, pins: int | tuple[int, int, int], conversation: Talks) -> None:
         self._lock = threading.Lock()
-        self._state, self._latch, self._closed = "asleep", latch, False
+        self._state, self._latch, self._closed = conversation.state, conversation.latch, False
         self._shown: _Look | None = None
         gpio = gpiozero("a light")
         self._is_single = isinstance(pins, int)
         with taking(*((pins,) if isinstance(pins, int) else pins)):
             self._light: Any = gpio.PWMLED(pins) if isinstance(pins, int) else gpio.RGBLED(*pins)
-        self._unsubscribe = latch.subscribe(lambda state, reason: self._show())
+        self._subscribed = (
+            conversation.subscribe(self._take),
+            conversation.latch.subscribe(lambda state, reason: self._show()),
+        )
         self._show()
 
-    def __call__(self, event: object) -> None:
-        """Takes an event of a conversation; ``voice_state`` counts, every other one is let pass."""
-        if getattr(event, "kind", "") == "voice_state":
-            self._state = str(getattr(event, "new", ""))
-            self._show()
-
     def close(self) -> None:
-        self._unsubscribe()
+        for unsubscribe in self._subscribed:
+            unsubscribe()
         with self._lock:
             self._closed = True
             self._light.close()
+
+    def _take(self, event: object) -> None:
+        """Takes an event of the conversation, on whatever thread it happens; ``voice_state`` counts."""
+        if getattr(event, "kind", "") == "voice_state":
+            self._state = str(getattr(event, "new", ""))
+            self._show()
 
     def _show(self) -> None:
         with self._lock:

@@ -380,8 +380,24 @@ def test_a_stop_button_that_can_not_be_read_keeps_the_latch_tripped(pins):
 # --- light ------------------------------------------------------------------------------------------------------------
 
 
-def state(new: str) -> events.VoiceState:
-    return events.VoiceState(t=0.0, old="listening", new=new, why="a test")
+class Talker:
+    """A conversation as a light knows it."""
+
+    def __init__(self, state: str = "asleep") -> None:
+        self.state, self.latch = state, SafetyLatch()
+        self.subscribers: list = []
+
+    def subscribe(self, fn):
+        self.subscribers.append(fn)
+        return lambda: self.subscribers.remove(fn)
+
+    def become(self, new: str) -> None:
+        self.tell(events.VoiceState(t=0.0, old=self.state, new=new, why="a test"))
+        self.state = new
+
+    def tell(self, event: object) -> None:
+        for subscriber in self.subscribers:
+            subscriber(event)
 
 
 def colour(pins: MockFactory) -> tuple[float, ...]:
@@ -389,34 +405,35 @@ def colour(pins: MockFactory) -> tuple[float, ...]:
 
 
 def test_a_light_shows_the_state_of_the_conversation_and_the_latch_before_it(pins):
-    latch = SafetyLatch()
-    with GpioLight((17, 27, 22), latch) as light:
+    robot = Talker()
+    latch = robot.latch
+    with GpioLight((17, 27, 22), robot):
         assert colour(pins) == (0, 0, 0)
         for new, shown in {"listening": (0, 0.2, 0), "hearing": (0, 1, 0), "speaking": (0.6, 0.6, 0.6)}.items():
-            light(state(new))
+            robot.become(new)
             assert colour(pins) == shown
-        light(events.SpeechEnd(t=0.0, soft=True))
+        robot.tell(events.SpeechEnd(t=0.0, soft=True))
         assert colour(pins) == (0.6, 0.6, 0.6)
         latch.trip("stop button")
         assert until(lambda: colour(pins) == (1, 0, 0))
         assert until(lambda: colour(pins) == (0, 0, 0)), "it blinks"
-        light(state("listening"))
+        robot.become("listening")
         assert until(lambda: colour(pins) == (1, 0, 0)), "stopped, whatever else goes on"
         latch.rearm()
         assert colour(pins) == (0, 0.2, 0)
-        light(state("thinking"))
+        robot.become("thinking")
         assert until(lambda: colour(pins) == (0, 0, 1))
     assert {pins.pin(number).function for number in (17, 27, 22)} == {"input"}
     latch.trip("later")
-    light(state("speaking"))
+    assert robot.subscribers == []
 
 
 def test_a_single_light_has_the_strongest_colour(pins):
-    latch = SafetyLatch()
-    with GpioLight(17, latch) as light:
-        light(state("listening"))
+    robot = Talker("listening")
+    latch = robot.latch
+    with GpioLight(17, robot):
         assert pins.pin(17).state == 0.2
-        light(state("hearing"))
+        robot.become("hearing")
         assert pins.pin(17).state == 1
         latch.hold("wait")
         assert until(lambda: pins.pin(17).state == 0), "it blinks"
@@ -425,9 +442,9 @@ def test_a_single_light_has_the_strongest_colour(pins):
 
 
 def test_a_light_that_is_made_while_the_robot_is_stopped_is_red(pins):
-    latch = SafetyLatch()
-    latch.trip("stop button")
-    with GpioLight((17, 27, 22), latch):
+    robot = Talker()
+    robot.latch.trip("stop button")
+    with GpioLight((17, 27, 22), robot):
         assert until(lambda: colour(pins) == (1, 0, 0))
 
 
@@ -442,8 +459,8 @@ def test_a_light_that_is_made_while_the_robot_is_stopped_is_red(pins):
         lambda: GpioDistance(echo=5, trigger=4),
         lambda: GpioTalkButton(5, print),
         lambda: GpioStopButton(5, SafetyLatch()),
-        lambda: GpioLight(5, SafetyLatch()),
-        lambda: GpioLight((3, 4, 5), SafetyLatch()),
+        lambda: GpioLight(5, Talker()),
+        lambda: GpioLight((3, 4, 5), Talker()),
     ],
 )
 def test_a_pin_that_another_part_has_is_named(pins, make):
