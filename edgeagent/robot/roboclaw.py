@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot.base import ZERO, BaseLimits, Odometry, Velocity
-from edgeagent.robot.serial_port import TIMEOUT_S, TIMEOUT_TENTHS, open_port
+from edgeagent.robot.serial_port import TIMEOUT_S, TENTHS, open_port
 
 _DONE: Final = b"\xff"
 _TRIES: Final = 2
@@ -84,7 +84,7 @@ class RoboClaw:
         """
         self._serial: Any = open_port(self.port, self.baud, board="RoboClaw")
         self._tries = _TRIES_AT_START
-        self._order(_Command.SET_TIMEOUT, bytes([TIMEOUT_TENTHS]))
+        self._order(_Command.SET_TIMEOUT, bytes([TENTHS]))
         self._check_timeout()
         self._counts: tuple[int, int] = self._question(_Command.READ_ENCODERS, ">II")
         self._pulses = [0, 0]
@@ -124,7 +124,7 @@ class RoboClaw:
             DriveError: The board has another one.
         """
         (kept,) = self._question(_Command.READ_TIMEOUT, ">B")
-        if kept != TIMEOUT_TENTHS:
+        if kept != TENTHS:
             raise DriveError(f"the board on {self.port} has a time-out of {kept / 10} s, not of {TIMEOUT_S} s")
 
     def _order(self, command: int, values: bytes) -> None:

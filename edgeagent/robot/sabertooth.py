@@ -25,22 +25,34 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from typing import Any, Final
 
 from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot.base import ZERO, BaseLimits, Velocity
-from edgeagent.robot.serial_port import TIMEOUT_S, TIMEOUT_TENTHS, open_port
+from edgeagent.robot.serial_port import TIMEOUT_S, TENTHS, open_port
 
 BAUDS: Final = (9600, 19_200, 38_400, 115_200)
 """Rates of the line, in bits a second. At 2400, which the board knows too, a velocity every 20 ms does not fit."""
 
-_FORWARD: Final = (0, 4)
-"""Commands for motors 1 and 2."""
-_BACKWARD: Final = (1, 5)
-_SERIAL_TIMEOUT: Final = 14
 _FULL: Final = 127
+"""Data for full power."""
 _MOST_WAITING: Final = 60
 """Bytes that may wait in the port: five velocities. More of them would be driven later, a stop behind them."""
+
+
+class _Command(IntEnum):
+    """Commands by their numbers in the guide."""
+
+    FORWARD_1 = 0
+    BACKWARD_1 = 1
+    FORWARD_2 = 4
+    BACKWARD_2 = 5
+    SERIAL_TIMEOUT = 14
+
+
+_WAYS: Final = ((_Command.FORWARD_1, _Command.BACKWARD_1), (_Command.FORWARD_2, _Command.BACKWARD_2))
+"""Forward and backward, of motors 1 and 2."""
 
 
 @dataclass(kw_only=True)
@@ -98,8 +110,8 @@ class Sabertooth:
         wheels = (velocity.forward_mps - half_mps, velocity.forward_mps + half_mps)
         # a curve at full speed keeps its shape: both wheels slow down together
         largest = max(1.0, *(abs(mps) / self.full_speed_mps for mps in wheels))
-        sent = self._packet(_SERIAL_TIMEOUT, TIMEOUT_TENTHS)
-        for forward, backward, mps in zip(_FORWARD, _BACKWARD, wheels, strict=True):
+        sent = self._packet(_Command.SERIAL_TIMEOUT, TENTHS)
+        for (forward, backward), mps in zip(_WAYS, wheels, strict=True):
             power = round(abs(mps) / self.full_speed_mps / largest * _FULL)
             sent += self._packet(forward if mps >= 0 else backward, power)
         if self._serial.out_waiting > _MOST_WAITING:

@@ -16,7 +16,7 @@ ANSWER_S: Final = 0.2
 """Seconds that a board may take to answer, or to take what is sent. It takes 10 ms at 38,400 baud; the rest is for a
 busy machine."""
 
-TIMEOUT_TENTHS: Final = round(TIMEOUT_S * 10)
+TENTHS: Final = round(TIMEOUT_S * 10)
 """The same time-out as the boards count it, in steps of 100 ms."""
 
 

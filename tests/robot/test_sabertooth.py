@@ -87,6 +87,15 @@ def test_the_board_stops_by_its_own_time_out_when_the_driver_is_killed_or_stoppe
         assert board.wheels == (0, 0)
 
 
+def test_the_trial_on_the_page_shows_that_the_board_has_a_time_out(checkout, monkeypatch):
+    page = (checkout / "docs" / "boards.md").read_text(encoding="utf-8")
+    program = page.partition("<<'END'\n")[2].partition("END\n```")[0]
+    assert "os.kill(driver.pid, signal.SIGKILL)" in program
+    with SabertoothBoard() as board:
+        exec(program.replace("/dev/serial0", board.port), {"__name__": "trial"})  # noqa: S102  our own page
+        assert until(lambda: board.stopped_itself == 1)
+
+
 def test_a_board_that_lost_its_power_has_its_time_out_again_with_the_next_velocity():
     with SabertoothBoard() as board, BaseDriver(sabertooth(board)) as driver, driver.drive() as drive:
         keep_driving(drive, lambda: board.wheels[0] > 0)
