@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot.base import ZERO, BaseLimits, Odometry, Velocity
-from edgeagent.robot.serial_port import TIMEOUT_S, TENTHS, open_port
+from edgeagent.robot.serial_port import TENTHS, TIMEOUT_S, open_port
 
 _DONE: Final = b"\xff"
 _TRIES: Final = 2

@@ -30,7 +30,7 @@ from typing import Any, Final
 
 from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot.base import ZERO, BaseLimits, Velocity
-from edgeagent.robot.serial_port import TIMEOUT_S, TENTHS, open_port
+from edgeagent.robot.serial_port import TENTHS, TIMEOUT_S, open_port
 
 BAUDS: Final = (9600, 19_200, 38_400, 115_200)
 """Rates of the line, in bits a second. At 2400, which the board knows too, a velocity every 20 ms does not fit."""
