@@ -7,6 +7,7 @@ function, and the light is told events.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import statistics
@@ -171,15 +172,12 @@ class GpioDistance(_Part):
         self._pulse_s = 0.0
         self._came, self._closing = threading.Event(), threading.Event()
         gpio = gpiozero("a distance sensor")
-        with taking(echo, trigger):
-            self._trigger: Any = gpio.OutputDevice(trigger)
-            try:
-                self._echo: Any = gpio.InputDevice(echo)
-            except BaseException:
-                self._trigger.close()
-                raise
+        with taking(echo, trigger), contextlib.ExitStack() as opened:
+            self._trigger: Any = opened.enter_context(gpio.OutputDevice(trigger))
+            self._echo: Any = opened.enter_context(gpio.InputDevice(echo))
             self._echo.pin.edges = "both"
             self._echo.pin.when_changed = self._changed
+            opened.pop_all()  # both stay open
         self._thread = threading.Thread(target=self._work, name=f"distance-{echo}", daemon=True)
         self._thread.start()
 
