@@ -6,6 +6,7 @@ from edgeagent import Agent, Conversation, GoalHandle, robot, skill
 from edgeagent.config import load_config
 
 latch = robot.SafetyLatch()
+stop_button = robot.GpioStopButton(6, latch)
 driver = robot.BaseDriver(robot.Sabertooth(port="/dev/serial0", full_speed_mps=0.6, track_m=0.3))
 ahead = robot.GpioDistance(echo=24, trigger=23)
 neck = robot.GpioServo(12)
@@ -35,9 +36,8 @@ agent = Agent("pico", "You are a robot. Act with the tools.", tools=[drive_on, l
 
 
 def talk(conversation: Conversation) -> None:
-    """Hears while the button on pin 5 is pressed; the button on pin 6 stops everything that moves."""
-    stop, button = robot.GpioStopButton(6, latch), robot.GpioTalkButton(5, conversation.push_to_talk)
-    with stop, button, robot.GpioLight((17, 27, 22), conversation):
+    """Hears while the button on pin 5 is pressed, and shows what it does."""
+    with robot.GpioTalkButton(5, conversation.push_to_talk), robot.GpioLight((17, 27, 22), conversation):
         conversation.run()
 
 

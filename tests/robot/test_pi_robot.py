@@ -73,6 +73,7 @@ class Robot:
         self.conversation.close()
         self.thread.join(LIMIT_S)
         self.app.driver.close()
+        self.app.stop_button.close()
         self.app.ahead.close()
         self.app.neck.close()
 
@@ -104,18 +105,18 @@ def test_the_stop_button_stops_the_wheels_and_a_person_lets_them_go_on(robot):
     robot.passes(lambda: robot.board.wheels[0] > 0)
 
 
-@pytest.mark.parametrize(
-    ("metres", "told"),
-    [(0.3, "something is near"), (None, "it does not answer"), (0.0, "something touches it, or it is broken")],
-)
-def test_it_stops_before_an_obstacle_and_when_the_sensor_tells_nothing(robot, metres, told):
-    robot.conversation.hear("drive on")
-    robot.passes(lambda: robot.board.wheels[0] > 0)
-    robot.obstacle(metres)
-    robot.passes(lambda: bool(robot.results()))
-    assert until(lambda: robot.board.wheels == (0, 0))
-    assert robot.results()[0].startswith("stopped: ")
-    assert told in robot.results()[0]
+def test_it_stops_before_an_obstacle_and_when_the_sensor_tells_nothing(robot):
+    ends = {0.3: "something is near", None: "it does not answer", 0.0: "something touches it, or it is broken"}
+    for done, (metres, told) in enumerate(ends.items(), 1):
+        robot.obstacle(2.0)
+        robot.passes(lambda: robot.app.ahead() == pytest.approx(2.0) and robot.conversation.state == "listening")
+        robot.conversation.hear("drive on")
+        robot.passes(lambda: robot.board.wheels[0] > 0)
+        robot.obstacle(metres)
+        robot.passes(lambda done=done: len(robot.results()) == done)
+        assert until(lambda: robot.board.wheels == (0, 0))
+        assert robot.results()[-1].startswith("stopped: ")
+        assert told in robot.results()[-1]
 
 
 def test_it_hears_while_the_button_is_pressed(robot):
@@ -125,7 +126,7 @@ def test_it_hears_while_the_button_is_pressed(robot):
 
     def speak() -> None:
         robot.room.say(speech, RATE_HZ)
-        robot.room.run(3.0)
+        robot.room.run(2.0)
         assert robot.conversation.dialogue.settle(LIMIT_S)
 
     speak()
