@@ -1,6 +1,7 @@
 """Parts on gpiozero's mock pins: a servo, a distance sensor, buttons to talk and to stop, and a light."""
 
 import logging
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -471,3 +472,9 @@ def test_a_pin_that_another_part_has_is_named(pins, make):
 def test_a_pin_that_is_none_is_named(pins):
     with pytest.raises(ConfigError, match="pins 99 can't be used"):
         GpioServo(99)
+
+
+def test_without_gpiozero_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gpiozero", None)
+    with pytest.raises(ConfigError, match=r'a servo needs gpiozero.*pip install "edgeagent\[pi\]"'):
+        GpioServo(12)

@@ -4,6 +4,7 @@ import math
 import os
 import pty
 import signal
+import sys
 import tty
 from collections.abc import Iterator
 
@@ -125,6 +126,12 @@ def test_two_programs_do_not_get_one_board():
 def test_a_port_that_is_not_there_is_told():
     with pytest.raises(DriveError, match=r"/dev/ttyUSB77 can't be opened.*is the board plugged in"):
         BaseDriver(Sabertooth(port="/dev/ttyUSB77", full_speed_mps=0.5, track_m=0.3)).start()
+
+
+def test_without_pyserial_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "serial", None)
+    with pytest.raises(ConfigError, match=r'a Sabertooth needs pyserial.*pip install "edgeagent\[pi\]"'):
+        Sabertooth(port="/dev/null", full_speed_mps=0.5, track_m=0.3).open()
 
 
 def test_commands_that_pile_up_in_the_port_are_dropped_and_told(line, monkeypatch):
