@@ -11,7 +11,9 @@ __getattr__ = front(
         "base": "Base BaseLimits Odometry Velocity",
         "base_driver": "BaseDriver Drive",
         "gpio_base": "GpioBase",
+        "gpio_parts": "GpioDistance GpioLight GpioServo GpioStopButton GpioTalkButton",
         "roboclaw": "RoboClaw",
+        "sabertooth": "Sabertooth",
         "simulated_base": "SimulatedBase",
     },
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 from edgeagent.errors import ConfigError
 from edgeagent.robot.base import BaseLimits, Velocity
+from edgeagent.robot.gpio_pins import gpiozero, taking
 
 
 @dataclass(kw_only=True)
@@ -44,15 +45,14 @@ class GpioBase:
         """Takes the pins, motors at rest.
 
         Raises:
-            ConfigError: gpiozero is not installed.
+            ConfigError: gpiozero is not installed, or a pin can't be had.
         """
-        try:
-            # has no types, and is not everywhere
-            from gpiozero import DigitalOutputDevice, Motor  # type: ignore[import-not-found, import-untyped, unused-ignore]
-        except ModuleNotFoundError as error:
-            raise ConfigError('a base on pins needs gpiozero: pip install "edgeagent[pi]"') from error
-        self._motors: tuple[Any, Any] = (Motor(*self.left), Motor(*self.right))
-        self._enable: Any = None if self.enable is None else DigitalOutputDevice(self.enable, initial_value=True)
+        gpio = gpiozero("a base on pins")
+        with taking(*self.left, *self.right, self.enable):
+            self._motors: tuple[Any, Any] = (gpio.Motor(*self.left), gpio.Motor(*self.right))
+            self._enable: Any = (
+                None if self.enable is None else gpio.DigitalOutputDevice(self.enable, initial_value=True)
+            )
 
     def set_velocity(self, velocity: Velocity) -> None:
         half_mps = velocity.turn_rps * self.track_m / 2

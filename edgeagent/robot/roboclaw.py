@@ -27,14 +27,9 @@ from typing import Any, Final
 
 from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot.base import ZERO, BaseLimits, Odometry, Velocity
+from edgeagent.robot.serial_port import TENTHS, TIMEOUT_S, open_port
 
-TIMEOUT_S: Final = 0.3
-"""Time-out that the board is given, in seconds: a multiple of 0.1."""
-
-_TENTHS: Final = round(TIMEOUT_S * 10)
 _DONE: Final = b"\xff"
-_ANSWER_S: Final = 0.2
-"""Seconds that the board may take to answer. It takes 10 ms at 38,400 baud; the rest is for a busy machine."""
 _TRIES: Final = 2
 """Packets until a board that does not answer is given up, while it drives."""
 _TRIES_AT_START: Final = 5
@@ -87,22 +82,9 @@ class RoboClaw:
         Raises:
             DriveError: The port can't be opened, another program has it, or nothing there answers as a RoboClaw.
         """
-        try:
-            # has no types
-            import serial  # type: ignore[import-untyped, unused-ignore]
-        except ModuleNotFoundError as error:
-            raise ConfigError('a RoboClaw needs pyserial, not installed here: pip install "edgeagent[pi]"') from error
-        try:
-            self._serial: Any = serial.Serial(
-                self.port, self.baud, timeout=_ANSWER_S, write_timeout=_ANSWER_S, exclusive=True
-            )
-        except (OSError, ValueError) as error:
-            raise DriveError(
-                f"{self.port} can't be opened ({error}): is the board plugged in, is this user in the group dialout, "
-                "has another program the port?"
-            ) from error
+        self._serial: Any = open_port(self.port, self.baud, board="RoboClaw")
         self._tries = _TRIES_AT_START
-        self._order(_Command.SET_TIMEOUT, bytes([_TENTHS]))
+        self._order(_Command.SET_TIMEOUT, bytes([TENTHS]))
         self._check_timeout()
         self._counts: tuple[int, int] = self._question(_Command.READ_ENCODERS, ">II")
         self._pulses = [0, 0]
@@ -142,7 +124,7 @@ class RoboClaw:
             DriveError: The board has another one.
         """
         (kept,) = self._question(_Command.READ_TIMEOUT, ">B")
-        if kept != _TENTHS:
+        if kept != TENTHS:
             raise DriveError(f"the board on {self.port} has a time-out of {kept / 10} s, not of {TIMEOUT_S} s")
 
     def _order(self, command: int, values: bytes) -> None:

@@ -1,0 +1,47 @@
+"""A robot on a Raspberry Pi's pins (docs/boards.md). Run it with: .venv/bin/python examples/pi_robot.py"""
+
+from contextlib import suppress
+
+from edgeagent import Agent, Conversation, GoalHandle, robot, skill
+from edgeagent.config import load_config
+
+latch = robot.SafetyLatch()
+stop_button = robot.GpioStopButton(6, latch)
+driver = robot.BaseDriver(robot.Sabertooth(port="/dev/serial0", full_speed_mps=0.6, track_m=0.3))
+ahead = robot.GpioDistance(echo=24, trigger=23)
+neck = robot.GpioServo(12)
+
+
+@skill(resources=["base"], stop=driver.stop, pause=driver.hold, resume=driver.release)
+def drive_on(goal: GoalHandle) -> str:
+    """Drive forward until something is near."""
+    with driver.drive() as drive:
+        while (metres := ahead()) is not None and metres > 0.5:
+            goal.checkpoint()
+            drive.set(forward_mps=0.2)
+            goal.cancel_event.wait(0.02)
+    return f"stopped: {ahead.trouble or 'something is near'}"
+
+
+@skill(resources=["neck"])
+def look(angle_deg: float, goal: GoalHandle) -> str:
+    """Turn the head; negative is to the right."""
+    for wait_s in neck.sweep(angle_deg):
+        goal.checkpoint()
+        goal.cancel_event.wait(wait_s)
+    return f"looking at {angle_deg:g} degrees"
+
+
+agent = Agent("pico", "You are a robot. Act with the tools.", tools=[drive_on, look], latch=latch)
+
+
+def talk(conversation: Conversation) -> None:
+    """Hears while the button on pin 5 is pressed, and shows what it does."""
+    with robot.GpioTalkButton(5, conversation.push_to_talk), robot.GpioLight((17, 27, 22), conversation):
+        conversation.run()
+
+
+if __name__ == "__main__":
+    settings = load_config(flags={"conversation.push_to_talk": True})
+    with suppress(KeyboardInterrupt), driver, Conversation(agent, config=settings) as conversation:
+        talk(conversation)
