@@ -10,8 +10,12 @@ __getattr__ = front(
     {
         "base": "Base BaseLimits Odometry Velocity",
         "base_driver": "BaseDriver Drive",
+        "cdr": "Pose encode_odometry",
+        "dead_mans_switch": "DeadMansSwitch SwitchState",
         "gpio_base": "GpioBase",
+        "remote_base": "RemoteBase",
         "roboclaw": "RoboClaw",
         "simulated_base": "SimulatedBase",
+        "zenoh_base": "ZenohBase",
     },
 )
