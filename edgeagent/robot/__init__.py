@@ -10,12 +10,13 @@ __getattr__ = front(
     {
         "base": "Base BaseLimits Odometry Velocity",
         "base_driver": "BaseDriver Drive",
-        "cdr": "Pose encode_odometry",
-        "dead_mans_switch": "DeadMansSwitch SwitchState",
+        "base_process": "keep_awake",
+        "cdr": "Pose decode_twist encode_odometry encode_twist",
+        "dead_mans_switch": "DeadMansSwitch SwitchRelay SwitchState",
         "gpio_base": "GpioBase",
         "remote_base": "RemoteBase",
         "roboclaw": "RoboClaw",
         "simulated_base": "SimulatedBase",
-        "zenoh_base": "ZenohBase",
+        "zenoh_base": "ZenohBase open_session",
     },
 )

@@ -7,7 +7,9 @@ ROS 2. The switch is what stands for the time-out of a board where a base is rea
 from __future__ import annotations
 
 import json
+import logging
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -27,8 +29,12 @@ TICK_S: Final = 0.01
 EVERYBODY: Final = "*"
 """Sender in a state that concerns every base."""
 
+_ZEROS: Final = 5
+"""Zeros that are sent after a drive, a beat apart, because a network may lose one."""
 _CREEP: Final = 0.001
 """Seconds a second by which the clocks of two computers may drift apart. Quartz drifts by less than 0.0001."""
+
+_log = logging.getLogger("edgeagent.robot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +155,56 @@ class DeadMansSwitch:
     def _refuse(self, sender: str, why: str) -> str:
         self._state = SwitchState(self.timeout_s, sender, why)
         return why
+
+
+class SwitchRelay:
+    """Passes on what a switch lets pass, and tells its state. Single-threaded; a transport calls it.
+
+    Args:
+        switch: Rules of what may pass.
+        send: Sends a velocity to the robot.
+        tell: Sends the state of the switch, as JSON, to whoever drives.
+    """
+
+    def __init__(self, switch: DeadMansSwitch, send: Callable[[Velocity], None], tell: Callable[[str], None]) -> None:
+        self._switch, self._send, self._tell = switch, send, tell
+        self._passes = ZERO
+        self._is_new = False
+        self._zeros = 0
+        self._told_s = float("-inf")
+        self._why = ""
+
+    def take(self, read: Callable[[], tuple[Velocity, str, float]], now_s: float) -> None:
+        """Takes a message, which ``read`` makes into a velocity, its sender and the time of sending.
+
+        ``read`` raises ValueError for a message that is none: then the robot stops.
+        """
+        try:
+            why = self._switch.take(*read(), now_s)
+        except ValueError as error:
+            why = self._switch.refuse_all(f"a message can't be read: {error}")
+        if why and why != self._why:
+            _log.warning("the dead man's switch lets nothing pass: %s", why)
+        if why:
+            self._told_s = float("-inf")  # the sender is to hear of it now
+        self._why = why
+        self._is_new = not why
+
+    def look(self, now_s: float) -> None:
+        """Sends the velocity that may pass now, when it is new or another one. Call it after each message and tick."""
+        before, self._passes = self._passes, self._switch.look(now_s)
+        if self._passes != before or (self._is_new and not self._passes.is_zero):
+            self._send(self._passes)
+            self._zeros = _ZEROS if self._passes.is_zero else 0
+        self._is_new = False
+        if now_s - self._told_s >= BEAT_S:
+            self._told_s = now_s
+            self._tell(self._switch.tell().to_json())
+            if self._zeros:
+                self._zeros -= 1
+                self._send(ZERO)
+
+    def end(self) -> None:
+        """Sends zero for good."""
+        self._switch.drop()
+        self._send(ZERO)

@@ -7,19 +7,19 @@ Runs on the robot's side, beside the motors, and ends only when it is told to. I
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import queue
 import signal
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from edgeagent.errors import EdgeAgentError
-from edgeagent.robot.base import ZERO, Velocity
 from edgeagent.robot.base_process import keep_awake
 from edgeagent.robot.cdr import decode_twist, encode_string, encode_twist
-from edgeagent.robot.dead_mans_switch import BEAT_S, TICK_S, TIMEOUT_S, DeadMansSwitch
+from edgeagent.robot.dead_mans_switch import TICK_S, TIMEOUT_S, DeadMansSwitch, SwitchRelay
 from edgeagent.robot.zenoh_base import (
     ENDPOINT,
     ROBOT_KEY,
@@ -32,11 +32,6 @@ from edgeagent.robot.zenoh_base import (
 
 if TYPE_CHECKING:
     import zenoh
-
-_ZEROS: Final = 5
-"""Zeros that are sent after a drive, a beat apart, because a network may lose one."""
-
-_log = logging.getLogger("edgeagent.robot")
 
 
 class ZenohSwitch:
@@ -51,29 +46,30 @@ class ZenohSwitch:
     def __init__(self, session: zenoh.Session, switch: DeadMansSwitch, namespace: str = "") -> None:
         import zenoh
 
-        self._switch = switch
-        self._came: queue.SimpleQueue[tuple[bytes, bytes]] = queue.SimpleQueue()
-        self._robot = session.declare_publisher(
+        robot = session.declare_publisher(
             key(namespace, ROBOT_KEY),
             priority=zenoh.Priority.REAL_TIME,
             congestion_control=zenoh.CongestionControl.DROP,
             express=True,
         )
-        self._states = session.declare_publisher(key(namespace, STATE_KEY), express=True)
+        states = session.declare_publisher(key(namespace, STATE_KEY), express=True)
+        self._relay = SwitchRelay(
+            switch,
+            send=lambda velocity: robot.put(encode_twist(velocity)),
+            tell=lambda state: states.put(encode_string(state)),
+        )
+        self._came: queue.SimpleQueue[tuple[bytes, bytes]] = queue.SimpleQueue()
         self._subscriber = session.declare_subscriber(key(namespace, VELOCITY_KEY), self._queue)
-        self._passes = ZERO
-        self._zeros = 0
-        self._told_s = float("-inf")
-        self._why = ""
         self._running = True
 
     def run(self) -> None:
         """Passes velocities on until ``end``; the last is zero."""
         try:
             while self._running:
-                self._look(time.monotonic(), self._take_all())
+                self._take_all()
+                self._relay.look(time.monotonic())
         finally:
-            self._send(ZERO)
+            self._relay.end()
 
     def end(self) -> None:
         """Ends the loop at its next step. A signal handler may call it."""
@@ -83,47 +79,15 @@ class ZenohSwitch:
         stamp = sample.attachment.to_bytes() if sample.attachment is not None else b""
         self._came.put((sample.payload.to_bytes(), stamp))
 
-    def _take_all(self) -> bool:
-        """Waits for a tick at most and takes all that has come, so that a stop at its end counts before what was sent
-        earlier. Returns True if the last of it may pass."""
-        passes = False
-        try:
-            passes = self._take(*self._came.get(timeout=TICK_S))
+    def _take_all(self) -> None:
+        """Waits for a tick at most and takes all that has come, so that a stop counts before what was sent earlier."""
+        with contextlib.suppress(queue.Empty):
+            self._take(*self._came.get(timeout=TICK_S))
             for _ in range(self._came.qsize()):
-                passes = self._take(*self._came.get_nowait())
-        except queue.Empty:
-            pass
-        return passes
+                self._take(*self._came.get_nowait())
 
-    def _take(self, payload: bytes, stamp: bytes) -> bool:
-        """Takes what has come. Returns True if that may pass."""
-        try:
-            sender, sent_s = read_stamp(stamp)
-            why = self._switch.take(decode_twist(payload), sender, sent_s, time.monotonic())
-        except ValueError as error:
-            why = self._switch.refuse_all(f"what comes on {VELOCITY_KEY} can't be read: {error}")
-        if why and why != self._why:
-            _log.warning("the dead man's switch lets nothing pass: %s", why)
-        if why:
-            self._told_s = float("-inf")  # the sender is to hear of it now
-        self._why = why
-        return not why
-
-    def _look(self, now_s: float, renewed: bool) -> None:
-        """Sends the velocity that may pass now, when it is renewed or another one, and the state of the switch."""
-        before, self._passes = self._passes, self._switch.look(now_s)
-        if self._passes != before or (renewed and not self._passes.is_zero):
-            self._send(self._passes)
-            self._zeros = _ZEROS if self._passes.is_zero else 0
-        if now_s - self._told_s >= BEAT_S:
-            self._told_s = now_s
-            self._states.put(encode_string(self._switch.tell().to_json()))
-            if self._zeros:
-                self._zeros -= 1
-                self._send(ZERO)
-
-    def _send(self, velocity: Velocity) -> None:
-        self._robot.put(encode_twist(velocity))
+    def _take(self, payload: bytes, stamp: bytes) -> None:
+        self._relay.take(lambda: (decode_twist(payload), *read_stamp(stamp)), time.monotonic())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

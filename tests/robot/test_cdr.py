@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.robot import Pose, Velocity, encode_odometry
-from edgeagent.robot.cdr import decode_odometry, decode_string, decode_twist, encode_string, encode_twist
+from edgeagent.robot import Pose, Velocity, cdr, decode_twist, encode_odometry, encode_twist
 
 TWIST = "00010000" + "000000000000d03f" + "00" * 32 + "000000000000e0bf"
 ODOMETRY_BEGINS = (
@@ -17,7 +16,7 @@ ODOMETRY_BEGINS = (
 ).replace(" ", "")
 """Its byte 0x55 is one that nobody wrote, between two fields."""
 ODOMETRY = bytes.fromhex(ODOMETRY_BEGINS).ljust(724, b"\0")
-READERS = [decode_twist, decode_odometry, decode_string]
+READERS = [decode_twist, cdr.decode_odometry, cdr.decode_string]
 
 
 def test_a_twist_is_what_ros_writes() -> None:
@@ -28,12 +27,12 @@ def test_a_twist_is_what_ros_writes() -> None:
 def test_odometry_is_what_ros_writes() -> None:
     written = encode_odometry(Pose(1.5, -0.25, qz=0.6, qw=0.8), Velocity(), 7_000_000_000)
     assert written == ODOMETRY.replace(b"\0\x55\0\0", b"\0\0\0\0")
-    assert decode_odometry(ODOMETRY) == Pose(1.5, -0.25, qz=0.6, qw=0.8)
+    assert cdr.decode_odometry(ODOMETRY) == Pose(1.5, -0.25, qz=0.6, qw=0.8)
 
 
 def test_a_string_is_what_ros_writes() -> None:
-    assert encode_string("hi").hex() == "0001000003000000686900"
-    assert decode_string(encode_string("grüß dich")) == "grüß dich"
+    assert cdr.encode_string("hi").hex() == "0001000003000000686900"
+    assert cdr.decode_string(cdr.encode_string("grüß dich")) == "grüß dich"
 
 
 def test_a_message_of_a_big_endian_computer_is_read() -> None:
@@ -59,7 +58,7 @@ def test_bytes_of_every_kind_are_read_or_refused(data: bytes, read) -> None:
 @given(st.integers(0, 723))
 def test_odometry_that_is_cut_is_refused(length: int) -> None:
     with pytest.raises(ValueError, match=r"too soon|begins no"):
-        decode_odometry(ODOMETRY[:length])
+        cdr.decode_odometry(ODOMETRY[:length])
 
 
 def test_a_message_with_more_than_its_fields_is_refused() -> None:

@@ -17,9 +17,7 @@ import pytest
 pytest.importorskip("zenoh", reason="the extra edgeagent[ros] is not installed")
 
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot import BaseDriver, BaseLimits, Velocity, ZenohBase
-from edgeagent.robot.cdr import encode_twist
-from edgeagent.robot.zenoh_base import open_session
+from edgeagent.robot import BaseDriver, BaseLimits, Velocity, ZenohBase, encode_twist, open_session
 
 from .bases import LIMIT_S, calls, until
 

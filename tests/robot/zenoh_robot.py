@@ -12,9 +12,7 @@ import threading
 import time
 from pathlib import Path
 
-from edgeagent.robot import Pose, Velocity, encode_odometry
-from edgeagent.robot.cdr import decode_twist
-from edgeagent.robot.zenoh_base import open_session
+from edgeagent.robot import Pose, Velocity, decode_twist, encode_odometry, open_session
 
 RATE_HZ = 50
 
