@@ -26,6 +26,8 @@ def import_ros() -> Any:
         ConfigError: There is no ROS 2 in this environment.
     """
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    # a process that is stopped or killed may keep a lock in the memory that Fast DDS shares
+    os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
     try:
         import rclpy
     except ImportError as error:
@@ -34,6 +36,13 @@ def import_ros() -> Any:
             "environment of edgeagent with --system-site-packages"
         ) from error
     return rclpy
+
+
+def link_qos() -> Any:
+    """Quality of service between base and switch: nobody waits for a reader that is stopped."""
+    from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+    return QoSProfile(depth=QUEUE, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 def twist_message(velocity: Velocity, node: Any, *, stamped: bool) -> Any:
@@ -94,10 +103,10 @@ class RosBase(RemoteBase):
         self._node = rclpy.create_node(f"edgeagent_base_{os.getpid()}", context=self._context)
         if self._node.count_publishers(self.topic):
             raise DriveError(f"another program publishes on {self.topic} already: one base at a time")
-        self._velocities = self._node.create_publisher(twist_type(stamped=self.stamped), self.topic, QUEUE)
+        self._velocities = self._node.create_publisher(twist_type(stamped=self.stamped), self.topic, link_qos())
         self._sender = own_gid(self._node, self.topic)
         states = f"{self.topic}/switch"
-        self._node.create_subscription(String, states, lambda message: self.hear_switch(message.data), QUEUE)
+        self._node.create_subscription(String, states, lambda message: self.hear_switch(message.data), link_qos())
         if self.has_odometry:
             # a reader that asks for no reliability hears writers of both kinds
             self._node.create_subscription(Odometry, self.odometry_topic, self._take_odometry, qos_profile_sensor_data)

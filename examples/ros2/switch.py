@@ -16,7 +16,7 @@ import sys
 import time
 from typing import Any
 
-from ros_base import QUEUE, import_ros, sender_gid, twist_message, twist_type
+from ros_base import QUEUE, import_ros, link_qos, sender_gid, twist_message, twist_type
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.robot import DeadMansSwitch, SwitchRelay, Velocity, keep_awake
@@ -47,7 +47,7 @@ def main() -> int:
     node = rclpy.create_node("dead_mans_switch")
     kind = twist_type(stamped=given.stamped)
     robot = node.create_publisher(kind, given.output, QUEUE)
-    states = node.create_publisher(String, f"{given.input}/switch", QUEUE)
+    states = node.create_publisher(String, f"{given.input}/switch", link_qos())
     relay = SwitchRelay(
         switch,
         send=lambda velocity: robot.publish(twist_message(velocity, node, stamped=given.stamped)),
@@ -60,7 +60,7 @@ def main() -> int:
         relay.take(lambda: (velocity, sender_gid(info), info["source_timestamp"] / 1e9), time.monotonic())
         relay.look(time.monotonic())
 
-    node.create_subscription(kind, given.input, take, QUEUE)
+    node.create_subscription(kind, given.input, take, link_qos())
     running = True
 
     def end(*_: object) -> None:

@@ -1,6 +1,6 @@
 """Topics of ROS 2 as read-only tools: the newest message, said in a sentence.
 
-``topic_tool`` makes a tool of any topic. ``say_battery`` and ``say_nearest`` are two sentences; write your own likewise.
+``topic_tool`` makes a tool of any topic. ``say_battery`` and ``say_nearest`` are two sentences.
 """
 
 from __future__ import annotations
@@ -45,6 +45,11 @@ class Topic:
     def take(self, message: Any) -> None:
         self._newest = time.monotonic(), message
 
+    @property
+    def has_some(self) -> bool:
+        """True once a message has come."""
+        return self._newest is not None
+
     def read(self, within_s: float = OLD_S) -> Any:
         """The newest message.
 
@@ -70,7 +75,7 @@ def topic_tool(topic: Topic, say: Callable[[Any], str], *, name: str, descriptio
 
 
 def say_battery(message: Any) -> str:
-    """Says a ``sensor_msgs/msg/BatteryState``, whose ``percentage`` is a share of 1, or NaN where nobody measures it."""
+    """Says a ``sensor_msgs/msg/BatteryState``. Its ``percentage`` is a share of 1, or NaN where nobody measures it."""
     if math.isfinite(message.percentage) and 0 <= message.percentage <= 1:
         return f"battery at {100 * message.percentage:.0f} percent"
     if math.isfinite(message.voltage):
