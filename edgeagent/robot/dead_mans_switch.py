@@ -10,7 +10,7 @@ import json
 import logging
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from edgeagent.errors import ConfigError
@@ -43,11 +43,13 @@ class SwitchState:
 
     Attributes:
         timeout_s: Seconds after which a velocity that is not renewed becomes zero.
+        is_heard: True if somebody reads what passes.
         refused: Sender whose velocities do not pass, ``*`` for all, empty for none.
         why: Reason of that.
     """
 
     timeout_s: float
+    is_heard: bool = True
     refused: str = ""
     why: str = ""
 
@@ -63,7 +65,7 @@ class SwitchState:
         """
         try:
             read = json.loads(text)
-            state = cls(float(read["timeout_s"]), str(read["refused"]), str(read["why"]))
+            state = cls(float(read["timeout_s"]), bool(read["is_heard"]), str(read["refused"]), str(read["why"]))
         except (LookupError, TypeError, ValueError) as error:
             raise ValueError(f"{text[:80]!r} is no state of a dead man's switch") from error
         if not 0 < state.timeout_s <= LONGEST_TIMEOUT_S:
@@ -153,7 +155,7 @@ class DeadMansSwitch:
         return self._velocity
 
     def _refuse(self, sender: str, why: str) -> str:
-        self._state = SwitchState(self.timeout_s, sender, why)
+        self._state = SwitchState(self.timeout_s, refused=sender, why=why)
         return why
 
 
@@ -164,10 +166,17 @@ class SwitchRelay:
         switch: Rules of what may pass.
         send: Sends a velocity to the robot.
         tell: Sends the state of the switch, as JSON, to whoever drives.
+        is_heard: True if somebody reads what is sent to the robot.
     """
 
-    def __init__(self, switch: DeadMansSwitch, send: Callable[[Velocity], None], tell: Callable[[str], None]) -> None:
-        self._switch, self._send, self._tell = switch, send, tell
+    def __init__(
+        self,
+        switch: DeadMansSwitch,
+        send: Callable[[Velocity], None],
+        tell: Callable[[str], None],
+        is_heard: Callable[[], bool],
+    ) -> None:
+        self._switch, self._send, self._tell, self._is_heard = switch, send, tell, is_heard
         self._passes = ZERO
         self._is_new = False
         self._zeros = 0
@@ -199,7 +208,7 @@ class SwitchRelay:
         self._is_new = False
         if now_s - self._told_s >= BEAT_S:
             self._told_s = now_s
-            self._tell(self._switch.tell().to_json())
+            self._tell(replace(self._switch.tell(), is_heard=self._is_heard()).to_json())
             if self._zeros:
                 self._zeros -= 1
                 self._send(ZERO)

@@ -21,11 +21,12 @@ from edgeagent.robot.dead_mans_switch import EVERYBODY, TIMEOUT_S, SwitchState
 SILENT_S: Final = 0.5
 """Seconds without a word from the switch, or without odometry, after which a base that drives is given up. A larger
 number rides over longer pauses of the network."""
-ANSWER_S: Final = 3.0
-"""Seconds until switch and odometry must have been heard at the start."""
+ANSWER_S: Final = 5.0
+"""Seconds until switch, robot and odometry must have been heard at the start. ROS 2 takes its time to find them."""
 
 _UNIT: Final = 0.1
 """Deviation of a quaternion's length from 1 beyond which it is no rotation."""
+_NOBODY: Final = "nobody reads what the dead man's switch passes on: is the robot's node there?"
 
 
 def _behind_a_switch() -> BaseLimits:
@@ -39,10 +40,12 @@ class RemoteBase:
     Attributes:
         limits: Limits for the driver's process. ``board_timeout_s`` is the longest time-out that the switch may have.
         has_odometry: Waits for odometry and drives only while it comes; False for a robot that tells none.
+        answer_s: Seconds until switch, robot and odometry must have been heard at the start.
     """
 
     limits: BaseLimits = field(default_factory=_behind_a_switch)
     has_odometry: bool = True
+    answer_s: float = ANSWER_S
 
     def connect(self) -> None:
         """Opens the transport. From then on, ``hear_switch`` and ``hear_pose`` are called as messages come.
@@ -54,6 +57,10 @@ class RemoteBase:
 
     def publish(self, velocity: Velocity) -> None:
         """Sends a velocity to the switch."""
+        raise NotImplementedError
+
+    def reaches_switch(self) -> bool:
+        """True if a velocity that is sent now reaches a switch."""
         raise NotImplementedError
 
     def disconnect(self) -> None:
@@ -82,20 +89,22 @@ class RemoteBase:
         self._forget()
         self.connect()
         with self._heard:
-            self._heard.wait_for(self._is_heard, ANSWER_S)
+            self._heard.wait_for(self._is_ready, self.answer_s)
             state, pose, fault = self._state, self._pose, self._fault
         if fault:
             raise DriveError(fault)
-        if state is None:
+        if state is None or not self.reaches_switch():
             raise DriveError(
-                f"no dead man's switch was heard for {ANSWER_S:g} s, and without one the robot would drive on when its "
-                f"agent is killed: start it on the robot's side with: {self.switch_hint}"
+                f"no dead man's switch was heard for {self.answer_s:g} s, and without one the robot would drive on "
+                f"when its agent is killed: start it on the robot's side with: {self.switch_hint}"
             )
         if self.has_odometry and pose is None:
             raise DriveError(
-                f"no odometry was heard for {ANSWER_S:g} s: is the robot's node running? A robot that tells none needs "
-                "has_odometry=False"
+                f"no odometry was heard for {self.answer_s:g} s: is the robot's node running? A robot that tells "
+                "none needs has_odometry=False"
             )
+        if not state.is_heard:
+            raise DriveError(_NOBODY)
         if state.timeout_s > (self.limits.board_timeout_s or 0.0):
             raise DriveError(
                 f"the dead man's switch has a time-out of {state.timeout_s:g} s, longer than the "
@@ -135,13 +144,18 @@ class RemoteBase:
         self._way = Odometry()
         self._fault = ""
 
-    def _is_heard(self) -> bool:
-        return bool(self._fault) or (self._state is not None and (self._pose is not None or not self.has_odometry))
+    def _is_ready(self) -> bool:
+        return bool(self._fault) or (
+            self._state is not None
+            and self._state.is_heard
+            and (self._pose is not None or not self.has_odometry)
+            and self.reaches_switch()
+        )
 
     def _check(self) -> None:
         now_s = time.monotonic()
         with self._heard:
-            fault = self._fault
+            fault = self._fault or ("" if self._state is None or self._state.is_heard else _NOBODY)
             switch_s, pose_s = now_s - self._switch_s, now_s - self._pose_s
         if fault:
             raise DriveError(fault)

@@ -144,6 +144,9 @@ class ZenohBase(RemoteBase):
         if self._session is not None:
             self._velocities.put(encode_twist(velocity), attachment=_STAMP.pack(self._sender, time.monotonic()))
 
+    def reaches_switch(self) -> bool:
+        return is_read(self._velocities)
+
     def disconnect(self) -> None:
         session, self._session = self._session, None
         if session is not None:
@@ -159,6 +162,12 @@ class ZenohBase(RemoteBase):
                 self.refuse(f"what comes on {name} can't be read: {error}")
 
         session.declare_subscriber(key(self.namespace, name), taken)
+
+
+def is_read(publisher: zenoh.Publisher) -> bool:
+    """True if somebody reads what is published."""
+    status: Any = publisher.matching_status  # no bool, as its stub says
+    return bool(status.matching)
 
 
 def read_stamp(data: bytes) -> tuple[str, float]:

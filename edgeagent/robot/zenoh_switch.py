@@ -25,6 +25,7 @@ from edgeagent.robot.zenoh_base import (
     ROBOT_KEY,
     STATE_KEY,
     VELOCITY_KEY,
+    is_read,
     key,
     open_session,
     read_stamp,
@@ -57,6 +58,7 @@ class ZenohSwitch:
             switch,
             send=lambda velocity: robot.put(encode_twist(velocity)),
             tell=lambda state: states.put(encode_string(state)),
+            is_heard=lambda: is_read(robot),
         )
         self._came: queue.SimpleQueue[tuple[bytes, bytes]] = queue.SimpleQueue()
         self._subscriber = session.declare_subscriber(key(namespace, VELOCITY_KEY), self._queue)

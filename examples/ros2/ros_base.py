@@ -15,6 +15,8 @@ from edgeagent.robot import Pose, RemoteBase, Velocity
 
 QUEUE = 1
 """Velocities that wait for a slow reader: an old one is worth nothing."""
+CLOSE_S = 0.2
+"""Seconds in which the thread that takes messages ends."""
 GID_DIGITS = 32
 """Digits of a publisher's name: 16 bytes."""
 
@@ -89,6 +91,7 @@ class RosBase(RemoteBase):
     def connect(self) -> None:
         self._node: Any = None
         self._context: Any = None
+        self._executor: Any = None
         self._sender = ""
         rclpy = import_ros()
         from nav_msgs.msg import Odometry
@@ -110,17 +113,25 @@ class RosBase(RemoteBase):
         if self.has_odometry:
             # a reader that asks for no reliability hears writers of both kinds
             self._node.create_subscription(Odometry, self.odometry_topic, self._take_odometry, qos_profile_sensor_data)
-        executor = SingleThreadedExecutor(context=self._context)
-        executor.add_node(self._node)
-        self._spinning = threading.Thread(target=executor.spin, name="ros-base", daemon=True)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._spinning = threading.Thread(target=self._executor.spin, name="ros-base", daemon=True)
         self._spinning.start()
 
     def publish(self, velocity: Velocity) -> None:
         if self._node is not None:
             self._velocities.publish(twist_message(velocity, self._node, stamped=self.stamped))
 
+    def reaches_switch(self) -> bool:
+        return self._velocities.get_subscription_count() > 0
+
     def disconnect(self) -> None:
-        self._node = None
+        node, self._node = self._node, None
+        if self._executor is not None:
+            self._executor.shutdown(timeout_sec=CLOSE_S)
+            self._spinning.join(CLOSE_S)
+        if node is not None:
+            node.destroy_node()
         if self._context is not None:
             self._context.try_shutdown()
 

@@ -52,6 +52,7 @@ def main() -> int:
         switch,
         send=lambda velocity: robot.publish(twist_message(velocity, node, stamped=given.stamped)),
         tell=lambda state: states.publish(String(data=state)),
+        is_heard=lambda: robot.get_subscription_count() > 0,
     )
 
     def take(message: Any, info: Any) -> None:

@@ -55,7 +55,7 @@ def test_clocks_that_drift_apart_do_not_stop_the_robot(switch: DeadMansSwitch) -
 def test_one_sender_at_a_time_passes(switch: DeadMansSwitch) -> None:
     switch.take(AHEAD, "agent", 5.0, 100.0)
     assert "another program" in switch.take(Velocity(-0.2), "other", 70.0, 100.1)
-    assert switch.tell() == SwitchState(0.3, "other", "another program drives the robot")
+    assert switch.tell() == SwitchState(0.3, refused="other", why="another program drives the robot")
     assert switch.tell() == SwitchState(0.3)
     assert switch.take(Velocity(), "other", 70.1, 100.1) == ""
     assert switch.look(100.1) == AHEAD
@@ -92,7 +92,9 @@ def test_a_time_out_that_is_none_is_refused(timeout_s: float) -> None:
         DeadMansSwitch(timeout_s)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"timeout_s": 9, "refused": "", "why": ""}', "null", '"a"', "\0"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"timeout_s": 9, "is_heard": true, "refused": "", "why": ""}', "null", '"a"', "\0"]
+)
 def test_a_state_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="switch"):
         SwitchState.from_json(text)
@@ -113,6 +115,9 @@ class Wire(RemoteBase):
 
     def publish(self, velocity: Velocity) -> None:
         self.sent.append(velocity)
+
+    def reaches_switch(self) -> bool:
+        return True
 
     def disconnect(self) -> None:
         pass
@@ -155,11 +160,18 @@ def test_a_pose_that_is_none_ends_motion(base: Wire, pose: Pose) -> None:
     assert base.odometry().is_finite
 
 
+def test_a_switch_that_nobody_reads_ends_motion(base: Wire) -> None:
+    base.set_velocity(AHEAD)
+    base.hear_switch(SwitchState(0.3, is_heard=False).to_json())
+    with pytest.raises(DriveError, match="nobody reads"):
+        base.set_velocity(AHEAD)
+
+
 @pytest.mark.parametrize("refused", ["me", "*"])
 def test_what_the_switch_refuses_ends_motion(base: Wire, refused: str) -> None:
-    base.hear_switch(SwitchState(0.3, "somebody else", "late").to_json())
+    base.hear_switch(SwitchState(0.3, refused="somebody else", why="late").to_json())
     base.set_velocity(AHEAD)
-    base.hear_switch(SwitchState(0.3, refused, "another program drives").to_json())
+    base.hear_switch(SwitchState(0.3, refused=refused, why="another program drives").to_json())
     base.hear_switch(STATE)
     with pytest.raises(DriveError, match="another program drives"):
         base.set_velocity(AHEAD)
