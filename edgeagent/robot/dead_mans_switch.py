@@ -15,15 +15,14 @@ from typing import Final
 
 from edgeagent.errors import ConfigError
 from edgeagent.robot.base import ZERO, Velocity
+from edgeagent.robot.base_driver import LONGEST_TIMEOUT_S
 
 TIMEOUT_S: Final = 0.3
 """Seconds after which a velocity that is not renewed becomes zero. A larger number rides over longer pauses of the
 network, and lets the robot drive on for longer when its agent is gone."""
-LONGEST_TIMEOUT_S: Final = 0.5
-"""Seconds of the longest time-out that a switch may have."""
 BEAT_S: Final = 0.05
 """Seconds between two states that a switch tells, so that a base notices a switch that is gone."""
-TICK_S: Final = 0.01
+LOOK_S: Final = 0.01
 """Seconds between two looks at a switch, by which its zero may come late."""
 
 EVERYBODY: Final = "*"

@@ -18,7 +18,7 @@ from edgeagent.robot.base import ZERO, BaseLimits, Odometry, Velocity
 from edgeagent.robot.cdr import Pose
 from edgeagent.robot.dead_mans_switch import EVERYBODY, TIMEOUT_S, SwitchState
 
-SILENT_S: Final = 0.5
+UNHEARD_S: Final = 0.5
 """Seconds without a word from the switch, or without odometry, after which a base that drives is given up. A larger
 number rides over longer pauses of the network."""
 ANSWER_S: Final = 5.0
@@ -159,11 +159,11 @@ class RemoteBase:
             switch_s, pose_s = now_s - self._switch_s, now_s - self._pose_s
         if fault:
             raise DriveError(fault)
-        if switch_s > SILENT_S:
+        if switch_s > UNHEARD_S:
             raise DriveError(
                 f"the dead man's switch has been silent for {switch_s:.1f} s: is its process there, and the network?"
             )
-        if self.has_odometry and pose_s > SILENT_S:
+        if self.has_odometry and pose_s > UNHEARD_S:
             raise DriveError(f"the odometry has been silent for {pose_s:.1f} s: is the robot's node there?")
 
     # --- what a transport calls ---------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from edgeagent.errors import EdgeAgentError
 from edgeagent.robot.base_process import keep_awake
 from edgeagent.robot.cdr import decode_twist, encode_string, encode_twist
-from edgeagent.robot.dead_mans_switch import TICK_S, TIMEOUT_S, DeadMansSwitch, SwitchRelay
+from edgeagent.robot.dead_mans_switch import LOOK_S, TIMEOUT_S, DeadMansSwitch, SwitchRelay
 from edgeagent.robot.zenoh_base import (
     ENDPOINT,
     ROBOT_KEY,
@@ -84,7 +84,7 @@ class ZenohSwitch:
     def _take_all(self) -> None:
         """Waits for a tick at most and takes all that has come, so that a stop counts before what was sent earlier."""
         with contextlib.suppress(queue.Empty):
-            self._take(*self._came.get(timeout=TICK_S))
+            self._take(*self._came.get(timeout=LOOK_S))
             for _ in range(self._came.qsize()):
                 self._take(*self._came.get_nowait())
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 import threading
 import time
@@ -13,17 +14,27 @@ from typing import Any
 
 from edgeagent import Tool, tool
 
+CLOSE_S = 1.0
+"""Seconds in which the thread that takes messages ends."""
 OLD_S = 3.0
 """Seconds after which a message says nothing about now."""
 
 
 def spin(node: Any) -> None:
-    """Takes the messages of a node on a thread of its own, until its context is shut down."""
+    """Takes the messages of a node on a thread of its own, until the program ends."""
     from rclpy.executors import SingleThreadedExecutor
 
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
-    threading.Thread(target=executor.spin, name="ros", daemon=True).start()
+    thread = threading.Thread(target=executor.spin, name="ros", daemon=True)
+    thread.start()
+
+    def end() -> None:
+        # a thread that is inside of rclpy when the interpreter goes would abort the process
+        executor.shutdown(timeout_sec=CLOSE_S)
+        thread.join(CLOSE_S)
+
+    atexit.register(end)
 
 
 class Topic:
