@@ -10,7 +10,7 @@ import json
 import logging
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from edgeagent.errors import ConfigError
@@ -43,12 +43,14 @@ class SwitchState:
     Attributes:
         timeout_s: Seconds after which a velocity that is not renewed becomes zero.
         is_heard: True if somebody reads what passes.
+        senders: Those from which something came since the last state.
         refused: Sender whose velocities do not pass, ``*`` for all, empty for none.
         why: Reason of that.
     """
 
     timeout_s: float
     is_heard: bool = True
+    senders: tuple[str, ...] = ()
     refused: str = ""
     why: str = ""
 
@@ -64,7 +66,10 @@ class SwitchState:
         """
         try:
             read = json.loads(text)
-            state = cls(float(read["timeout_s"]), bool(read["is_heard"]), str(read["refused"]), str(read["why"]))
+            senders = tuple(map(str, read["senders"]))
+            state = cls(
+                float(read["timeout_s"]), bool(read["is_heard"]), senders, str(read["refused"]), str(read["why"])
+            )
         except (LookupError, TypeError, ValueError) as error:
             raise ValueError(f"{text[:80]!r} is no state of a dead man's switch") from error
         if not 0 < state.timeout_s <= LONGEST_TIMEOUT_S:
@@ -99,11 +104,14 @@ class DeadMansSwitch:
         self._sender = ""
         self._offset_s = self._taken_s = 0.0
         """Difference of the clocks of the sender and of the switch, and the moment at which it was corrected."""
-        self._state = SwitchState(timeout_s)
+        self._senders: set[str] = set()
+        self._refused = self._why = ""
 
-    def tell(self) -> SwitchState:
-        """The state, with what was refused since the last time."""
-        state, self._state = self._state, SwitchState(self.timeout_s)
+    def tell(self, *, is_heard: bool = True) -> SwitchState:
+        """The state, with who was heard and who was refused since the last time."""
+        state = SwitchState(self.timeout_s, is_heard, tuple(sorted(self._senders)), self._refused, self._why)
+        self._senders.clear()
+        self._refused = self._why = ""
         return state
 
     def take(self, velocity: Velocity, sender: str, sent_s: float, now_s: float) -> str:
@@ -121,6 +129,7 @@ class DeadMansSwitch:
         if not (velocity.is_finite and math.isfinite(sent_s)):
             self.drop()
             return self._refuse(sender, "a velocity or a time that is no number came")
+        self._senders.add(sender)
         if sender != self._sender:
             if velocity.is_zero:
                 return ""  # another program at rest takes nothing from the one that drives
@@ -154,7 +163,7 @@ class DeadMansSwitch:
         return self._velocity
 
     def _refuse(self, sender: str, why: str) -> str:
-        self._state = SwitchState(self.timeout_s, refused=sender, why=why)
+        self._refused, self._why = sender, why
         return why
 
 
@@ -207,7 +216,7 @@ class SwitchRelay:
         self._is_new = False
         if now_s - self._told_s >= BEAT_S:
             self._told_s = now_s
-            self._tell(replace(self._switch.tell(), is_heard=self._is_heard()).to_json())
+            self._tell(self._switch.tell(is_heard=self._is_heard()).to_json())
             if self._zeros:
                 self._zeros -= 1
                 self._send(ZERO)

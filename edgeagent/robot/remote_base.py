@@ -16,7 +16,7 @@ from typing import Final
 from edgeagent.errors import DriveError
 from edgeagent.robot.base import ZERO, BaseLimits, Odometry, Velocity
 from edgeagent.robot.cdr import Pose
-from edgeagent.robot.dead_mans_switch import EVERYBODY, TIMEOUT_S, SwitchState
+from edgeagent.robot.dead_mans_switch import BEAT_S, EVERYBODY, TIMEOUT_S, SwitchState
 
 UNHEARD_S: Final = 0.5
 """Seconds without a word from the switch, or without odometry, after which a base that drives is given up. A larger
@@ -59,10 +59,6 @@ class RemoteBase:
         """Sends a velocity to the switch."""
         raise NotImplementedError
 
-    def reaches_switch(self) -> bool:
-        """True if a velocity that is sent now reaches a switch."""
-        raise NotImplementedError
-
     def disconnect(self) -> None:
         """Closes the transport. Called also when ``connect`` has failed."""
         raise NotImplementedError
@@ -88,12 +84,15 @@ class RemoteBase:
         self._moves = False
         self._forget()
         self.connect()
+        end_s = time.monotonic() + self.answer_s
         with self._heard:
-            self._heard.wait_for(self._is_ready, self.answer_s)
+            while not self._is_ready() and time.monotonic() < end_s:
+                self.publish(ZERO)  # the switch tells that it has come
+                self._heard.wait(BEAT_S)
             state, pose, fault = self._state, self._pose, self._fault
         if fault:
             raise DriveError(fault)
-        if state is None or not self.reaches_switch():
+        if state is None:
             raise DriveError(
                 f"no dead man's switch was heard for {self.answer_s:g} s, and without one the robot would drive on "
                 f"when its agent is killed: start it on the robot's side with: {self.switch_hint}"
@@ -105,6 +104,8 @@ class RemoteBase:
             )
         if not state.is_heard:
             raise DriveError(_NOBODY)
+        if not self._reaches:
+            raise DriveError("the dead man's switch is there, and does not hear this base: is the network one-way?")
         if state.timeout_s > (self.limits.board_timeout_s or 0.0):
             raise DriveError(
                 f"the dead man's switch has a time-out of {state.timeout_s:g} s, longer than the "
@@ -142,6 +143,7 @@ class RemoteBase:
         self._pose: Pose | None = None
         self._switch_s = self._pose_s = -math.inf
         self._way = Odometry()
+        self._reaches = False
         self._fault = ""
 
     def _is_ready(self) -> bool:
@@ -149,7 +151,7 @@ class RemoteBase:
             self._state is not None
             and self._state.is_heard
             and (self._pose is not None or not self.has_odometry)
-            and self.reaches_switch()
+            and self._reaches
         )
 
     def _check(self) -> None:
@@ -179,6 +181,8 @@ class RemoteBase:
             self.refuse(f"the dead man's switch lets nothing pass: {state.why}")
         with self._heard:
             self._state, self._switch_s = state, time.monotonic()
+            # a transport that does not tell senders has one without a name
+            self._reaches = self._reaches or self.sender in state.senders or "" in state.senders
             self._heard.notify_all()
 
     def hear_pose(self, pose: Pose) -> None:

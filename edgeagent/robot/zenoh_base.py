@@ -144,9 +144,6 @@ class ZenohBase(RemoteBase):
         if self._session is not None:
             self._velocities.put(encode_twist(velocity), attachment=_STAMP.pack(self._sender, time.monotonic()))
 
-    def reaches_switch(self) -> bool:
-        return is_read(self._velocities)
-
     def disconnect(self) -> None:
         session, self._session = self._session, None
         if session is not None:

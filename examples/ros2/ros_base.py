@@ -124,9 +124,6 @@ class RosBase(RemoteBase):
         if self._node is not None:
             self._velocities.publish(twist_message(velocity, self._node, stamped=self.stamped))
 
-    def reaches_switch(self) -> bool:
-        return self._velocities.get_subscription_count() > 0
-
     def disconnect(self) -> None:
         node, self._node = self._node, None
         if self._executor is not None:

@@ -10,7 +10,7 @@ from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot import DeadMansSwitch, Pose, RemoteBase, SwitchState, Velocity
 
 AHEAD = Velocity(0.2)
-STATE = SwitchState(0.3).to_json()
+STATE = SwitchState(0.3, senders=("me",)).to_json()
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_clocks_that_drift_apart_do_not_stop_the_robot(switch: DeadMansSwitch) -
 def test_one_sender_at_a_time_passes(switch: DeadMansSwitch) -> None:
     switch.take(AHEAD, "agent", 5.0, 100.0)
     assert "another program" in switch.take(Velocity(-0.2), "other", 70.0, 100.1)
-    assert switch.tell() == SwitchState(0.3, refused="other", why="another program drives the robot")
+    assert switch.tell() == SwitchState(0.3, True, ("agent", "other"), "other", "another program drives the robot")
     assert switch.tell() == SwitchState(0.3)
     assert switch.take(Velocity(), "other", 70.1, 100.1) == ""
     assert switch.look(100.1) == AHEAD
@@ -93,7 +93,16 @@ def test_a_time_out_that_is_none_is_refused(timeout_s: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"timeout_s": 9, "is_heard": true, "refused": "", "why": ""}', "null", '"a"', "\0"]
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"timeout_s": 9, "is_heard": true, "senders": [], "refused": "", "why": ""}',
+        "null",
+        '"a"',
+        "\0",
+    ],
 )
 def test_a_state_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="switch"):
@@ -116,9 +125,6 @@ class Wire(RemoteBase):
     def publish(self, velocity: Velocity) -> None:
         self.sent.append(velocity)
 
-    def reaches_switch(self) -> bool:
-        return True
-
     def disconnect(self) -> None:
         pass
 
@@ -127,6 +133,7 @@ class Wire(RemoteBase):
 def base() -> Wire:
     base = Wire()
     base.open()
+    assert base.sent == []
     return base
 
 
@@ -158,6 +165,15 @@ def test_a_pose_that_is_none_ends_motion(base: Wire, pose: Pose) -> None:
     with pytest.raises(DriveError, match="nonsense"):
         base.set_velocity(AHEAD)
     assert base.odometry().is_finite
+
+
+def test_a_base_that_its_switch_does_not_hear_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Wire, "sender", "another")
+    base = Wire(answer_s=0.1)
+    with pytest.raises(DriveError, match="does not hear this base"):
+        base.open()
+    assert base.sent
+    assert set(base.sent) == {Velocity()}
 
 
 def test_a_switch_that_nobody_reads_ends_motion(base: Wire) -> None:

@@ -47,6 +47,13 @@ _EVENTS: Final = {
     "switch: SIGTERM": ("switch", signal.SIGTERM),
 }
 
+_FAULTS: Final = {
+    "robot: kill -9, agent": ("robot", "odometry has been silent"),
+    "switch: kill -9, agent": ("switch", "has been silent"),
+    "a second agent": ("", "another program"),
+}
+"""What is killed, and what the agent must say then. Nothing is killed for a second agent, which must say that."""
+
 
 @dataclass(frozen=True)
 class Way:
@@ -96,11 +103,12 @@ class Trial:
         self._way, self.log, self._folder = way, folder / "robot", folder
         self._stack = contextlib.ExitStack()
         self.switch = self._start(way.switch)
-        self._start([*way.robot, str(self.log)])
+        self.robot = self._start([*way.robot, str(self.log)])
         self.agent = self._start(way.agent)
         self.driver = int(self._line(self.agent))
 
-    def _start(self, command: list[str]) -> subprocess.Popen[str]:
+    def begin(self, command: list[str]) -> subprocess.Popen[str]:
+        """Starts one more process."""
         process = subprocess.Popen(
             [self._way.python, "-u", *command],
             env=os.environ | self._way.environment | {"PYTHONPATH": _PATH},
@@ -111,6 +119,10 @@ class Trial:
         )
         self._stack.callback(process.wait)
         self._stack.callback(process.kill)
+        return process
+
+    def _start(self, command: list[str]) -> subprocess.Popen[str]:
+        process = self.begin(command)
         self._line(process)
         return process
 
@@ -139,7 +151,12 @@ class Trial:
         return self.velocities()[-1][1] == 0
 
     def send(self, whom: str, number: signal.Signals) -> None:
-        pids = {"agent": [self.agent.pid], "driver": [self.driver], "switch": [self.switch.pid]}
+        pids = {
+            "agent": [self.agent.pid],
+            "driver": [self.driver],
+            "switch": [self.switch.pid],
+            "robot": [self.robot.pid],
+        }
         for pid in pids.get(whom, [self.driver, self.agent.pid]):
             os.kill(pid, number)
 
@@ -156,7 +173,8 @@ def trial(way: Way) -> Iterator[Trial]:
         made = Trial(way, Path(folder))
         try:
             if not until(lambda: bool(made.velocities()), _READY_S):
-                raise TimeoutError("no velocity arrives")
+                made.agent.kill()
+                raise TimeoutError(f"no velocity arrives: {made.agent.communicate()[0].splitlines()[-1]}")
             yield made
         finally:
             made.close()
@@ -173,6 +191,23 @@ def measured(way: Way, whom: str, number: signal.Signals, drive_s: float) -> tup
         if not until(made.stands):
             raise TimeoutError("the robot drives on")
         return arrived_s, made.velocities()[-1][0] - begun_s
+
+
+def _faults(way: Way) -> bool:
+    """Shows what an agent says when something it needs dies in mid-drive. True if all of it is as wanted."""
+    print(f"\n{way.name + ', fault':<32} said")
+    is_right = True
+    for fault, (whom, wanted) in _FAULTS.items():
+        with trial(way) as made:
+            agent = made.agent
+            if whom:
+                made.send(whom, signal.SIGKILL)
+            else:
+                agent = made.begin(way.agent)
+            told = agent.communicate(timeout=_READY_S)[0].splitlines()[-1].rpartition("Error: ")[2]
+            print(f"{fault:<32} {told}", flush=True)
+            is_right = is_right and wanted in told and (bool(whom) or not made.stands())
+    return is_right
 
 
 def main() -> None:
@@ -206,6 +241,7 @@ def main() -> None:
         print(f"{'first velocity at the robot':<32} {statistics.median(arrived):8.3f} {max(arrived):8.3f}")
         print(f"promised {PROMISED_S} s, worst {worst_s:.3f} s: {'met' if worst_s <= PROMISED_S else 'NOT met'}")
         is_met = is_met and worst_s <= PROMISED_S
+        is_met = _faults(way) and is_met
         if way.name == "ROS 2":
             is_met = _actions(way) and is_met
     sys.exit(not is_met)
