@@ -10,10 +10,15 @@ __getattr__ = front(
     {
         "base": "Base BaseLimits Odometry Velocity",
         "base_driver": "BaseDriver Drive",
+        "base_process": "keep_awake",
+        "cdr": "Pose decode_twist encode_odometry encode_twist",
+        "dead_mans_switch": "DeadMansSwitch SwitchRelay SwitchState",
         "gpio_base": "GpioBase",
         "gpio_parts": "GpioDistance GpioLight GpioServo GpioStopButton GpioTalkButton",
+        "remote_base": "RemoteBase",
         "roboclaw": "RoboClaw",
         "sabertooth": "Sabertooth",
         "simulated_base": "SimulatedBase",
+        "zenoh_base": "ZenohBase open_session",
     },
 )

@@ -29,6 +29,10 @@ class Velocity:
     def is_zero(self) -> bool:
         return self.forward_mps == 0.0 and self.turn_rps == 0.0
 
+    @property
+    def is_finite(self) -> bool:
+        return math.isfinite(self.forward_mps) and math.isfinite(self.turn_rps)
+
 
 ZERO = Velocity()
 

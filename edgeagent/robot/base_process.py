@@ -164,7 +164,7 @@ class BaseLoop:
         """Takes a velocity of a drive that is not over. A late one is as good as none: whoever sent it may hang now."""
         if drive <= self._stopped or time.monotonic() - sent_s > self._lease_s:
             return
-        if not (math.isfinite(velocity.forward_mps) and math.isfinite(velocity.turn_rps)):
+        if not velocity.is_finite:
             self._stop(drive, "a velocity that is no number was asked for")
             return
         if drive != self._drive:
@@ -325,7 +325,7 @@ def main(arguments: Sequence[str]) -> None:
     for name in (signal.SIGINT, signal.SIGHUP):  # the agent's process decides what a Ctrl-C means
         signal.signal(name, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: loop.end())
-    _keep_awake()
+    keep_awake()
     loop.run()
 
 
@@ -338,7 +338,7 @@ def _load(module: str, file: str) -> None:
     spec.loader.exec_module(loaded)
 
 
-def _keep_awake() -> None:
+def keep_awake() -> None:
     """Takes a real-time priority and keeps the memory in place, as far as the system allows."""
     gc.freeze()  # what is loaded is not looked through again
     try:

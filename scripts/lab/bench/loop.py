@@ -49,16 +49,15 @@ def tell(text: str) -> None:
     print(f"scripts/bench loop: {text}", file=sys.stderr, flush=True)
 
 
-def environment(name: str, module: str) -> Path:
-    """The Python of a framework's environment, which is made if it is not there.
+def environment(name: str, pinned: Path) -> Path:
+    """The Python of an environment with the packages of a requirements file, which is made if it is not there.
 
     Raises:
         CannotPlayError: pip or venv failed; the text is its last line.
     """
-    pinned = _CONTENDERS / f"{module}.txt"
     state = hashlib.sha256(pinned.read_bytes() + sys.version.encode()).hexdigest()[:12]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "edgeagent-bench" / "venvs" / f"{module}-{state}"
+    folder = cache / "edgeagent-bench" / "venvs" / f"{pinned.stem}-{state}"
     python = folder / "bin" / "python"
     stamp = folder / "installed"
     if stamp.exists():
@@ -172,7 +171,7 @@ def measured(turns: int, rounds: int) -> tuple[list[Player], Rows]:
         for name, module in _OTHERS.items():
             title = f"{name} {_version(module, name)}"
             try:
-                players.append(started(title, module, environment(title, module), turns, stack))
+                players.append(started(title, module, environment(title, _CONTENDERS / f"{module}.txt"), turns, stack))
             except CannotPlayError as error:
                 failed.append((title, f"not measured: {error}", ""))
         tell(f"{rounds} rounds of {turns} turns each")

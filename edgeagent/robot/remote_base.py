@@ -1,0 +1,215 @@
+"""A base that is reached by messages: the rules that every transport shares.
+
+``ZenohBase`` adds Zenoh, ``examples/ros2/ros_base.py`` adds ROS 2. Velocities go to a dead man's switch on the robot's
+side, which tells that it is there; odometry comes as poses. Runs in the driver's process. A transport may hand over
+what it hears on any thread.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+from edgeagent.errors import DriveError
+from edgeagent.robot.base import ZERO, BaseLimits, Odometry, Velocity
+from edgeagent.robot.cdr import Pose
+from edgeagent.robot.dead_mans_switch import BEAT_S, EVERYBODY, TIMEOUT_S, SwitchState
+
+UNHEARD_S: Final = 0.5
+"""Seconds without a word from the switch, or without odometry, after which a base that drives is given up. A larger
+number rides over longer pauses of the network."""
+ANSWER_S: Final = 5.0
+"""Seconds until switch, robot and odometry must have been heard at the start. ROS 2 takes its time to find them."""
+
+_UNIT: Final = 0.1
+"""Deviation of a quaternion's length from 1 beyond which it is no rotation."""
+_NOBODY: Final = "nobody reads what the dead man's switch passes on: is the robot's node there?"
+
+
+def _behind_a_switch() -> BaseLimits:
+    return BaseLimits(board_timeout_s=TIMEOUT_S)
+
+
+@dataclass(kw_only=True)
+class RemoteBase:
+    """Rules of a base behind a transport, whose class adds ``connect``, ``publish`` and ``disconnect``.
+
+    Attributes:
+        limits: Limits for the driver's process. ``board_timeout_s`` is the longest time-out that the switch may have.
+        has_odometry: Waits for odometry and drives only while it comes; False for a robot that tells none.
+        answer_s: Seconds until switch, robot and odometry must have been heard at the start.
+    """
+
+    limits: BaseLimits = field(default_factory=_behind_a_switch)
+    has_odometry: bool = True
+    answer_s: float = ANSWER_S
+
+    def connect(self) -> None:
+        """Opens the transport. From then on, ``hear_switch`` and ``hear_pose`` are called as messages come.
+
+        Raises:
+            DriveError: Nothing is there; the text says what to start.
+        """
+        raise NotImplementedError
+
+    def publish(self, velocity: Velocity) -> None:
+        """Sends a velocity to the switch."""
+        raise NotImplementedError
+
+    def disconnect(self) -> None:
+        """Closes the transport. Called also when ``connect`` has failed."""
+        raise NotImplementedError
+
+    @property
+    def sender(self) -> str:
+        """Name under which the switch knows this base."""
+        raise NotImplementedError
+
+    @property
+    def switch_hint(self) -> str:
+        """Command that starts the switch, for an error."""
+        raise NotImplementedError
+
+    # --- what the driver calls ----------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Connects, and waits for the switch and for odometry.
+
+        Raises:
+            DriveError: One of them does not come, or the switch has a longer time-out than ``limits`` tell.
+        """
+        self._moves = False
+        self._forget()
+        self.connect()
+        end_s = time.monotonic() + self.answer_s
+        with self._heard:
+            while not self._is_ready() and time.monotonic() < end_s:
+                self.publish(ZERO)  # the switch tells that it has come
+                self._heard.wait(BEAT_S)
+            state, pose, fault = self._state, self._pose, self._fault
+        if fault:
+            raise DriveError(fault)
+        if state is None:
+            raise DriveError(
+                f"no dead man's switch was heard for {self.answer_s:g} s, and without one the robot would drive on "
+                f"when its agent is killed: start it on the robot's side with: {self.switch_hint}"
+            )
+        if self.has_odometry and pose is None:
+            raise DriveError(
+                f"no odometry was heard for {self.answer_s:g} s: is the robot's node running? A robot that tells "
+                "none needs has_odometry=False"
+            )
+        if not state.is_heard:
+            raise DriveError(_NOBODY)
+        if not self._reaches:
+            raise DriveError("the dead man's switch is there, and does not hear this base: is the network one-way?")
+        if state.timeout_s > (self.limits.board_timeout_s or 0.0):
+            raise DriveError(
+                f"the dead man's switch has a time-out of {state.timeout_s:g} s, longer than the "
+                f"{self.limits.board_timeout_s} s of board_timeout_s in the limits of this base"
+            )
+
+    def set_velocity(self, velocity: Velocity) -> None:
+        """Sends a velocity. At rest nothing is sent, so that others may drive the robot then.
+
+        Raises:
+            DriveError: The switch or the odometry is silent, or the switch refuses what this base sends.
+        """
+        if velocity.is_zero:
+            if self._moves:
+                self.stop()
+            return
+        self._check()
+        self._moves = True
+        self.publish(velocity)
+
+    def odometry(self) -> Odometry | None:
+        with self._heard:
+            return self._way if self.has_odometry else None
+
+    def stop(self) -> None:
+        self._moves = False
+        self.publish(ZERO)
+
+    def close(self) -> None:
+        self.disconnect()
+
+    def _forget(self) -> None:
+        self._heard = threading.Condition()
+        self._state: SwitchState | None = None
+        self._pose: Pose | None = None
+        self._switch_s = self._pose_s = -math.inf
+        self._way = Odometry()
+        self._reaches = False
+        self._fault = ""
+
+    def _is_ready(self) -> bool:
+        return bool(self._fault) or (
+            self._state is not None
+            and self._state.is_heard
+            and (self._pose is not None or not self.has_odometry)
+            and self._reaches
+        )
+
+    def _check(self) -> None:
+        now_s = time.monotonic()
+        with self._heard:
+            fault = self._fault or ("" if self._state is None or self._state.is_heard else _NOBODY)
+            switch_s, pose_s = now_s - self._switch_s, now_s - self._pose_s
+        if fault:
+            raise DriveError(fault)
+        if switch_s > UNHEARD_S:
+            raise DriveError(
+                f"the dead man's switch has been silent for {switch_s:.1f} s: is its process there, and the network?"
+            )
+        if self.has_odometry and pose_s > UNHEARD_S:
+            raise DriveError(f"the odometry has been silent for {pose_s:.1f} s: is the robot's node there?")
+
+    # --- what a transport calls ---------------------------------------------------------------------------------------
+
+    def hear_switch(self, text: str) -> None:
+        """Takes the state that the switch has told."""
+        try:
+            state = SwitchState.from_json(text)
+        except ValueError as error:
+            self.refuse(str(error))
+            return
+        if state.refused in (self.sender, EVERYBODY):
+            self.refuse(f"the dead man's switch lets nothing pass: {state.why}")
+        with self._heard:
+            self._state, self._switch_s = state, time.monotonic()
+            # a transport that does not tell senders has one without a name
+            self._reaches = self._reaches or self.sender in state.senders or "" in state.senders
+            self._heard.notify_all()
+
+    def hear_pose(self, pose: Pose) -> None:
+        """Takes a pose, and adds the way from the last one. Steps to the front count as forward, others as back."""
+        length = math.hypot(pose.qx, pose.qy, pose.qz, pose.qw)
+        if not (math.isfinite(pose.x_m) and math.isfinite(pose.y_m)) or not abs(length - 1) <= _UNIT:
+            self.refuse(f"the odometry tells nonsense: {pose}")
+            return
+        with self._heard:
+            last = self._pose or pose
+            before, after = _yaw_rad(last), _yaw_rad(pose)
+            east_m, north_m = pose.x_m - last.x_m, pose.y_m - last.y_m
+            ahead_m = east_m * math.cos(before) + north_m * math.sin(before)
+            self._way = Odometry(
+                # the whole step, not its part to the front: a jump to the side is a jump
+                self._way.travelled_m + math.copysign(math.hypot(east_m, north_m), ahead_m),
+                self._way.turned_rad + math.remainder(after - before, 2 * math.pi),
+            )
+            self._pose, self._pose_s = pose, time.monotonic()
+            self._heard.notify_all()
+
+    def refuse(self, why: str) -> None:
+        """Takes note that this base must not drive any more until it is opened again. The first reason counts."""
+        with self._heard:
+            self._fault = self._fault or why
+            self._heard.notify_all()
+
+
+def _yaw_rad(pose: Pose) -> float:
+    return math.atan2(2 * (pose.qw * pose.qz + pose.qx * pose.qy), 1 - 2 * (pose.qy * pose.qy + pose.qz * pose.qz))
