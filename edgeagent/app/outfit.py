@@ -31,6 +31,7 @@ from edgeagent.session import Session
 
 if TYPE_CHECKING:
     from edgeagent.llm.llama import LlamaLLM
+    from edgeagent.mcp_tools.tool_servers import ToolServers
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +59,8 @@ def configured_llm(config: Config) -> LlamaLLM:
 
 
 class Outfit:
-    """Fits agents out with what the settings say. Owns the models, the audit and the log that it makes.
+    """Fits agents out with what the settings say. Owns the models, the servers of tools, the audit and the log that it
+    makes.
 
     Args:
         session: Keywords of the session that the app file says.
@@ -84,6 +86,7 @@ class Outfit:
         )
         self._audit: AuditLogHook | None = None
         self._log: EventWriter | None = None
+        self._servers: ToolServers | None = None
 
     def llm(self) -> LLM:
         """The configured model, made when it is first asked for: an agent may bring its own. If it can't be used, the
@@ -144,13 +147,20 @@ class Outfit:
                 _check_grammar(config.response_schema, schema)
         if config.session is not None:
             keywords["path"] = config.session
-        hooks = self._hooks(agent)
+        hooks = [*self._hooks(agent), *self._served(agent)]
         session = Session(agent, **{**keywords, "options": options, "pii": self.pii})
         session.context.hooks = [*session.context.hooks, *hooks]
         return session
 
+    @property
+    def notes(self) -> list[str]:
+        """Sentences about servers of tools that do not work, and about tools that are left out."""
+        return [] if self._servers is None else self._servers.notes
+
     def close(self) -> None:
         """Closes what was made."""
+        if self._servers is not None:
+            self._servers.close()
         for model in self._models.values():
             model.close()
         for file in (self._audit, self._log):
@@ -170,6 +180,18 @@ class Outfit:
         if self.helps(agent.llm):
             hooks += _small_model_hooks(agent)
         return hooks
+
+    def _served(self, agent: Agent) -> list[Hook]:
+        """Gives an agent the tools of the servers. The first agent waits for those that start."""
+        if self._servers is None and self._config.mcp:
+            from edgeagent.mcp_tools.server_settings import checked_settings
+
+            servers = checked_settings(self._config.mcp)  # says what to install, where the next import would fail
+            from edgeagent.mcp_tools.tool_servers import ToolServers
+
+            self._servers = ToolServers(servers)
+            self._servers.wait()
+        return [] if self._servers is None else [self._servers.follow(agent.tools)]
 
 
 def _small_model_hooks(agent: Agent) -> list[Hook]:
