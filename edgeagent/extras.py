@@ -1,4 +1,4 @@
-"""Extras: packages for hearing, speaking and other programs, beside those of a chat; ``pyproject.toml`` has the names."""
+"""Extras: packages that hearing, speaking and other programs need, as ``pyproject.toml`` names them."""
 
 from __future__ import annotations
 

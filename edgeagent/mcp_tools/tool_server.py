@@ -81,7 +81,7 @@ class ToolServer:
         while True:
             began_s = self._loop.time()
             why = await self._connect()
-            self._client = None
+            self._client, self.state = None, why
             failed = 1 if self._loop.time() - began_s >= STEADY_S else failed + 1
             if self.settings.command and failed >= STARTS_MAX:
                 self._give_up(f"{why}; it was started {failed} times, and is given up")
@@ -115,7 +115,7 @@ class ToolServer:
                     if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
                         group.start_soon(self._listen, client, changed)
                     await ended.wait()
-                    self._client = None
+                    self._client, self.state = None, ended.why
                     group.cancel_scope.cancel()
         except Exception as error:
             logger.debug("MCP server %s", self.settings.name, exc_info=True)

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import anyio
@@ -58,6 +59,11 @@ class ToolServers:
             found += [f"MCP server {name}: {sentence}" for sentence in server.left_out]
         return found
 
+    @property
+    def alive(self) -> bool:
+        """True until the thread of the servers has ended."""
+        return self._thread.is_alive()
+
     def wait(self, timeout_s: float = READY_S) -> bool:
         """Waits until every server is ready or given up; False when the time was over first."""
         with self._changed:
@@ -84,7 +90,8 @@ class ToolServers:
         with self._changed:
             closing, self._closed = self._closing, True
         if closing is not None:
-            self._loop.call_soon_threadsafe(closing.cancel)
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(closing.cancel)
         self._thread.join(CLOSE_MAX_S)
         if self._thread.is_alive():
             logger.warning("a server of tools has not ended in time; it is left behind")
