@@ -46,11 +46,13 @@ LAYERS = (
     "house",
     "voice",
     "config",
+    "mcp_tools",
     "app",
     "testing",
     "check",
     "doctor",
     "web",
+    "mcp_agent",
     "cli",
     "__main__",
 )
@@ -109,6 +111,7 @@ ONLY = {
         "robot",
     },
     "config": {"errors", "resources"},
+    "mcp_tools": {"characters", "errors", "extras", "parent", "messages", "tools", "llm", "context", "hooks"},
     "doctor": {"errors", "extras", "models", "messages", "llm", "audio", "tts", "stt"},
     "web": {"errors", "extras", "json_lines", "messages", "pii", "events", "robot", "app"},
 }

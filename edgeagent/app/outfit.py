@@ -25,6 +25,7 @@ from edgeagent.hooks.slm import default_slm_hooks
 from edgeagent.llm import LLM
 from edgeagent.llm.gbnf import Rules
 from edgeagent.llm.schema import SchemaError, expression
+from edgeagent.mcp_tools.server_settings import checked_settings
 from edgeagent.pii import PII
 from edgeagent.resources import expanded
 from edgeagent.session import Session
@@ -86,6 +87,7 @@ class Outfit:
         )
         self._audit: AuditLogHook | None = None
         self._log: EventWriter | None = None
+        self._mcp = checked_settings(config.mcp)
         self._servers: ToolServers | None = None
 
     def llm(self) -> LLM:
@@ -147,9 +149,9 @@ class Outfit:
                 _check_grammar(config.response_schema, schema)
         if config.session is not None:
             keywords["path"] = config.session
-        hooks = [*self._hooks(agent), *self._served(agent)]
+        hooks = self._hooks(agent)
         session = Session(agent, **{**keywords, "options": options, "pii": self.pii})
-        session.context.hooks = [*session.context.hooks, *hooks]
+        session.context.hooks = [*session.context.hooks, *hooks, *self._served(agent)]
         return session
 
     @property
@@ -183,13 +185,10 @@ class Outfit:
 
     def _served(self, agent: Agent) -> list[Hook]:
         """Gives an agent the tools of the servers. The first agent waits for those that start."""
-        if self._servers is None and self._config.mcp:
-            from edgeagent.mcp_tools.server_settings import checked_settings
-
-            servers = checked_settings(self._config.mcp)  # says what to install, where the next import would fail
+        if self._servers is None and self._mcp:
             from edgeagent.mcp_tools.tool_servers import ToolServers
 
-            self._servers = ToolServers(servers)
+            self._servers = ToolServers(self._mcp)
             self._servers.wait()
         return [] if self._servers is None else [self._servers.follow(agent.tools)]
 

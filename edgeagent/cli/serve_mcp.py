@@ -23,7 +23,7 @@ EPILOG: Final = """\
 
 [cyan]edgeagent mcp --app examples/my_robot.py --yes[/]  your own robot, which asks nobody first
 
-[cyan]edgeagent mcp --http 8765[/]  at http://127.0.0.1:8765/mcp, for clients that have the token
+[cyan]edgeagent mcp --http 8766[/]  at http://127.0.0.1:8766/mcp, for clients that have the token
 
 [bold]Tools[/]
 

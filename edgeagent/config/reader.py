@@ -26,8 +26,9 @@ _MODEL_SUFFIX: Final = ".gguf"
 _MANY_LINES: Final = 5_000
 _ITEM: Final = re.compile(r"(\w+)\[(\d+)\]\.(.+)", re.DOTALL)
 """A setting in an item of a list of tables, as ``_flat`` names it."""
-_ELSEWHERE: Final = frozenset({"EDGEAGENT_EMBEDDED", "EDGEAGENT_MODELS"})
-"""Variables that are no settings: whether ``scripts/run`` fetches models, and their folder (``models.store``)."""
+_ELSEWHERE: Final = frozenset({"EDGEAGENT_EMBEDDED", "EDGEAGENT_MODELS", "EDGEAGENT_SERVED"})
+"""Variables that are no settings: whether ``scripts/run`` fetches models, their folder (``models.store``), and the mark
+of a server of tools (``mcp_tools``)."""
 _WORDS: Final = {"true": True, "false": False, "1": True, "0": False}
 _KINDS: Final = {
     "boolean": "true or false",

@@ -67,7 +67,7 @@ class Refused(EdgeAgentError):
 
 
 class AgentDoor:
-    """What other programs may ask of one agent. Methods run on any thread.
+    """Requests that other programs may make of one agent. Methods run on any thread.
 
     Args:
         app: The agent.
@@ -214,8 +214,8 @@ def _result(text: str, structured: dict[str, Any] | None = None, *, is_error: bo
     return mcp_types.CallToolResult(content=content, structured_content=structured, is_error=is_error)
 
 
-async def on_thread(work: Callable[[], T], *, name: str) -> T:
-    """Has work done on a thread of its own, and waits for the end, but not if the request is cancelled."""
+def on_thread(work: Callable[[], T], *, name: str) -> asyncio.Future[T]:
+    """Has work done on a thread of its own, in an event loop. Who awaits its end and is cancelled leaves it behind."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
@@ -237,4 +237,4 @@ async def on_thread(work: Callable[[], T], *, name: str) -> T:
             loop.call_soon_threadsafe(settle, value, error)
 
     threading.Thread(target=run, name=name, daemon=True).start()
-    return await done
+    return done

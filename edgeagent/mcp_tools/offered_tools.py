@@ -43,13 +43,21 @@ class LeftOut(EdgeAgentError):
     """A tool that the agent can't have; the text says why."""
 
 
+class ServedTool(Tool):
+    """A tool of a server. ``served_by`` are the settings of the server."""
+
+    def __init__(self, served_by: ServerSettings, function: Callable[..., Any], traits: ToolTraits, **of: Any) -> None:
+        super().__init__(function, traits, **of)
+        self.served_by = served_by
+
+
 def one_line(text: str, limit: int) -> str:
     """A text of a server's as one line of at most ``limit`` characters, without control characters."""
     line = " ".join(_CONTROL.sub(" ", without_escapes(text[: 4 * limit])).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
-def offered(server: ServerSettings, spec: mcp_types.Tool, call: Call) -> Tool:
+def offered(server: ServerSettings, spec: mcp_types.Tool, call: Call) -> ServedTool:
     """The tool of an agent for one of a server.
 
     Raises:
@@ -67,7 +75,8 @@ def offered(server: ServerSettings, spec: mcp_types.Tool, call: Call) -> Tool:
     def body(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         return call(spec.name, arguments, context)
 
-    return Tool(
+    return ServedTool(
+        server,
         body,
         ToolTraits(
             read_only=read_only,
@@ -165,7 +174,7 @@ def _check_references(schema: Any, definitions: Mapping[str, Any]) -> None:
 
 
 def as_result(result: mcp_types.CallToolResult) -> ToolResult:
-    """What a call came to. Text as it is; pictures, sounds and files by name, because no model here can see them."""
+    """Returns the result of a call: text as it is; pictures, sounds and files by name, which no model here can see."""
     texts = [text for part in result.content if (text := _told(part))]
     structured = result.structured_content
     if not texts and structured is not None:

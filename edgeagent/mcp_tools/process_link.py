@@ -21,7 +21,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from edgeagent.mcp_tools.offered_tools import one_line
-from edgeagent.mcp_tools.server_settings import ServerSettings
+from edgeagent.mcp_tools.server_settings import SERVED, ServerSettings
 from edgeagent.parent import dying_with_us
 
 MESSAGE_MAX_BYTES: Final = 4 * 1024 * 1024
@@ -113,7 +113,7 @@ def _start(server: ServerSettings) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**get_default_environment(), **server.env},
+        env={**get_default_environment(), SERVED: "1", **server.env},
         cwd=server.cwd,
         start_new_session=True,  # Ctrl-C at the terminal is edgeagent's alone
     )
@@ -254,7 +254,8 @@ class _ProcessLink:
         """Closes what is open; for the last resort kills the process."""
         if self._process.poll() is None:
             self._signal(signal.SIGKILL)
-            self._process.wait()
+            with suppress(subprocess.TimeoutExpired):  # a driver of the system may hold it
+                self._process.wait(GRACE_S)
         for transport in self._transports:
             transport.close()
         for stream in (self._received, self.incoming, self.outgoing, self._to_send):

@@ -1,8 +1,10 @@
-"""What the settings say of a server of tools: ``[[mcp]]``, checked. Knows no server and needs no extra."""
+"""Settings of a server of tools: ``[[mcp]]``, checked. Knows no server and needs no extra."""
 
 from __future__ import annotations
 
 import ipaddress
+import logging
+import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping
@@ -14,6 +16,11 @@ from urllib.parse import urlsplit
 from edgeagent.errors import ConfigError
 from edgeagent.extras import install, lacking
 
+logger = logging.getLogger(__name__)
+
+SERVED: Final = "EDGEAGENT_SERVED"
+"""Variable of every server that is started. An edgeagent that has it starts none itself, so that no chain begins where
+both read the same settings."""
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,23}")
 """A name of 24 characters leaves 40 of 64 to the tool."""
 
@@ -114,7 +121,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def checked_settings(given: Iterable[Mapping[str, Any]]) -> list[ServerSettings]:
-    """Checks all ``[[mcp]]``.
+    """Checks all ``[[mcp]]``. Returns none for an edgeagent that is a server itself.
 
     Raises:
         ConfigError: One is wrong, two have one name, or the extra is not installed.
@@ -125,6 +132,9 @@ def checked_settings(given: Iterable[Mapping[str, Any]]) -> list[ServerSettings]
         raise ConfigError(f"two [[mcp]] are called {twice[0]!r}; give one another name")
     if servers:
         need_package("[[mcp]]")
+    if servers and os.environ.get(SERVED):
+        logger.warning("[[mcp]] is not used, because this edgeagent is a server of tools itself")
+        return []
     return servers
 
 

@@ -22,11 +22,11 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.mcp_tools.http_link import http_link
-from edgeagent.mcp_tools.offered_tools import TOLD_MAX, LeftOut, as_result, offered, one_line
+from edgeagent.mcp_tools.offered_tools import TOLD_MAX, LeftOut, ServedTool, as_result, offered, one_line
 from edgeagent.mcp_tools.process_link import Ended, process_link
 from edgeagent.mcp_tools.server_settings import ServerSettings
 from edgeagent.messages import ToolResult
-from edgeagent.tools import Tool, ToolContext
+from edgeagent.tools import ToolContext
 
 START_MAX_S: Final = 30.0
 """Seconds from the start of a server to its list of tools; what takes longer is ended and started again."""
@@ -62,7 +62,7 @@ class ToolServer:
         self, settings: ServerSettings, loop: asyncio.AbstractEventLoop, on_change: Callable[[], object]
     ) -> None:
         self.settings = settings
-        self.tools: tuple[Tool, ...] = ()
+        self.tools: tuple[ServedTool, ...] = ()
         """Its tools as an agent's; those of its last list while it is started again, none once it is given up."""
         self.left_out: tuple[str, ...] = ()
         """Sentences about tools that the agent can't have."""
@@ -73,7 +73,7 @@ class ToolServer:
         self._loop, self._on_change = loop, on_change
         self._client: Client | None = None
         self._ended = Ended()
-        self._specs: dict[str, tuple[mcp_types.Tool, Tool]] = {}
+        self._specs: dict[str, tuple[mcp_types.Tool, ServedTool]] = {}
 
     async def run(self) -> None:
         """Keeps the server connected until it is given up. Ends by cancellation."""
@@ -180,9 +180,11 @@ class ToolServer:
 
     def call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         """Calls a tool and waits for its result. The stop of the call cancels it at the server too."""
+        calling = self._call(name, arguments, context)
         try:
-            pending = asyncio.run_coroutine_threadsafe(self._call(name, arguments, context), self._loop)
+            pending = asyncio.run_coroutine_threadsafe(calling, self._loop)
         except RuntimeError:
+            calling.close()
             return ToolResult.error(f"the server {self.settings.name} was closed")
         while True:
             try:

@@ -16,6 +16,7 @@ import anyio
 
 from edgeagent.context import AgentContext
 from edgeagent.hooks.hook import BaseHook, FirePoint, HookResult
+from edgeagent.mcp_tools.offered_tools import ServedTool
 from edgeagent.mcp_tools.server_settings import ServerSettings
 from edgeagent.mcp_tools.tool_server import ToolServer
 from edgeagent.tools import Tool, ToolRegistry
@@ -75,9 +76,13 @@ class ToolServers:
         hook.update()
         return hook
 
-    def tools(self) -> list[tuple[str, Tool]]:
-        """The tools that there are now, each with its server's name."""
-        return [(server.settings.name, tool) for server in self._servers for tool in server.tools]
+    def tools(self) -> list[ServedTool]:
+        """The tools that there are now."""
+        return [tool for server in self._servers for tool in server.tools]
+
+    def has_made(self, tool: Tool) -> bool:
+        """True for a tool of one of these servers, be it gone."""
+        return isinstance(tool, ServedTool) and any(tool.served_by is server.settings for server in self._servers)
 
     def warn(self, sentence: str) -> None:
         """Warns once of something."""
@@ -123,7 +128,6 @@ class ServerToolsHook(BaseHook):
 
     def __init__(self, servers: ToolServers, registry: ToolRegistry) -> None:
         self._servers, self._registry = servers, registry
-        self._added: dict[str, Tool] = {}
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Any) -> HookResult | None:
         """Brings the registry up to date, but not that of another agent in the same run."""
@@ -134,17 +138,13 @@ class ServerToolsHook(BaseHook):
     def update(self) -> None:
         """Takes tools away that are gone, and adds new ones. The app's own tools keep their names."""
         wanted = self._servers.tools()
-        kept = {id(tool) for _, tool in wanted}
-        for name, tool in list(self._added.items()):
-            if id(tool) not in kept:
-                del self._added[name]
-                if self._registry.get(name) is tool:
-                    self._registry.remove(name)
-        for server, tool in wanted:
-            if self._registry.get(tool.name) is tool:
-                continue
-            if tool.name in self._registry:
-                self._servers.warn(f"MCP server {server}: {tool.name} is left out: another tool has this name")
-                continue
-            self._registry.add(tool)
-            self._added[tool.name] = tool
+        for tool in self._registry:
+            if self._servers.has_made(tool) and not any(tool is other for other in wanted):
+                self._registry.remove(tool.name)
+        for tool in wanted:
+            known = self._registry.get(tool.name)
+            if known is None:
+                self._registry.add(tool)
+            elif known is not tool:
+                name = tool.served_by.name
+                self._servers.warn(f"MCP server {name}: {tool.name} is left out: another tool has this name")

@@ -233,8 +233,9 @@ def test_other_tools_are_followed_between_runs(shop: Callable[..., Shop]) -> Non
     agent = made.agent([call("shop_grow")], [call("shop_saw")], "Not yet.", [call("shop_saw")])
     first = agent.run("grow")
     assert [one.result.status for one in first.tool_calls] == ["ok", "unknown"]
-    until(lambda: any(tool.name == "shop_saw" for _, tool in made.servers.tools()))
+    until(lambda: any(tool.name == "shop_saw" for tool in made.servers.tools()))
     kept = agent.tools.get("shop_add")
+    agent.hooks[:] = [made.servers.follow(agent.tools)]  # as another session with this agent does
     second = agent.run("saw")
     assert second.tool_calls[0].result.text == "sawn"
     assert "shop_drill" not in agent.tools
