@@ -156,8 +156,8 @@ class Outfit:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences about servers of tools that do not work, and about tools that are left out."""
-        return [] if self._servers is None else self._servers.notes
+        """Sentences about servers of tools that are not there yet, and about tools that are left out."""
+        return [] if self._servers is None else self._servers.untold
 
     def close(self) -> None:
         """Closes what was made."""

@@ -149,9 +149,10 @@ class _ProcessLink:
         """Passes messages on until stdout ends."""
         async with self._received:
             why = await self._read()
-        if not why:
-            await asyncio.sleep(GRACE_S)  # mostly the process ends, and ``watch`` knows how
-        self._ended.set(why or "it closed its stdout")
+            if not why:
+                with anyio.move_on_after(GRACE_S):  # mostly the process ends, and ``watch`` knows how
+                    await self._ended.wait()
+            self._ended.set(why or "it closed its stdout")  # before whoever waits for an answer learns of the end
 
     async def _read(self) -> str:
         """Passes messages on, and counts lines that are none. Returns why the server has to end; empty at the end."""

@@ -14,6 +14,7 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import anyio
 import mcp_types
@@ -42,7 +43,9 @@ TOOLS_MAX: Final = 64
 PAGES_MAX: Final = 16
 """Pages of a list of tools."""
 WHY_S: Final = 0.5
-"""Seconds that a call which the end of its server broke waits for the reason."""
+"""Seconds that a call which failed takes to find out whether its server is there still."""
+_BROKEN: Final = frozenset({mcp_types.CONNECTION_CLOSED, mcp_types.INTERNAL_ERROR, mcp_types.INVALID_REQUEST})
+"""Codes of errors that may mean that the connection is lost."""
 _POLL_S: Final = 0.02
 """Seconds between two looks at the stop of a call."""
 
@@ -68,8 +71,10 @@ class ToolServer:
         """Sentences about tools that the agent can't have."""
         self.state = "it is starting"
         """Sentence about a server that is not connected; empty for one that is."""
+        self.warned = ""
+        """The last state of which a warning was logged."""
         self.settled = False
-        """True once it was connected, or given up."""
+        """True once it was connected, or has failed."""
         self._loop, self._on_change = loop, on_change
         self._client: Client | None = None
         self._ended = Ended()
@@ -87,14 +92,16 @@ class ToolServer:
                 self._give_up(f"{why}; it was started {failed} times, and is given up")
                 return
             self.state = f"{why}; it is being {'started' if self.settings.command else 'connected'} again"
-            if not self.settings.command:
-                self.settled = True  # nobody waits for a server that is not there
-                self._on_change()
-            logger.warning("MCP server %s: %s", self.settings.name, self.state)
+            if self.state != self.warned:
+                self.warned = self.state
+                logger.warning("MCP server %s: %s", self.settings.name, self.state)
+            self.settled = True  # nobody waits for a server that fails
+            self._on_change()
             await asyncio.sleep(min(BACKOFF_S * 2 ** (failed - 1), BACKOFF_MAX_S))
 
     def _give_up(self, why: str) -> None:
-        self.state, self.tools, self._specs, self.settled = why, (), {}, True
+        self.state = self.warned = why
+        self.tools, self._specs, self.settled = (), {}, True
         logger.error("MCP server %s: %s", self.settings.name, why)
         self._on_change()
 
@@ -119,10 +126,7 @@ class ToolServer:
                     group.cancel_scope.cancel()
         except Exception as error:
             logger.debug("MCP server %s", self.settings.name, exc_info=True)
-            if self.settings.command:
-                with anyio.move_on_after(WHY_S):
-                    await ended.wait()
-            return ended.why or _told(error)
+            return ended.why or self._told(error)
         if scope.cancelled_caught:
             return f"it did not get ready within {START_MAX_S:g} s"
         return ended.why
@@ -221,16 +225,13 @@ class ToolServer:
             try:
                 await client.list_tools()
             except Exception as error:  # noqa: BLE001 - another connection may do better
-                ended.set(_told(error))
+                ended.set(self._told(error))
         await ended.wait()
 
-
-_BROKEN: Final = frozenset({mcp_types.CONNECTION_CLOSED, mcp_types.INTERNAL_ERROR, mcp_types.INVALID_REQUEST})
-"""Codes of errors that may mean that the connection is lost."""
-
-
-def _told(error: BaseException) -> str:
-    """The first error of a group, in words."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return one_line(str(error), TOLD_MAX) or type(error).__name__
+    def _told(self, error: BaseException) -> str:
+        """The first error of a group, in words."""
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        text = one_line(str(error), TOLD_MAX) or type(error).__name__
+        parts = urlsplit(self.settings.url)
+        return f"{parts.netloc}{parts.path} cannot be reached: {text}" if self.settings.url else text

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -53,12 +53,18 @@ class ToolServers:
     @property
     def notes(self) -> list[str]:
         """Sentences about servers that do not work and tools that are left out."""
-        found = []
+        return [f"MCP server {name}: {told}" for name, told in self._notes(told_too=True)]
+
+    @property
+    def untold(self) -> list[str]:
+        """The notes but those of which a warning was logged."""
+        return [f"MCP server {name}: {told}" for name, told in self._notes(told_too=False)]
+
+    def _notes(self, *, told_too: bool) -> Iterator[tuple[str, str]]:
         for server in self._servers:
-            name = server.settings.name
-            found += [f"MCP server {name}: {server.state}"] if server.state else []
-            found += [f"MCP server {name}: {sentence}" for sentence in server.left_out]
-        return found
+            if server.state and (told_too or server.state != server.warned):
+                yield server.settings.name, server.state
+            yield from ((server.settings.name, sentence) for sentence in server.left_out)
 
     @property
     def alive(self) -> bool:

@@ -247,7 +247,7 @@ def test_a_client_without_the_token_is_told(served: tuple[str, Path]) -> None:
     try:
         assert servers.wait(LIMIT_S)
         (note,) = servers.notes
-        assert note.startswith("MCP server robot: ")
+        assert note.startswith(f"MCP server robot: {served[0].removeprefix('http://')} cannot be reached: ")
     finally:
         servers.close()
 
