@@ -29,9 +29,9 @@ WORKSHOP = Path(__file__).parents[1] / "mcp_tools" / "workshop.py"
 
 
 @asynccontextmanager
-async def client(edgeagent: Command, *arguments: object, house: bool = False) -> AsyncIterator[Client]:
+async def client(edgeagent: Command, *arguments: object, **how: Any) -> AsyncIterator[Client]:
     """The SDK's client of the command; what it tells a person goes to the file ``stderr`` of its home."""
-    program, *words = edgeagent.argv("mcp", *arguments, house=house)
+    program, *words = edgeagent.argv("mcp", *arguments, **how)
     parameters = StdioServerParameters(command=program, args=words, env=edgeagent.environment, cwd=edgeagent.cwd)
     with (edgeagent.home / "stderr").open("w") as told:
         async with Client(stdio_client(parameters, told)) as made:
@@ -85,9 +85,15 @@ async def moving(robot: Client) -> bool:
     return bool((await robot.call_tool("status")).structured_content["moving"])
 
 
-def test_a_request_that_is_cancelled_ends_its_run_and_wrong_arguments_are_told(edgeagent: Command) -> None:
+WITHOUT_SOUND = "import sys; sys.modules['sounddevice'] = None\n"
+
+
+def test_a_request_that_is_cancelled_ends_its_run_and_what_cannot_be_done_is_told(edgeagent: Command) -> None:
     async def talk() -> None:
-        async with client(edgeagent, house=True) as robot:
+        async with client(edgeagent, house=True, before=WITHOUT_SOUND) as robot:
+            said = await robot.call_tool("say", {"text": "hello"})
+            assert said.is_error
+            assert text(said).startswith("the robot cannot speak: ")
             drive = asyncio.create_task(robot.call_tool("ask", {"text": 'go_to {"place": "kitchen"}'}))
             await until(lambda: moving(robot))
             drive.cancel()
@@ -150,20 +156,6 @@ def test_stdout_carries_messages_alone_and_nobody_allows_what_destroys(
     assert ("past Python" in told) == (status == "ok")
 
 
-def test_without_a_loudspeaker_it_says_that_it_cannot_speak(edgeagent: Command) -> None:
-    without = "import sys; sys.modules['sounddevice'] = None\n"
-
-    async def talk() -> Any:
-        program, *words = edgeagent.argv("mcp", house=True, before=without)
-        parameters = StdioServerParameters(command=program, args=words, env=edgeagent.environment)
-        async with Client(parameters) as robot:
-            return await robot.call_tool("say", {"text": "hello"})
-
-    said = asyncio.run(talk())
-    assert said.is_error
-    assert text(said).startswith("the robot cannot speak: ")
-
-
 def test_sigterm_stops_what_moves_and_leaves(edgeagent: Command) -> None:
     app = """
 started = threading.Event()
@@ -192,9 +184,10 @@ agent = Agent("robi", llm=ScriptedLLM([call("drive")], "Done."), tools=[drive])
 # --- over HTTP ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def served(edgeagent: Command) -> Iterator[tuple[str, Path]]:
-    """The address of a robot, and the file of its token."""
+@pytest.fixture(scope="module")
+def served(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address of a robot, and the file of its token, which stands in nothing that it tells."""
+    edgeagent = Command(checkout, tmp_path_factory.mktemp("served"))
     with edgeagent.start("mcp", "--http", 0, "--token-file", "token", house=True) as process:
         assert process.stderr is not None
         line = process.stderr.readline().decode()
@@ -279,11 +272,6 @@ def shop(edgeagent: Command) -> list[str]:
     command = json.dumps([sys.executable, str(WORKSHOP)])
     path.write_text(f'[[mcp]]\nname = "shop"\ncommand = {command}\n', encoding="utf-8")
     return ["--config", str(path)]
-
-
-def test_a_robot_calls_a_server_of_the_settings(edgeagent: Command, shop: list[str]) -> None:
-    done = edgeagent("ask", 'shop_add {"first": 1, "second": 2}', *shop, house=True)
-    assert (done.returncode, done.stdout) == (0, "3.\n")
 
 
 def test_each_line_of_a_pipe_has_the_tools(edgeagent: Command, shop: list[str]) -> None:
