@@ -1,4 +1,4 @@
-"""Extras: the packages that hearing and speaking need beside those of a chat, as ``pyproject.toml`` names them."""
+"""Extras: packages that hearing, speaking and other programs need, as ``pyproject.toml`` names them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from edgeagent.errors import AudioError
 
-Extra = Literal["voice", "whisper", "piper"]
+Extra = Literal["voice", "whisper", "piper", "mcp"]
 
 MODULES: Final[Mapping[Extra, tuple[str, ...]]] = {
     "voice": (
@@ -25,6 +25,7 @@ MODULES: Final[Mapping[Extra, tuple[str, ...]]] = {
     ),
     "whisper": ("faster_whisper", "rapidfuzz", "threadpoolctl"),
     "piper": ("piper",),
+    "mcp": ("mcp",),
 }
 """Modules of each extra."""
 
@@ -65,4 +66,5 @@ def explained(error: ModuleNotFoundError) -> AudioError | None:
 
 
 def _told(missing: list[str], extra: Extra) -> str:
-    return f"hearing and speaking need {', '.join(missing)}, not installed here: {install(extra)}"
+    what = "MCP needs" if extra == "mcp" else "hearing and speaking need"
+    return f"{what} {', '.join(missing)}, not installed here: {install(extra)}"

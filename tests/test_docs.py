@@ -23,7 +23,7 @@ WITH_EXAMPLES = tuple(
     """loop hooks tools sessions sound hearing voice safety testing
     reference/config reference/limits reference/voice-words""".split()
 )
-LINKED = ("architecture", "boards", "cli", "engine", "figures", "models", "ros2", "reference/licences")
+LINKED = ("architecture", "boards", "cli", "engine", "figures", "mcp", "models", "ros2", "reference/licences")
 """Pages without examples, whose links are followed too."""
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
@@ -38,8 +38,8 @@ NO_LIMITS = {
     "tts._LOST",  # how like a word is to itself
     "english.LONGEST",  # of markers
 }
-ROOMS = """agent app audio check cli config doctor hooks house journal json_lines llm models pii robot session tools tts
-views""".split()
+ROOMS = """agent app audio check cli config doctor hooks house journal json_lines llm mcp_agent mcp_tools models pii
+robot session tools tts views web""".split()
 """Where limits are looked for."""
 SIGNAL = {
     f"edgeagent.audio.{name}"

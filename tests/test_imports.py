@@ -46,10 +46,13 @@ LAYERS = (
     "house",
     "voice",
     "config",
+    "mcp_tools",
     "app",
     "testing",
     "check",
     "doctor",
+    "web",
+    "mcp_agent",
     "cli",
     "__main__",
 )
@@ -108,7 +111,9 @@ ONLY = {
         "robot",
     },
     "config": {"errors", "resources"},
+    "mcp_tools": {"characters", "errors", "extras", "parent", "messages", "tools", "llm", "context", "hooks"},
     "doctor": {"errors", "extras", "models", "messages", "llm", "audio", "tts", "stt"},
+    "web": {"errors", "extras", "json_lines", "messages", "pii", "events", "robot", "app"},
 }
 # What takes long to load or needs a device; `import edgeagent` and text without a model do without.
 HEAVY = {"llama_cpp", "numpy", "torch", "gguf", "tokenizers", "sounddevice", "soxr", "pocketsphinx", "webrtcvad"}

@@ -148,8 +148,10 @@ class App:
         Raises:
             ConfigError: The list of the tools that it was trained for can't be read.
         """
-        notes = list(self.session.notices)
+        notes = [*self.session.notices, *self._outfit.notes]
         if self._file is None:
+            if tools := guards.unfamiliar_tools(self.agent):
+                notes.append(f"{guards.found(tools)}; {guards.PULL}")
             return notes
         if (warning := guards.warning(self.agent, self._file.path)) is not None:
             notes.append(warning)

@@ -67,6 +67,10 @@ RECOMMENDED: Final = "qwen2.5-coder-1.5b"
 
 Qwen2.5-Coder 0.5B and 1.5B were compared on such tools: the first token of the 1.5B tells commands from talk better
 (``docs/engine.md``)."""
+PULL: Final = (
+    f"for a model that reads your tools, pull one: edgeagent models pull {RECOMMENDED}, then --model {RECOMMENDED}"
+)
+"""Advice about tools that nano does not know."""
 _LISTED: Final = "nano.toml"
 _NAMED: Final = 3
 """Tools that a warning names; the others are counted."""
@@ -113,10 +117,7 @@ def found(tools: list[Tool]) -> str:
 def advice(app: Path) -> str:
     """Returns advice about unfamiliar tools."""
     file = shlex.quote(str(app))
-    return (
-        f"count them with: edgeagent check --app {file}; for a model that reads your tools, pull one: "
-        f"edgeagent models pull {RECOMMENDED}, then --model {RECOMMENDED}"
-    )
+    return f"count them with: edgeagent check --app {file}; {PULL}"
 
 
 def _listed(llm: LLM) -> Listed:

@@ -25,12 +25,14 @@ from edgeagent.hooks.slm import default_slm_hooks
 from edgeagent.llm import LLM
 from edgeagent.llm.gbnf import Rules
 from edgeagent.llm.schema import SchemaError, expression
+from edgeagent.mcp_tools.server_settings import checked_settings
 from edgeagent.pii import PII
 from edgeagent.resources import expanded
 from edgeagent.session import Session
 
 if TYPE_CHECKING:
     from edgeagent.llm.llama import LlamaLLM
+    from edgeagent.mcp_tools.tool_servers import ToolServers
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +60,8 @@ def configured_llm(config: Config) -> LlamaLLM:
 
 
 class Outfit:
-    """Fits agents out with what the settings say. Owns the models, the audit and the log that it makes.
+    """Fits agents out with what the settings say. Owns the models, the servers of tools, the audit and the log that it
+    makes.
 
     Args:
         session: Keywords of the session that the app file says.
@@ -84,6 +87,8 @@ class Outfit:
         )
         self._audit: AuditLogHook | None = None
         self._log: EventWriter | None = None
+        self._mcp = checked_settings(config.mcp)
+        self._servers: ToolServers | None = None
 
     def llm(self) -> LLM:
         """The configured model, made when it is first asked for: an agent may bring its own. If it can't be used, the
@@ -146,11 +151,18 @@ class Outfit:
             keywords["path"] = config.session
         hooks = self._hooks(agent)
         session = Session(agent, **{**keywords, "options": options, "pii": self.pii})
-        session.context.hooks = [*session.context.hooks, *hooks]
+        session.context.hooks = [*session.context.hooks, *hooks, *self._served(agent)]
         return session
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences about servers of tools that are not there yet, and about tools that are left out."""
+        return [] if self._servers is None else self._servers.untold
 
     def close(self) -> None:
         """Closes what was made."""
+        if self._servers is not None:
+            self._servers.close()
         for model in self._models.values():
             model.close()
         for file in (self._audit, self._log):
@@ -170,6 +182,15 @@ class Outfit:
         if self.helps(agent.llm):
             hooks += _small_model_hooks(agent)
         return hooks
+
+    def _served(self, agent: Agent) -> list[Hook]:
+        """Gives an agent the tools of the servers. The first agent waits for those that start."""
+        if self._servers is None and self._mcp:
+            from edgeagent.mcp_tools.tool_servers import ToolServers
+
+            self._servers = ToolServers(self._mcp)
+            self._servers.wait()
+        return [] if self._servers is None else [self._servers.follow(agent.tools)]
 
 
 def _small_model_hooks(agent: Agent) -> list[Hook]:

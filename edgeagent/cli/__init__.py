@@ -18,6 +18,7 @@ from edgeagent.cli import (
     models,
     replay,
     say,
+    serve_mcp,
     streams,
     talk,
     voice_test,
@@ -50,6 +51,8 @@ _EPILOG: Final = """\
 
 [cyan]edgeagent voice-test[/]  how well it hears you, and what to change
 
+[cyan]edgeagent mcp[/]  the robot as tools of other programs
+
 [cyan]edgeagent replay audit.jsonl[/]  what a robot did, turn by turn
 """
 
@@ -72,6 +75,7 @@ commands.command("voices", epilog=voices.EPILOG)(voices.voices)
 commands.command("talk", epilog=talk.EPILOG)(talk.talk)
 commands.command("listen", epilog=listen.EPILOG)(listen.listen)
 commands.command("voice-test", epilog=voice_test.EPILOG)(voice_test.voice_test)
+commands.command("mcp", epilog=serve_mcp.EPILOG)(serve_mcp.serve_mcp)
 commands.command("replay", epilog=replay.EPILOG)(replay.replay)
 commands.add_typer(keywords.keywords, name="keywords")
 commands.add_typer(models.models, name="models")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -296,8 +295,7 @@ HELP: Final[dict[Door, dict[str, str]]] = {
 
 
 def _signature(tool: Tool) -> str:
-    names = [name for name in inspect.signature(tool.function).parameters if name in tool.parameters["properties"]]
-    return f"{tool.name}({', '.join(names)})"
+    return f"{tool.name}({', '.join(tool.parameters['properties'])})"
 
 
 def _marked_up(text: str) -> str:

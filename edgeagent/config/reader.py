@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from edgeagent.config.rows import EXPERT, PREFIX, SETTINGS, TABLES, WHOLE, Config, Setting
+from edgeagent.config.rows import EXPERT, LISTS, PREFIX, SETTINGS, TABLES, WHOLE, Config, Setting
 from edgeagent.errors import ConfigError
 from edgeagent.resources import expanded
 
@@ -24,8 +24,11 @@ logger = logging.getLogger(__name__)
 CONFIG_FILE: Final = "config.toml"
 _MODEL_SUFFIX: Final = ".gguf"
 _MANY_LINES: Final = 5_000
-_ELSEWHERE: Final = frozenset({"EDGEAGENT_EMBEDDED", "EDGEAGENT_MODELS"})
-"""Variables that are no settings: whether ``scripts/run`` fetches models, and their folder (``models.store``)."""
+_ITEM: Final = re.compile(r"(\w+)\[(\d+)\]\.(.+)", re.DOTALL)
+"""A setting in an item of a list of tables, as ``_flat`` names it."""
+_ELSEWHERE: Final = frozenset({"EDGEAGENT_EMBEDDED", "EDGEAGENT_MODELS", "EDGEAGENT_SERVED"})
+"""Variables that are no settings: whether ``scripts/run`` fetches models, their folder (``models.store``), and the mark
+of a server of tools (``mcp_tools``)."""
 _WORDS: Final = {"true": True, "false": False, "1": True, "0": False}
 _KINDS: Final = {
     "boolean": "true or false",
@@ -33,6 +36,7 @@ _KINDS: Final = {
     "texts": "a list of texts",
     "phrases": "a text, phrases with commas between them",
     "sounds": 'words with their phones, such as robi = "R OW B IY"',
+    "variables": 'texts by their names, such as { LANG = "C.UTF-8" }',
     "path": "a path",
     "number": "a number",
     "integer": "a whole number",
@@ -64,10 +68,14 @@ def load_config(
         if flag is not None:
             values[name] = _checked(setting, flag, setting.flag or name, Path())
     tree: dict[str, Any] = {}
+    given = set(values)
+    for name in LISTS:
+        if name in values:
+            tree[name] = values.pop(name)
     for name, value in values.items():
         table, _, key = SETTINGS[name].kept.rpartition(".")
         (tree.setdefault(table, {}) if table else tree)[key] = value
-    return Config(**tree, given=frozenset(values))
+    return Config(**tree, given=frozenset(given))
 
 
 def _warn_of_unknown(environ: Mapping[str, str]) -> None:
@@ -119,20 +127,35 @@ def read_toml(path: Path, what: str) -> tuple[str, dict[str, Any]]:
 def _from_file(path: Path) -> dict[str, Any]:
     text, table = read_toml(path, "the settings")
     values: dict[str, Any] = {}
+    lists = {name: [dict[str, Any]() for _ in table[name]] for name in LISTS if _is_list(table.get(name))}
     for key, value in _flat(table):
-        setting = SETTINGS.get(key)
-        if setting is None:
-            raise ConfigError(f"{path}:{line_of_key(text, key)}: {_unknown(key)}")
+        of_item = _ITEM.fullmatch(key)
+        setting = LISTS[of_item[1]].get(of_item[3]) if of_item else SETTINGS.get(key)
         try:
-            values[key] = _checked(setting, value, key, expanded(path).parent)
+            if setting is None:
+                raise ConfigError(_unknown(key, of_item[1] if of_item else ""))
+            checked = _checked(setting, value, setting.name, expanded(path).parent)
         except ConfigError as error:
             raise ConfigError(f"{path}:{line_of_key(text, key)}: {error}") from None
-    return values
+        if of_item:
+            lists[of_item[1]][int(of_item[2])][of_item[3]] = checked
+        else:
+            values[key] = checked
+    return values | {name: tuple(items) for name, items in lists.items()}
+
+
+def _is_list(value: object) -> bool:
+    """True for the items of a ``[[list]]``."""
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The keys of a file; those of a table of ours as TABLE.KEY."""
+    """The keys of a file; those of a table of ours as TABLE.KEY, those of an item of a list as LIST[INDEX].KEY."""
     for key, value in table.items():
+        if key in LISTS and _is_list(value):
+            for index, item in enumerate(value):
+                yield from ((f"{key}[{index}].{inner}", setting) for inner, setting in item.items())
+            continue
         if key in TABLES and isinstance(value, dict):
             yield from ((f"{key}.{inner}", item) for inner, item in value.items())
         elif key in WHOLE and isinstance(value, str):
@@ -150,16 +173,23 @@ def _read(path: Path, what: str) -> str:
         raise ConfigError(f"{path}: cannot read {what}: {_reason(error)}") from None
 
 
-def _unknown(key: str) -> str:
-    """A key that is no setting, and what may have been meant."""
+def _unknown(key: str, of_list: str = "") -> str:
+    """A key that is no setting, and what may have been meant. ``of_list`` is the list in whose item it stands."""
+    if key in LISTS:
+        return f"{key} is a list of tables: write [[{key}]], and its settings below, such as {next(iter(LISTS[key]))}"
     table, _, last = key.rpartition(".")
+    if of_list:
+        near = difflib.get_close_matches(last, LISTS[of_list], n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(LISTS[of_list])}"
+        return f"[[{of_list}]] has no setting {last!r}; {hint}"
     mates = [name.rpartition(".")[2] for name in SETTINGS if name.startswith(f"{table or key}.")]
     if key in TABLES:
         return f"{key} is a table: write [{key}], and its settings below, such as {mates[0]}"
     near = [name for name in SETTINGS if name.rpartition(".")[2] == last]
     near = near or difflib.get_close_matches(key.lower(), (*TABLES, *SETTINGS), n=1, cutoff=0.5)
     near = [name for name in near if name != table]
-    known = mates or [*(name for name in SETTINGS if "." not in name), *(f"[{name}]" for name in TABLES)]
+    top = [name for name in SETTINGS if "." not in name]
+    known = mates or [*top, *(f"[{name}]" for name in TABLES), *(f"[[{name}]]" for name in LISTS)]
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
     return f"there is no setting {key!r}; {hint}"
 
@@ -215,6 +245,10 @@ def _checked(setting: Setting, value: object, where: str, folder: Path) -> objec
         case "phrases", str():
             return value
         case "sounds", dict() if all(isinstance(phones, str) for phones in value.values()):
+            return value
+        case "variables", dict() if all(
+            isinstance(text, str) and "\0" not in name + text for name, text in value.items()
+        ):
             return value
         case "texts", list() if all(isinstance(one, str) and one for one in value):
             return tuple(str(_located(setting, one, folder)) for one in value)

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-Kind = Literal["boolean", "text", "texts", "phrases", "sounds", "path", "number", "integer"]
+Kind = Literal["boolean", "text", "texts", "phrases", "sounds", "variables", "path", "number", "integer"]
 Owner = Literal["options", "history", "llm"]
 
 _ROW: Final = "row"
 _ROWS: Final = "rows"
+_ITEM_ROWS: Final = "item rows"
 _WHAT: Final = "what"
 _WHOLE: Final = "whole"
 PREFIX: Final = "EDGEAGENT_"
@@ -74,6 +75,11 @@ def _table(what: str, *rows: Setting, whole: bool = False) -> Any:
     """A table of settings; the value of the field has those that somebody set. ``whole``: a text in the place of the
     table is the value of each of them."""
     return field(default_factory=dict, metadata={_WHAT: what, _ROWS: rows, _WHOLE: whole})
+
+
+def _list(what: str, *rows: Setting) -> Any:
+    """A list of tables ``[[name]]``; each item of the field has the settings that somebody set in one of them."""
+    return field(default=(), metadata={_WHAT: what, _ITEM_ROWS: rows})
 
 
 def _in(name: str, kind: Kind, default: str, what: str, **traits: Any) -> Setting:
@@ -315,6 +321,18 @@ class Config:
         _in("turn_end", "path", "none", "a turn-end model: voice-words.md"),
         _in("chimes", "boolean", "true", "a tone when it listens, sleeps, or fails"),
     )
+    mcp: tuple[Mapping[str, Any], ...] = _list(
+        "servers of tools, one table each: mcp.md",
+        _in("name", "text", "must be set", "what the names of its tools begin with: NAME_TOOL"),
+        _in("command", "texts", "none", "starts the server, which talks over its stdin and stdout: program, arguments"),
+        _in("env", "variables", "none", "variables for the command, beside a few of your own such as PATH and HOME"),
+        _in("cwd", "path", "the current folder", "the folder in which the command runs"),
+        _in("url", "text", "none", "a server that runs already, of streamable HTTP; instead of a command"),
+        _in("token_file", "path", "none", "a file with the token that a url asks for"),
+        _in("remote", "boolean", "false", "true: a url may be another machine's, so that calls leave the robot"),
+        _in("timeout_s", "number", "as tool_timeout_s", "for a call of its tools", **_SECONDS),
+        _in("motion", "boolean", "false", "true: its tools that change something obey the safety latch"),
+    )
     options: Mapping[str, Any] = field(default_factory=dict)
     """Fields of ``Options`` that were set in the table [expert]."""
     given: frozenset[str] = frozenset()
@@ -428,10 +446,18 @@ def _variable(name: str) -> str:
 
 SETTINGS: Final[dict[str, Setting]] = _settings()
 """All settings by their names, in the order in which they are told."""
+LISTS: Final[dict[str, dict[str, Setting]]] = {
+    one.name: {row.name: replace(row, name=f"{one.name}.{row.name}") for row in one.metadata[_ITEM_ROWS]}
+    for one in fields(Config)
+    if _ITEM_ROWS in one.metadata
+}
+"""The lists of tables of a file: the settings of an item by their names in it. They have no variables and no flags."""
 TABLES: Final[dict[str, str]] = {
-    **{one.name: one.metadata[_WHAT] for one in fields(Config) if _WHAT in one.metadata},
+    **{one.name: one.metadata[_WHAT] for one in fields(Config) if _ROWS in one.metadata},
     EXPERT: "for developers: nothing that a robot needs",
 }
 """The tables of a file, with what they are about."""
+LIST_TOLD: Final = {one.name: one.metadata[_WHAT] for one in fields(Config) if _ITEM_ROWS in one.metadata}
+"""The lists of tables, with what they are about."""
 WHOLE: Final = frozenset(one.name for one in fields(Config) if one.metadata.get(_WHOLE))
 """The tables in whose place a text may stand, which is then the value of each of their settings."""

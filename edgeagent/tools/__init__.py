@@ -22,6 +22,7 @@ __getattr__ = front(
         "coercion": "ArgumentError coerce",
         "execution": "Execution",
         "output": "capped",
+        "signature": "SchemaSignature",
         "threads": "MAX_IDLE Threads",
     },
 )

@@ -107,6 +107,30 @@ class Signature:
         return plain, values
 
 
+class SchemaSignature:
+    """The parameters of a tool whose JSON Schema somebody else wrote, such as a server of tools.
+
+    The body takes two parameters: ``arguments``, the plain JSON, and those of ``injected``.
+
+    Args:
+        schema: JSON Schema of type object; every ``$ref`` leads into its ``$defs``.
+        description: For the model.
+        injected: Parameters that the loop supplies, by name.
+    """
+
+    def __init__(self, schema: dict[str, Any], *, description: str, injected: dict[str, type]) -> None:
+        self.schema, self.description, self.injected = schema, description, injected
+
+    def validate(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """As ``Signature.validate``, but only types, choices and names are checked.
+
+        Raises:
+            ArgumentError: One or more arguments are wrong; the text names each by its path.
+        """
+        plain: dict[str, Any] = coerce(arguments, self.schema)
+        return plain, {"arguments": plain}
+
+
 def _documentation(body: Any) -> str:
     """The docstring; an object's method that has none is told of by its class."""
     body = innermost(body)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec,
 from edgeagent.errors import ToolDefinitionError
 from edgeagent.tools.coercion import ArgumentError
 from edgeagent.tools.goal import GoalHandle
-from edgeagent.tools.signature import Signature, innermost, is_async, written
+from edgeagent.tools.signature import SchemaSignature, Signature, innermost, is_async, written
 
 
 class Named(Protocol):
@@ -93,6 +93,7 @@ class Tool:
         name: What a model calls it by.
         description: For the model, from the docstring unless given.
         parameters: JSON Schema of the arguments, type object.
+        signature: Makes the body's arguments of a model's; of the function, unless one is given.
         traits: How the loop treats it.
         stop, pause, resume: Reach the actuator of a skill.
     """
@@ -104,6 +105,7 @@ class Tool:
         *,
         name: str | None = None,
         description: str | None = None,
+        signature: SchemaSignature | None = None,
         stop: Callable[[], object] | None = None,
         pause: Callable[[], object] | None = None,
         resume: Callable[[], object] | None = None,
@@ -119,7 +121,7 @@ class Tool:
         self.function = function
         self.traits = traits
         self.stop, self.pause, self.resume = stop, pause, resume
-        self.signature = Signature(function, injected=(ToolContext, GoalHandle))
+        self.signature = signature or Signature(function, injected=(ToolContext, GoalHandle))
         self.name = name or _name(function)
         self.description = self.signature.description if description is None else description
         self.parameters = self.signature.schema

@@ -6,7 +6,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from edgeagent.config import SETTINGS, TABLES, Setting
+from edgeagent.config import LIST_TOLD, LISTS, SETTINGS, TABLES, Setting
 
 PAGE = Path(__file__).parents[2] / "docs/reference/config.md"
 HEADING = "## Every setting\n"
@@ -15,16 +15,17 @@ HEADING = "## Every setting\n"
 def every_setting() -> str:
     """The section with all tables, from its heading on."""
     parts = [HEADING, "Written by `python -m tests.config.settings_page`, from the table by which settings are read.\n"]
-    parts += _table("", "")
+    parts += _table("", "", [one for one in SETTINGS.values() if "." not in one.name])
     for table, what in TABLES.items():
-        parts += _table(table, what)
+        parts += _table(f"[{table}]", what, [one for one in SETTINGS.values() if one.name.rpartition(".")[0] == table])
+    for name, what in LIST_TOLD.items():
+        parts += _table(f"[[{name}]]", what, list(LISTS[name].values()))
     return "\n".join(parts)
 
 
-def _table(table: str, what: str) -> Iterator[str]:
-    rows = [setting for setting in SETTINGS.values() if setting.name.rpartition(".")[0] == table]
-    if table:
-        yield f"### [{table}]\n\n{what[0].upper()}{what[1:]}.\n"
+def _table(heading: str, what: str, rows: list[Setting]) -> Iterator[str]:
+    if heading:
+        yield f"### {heading}\n\n{what[0].upper()}{what[1:]}.\n"
     columns = ["key", "default", "meaning", "values", "variable", "option"]
     if not any(row.variable for row in rows):
         columns = columns[:4]
@@ -47,6 +48,7 @@ _KINDS = {
     "texts": "a list of texts",
     "phrases": "phrases, with commas",
     "sounds": "words with their phones",
+    "variables": "texts by their names",
     "path": "a path",
 }
 

@@ -266,3 +266,35 @@ def test_a_path_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
     path.write_text('speed = 2\nsession = "a\\u0000b"\n', encoding="utf-8")
     with pytest.raises(ConfigError, match=r"edgeagent\.toml:2: session: should be a path, not"):
         load_config(path, environ={})
+
+
+def test_a_list_of_tables_is_read_item_by_item(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(
+        '[[mcp]]\nname = "a"\ncommand = "server"\ncwd = "there"\nenv = { LANG = "C" }\n'
+        '[[mcp]]\nname = "b"\nurl = "http://127.0.0.1/"\ntimeout_s = 5\n[[mcp]]\n'
+    )
+    config = load_config(path, environ={})
+    assert config.mcp == (
+        {"name": "a", "command": ("server",), "cwd": tmp_path / "there", "env": {"LANG": "C"}},
+        {"name": "b", "url": "http://127.0.0.1/", "timeout_s": 5.0},
+        {},
+    )
+    assert "mcp" in config.given
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ('speed = 2\n\n[[mcp]]\nname = "a"\nenv = { A = 1 }', ":5: mcp.env: should be texts by their names, such as"),
+        ('[[mcp]]\nname = "a"\n[[mcp]]\nname = 5', ":4: mcp.name: should be a text, not 5"),
+        ('[[mcp]]\nnam = "a"', ":2: [[mcp]] has no setting 'nam'; did you mean 'name'?"),
+        ("mcp = 5", ":1: mcp is a list of tables: write [[mcp]], and its settings below, such as name"),
+    ],
+)
+def test_a_mistake_in_an_item_of_a_list_has_its_line(tmp_path: Path, written: str, told: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(written)
+    with pytest.raises(ConfigError) as raised:
+        load_config(path, environ={})
+    assert told in str(raised.value)

@@ -1,0 +1,168 @@
+"""The agent's server on a thread of its own, over stdin and stdout or over HTTP.
+
+Nothing but messages goes to the stream that stands for stdout. A client that leaves ends the server of stdin; the main
+thread waits outside of the event loop, so that a signal never waits for a client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, BinaryIO, Final, Self
+
+import anyio
+import uvicorn
+from mcp.server.lowlevel import Server
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from edgeagent.errors import ConfigError
+from edgeagent.web.access import Access, allowed_names
+
+LINE_MAX_BYTES: Final = 1024 * 1024
+"""Bytes of a message from stdin."""
+CONNECTIONS_MAX: Final = 32
+"""Connections at once; a further request is answered with 503."""
+CLIENTS_MAX: Final = 16
+"""Sessions of clients over HTTP."""
+PATH: Final = "/mcp"
+HOST: Final = "127.0.0.1"
+_JOIN_S: Final = 1.0
+"""Seconds for the thread to end."""
+
+
+class Serving:
+    """Runs a server on the thread ``mcp-server`` until it ends by itself, or ``close``. A context manager.
+
+    Args:
+        serve: The server, as a coroutine function.
+    """
+
+    def __init__(self, serve: Callable[[], Awaitable[None]]) -> None:
+        self._serve = serve
+        self._ended = threading.Event()
+        self._error: BaseException | None = None
+        self._loop = asyncio.new_event_loop()
+        self._task: asyncio.Task[None] | None = None
+        self._thread = threading.Thread(target=self._work, name="mcp-server", daemon=True)
+
+    def wait(self) -> None:
+        """Waits for the end.
+
+        Raises:
+            Exception: The server failed.
+        """
+        self._ended.wait()
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> None:
+        """Ends the server. Safe to call again."""
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._cancel)
+        self._thread.join(_JOIN_S)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _work(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._run())
+        except asyncio.CancelledError:
+            pass
+        except BaseException as error:  # noqa: BLE001 - raised again where the end is waited for
+            self._error = error
+        self._ended.set()
+
+    async def _run(self) -> None:
+        self._task = asyncio.current_task()
+        await self._serve()
+
+
+async def serve_streams(server: Server[Any], stdin: BinaryIO, stdout: BinaryIO) -> None:
+    """Serves one client until its stream ends.
+
+    Args:
+        stdin: Messages, a line each. What is no message is answered by the SDK.
+        stdout: Takes messages and nothing else.
+    """
+    received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, to_send = anyio.create_memory_object_stream[SessionMessage](0)
+    loop = asyncio.get_running_loop()
+
+    def post(item: SessionMessage | Exception | None) -> None:
+        work = received.aclose() if item is None else received.send(item)
+        asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    def read() -> None:
+        with suppress(RuntimeError, anyio.ClosedResourceError, anyio.BrokenResourceError, asyncio.CancelledError):
+            while line := stdin.readline(LINE_MAX_BYTES):
+                is_whole = line.endswith(b"\n") or len(line) < LINE_MAX_BYTES  # the last line may lack its end
+                rest = line
+                while not rest.endswith(b"\n") and (rest := stdin.readline(LINE_MAX_BYTES)):
+                    pass
+                post(_message(line) if is_whole else ValueError(f"a message has more than {LINE_MAX_BYTES} bytes"))
+            post(None)
+
+    async def write() -> None:
+        async with to_send:
+            async for sent in to_send:
+                stdout.write(sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                stdout.flush()
+
+    threading.Thread(target=read, name="mcp-stdin", daemon=True).start()
+    async with anyio.create_task_group() as group:
+        group.start_soon(write)
+        await server.run(incoming, outgoing, server.create_initialization_options())
+        group.cancel_scope.cancel()
+
+
+def _message(line: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        return error
+
+
+def listen(port: int) -> socket.socket:
+    """A socket of this machine alone; port 0 is any that is free.
+
+    Raises:
+        ConfigError: The port is taken or not allowed.
+    """
+    try:
+        return socket.create_server((HOST, port))
+    except (OSError, OverflowError) as error:
+        raise ConfigError(f"port {port} cannot be listened to: {error}; name another one, or 0 for any") from None
+
+
+async def serve_http(server: Server[Any], listening: socket.socket, token: str) -> None:
+    """Serves the clients that know the token, by the rules of ``Access``."""
+    app = server.streamable_http_app(streamable_http_path=PATH, host=HOST, max_sessions=CLIENTS_MAX)
+    guarded = Access(app, names=allowed_names(HOST), token=token)
+    config = uvicorn.Config(
+        guarded,
+        http="h11",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=CONNECTIONS_MAX,
+        timeout_graceful_shutdown=1,
+    )
+    await uvicorn.Server(config).serve(sockets=[listening])

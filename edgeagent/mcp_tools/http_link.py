@@ -1,0 +1,71 @@
+"""A server of tools that runs already, reached by streamable HTTP. Runs in the event loop of ``mcp-tools``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
+
+from edgeagent.mcp_tools.process_link import MESSAGE_MAX_BYTES
+from edgeagent.mcp_tools.server_settings import ServerSettings
+
+CONNECT_S: Final = 5.0
+"""Seconds for a connection, and for sending a request."""
+
+
+@asynccontextmanager
+async def http_link(server: ServerSettings) -> AsyncIterator[tuple[Any, Any]]:
+    """Yields the streams of a server's messages, as the SDK's transports do.
+
+    Proxies and certificates of the environment do not count, because a call must not leave the robot by itself.
+
+    Raises:
+        ConfigError: The file of the token can't be read.
+    """
+    token = server.token()
+    headers = {"accept-encoding": "identity"} | ({} if token is None else {"authorization": f"Bearer {token}"})
+    timeout = httpx2.Timeout(CONNECT_S, read=None)  # a call has its own limit, and a stream of events none
+    transport = _LimitedTransport()
+    async with (
+        httpx2.AsyncClient(transport=transport, headers=headers, timeout=timeout, trust_env=False) as client,
+        streamable_http_client(server.url, http_client=client) as streams,
+    ):
+        yield streams
+
+
+class _LimitedTransport(httpx2.AsyncHTTPTransport):
+    """Refuses answers that are too large or packed; the SDK limits events of a stream, and no other answers."""
+
+    def __init__(self) -> None:
+        super().__init__(trust_env=False)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            raise httpx2.RemoteProtocolError("the answer is packed, which was not asked for")
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - it is an async transport's
+            response.stream = _LimitedStream(response.stream)
+        return response
+
+
+class _LimitedStream(httpx2.AsyncByteStream):
+    """The body of an answer, up to the limit."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        count = 0
+        async for chunk in self._stream:
+            count += len(chunk)
+            if count > MESSAGE_MAX_BYTES:
+                raise httpx2.RemoteProtocolError(f"an answer has more than {MESSAGE_MAX_BYTES // 1024**2} MB")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

@@ -1,0 +1,263 @@
+"""A server of tools as a process: its messages over stdin and stdout, and its log from stderr.
+
+Runs in the event loop of the thread ``mcp-tools``. A server that floods is read as slowly as ``Pace`` says, so that its
+pipe fills and the server waits; one that writes garbage or a message without an end is ended. Knows no tools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final
+
+import anyio
+from mcp.client.stdio import get_default_environment
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from edgeagent.mcp_tools.offered_tools import one_line
+from edgeagent.mcp_tools.server_settings import SERVED, ServerSettings
+from edgeagent.parent import dying_with_us
+
+MESSAGE_MAX_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of one message, the SDK's own limit for requests. A picture of a few megapixels fits."""
+GARBAGE_MAX: Final = 100
+"""Lines on stdout that are no messages, of one process."""
+MESSAGES_MAX: Final = 300
+"""Messages a second that are read. More of them make the interpreter late for sound."""
+LOG_MAX_BYTES: Final = 64 * 1024
+"""Bytes of stderr a second that are read."""
+LOG_LINES_MAX: Final = 20
+"""Lines of stderr a second that are logged; the others are counted."""
+GRACE_S: Final = 0.4
+"""Seconds from the end of stdin to SIGTERM, and from that to SIGKILL; both fit into the end of a command."""
+_LINE_CHARS: Final = 400
+_CHUNK_BYTES: Final = 16_384
+_POLL_S: Final = 0.01
+_SECOND_S: Final = 1.0
+
+logger = logging.getLogger(__name__)
+
+
+class Ended:
+    """End of a connection: set once, with the reason."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self.why = ""
+
+    def set(self, why: str) -> None:
+        """Ends the connection; the first reason stays."""
+        if not self._event.is_set():
+            self.why = why
+            self._event.set()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+
+
+class Pace:
+    """Lets so many things pass in a second, and has the reader wait for the next second then."""
+
+    def __init__(self, most: int) -> None:
+        self._most = self._left = most
+        self._until_s = 0.0
+
+    async def take(self, count: int = 1) -> None:
+        now_s = asyncio.get_running_loop().time()
+        if now_s >= self._until_s:
+            self._until_s, self._left = now_s + _SECOND_S, self._most
+        self._left -= count
+        if self._left < 0:
+            await asyncio.sleep(self._until_s - now_s)
+
+
+@asynccontextmanager
+async def process_link(server: ServerSettings, ended: Ended) -> AsyncIterator[tuple[Any, Any]]:
+    """Starts a server and yields the streams of its messages, as the SDK's transports do; ends the server after it.
+
+    Args:
+        ended: Set when the process ends or misbehaves.
+
+    Raises:
+        OSError: It can't be started.
+    """
+    process = _start(server)
+    link = _ProcessLink(server, process, ended)
+    try:
+        await link.open()
+        async with anyio.create_task_group() as group:
+            for work in (link.read, link.write, link.log, link.watch):
+                group.start_soon(work)
+            try:
+                yield link.incoming, link.outgoing
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await link.stop()
+                group.cancel_scope.cancel()
+    finally:
+        link.close()
+
+
+def _start(server: ServerSettings) -> subprocess.Popen[bytes]:
+    program = server.program
+    if program is None:
+        raise FileNotFoundError(f"there is no program {server.command[0]!r} any more")
+    return subprocess.Popen(
+        dying_with_us([os.path.abspath(program), *server.command[1:]]),  # noqa: PTH100 - a link keeps its own name
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**get_default_environment(), SERVED: "1", **server.env},
+        cwd=server.cwd,
+        start_new_session=True,  # Ctrl-C at the terminal is edgeagent's alone
+    )
+
+
+class _ProcessLink:
+    """One process. Its streams are what the SDK reads and writes."""
+
+    def __init__(self, server: ServerSettings, process: subprocess.Popen[bytes], ended: Ended) -> None:
+        self._server, self._process, self._ended = server, process, ended
+        self._received, self.incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        self.outgoing, self._to_send = anyio.create_memory_object_stream[SessionMessage](0)
+        self._transports: list[asyncio.BaseTransport] = []
+        self._last_line = ""
+
+    async def open(self) -> None:
+        """Connects the pipes to the event loop."""
+        self._stdout = await self._reader(self._process.stdout, MESSAGE_MAX_BYTES)
+        self._stderr = await self._reader(self._process.stderr, _CHUNK_BYTES)
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, self._process.stdin)
+        self._stdin = asyncio.StreamWriter(transport, protocol, None, loop)
+        self._transports.append(transport)
+
+    async def _reader(self, pipe: Any, limit: int) -> asyncio.StreamReader:
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(limit=limit)
+        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+        self._transports.append(transport)
+        return reader
+
+    async def read(self) -> None:
+        """Passes messages on until stdout ends."""
+        async with self._received:
+            why = await self._read()
+            if not why:
+                with anyio.move_on_after(GRACE_S):  # mostly the process ends, and ``watch`` knows how
+                    await self._ended.wait()
+            self._ended.set(why or "it closed its stdout")  # before whoever waits for an answer learns of the end
+
+    async def _read(self) -> str:
+        """Passes messages on, and counts lines that are none. Returns why the server has to end; empty at the end."""
+        pace, garbage = Pace(MESSAGES_MAX), 0
+        while True:
+            try:
+                line = await self._stdout.readline()
+            except ValueError:
+                return f"it sent a message of more than {MESSAGE_MAX_BYTES // 1024**2} MB"
+            if not line:
+                return ""
+            await pace.take()
+            try:
+                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            except ValueError:
+                garbage += bool(line.strip())
+                if garbage == 1:
+                    text = one_line(line.decode(errors="replace"), _LINE_CHARS)
+                    logger.warning("MCP server %s writes to stdout what is no message: %s", self._server.name, text)
+                if garbage > GARBAGE_MAX:
+                    return f"it wrote more than {GARBAGE_MAX} lines to stdout that are no messages"
+                continue
+            with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+                await self._received.send(SessionMessage(message))
+
+    async def write(self) -> None:
+        """Sends messages. A server that does not read them is waited for; whoever calls has a time-out."""
+        async with self._to_send:
+            async for sent in self._to_send:
+                data = sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+                try:
+                    self._stdin.write(data)
+                    await self._stdin.drain()
+                except (ConnectionError, RuntimeError):
+                    return  # ``watch`` knows why
+
+    async def log(self) -> None:
+        """Logs stderr line by line; what is too long or too much is left out."""
+        bytes_pace, rest, left_out = Pace(LOG_MAX_BYTES), b"", 0
+        second_s, lines = 0.0, 0
+        while chunk := await self._stderr.read(_CHUNK_BYTES):
+            *whole, rest = (rest + chunk).split(b"\n")
+            rest = rest[: 4 * _LINE_CHARS]
+            now_s = asyncio.get_running_loop().time()
+            if now_s - second_s >= _SECOND_S:
+                if left_out:
+                    logger.info("MCP server %s: %d more lines", self._server.name, left_out)
+                second_s, lines, left_out = now_s, 0, 0
+            for line in whole:
+                text = one_line(line[: 4 * _LINE_CHARS].decode(errors="replace"), _LINE_CHARS)
+                self._last_line = text or self._last_line
+                lines += 1
+                if lines > LOG_LINES_MAX:
+                    left_out += 1
+                elif text:
+                    logger.info("MCP server %s: %s", self._server.name, text)
+            await bytes_pace.take(len(chunk))
+        if rest:
+            self._last_line = one_line(rest.decode(errors="replace"), _LINE_CHARS)
+            logger.info("MCP server %s: %s", self._server.name, self._last_line)
+
+    async def watch(self) -> None:
+        """Tells when the process has ended, also where a child of its own keeps the pipes open."""
+        handle = os.pidfd_open(self._process.pid)
+        exited = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        loop.add_reader(handle, exited.set)
+        try:
+            await exited.wait()
+        finally:
+            loop.remove_reader(handle)
+            os.close(handle)
+        code = self._process.wait()
+        await asyncio.sleep(_POLL_S)  # its last words on stderr
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        self._ended.set(f"it ended {how}" + (f": {self._last_line}" if self._last_line else ""))
+
+    async def stop(self) -> None:
+        """Ends the process and its children: by the end of stdin, SIGTERM, SIGKILL, each after ``GRACE_S``."""
+        self._stdin.close()
+        if not await self._exits():
+            self._signal(signal.SIGTERM)
+            await self._exits()
+        self._signal(signal.SIGKILL)  # what is left of its session
+        await self._exits()
+
+    async def _exits(self) -> bool:
+        end_s = asyncio.get_running_loop().time() + GRACE_S
+        while self._process.poll() is None:
+            if asyncio.get_running_loop().time() >= end_s:
+                return False
+            await asyncio.sleep(_POLL_S)
+        return True
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    def close(self) -> None:
+        """Closes what is open; for the last resort kills the process."""
+        if self._process.poll() is None:
+            self._signal(signal.SIGKILL)
+            with suppress(subprocess.TimeoutExpired):  # a driver of the system may hold it
+                self._process.wait(GRACE_S)
+        for transport in self._transports:
+            transport.close()
+        for stream in (self._received, self.incoming, self.outgoing, self._to_send):
+            stream.close()

@@ -1,0 +1,328 @@
+"""``edgeagent mcp`` as the SDK's client sees it, and servers of tools behind the other commands."""
+
+import asyncio
+import json
+import os
+import select
+import signal
+import stat
+import subprocess
+import sys
+import time
+import wave
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters, stdio_client
+
+from edgeagent import Agent
+from edgeagent.mcp_tools import ToolServers, checked_settings
+from edgeagent.testing import ScriptedLLM, call
+from tests.cli.conftest import LIMIT_S, Command
+from tests.processes import descendants, left
+
+WORKSHOP = Path(__file__).parents[1] / "mcp_tools" / "workshop.py"
+
+
+@asynccontextmanager
+async def client(edgeagent: Command, *arguments: object, **how: Any) -> AsyncIterator[Client]:
+    """The SDK's client of the command; what it tells a person goes to the file ``stderr`` of its home."""
+    program, *words = edgeagent.argv("mcp", *arguments, **how)
+    parameters = StdioServerParameters(command=program, args=words, env=edgeagent.environment, cwd=edgeagent.cwd)
+    with (edgeagent.home / "stderr").open("w") as told:
+        async with Client(stdio_client(parameters, told)) as made:
+            yield made
+
+
+async def until(true: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(LIMIT_S):
+        while not await true():
+            await asyncio.sleep(0.02)
+
+
+def text(result: Any) -> str:
+    return str(result.content[0].text)
+
+
+def test_nano_answers_moves_speaks_and_stops(edgeagent: Command) -> None:
+    async def talk() -> None:
+        async with client(edgeagent, "--output", "said.wav") as robot:
+            tools = {tool.name: tool.annotations for tool in (await robot.list_tools()).tools}
+            assert list(tools) == ["say", "ask", "stop", "status"]
+            assert [name for name, hints in tools.items() if hints and hints.read_only_hint] == ["status"]
+            said, answer = await asyncio.gather(
+                robot.call_tool("say", {"text": "Hello there."}),
+                robot.call_tool("ask", {"text": "how full is your battery"}),
+            )
+            assert text(said) == "said"
+            assert "80 percent" in text(answer)
+            assert answer.structured_content["calls"] == [{"name": "get_battery", "status": "ok"}]
+            drive = asyncio.create_task(robot.call_tool("ask", {"text": "go to the kitchen"}))
+            await until(lambda: moving(robot))
+            busy = await robot.call_tool("ask", {"text": "where are you"})
+            assert busy.is_error
+            began_s = time.monotonic()
+            assert text(await robot.call_tool("stop")).startswith("stopped; motion stays off until")
+            ended = await drive
+            assert time.monotonic() - began_s < 3
+            assert ended.structured_content["reason"] == "safety_stop"
+            assert ended.is_error
+            after = await robot.call_tool("ask", {"text": "go to the kitchen"})
+            assert text(after) == "I am stopped. Motion is off until I am started again."
+            state = (await robot.call_tool("status")).structured_content
+            assert (state["motion"], state["why"], state["moving"]) == ("off", "stop, by MCP", False)
+
+    asyncio.run(talk())
+    with wave.open(str(edgeagent.cwd / "said.wav")) as sound:
+        assert sound.getnframes() / sound.getframerate() > 0.3
+
+
+async def moving(robot: Client) -> bool:
+    return bool((await robot.call_tool("status")).structured_content["moving"])
+
+
+WITHOUT_SOUND = "import sys; sys.modules['sounddevice'] = None\n"
+
+
+def test_a_request_that_is_cancelled_ends_its_run_and_what_cannot_be_done_is_told(edgeagent: Command) -> None:
+    async def talk() -> None:
+        async with client(edgeagent, house=True, before=WITHOUT_SOUND) as robot:
+            said = await robot.call_tool("say", {"text": "hello"})
+            assert said.is_error
+            assert text(said).startswith("the robot cannot speak: ")
+            drive = asyncio.create_task(robot.call_tool("ask", {"text": 'go_to {"place": "kitchen"}'}))
+            await until(lambda: moving(robot))
+            drive.cancel()
+            await until(lambda: idle(robot))
+            assert (await robot.call_tool("status")).structured_content["motion"] == "allowed"
+            assert text(await robot.call_tool("ask", {"text": "hello"})) == "heard hello"
+            for wrong in ({}, {"text": " "}, {"text": 5}, {"text": "x" * 4001}, {"text": "x", "more": 1}):
+                assert (await robot.call_tool("ask", wrong)).is_error, wrong
+            assert (await robot.call_tool("dance")).is_error
+
+    async def idle(robot: Client) -> bool:
+        state = (await robot.call_tool("status")).structured_content
+        return not state["working"] and not state["moving"]
+
+    asyncio.run(talk())
+
+
+APP = """
+import os, sys
+print("the app was imported")
+
+@tool(destructive=True)
+def erase() -> str:
+    "Erase."
+    print("erased")
+    os.write(1, b"past Python\\n")
+    return "erased"
+
+agent = Agent("robi", llm=ScriptedLLM([call("erase")], "Done.", [call("erase")], "Done."), tools=[erase])
+"""
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+ASK = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "ask", "arguments": {"text": "erase"}}}
+
+
+@pytest.mark.parametrize(("yes", "status"), [((), "declined"), (("--yes",), "ok")], ids=["nobody asked", "yes"])
+def test_stdout_carries_messages_alone_and_nobody_allows_what_destroys(
+    edgeagent: Command, yes: tuple[str, ...], status: str
+) -> None:
+    with edgeagent.start("mcp", "--app", edgeagent.app(APP), *yes) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for line in (b"garbage", *(json.dumps(one).encode() for one in (HELLO, INITIALIZED, ASK))):
+            process.stdin.write(line + b"\n")
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        told = process.stderr.read().decode()
+        assert process.wait(LIMIT_S) == 0
+    assert [answer["id"] for answer in answers] == [1, 2]
+    assert answers[1]["result"]["structuredContent"]["calls"] == [{"name": "erase", "status": status}]
+    assert "the app was imported" in told
+    assert ("past Python" in told) == (status == "ok")
+
+
+def test_sigterm_stops_what_moves_and_leaves(edgeagent: Command) -> None:
+    app = """
+started = threading.Event()
+@skill(stop=lambda: print("motors stopped", flush=True))
+def drive(goal: GoalHandle) -> str:
+    "Drive."
+    print("driving", flush=True)
+    goal.cancel_event.wait()
+    goal.checkpoint()
+    return "arrived"
+
+agent = Agent("robi", llm=ScriptedLLM([call("drive")], "Done."), tools=[drive])
+"""
+    with edgeagent.start("mcp", "--app", edgeagent.app(app)) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        for one in (HELLO, INITIALIZED, ASK):
+            process.stdin.write(json.dumps(one).encode() + b"\n")
+        process.stdin.flush()
+        assert b"driving" in process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT_S) == 128 + signal.SIGTERM
+        assert b"motors stopped" in process.stderr.read()
+
+
+# --- over HTTP ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def served(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address of a robot, and the file of its token, which stands in nothing that it tells."""
+    edgeagent = Command(checkout, tmp_path_factory.mktemp("served"))
+    with edgeagent.start("mcp", "--http", 0, "--token-file", "token", house=True) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline().decode()
+        yield line.split()[3].rstrip(";"), edgeagent.cwd / "token"
+        process.send_signal(signal.SIGTERM)
+        told = line + process.stderr.read().decode()
+        assert process.wait(LIMIT_S) == 128 + signal.SIGTERM
+    assert (edgeagent.cwd / "token").read_text().strip() not in told
+
+
+def test_over_http_the_token_the_host_and_the_origin_are_checked(served: tuple[str, Path]) -> None:
+    url, path = served
+    assert url.startswith("http://127.0.0.1:")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    token = {"authorization": f"Bearer {path.read_text().strip()}"}
+    accept = {"accept": "application/json, text/event-stream"}
+    for headers, status in (
+        ({}, 401),
+        ({"authorization": "Bearer wrong"}, 401),
+        (token | {"host": "evil.example"}, 421),
+        (token | {"origin": "http://evil.example"}, 403),
+        (token | {"sec-fetch-site": "cross-site"}, 403),
+        (token, 200),
+    ):
+        answer = httpx2.post(url, json=HELLO, headers=accept | headers, trust_env=False)
+        assert answer.status_code == status, (headers, answer.text)
+    much = httpx2.post(url, content=b"x" * 100_000, headers=accept | token, trust_env=False)
+    assert much.status_code == 413
+
+
+def test_our_own_client_asks_and_stops_a_robot_over_http(served: tuple[str, Path]) -> None:
+    url, path = served
+    servers = ToolServers(checked_settings([{"name": "robot", "url": url, "token_file": path}]))
+    try:
+        assert servers.wait(LIMIT_S)
+        assert servers.notes == []
+        llm = ScriptedLLM([call("robot_ask", text="hello")], [call("robot_stop")], [call("robot_status")], "Done.")
+        agent = Agent("other", llm=llm)
+        agent.hooks.append(servers.follow(agent.tools))
+        asked, stopped, state = (made.result for made in agent.run("go on").tool_calls)
+        assert asked.text == "heard hello"
+        assert stopped.text.startswith("stopped; motion stays off")
+        assert state.value["motion"] == "off"
+    finally:
+        servers.close()
+
+
+def test_a_client_without_the_token_is_told(served: tuple[str, Path]) -> None:
+    servers = ToolServers(checked_settings([{"name": "robot", "url": served[0]}]))
+    try:
+        assert servers.wait(LIMIT_S)
+        (note,) = servers.notes
+        assert note.startswith(f"MCP server robot: {served[0].removeprefix('http://')} cannot be reached: ")
+    finally:
+        servers.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--http", "0", "--output", "-"), "would mix sound with the protocol"),
+        (("--http", "0", "--token-file", "open"), "other users may read the token"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_is_served(
+    edgeagent: Command, arguments: tuple[str, ...], told: str
+) -> None:
+    (edgeagent.cwd / "open").write_text("x" * 40)
+    (edgeagent.cwd / "open").chmod(0o644)
+    done = edgeagent("mcp", *arguments, house=True)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+# --- servers of tools behind a command ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shop(edgeagent: Command) -> list[str]:
+    """Options that give a robot the tools of the workshop."""
+    path = edgeagent.home / "settings.toml"
+    command = json.dumps([sys.executable, str(WORKSHOP)])
+    path.write_text(f'[[mcp]]\nname = "shop"\ncommand = {command}\n', encoding="utf-8")
+    return ["--config", str(path)]
+
+
+def test_each_line_of_a_pipe_has_the_tools(edgeagent: Command, shop: list[str]) -> None:
+    lines = b'shop_add {"first": 1, "second": 2}\nshop_paint {"colour": "red"}\n'
+    done = edgeagent("ask", "--stdin", *shop, stdin=lines, house=True)
+    assert (done.returncode, done.stdout) == (0, "3.\nred, 1 coats.\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
+def test_no_server_outlives_its_robot(
+    edgeagent: Command, shop: list[str], tmp_path: Path, number: signal.Signals
+) -> None:
+    mark = tmp_path / "mark"
+    with edgeagent.start("chat", *shop, house=True) as process:
+        assert process.stdin is not None
+        process.stdin.write(f"shop_wait {json.dumps({'mark': str(mark)})}\n".encode())
+        process.stdin.flush()
+        end_s = time.monotonic() + LIMIT_S
+        while not mark.exists():
+            assert time.monotonic() < end_s
+            select.select([], [], [], 0.02)
+        pids = descendants(process.pid)
+        os.kill(process.pid, number)
+        process.wait(LIMIT_S)
+    assert left(pids) == []
+
+
+def test_a_mistake_in_the_settings_has_its_line(edgeagent: Command, in_process: Callable[..., Any]) -> None:
+    path = edgeagent.home / "settings.toml"
+    for written, told in (
+        ('[[mcp]]\nname = "a"\ncomand = ["x"]\n', ":3: [[mcp]] has no setting 'comand'; did you mean 'command'?"),
+        ('[[mcp]]\nname = "a"\ncommand = ["x"]\n[[mcp]]\nname = "b"\ntimeout_s = "x"\n', ":6: mcp.timeout_s: should"),
+        ('[mcp]\nname = "a"\n', ":1: mcp is a list of tables: write [[mcp]]"),
+        ('[[mcp]]\nname = "a b"\n', "[[mcp]] needs a name"),
+        ('[[mcp]]\nname = "a"\n', "set either command"),
+        ('[[mcp]]\nname = "a"\ncommand = ["no-such-program"]\n', "there is no program 'no-such-program'"),
+        ('[[mcp]]\nname = "a"\nurl = "http://10.0.0.1/mcp"\n', "remote = true allows it"),
+        ('[[mcp]]\nname = "a"\nurl = "http://localhost.evil.example/mcp"\n', "remote = true allows it"),
+        ('[[mcp]]\nname = "a"\nurl = "http://127.0.0.1/"\ncwd = "."\n', "cwd goes with command"),
+        ('[[mcp]]\nname="a"\nurl="http://127.0.0.1/"\n[[mcp]]\nname="a"\nurl="http://127.0.0.1/"\n', "two [[mcp]]"),
+    ):
+        path.write_text(written, encoding="utf-8")
+        done = in_process("ask", "hello", "--config", path)
+        assert done.returncode == 2, written
+        assert told in done.stderr, (written, done.stderr)
+
+
+def test_without_the_package_it_says_what_to_install(edgeagent: Command, shop: list[str]) -> None:
+    without = "import sys; sys.modules['mcp'] = None\n"
+    for arguments in (("mcp",), ("ask", "hello", *shop)):
+        with edgeagent.start(*arguments, house=True, before=without, stdin=subprocess.DEVNULL) as process:
+            _, told = process.communicate(timeout=LIMIT_S)
+        assert process.returncode == 2
+        assert told.decode().endswith('needs the package mcp, not installed here: pip install "edgeagent[mcp]"\n')
