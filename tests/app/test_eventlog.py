@@ -10,7 +10,7 @@ import pytest
 
 from edgeagent import PII, Agent, Session, ToolCall, events, tool
 from edgeagent.app import EventWriter
-from edgeagent.cli import JsonView
+from edgeagent.cli import JsonView, ListenJson
 from edgeagent.stt import HeardWord
 from edgeagent.testing import ScriptedLLM, call
 
@@ -115,11 +115,14 @@ def test_warn_writes_what_was_said_and_warns(tmp_path: Path, caplog: pytest.LogC
     ],
     ids=lambda event: f"{event.kind}",
 )
-def test_json_on_stdout_is_redacted_like_the_log(event: events.VoiceEvent, capsys: pytest.CaptureFixture[str]) -> None:
-    JsonView().show(event)
+@pytest.mark.parametrize("view", [JsonView, ListenJson])
+def test_json_on_stdout_is_redacted_like_the_log(
+    view: type[JsonView | ListenJson], event: events.VoiceEvent, capsys: pytest.CaptureFixture[str]
+) -> None:
+    view().show(event)
     shown = capsys.readouterr().out
     assert json.loads(shown)["kind"] == event.kind
     assert "1111" not in shown
     assert "ann@" not in shown
-    JsonView(PII(log="off")).show(event)
+    view(PII(log="off")).show(event)
     assert capsys.readouterr().out != shown
