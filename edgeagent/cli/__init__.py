@@ -18,6 +18,7 @@ from edgeagent.cli import (
     models,
     replay,
     say,
+    sessions,
     streams,
     talk,
     voice_test,
@@ -75,6 +76,7 @@ commands.command("voice-test", epilog=voice_test.EPILOG)(voice_test.voice_test)
 commands.command("replay", epilog=replay.EPILOG)(replay.replay)
 commands.add_typer(keywords.keywords, name="keywords")
 commands.add_typer(models.models, name="models")
+commands.add_typer(sessions.sessions, name="sessions")
 
 
 def main() -> None:
@@ -109,6 +111,7 @@ __getattr__ = front(
         "activity": "Line latch_line",
         "approvals": "is_yes",
         "chat_stops": "ChatStops STOPPED",
+        "listen_view": "ListenJson",
         "replies": "Flow",
         "slash": "HELP",
         "talk_screen": "FIRST_REPEAT_S LET_GO_S TalkButton",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Self
 
 import typer
 
-from edgeagent.cli import exits, options, streams
+from edgeagent.cli import exits, options, sessions, streams
 from edgeagent.cli.chat import chatting, has_screen
 from edgeagent.cli.text import printable
 from edgeagent.errors import AudioError, ConfigError
@@ -127,6 +127,7 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
     _check(config, json=json, text=text, screen=screen)
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
     with TripSignal() as stop_signal, build(config, live=True, voice=True) as app:
+        sessions.remember(app)
         try:
             conversation = _begin(app, config)
         except AudioError as error:
