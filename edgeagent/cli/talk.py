@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Annotated, Final, Self
@@ -35,6 +36,8 @@ EPILOG: Final = """\
 [cyan]edgeagent talk --text[/]  where there is no sound, type
 
 [cyan]edgeagent talk --json > talk.jsonl[/]  every event as a line of JSON
+
+[cyan]edgeagent talk --record talk.wav[/]  both ends in stereo, announced aloud; then [cyan]edgeagent replay talk.wav[/]
 
 [cyan]edgeagent talk --input lines.wav --output answers.wav[/]  files in place of microphone and loudspeaker
 
@@ -82,6 +85,10 @@ def talk(
     push_to_talk: Annotated[
         bool | None, typer.Option("--push-to-talk", help="It hears only while the space bar is down.")
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", metavar="FILE.wav", help="Record microphone and loudspeaker, and say so aloud."),
+    ] = None,
     text: Annotated[bool, typer.Option("--text", help="Where there is no sound, type instead.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Every event, a line of JSON each.")] = False,
     run: options.RunOptions,
@@ -102,17 +109,18 @@ def talk(
             conversation__barge_in=barge_in,
             conversation__push_to_talk=push_to_talk,
         )
-        code = _talk(chosen, json=json, text=text, screen=screen)
+        code = _talk(chosen, json=json, text=text, screen=screen, record=record)
     raise typer.Exit(code)
 
 
-def _talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
+def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path | None) -> int:
     """Talks until somebody leaves, or the file that stands for the microphone has ended.
 
     Args:
         json: Events as lines of JSON on stdout.
         text: Without sound, type.
         screen: A person sits at a terminal.
+        record: Keep the sound of both ends there.
 
     Returns:
         The exit code.
@@ -124,12 +132,12 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
     from edgeagent.app import build
     from edgeagent.audio.files import is_file
 
-    _check(config, json=json, text=text, screen=screen)
+    _check(config, json=json, text=text, screen=screen, record=record)
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
     with TripSignal() as stop_signal, build(config, live=True, voice=True) as app:
         sessions.remember(app)
         try:
-            conversation = _begin(app, config)
+            conversation = _begin(app, config, record)
         except AudioError as error:
             if is_file(config.audio.get("input")):
                 raise
@@ -143,13 +151,16 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
     return chatting(config, screen=screen, conversing=True)
 
 
-def _check(config: Config, *, json: bool, text: bool, screen: bool) -> None:
+def _check(config: Config, *, json: bool, text: bool, screen: bool, record: Path | None) -> None:
     """Refuses early what would only be found out when it is too late."""
     from edgeagent.app.ears_setup import check
     from edgeagent.audio.files import is_file
+    from edgeagent.cli.recorded_lines import check_target
 
     if text and json:
         raise ConfigError("--json is for a conversation aloud, and --text may become a chat; --log writes for both")
+    if record is not None:
+        check_target(record)
     check(config)
     if config.conversation.get("push_to_talk") and not screen:
         raise ConfigError("push-to-talk needs a terminal with a space bar; without one, leave it out")
@@ -161,9 +172,10 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool) -> None:
             raise ConfigError(f"--{end} is a file, so --{other} has to be one too: --{other} FILE.wav")
 
 
-def _begin(app: App, config: Config) -> Conversation:
+def _begin(app: App, config: Config, record: Path | None) -> Conversation:
     """A conversation that listens."""
     from edgeagent.app.conversation import Conversation
+    from edgeagent.cli.recorded_lines import record_lines
     from edgeagent.stt.ears import START_S
     from edgeagent.voice.dialogue import LEARN_S
 
@@ -174,6 +186,8 @@ def _begin(app: App, config: Config) -> Conversation:
         with streams.patience("loading the model …", always=True):
             app.load()
         conversation.start()
+        if record is not None:
+            record_lines(conversation, record, app)
         conversation.dialogue.hears.wait(START_S + LEARN_S)  # who is told sooner that it is ready speaks too soon
     except BaseException:
         conversation.close()
