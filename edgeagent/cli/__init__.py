@@ -13,6 +13,7 @@ from edgeagent.cli import (
     check,
     doctor,
     exits,
+    init,
     keywords,
     listen,
     models,
@@ -36,6 +37,8 @@ _EPILOG: Final = """\
 [cyan]edgeagent ask "go to the kitchen"[/]  one request
 
 [cyan]edgeagent chat --app examples/my_robot.py[/]  your own robot
+
+[cyan]edgeagent init rover[/]  the beginning of your own robot, in a folder
 
 [cyan]edgeagent check --app my_robot.py[/]  how well a model understands your robot's tools
 
@@ -63,6 +66,7 @@ commands = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+commands.command("init", epilog=init.EPILOG)(init.init)
 commands.command("chat", epilog=chat.EPILOG)(chat.chat)
 commands.command("ask", epilog=ask.EPILOG)(ask.ask)
 commands.command("check", epilog=check.CHECK_EPILOG)(check.check)
@@ -111,6 +115,7 @@ __getattr__ = front(
         "activity": "Line latch_line",
         "approvals": "is_yes",
         "chat_stops": "ChatStops STOPPED",
+        "init": "SKELETON",
         "listen_view": "ListenJson",
         "replies": "Flow",
         "slash": "HELP",
