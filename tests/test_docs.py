@@ -23,7 +23,7 @@ WITH_EXAMPLES = tuple(
     """loop hooks tools sessions sound hearing voice safety testing
     reference/config reference/limits reference/voice-words""".split()
 )
-LINKED = ("architecture", "cli", "engine", "figures", "models", "reference/licences")
+LINKED = ("architecture", "cli", "engine", "figures", "models", "service", "reference/licences")
 """Pages without examples, whose links are followed too."""
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)

@@ -19,6 +19,7 @@ from edgeagent.cli import (
     models,
     replay,
     say,
+    service,
     sessions,
     streams,
     talk,
@@ -81,6 +82,7 @@ commands.command("replay", epilog=replay.EPILOG)(replay.replay)
 commands.add_typer(keywords.keywords, name="keywords")
 commands.add_typer(models.models, name="models")
 commands.add_typer(sessions.sessions, name="sessions")
+commands.add_typer(service.service, name="service")
 
 
 def main() -> None:
@@ -117,11 +119,13 @@ __getattr__ = front(
         "chat_stops": "ChatStops STOPPED",
         "init": "SKELETON",
         "listen_view": "ListenJson",
+        "notify": "Notifier",
         "replies": "Flow",
         "slash": "HELP",
         "talk_screen": "FIRST_REPEAT_S LET_GO_S TalkButton",
         "talk_view": "JsonView TalkLines",
         "text": "printable utterance",
+        "unit": "MARK Unit quoted",
         "utterances": "Utterances",
         "why": "LastRequest explained",
     },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
@@ -13,6 +14,7 @@ import typer
 
 from edgeagent.cli import exits, options, sessions, streams
 from edgeagent.cli.chat import chatting, has_screen
+from edgeagent.cli.notify import Notifier
 from edgeagent.cli.text import printable
 from edgeagent.errors import AudioError, ConfigError
 
@@ -53,6 +55,8 @@ twice within 2 s leaves. Where stdout is no terminal, Ctrl-C leaves. SIGUSR1 sto
 _QUIET_S: Final = 0.5
 """After the end of a file, the conversation is over when nothing has happened for so long."""
 _JOIN_S: Final = 5.0
+_LONGER_S: Final = 60.0
+"""Seconds by which each try to find a sound card makes the start longer."""
 
 
 @options.tabled
@@ -89,6 +93,9 @@ def talk(
         Path | None,
         typer.Option("--record", metavar="FILE.wav", help="Record microphone and loudspeaker, and say so aloud."),
     ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for a sound card that comes late, and say so on stderr.")
+    ] = False,
     text: Annotated[bool, typer.Option("--text", help="Where there is no sound, type instead.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Every event, a line of JSON each.")] = False,
     run: options.RunOptions,
@@ -109,11 +116,13 @@ def talk(
             conversation__barge_in=barge_in,
             conversation__push_to_talk=push_to_talk,
         )
-        code = _talk(chosen, json=json, text=text, screen=screen, record=record)
+        if wait and text:
+            raise ConfigError("--wait waits for sound, and --text does without: give one of them")
+        code = _talk(chosen, json=json, text=text, screen=screen, record=record, wait=wait)
     raise typer.Exit(code)
 
 
-def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path | None) -> int:
+def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path | None, wait: bool) -> int:
     """Talks until somebody leaves, or the file that stands for the microphone has ended.
 
     Args:
@@ -121,6 +130,7 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
         text: Without sound, type.
         screen: A person sits at a terminal.
         record: Keep the sound of both ends there.
+        wait: Wait for a sound card that comes late.
 
     Returns:
         The exit code.
@@ -130,10 +140,14 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
         ConfigError, ModelError: It cannot begin.
     """
     from edgeagent.app import build
+    from edgeagent.app.ears_setup import wait_for_sound
     from edgeagent.audio.files import is_file
 
+    notifier = Notifier()
     _check(config, json=json, text=text, screen=screen, record=record)
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
+    if wait:
+        wait_for_sound(config, partial(_tell_of_waiting, notifier))
     with TripSignal() as stop_signal, build(config, live=True, voice=True) as app:
         sessions.remember(app)
         try:
@@ -147,7 +161,11 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
         else:
             with conversation, exits.ending():
                 stop_signal.serve(conversation)
-                return _converse(app, conversation, json=json, screen=screen)
+                try:
+                    return _converse(app, conversation, notifier, json=json, screen=screen)
+                finally:
+                    app.session.abort("safety_stop")  # before anybody is told of the end
+                    notifier.stopping()
     return chatting(config, screen=screen, conversing=True)
 
 
@@ -195,7 +213,14 @@ def _begin(app: App, config: Config, record: Path | None) -> Conversation:
     return conversation
 
 
-def _converse(app: App, conversation: Conversation, *, json: bool, screen: bool) -> int:
+def _tell_of_waiting(notifier: Notifier, why: str, *, again: bool) -> None:
+    notifier.waiting(f"waits for sound: {why}", _LONGER_S)
+    if not again:
+        streams.warn(f"{why}; it is looked for until it is there")
+
+
+def _converse(app: App, conversation: Conversation, notifier: Notifier, *, json: bool, screen: bool) -> int:
+    from edgeagent import events
     from edgeagent.cli.activity import latch_line
     from edgeagent.cli.talk_view import JsonView, LinesView
 
@@ -212,13 +237,19 @@ def _converse(app: App, conversation: Conversation, *, json: bool, screen: bool)
         conversation.latch.subscribe(lambda state, reason: told.put(latch_line(state, reason)))
         if app.say_at_start:
             streams.answer(printable(app.say_at_start))
-    streams.tell(f"ready: {app.agent.name} on {app.llm.name} listens to {conversation.device.name}; Ctrl-C ends", "dim")
+    listens = f"{app.agent.name} on {app.llm.name} listens to {conversation.device.name}"
+    streams.tell(f"ready: {listens}; Ctrl-C ends", "dim")
+    notifier.ready(listens)
     while True:
         try:
-            view.show(told.get(timeout=_QUIET_S))
+            item = told.get(timeout=_QUIET_S)
+            view.show(item)
+            if isinstance(item, events.Device):
+                notifier.status(item.name)
         except Empty:
             if _is_over(conversation):
                 return 0
+        notifier.look(conversation.dialogue.is_alive)
 
 
 def _is_over(conversation: Conversation) -> bool:

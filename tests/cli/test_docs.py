@@ -22,6 +22,7 @@ def test_every_option_that_is_named_exists_and_the_other_way_round(in_process, c
         ["voice-test"],
         ["sessions", "list"],
         ["sessions", "remove"],
+        ["service", "install"],
     )
     shown = "".join(in_process(*command, "--help").stdout for command in commands)
     options = re.compile(r"--[a-z]+")
