@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -19,17 +20,19 @@ from typing import Final
 import numpy as np
 
 from edgeagent.audio.device import BLOCK_S, Samples
-from edgeagent.audio.far_end import FarEnd
+from edgeagent.audio.far_end import REACH, FarEnd
 from edgeagent.audio.stream_clock import Resampler, StreamClock
 from edgeagent.audio.wav import WavWriter
 from edgeagent.errors import AudioError
 
 RATE_HZ: Final = 16_000
 """Samples a second of the file, as of everything that the ears hear: 230 MB an hour."""
-_MOST_WAITING: Final = 1_000
-"""Blocks of the microphone, ten seconds, that may wait for a disk."""
+_MOST_WAITING: Final = 2_000
+"""Blocks of both ends, ten seconds, that may wait for a disk."""
 _SETTLE_S: Final = 1.0
 """Seconds of sound that a kill loses at most."""
+_HELD_S: Final = 0.5
+"""Seconds for which what was heard waits for what was played."""
 _JOIN_S: Final = 5.0
 _FILE_MODE: Final = 0o600
 
@@ -57,11 +60,14 @@ class StereoRecorder:
         self._writer = WavWriter(self.path, RATE_HZ, channels=2)
         self._far_end = None if out_hz is None else FarEnd(out_hz, RATE_HZ)
         self._in_hz, self._resampler, self._clock = in_hz, Resampler(in_hz, RATE_HZ), StreamClock()
-        self._queue: SimpleQueue[tuple[Samples, float] | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[Samples, float, bool] | None] = SimpleQueue()
+        """Blocks in the order in which they came, with their times; True for those of the microphone."""
         self._in_s = 0.0
         """Seconds of the microphone that were taken up."""
         self._count = self._settled = 0
         """Samples of the file, and those that its header counts."""
+        self._held: deque[Samples] = deque()
+        self._held_count = 0
         self._next: float | None = None
         """Position in the far end after the last sample."""
         self._began_s: float | None = None
@@ -75,17 +81,20 @@ class StereoRecorder:
         """The next block of the microphone, and the time at which its first sample entered."""
         if self._began_s is None:
             self._began_s = time.monotonic() - BLOCK_S
-        if not self._over.is_set() and self._queue.qsize() <= _MOST_WAITING:
-            self._queue.put((block, adc_s))
+        self._put(block, adc_s, heard=True)
 
     def far(self, block: Samples, dac_s: float) -> None:
         """The next block of the loudspeaker, and the time at which its first sample leaves."""
         if self._far_end is not None:
-            self._far_end.put(block, dac_s)
+            self._put(block.copy(), dac_s, heard=False)
 
     def at_s(self, monotonic_s: float) -> float:
         """Second of the file at a time of the monotonic clock; 0 before the first sound."""
         return 0.0 if self._began_s is None else max(monotonic_s - self._began_s, 0.0)
+
+    def _put(self, block: Samples, at_s: float, *, heard: bool) -> None:
+        if not self._over.is_set() and self._queue.qsize() <= _MOST_WAITING:
+            self._queue.put((block, at_s, heard))
 
     def close(self) -> None:
         """Ends the file. Safe to call again."""
@@ -106,7 +115,8 @@ class StereoRecorder:
                 if self._writer.full:
                     why = "a WAV file can't be longer"
                     break
-            self._write(self._resampler.process(np.zeros(0, np.float32), last=True))
+            self._hold(self._resampler.process(np.zeros(0, np.float32), last=True))
+            self._flush(last=True)
         except Exception as error:  # noqa: BLE001 - the top of this thread: a recording never ends a talk
             why = str(error)
         self._over.set()
@@ -115,20 +125,44 @@ class StereoRecorder:
         if why:
             self._on_end(why)
 
-    def _take(self, block: Samples, adc_s: float) -> None:
-        if self._far_end is not None:
+    def _take(self, block: Samples, at_s: float, heard: bool) -> None:
+        if heard:
+            self._hear(block, at_s)
+        elif self._far_end is not None:
+            self._far_end.put(block, at_s)
             self._far_end.drain()
+        self._flush()
+        if self._count - self._settled >= _SETTLE_S * RATE_HZ:
+            self._writer.settle()
+            self._settled = self._count
+
+    def _hear(self, block: Samples, adc_s: float) -> None:
         later_s = self._clock.observe(self._in_s, adc_s)
         if later_s > 0:  # the microphone was away for so long
             self._clock.skip(later_s)
             self._in_s += later_s
             for _ in range(round(later_s / BLOCK_S)):
-                self._write(np.zeros(round(BLOCK_S * RATE_HZ), np.float32))
+                self._hold(np.zeros(round(BLOCK_S * RATE_HZ), np.float32))
+                self._flush()
         self._in_s += len(block) / self._in_hz
-        self._write(self._resampler.process(np.nan_to_num(block)))
-        if self._count - self._settled >= _SETTLE_S * RATE_HZ:
-            self._writer.settle()
-            self._settled = self._count
+        self._hold(self._resampler.process(np.nan_to_num(block)))
+
+    def _hold(self, left: Samples) -> None:
+        self._held.append(left)
+        self._held_count += len(left)
+
+    def _flush(self, *, last: bool = False) -> None:
+        """Writes what was heard, as far as it is known what the loudspeaker played meanwhile: a resampler holds its
+        last milliseconds back, and where a loudspeaker does not call, nobody waits for it."""
+        while self._held:
+            left = self._held[0]
+            if self._far_end is not None and not last and self._held_count <= _HELD_S * RATE_HZ:
+                position = self._far_end.index(self._clock.time(self._count / RATE_HZ))
+                if self._far_end.end < position + len(left) + REACH:
+                    return
+            self._held.popleft()
+            self._held_count -= len(left)
+            self._write(left)
 
     def _write(self, left: Samples) -> None:
         right = np.zeros(len(left), np.float32)

@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,8 +30,13 @@ logger = logging.getLogger(__name__)
 
 SOUND: Final = ".wav"
 """End of the name of the sound."""
-LINES: Final = ".jsonl"
+LINES: Final = ".lines.jsonl"
 """End of the name of the lines."""
+
+
+def lines_of(sound: Path) -> Path:
+    """File of the lines that belong to a recording."""
+    return sound.with_suffix(LINES)
 
 
 def check_target(path: Path) -> None:
@@ -51,18 +57,24 @@ def record_lines(conversation: Conversation, path: Path, app: App) -> None:
     Raises:
         AudioError: The file can't be made.
     """
-    recorder = conversation.record(path)
-    lines = RecordedLines(recorder.path.with_suffix(LINES), recorder.at_s, name=app.agent.name, mode=app.pii.log)
+    recorder = conversation.record(_free(path))
+    lines = RecordedLines(lines_of(recorder.path), recorder.at_s, name=app.agent.name, mode=app.pii.log)
     conversation.subscribe(lines.take)
     conversation.latch.subscribe(lambda state, reason: lines.write(time.monotonic(), latch_line(state, reason)))
     logger.info("the conversation is recorded in %s", recorder.path)
+
+
+def _free(path: Path) -> Path:
+    """The path, or the first one with a number where neither sound nor lines are there: nothing is overwritten."""
+    numbered = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(2))
+    return next(one for one in chain([path], numbered) if not one.exists() and not lines_of(one).exists())
 
 
 class RecordedLines:
     """Writes the lines of one talk. A disk that is full ends that, never the talk.
 
     Args:
-        path: Replaced where it is there, because the sound beside it is a new one; its owner alone may read it.
+        path: Its owner alone may read it.
         at_s: Tells the second of the sound at a time of the monotonic clock.
         name: The robot's.
         mode: Treatment of personal data in the lines; the sound has what was said.
@@ -72,7 +84,6 @@ class RecordedLines:
     """
 
     def __init__(self, path: Path, at_s: Callable[[float], float], *, name: str, mode: Any) -> None:
-        path.unlink(missing_ok=True)
         self._path, self._at_s, self._mode = path, at_s, mode
         self._file: JsonLinesFile | None = JsonLinesFile(path, max_mb=math.inf)
         self._lines = TalkLines(name)
@@ -94,6 +105,9 @@ class RecordedLines:
         try:
             file.write(for_log(fields, self._mode, "the lines of the recording"))
         except OSError as error:
-            self._file = None
+            with self._lock:
+                first, self._file = self._file is not None, None
+            if not first:
+                return
             file.close()
             logger.warning("%s cannot be written: %s; no more lines are kept", self._path, error.strerror)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from edgeagent.cli import streams
-from edgeagent.cli.recorded_lines import LINES, SOUND
+from edgeagent.cli.recorded_lines import SOUND, lines_of
 from edgeagent.cli.streams import Tone, toned
 from edgeagent.cli.text import one_line
 from edgeagent.errors import AudioError, ConfigError
@@ -42,7 +42,7 @@ def replay_sound(file: Path, config: Config, *, as_json: bool) -> None:
     from edgeagent.app.ears_setup import open_device
     from edgeagent.audio.wav import WavReader
 
-    lines = deque(_lines(file.with_suffix(LINES)))
+    lines = deque(_lines(lines_of(file)))
     if as_json:
         for line in lines:
             streams.answer_json(line)
@@ -54,7 +54,7 @@ def replay_sound(file: Path, config: Config, *, as_json: bool) -> None:
     with stream:
         reader = WavReader(stream, str(file))
         if not lines:
-            streams.tell(f"there are no lines in {file.with_suffix(LINES)}", "dim")
+            streams.tell(f"there are no lines in {lines_of(file)}", "dim")
         try:
             device = open_device(config, ends=("output",))
             player = _Player(reader, device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,25 @@ def test_it_rotates(tmp_path: Path) -> None:
 def test_off_writes_what_was_said(tmp_path: Path) -> None:
     logged(tmp_path / "log", pii=PII(log="off"))
     assert all(secret in (tmp_path / "log").read_text() for secret in SECRETS)
+
+
+def test_a_full_disk_is_told_once_whoever_writes_meanwhile(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, event = EventWriter(tmp_path / "log"), events.Partial(t=1.0, text="hello")
+    both = threading.Barrier(2, timeout=10)
+
+    def full(file: object, fields: object) -> None:
+        both.wait()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("edgeagent.json_lines.JsonLinesFile.write", full)
+    other = threading.Thread(target=log, args=(event,))
+    other.start()
+    log(event)
+    other.join(10)
+    log(event)
+    assert caplog.text.count("cannot be written: No space left on device") == 1
 
 
 def test_warn_writes_what_was_said_and_warns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -25,10 +25,12 @@ def channels(path: Path) -> np.ndarray:
         return np.frombuffer(file.readframes(file.getnframes()), "<i2").reshape(-1, 2).T / 32767
 
 
-def played(recorder: StereoRecorder, sound: np.ndarray, *, in_hz: int, out_hz: int, late_s: float) -> None:
+def played(
+    recorder: StereoRecorder, sound: np.ndarray, *, in_hz: int, out_hz: int, late_s: float, in_step: bool
+) -> None:
     """The loudspeaker plays a sound at ``out_hz``, the microphone hears it at ``in_hz``, both on one clock.
 
-    A block of the loudspeaker is asked for ``late_s`` before it is heard.
+    A block of the loudspeaker is asked for ``late_s`` before it is heard. ``in_step``: the recorder is never behind.
     """
     seconds = len(sound) / RATE_HZ
     blocks = round(seconds * 100)
@@ -44,18 +46,21 @@ def played(recorder: StereoRecorder, sound: np.ndarray, *, in_hz: int, out_hz: i
             recorder.far(block(number + ahead, out_hz), 5.0 + (number + ahead) / 100)
         if number >= 0:
             recorder.near(block(number, in_hz), 5.0 + number / 100)
+            while in_step and not recorder._queue.empty():
+                os.sched_yield()
 
 
+@pytest.mark.parametrize("in_step", [False, True])
 @pytest.mark.parametrize(
-    ("in_hz", "out_hz", "late_s"), [(16_000, 16_000, 0.0), (48_000, 48_000, 0.06), (44_100, 24_000, 0.2)]
+    ("in_hz", "out_hz", "late_s"), [(16_000, 48_000, 0.0), (48_000, 48_000, 0.06), (44_100, 24_000, 0.2)]
 )
 def test_what_is_played_and_heard_at_once_stands_side_by_side(
-    tmp_path: Path, in_hz: int, out_hz: int, late_s: float
+    tmp_path: Path, in_hz: int, out_hz: int, late_s: float, in_step: bool
 ) -> None:
     t = np.arange(4 * RATE_HZ) / RATE_HZ
     sound = (0.5 * np.sin(2 * np.pi * (200 + 150 * t) * t)).astype(np.float32)
     recorder = StereoRecorder(tmp_path / "talk.wav", in_hz, out_hz)
-    played(recorder, sound, in_hz=in_hz, out_hz=out_hz, late_s=late_s)
+    played(recorder, sound, in_hz=in_hz, out_hz=out_hz, late_s=late_s, in_step=in_step)
     recorder.close()
     left, right = channels(recorder.path)
     assert len(left) == pytest.approx(len(sound), abs=RATE_HZ // 50)
@@ -130,7 +135,7 @@ def test_a_disk_that_does_not_keep_up_ends_the_recording(tmp_path: Path) -> None
     recorder = StereoRecorder(tmp_path / "talk.wav", RATE_HZ, None, on_end=told.append)
     stuck, write = Event(), recorder._writer.write
     recorder._writer.write = lambda samples: (stuck.wait(LIMIT_S), write(samples))  # type: ignore[method-assign]
-    for number in range(1_100):
+    for number in range(2_100):
         recorder.near(np.zeros(160, np.float32), number / 100)
     stuck.set()
     recorder.close()

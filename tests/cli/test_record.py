@@ -63,13 +63,19 @@ def test_a_recorded_talk_has_both_ends_says_so_and_is_shown_again(command: Any) 
     assert abs(np.abs(left).max() - np.abs(room).max()) < 0.05
     assert abs(np.abs(right).max() - np.abs(robot).max()) < 0.05
     assert robot_hz == 48_000
-    told = lines(command.cwd / "talk.jsonl")
+    told = lines(command.cwd / "talk.lines.jsonl")
     texts = [line["text"] for line in told]
     assert texts[0] == f"robi: {RECORDED}"
     assert texts[-4:] == ["you: what time is it", "  → get_time", "  ← it is 14:00", "robi: It is 14:00."]
     asked_s = next(line["at_s"] for line in told if line["text"].startswith("you"))
     assert 2 < asked_s < len(left) / RATE_HZ + 1
-    assert {(command.cwd / name).stat().st_mode & 0o777 for name in ("talk.wav", "talk.jsonl")} == {0o600}
+    assert {(command.cwd / name).stat().st_mode & 0o777 for name in ("talk.wav", "talk.lines.jsonl")} == {0o600}
+
+    (command.cwd / "talk.wav").rename(command.cwd / "kept.wav")
+    assert command("talk", *asked(command.cwd, "hello"), "--record", "talk.wav").returncode == 0
+    assert (command.cwd / "talk-2.lines.jsonl").exists()
+    assert lines(command.cwd / "talk.lines.jsonl") == told, "lines are never overwritten"
+    (command.cwd / "kept.wav").rename(command.cwd / "talk.wav")
 
     command.environment["ALSA_CONFIG_PATH"] = "/dev/null"
     shown = command("replay", "talk.wav")
@@ -110,10 +116,10 @@ def test_what_is_wrong_is_told_in_a_line(in_process: Any, arguments: list[str], 
 def test_lines_that_are_none_are_told_and_one_that_was_cut_is_left_out(in_process: Any, edgeagent: Any) -> None:
     with WavWriter(edgeagent.cwd / "talk.wav", RATE_HZ, channels=2) as writer:
         writer.write(np.zeros((160, 2), np.float32))
-    file = edgeagent.cwd / "talk.jsonl"
+    file = edgeagent.cwd / "talk.lines.jsonl"
     file.write_text('{"at_s": 2, "text": "x", "tone": "x"}\n{"at_s": "soon"}\n{"at_s": 3, "text": "y", "tone": "x"}\n')
     done = in_process("replay", "talk.wav", "--json")
-    assert (done.returncode, "talk.jsonl:2: this is no line" in done.stderr) == (2, True)
+    assert (done.returncode, "talk.lines.jsonl:2: this is no line" in done.stderr) == (2, True)
     file.write_text('{"at_s": 2, "text": "later", "tone": "x"}\n{"at_s": 1.5, "te')
     assert json.loads(in_process("replay", "talk.wav", "--json").stdout)["text"] == "later"
 
@@ -125,7 +131,7 @@ def test_a_recording_is_played_and_its_lines_come_at_their_times(command: Any) -
         writer.write(np.stack([tone, tone], axis=1))
     texts = [(0.2, "first"), (1.5, "second")]
     lined = [json.dumps({"at_s": at_s, "text": text, "tone": "plain"}) for at_s, text in texts]
-    (command.cwd / "talk.jsonl").write_text("\n".join(lined) + "\n")
+    (command.cwd / "talk.lines.jsonl").write_text("\n".join(lined) + "\n")
     with Pulse() as pulse:
         recorder, heard = pulse.recorder(), bytearray()
         reading = threading.Thread(target=lambda: heard.extend(recorder.stdout.read()))
