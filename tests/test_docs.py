@@ -23,7 +23,7 @@ WITH_EXAMPLES = tuple(
     """loop hooks tools sessions sound hearing voice safety testing
     reference/config reference/limits reference/voice-words""".split()
 )
-LINKED = ("architecture", "boards", "cli", "engine", "figures", "mcp", "models", "ros2", "reference/licences")
+LINKED = tuple("architecture boards cli engine figures mcp models ros2 service reference/licences".split())
 """Pages without examples, whose links are followed too."""
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)

@@ -10,7 +10,7 @@ __getattr__ = front(
     __name__,
     {
         "agent_phrases": "app_phrases conversation_phrases ears_phrases house_heard house_phrases name_groups",
-        "conversation": "Conversation",
+        "conversation": "Conversation RECORDED",
         "ears_setup": """
             ENGINES Vocabulary build_ears check chosen_engine ears_settings hot_words key_phrases
             make_transcriber open_device stop_words vocabulary wake_words whisper_folder

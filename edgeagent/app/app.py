@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
@@ -139,6 +140,12 @@ class App:
     def pii(self) -> PII:
         """Treatment of personal data."""
         return self._outfit.pii
+
+    @property
+    def journal(self) -> Path | None:
+        """File that keeps the conversation; None if none does."""
+        own = None if self._file is None else self._file.session.get("path")
+        return self.config.session or (None if own is None else Path(own))
 
     @property
     def notes(self) -> list[str]:

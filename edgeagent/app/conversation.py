@@ -21,6 +21,7 @@ from edgeagent.app.guards import BY_HAND, add_grounding, is_nano
 from edgeagent.app.outfit import Outfit
 from edgeagent.audio.device import Device
 from edgeagent.audio.playback import PlaybackQueue
+from edgeagent.audio.stereo_recorder import StereoRecorder
 from edgeagent.config import Config, load_config
 from edgeagent.english.completeness import Phrases
 from edgeagent.errors import AudioError, BusyError
@@ -43,6 +44,8 @@ from edgeagent.voice.voice_settings import DialogueSettings, preset
 
 logger = logging.getLogger(__name__)
 
+RECORDED: Final = "This conversation is being recorded."
+"""Said at the start of a recording."""
 BARGE_IN: Final = "balanced"
 """The preset, unless another one is set."""
 _SILENCE_S: Final = LEARN_S + 1.0
@@ -196,6 +199,31 @@ class Conversation:
     def rearm(self) -> bool:
         """Allows motion again. True if it was off."""
         return self._dialogue.rearm()
+
+    def record(self, path: Path) -> StereoRecorder:
+        """Records both ends in a WAV file until the conversation is closed, and says so aloud. Call after ``start``.
+
+        A disk that is full ends the recording and not the conversation; that is told as a warning.
+
+        Args:
+            path: Where such a file is there, a number is put to the name; the recorder has the path that was taken.
+
+        Raises:
+            AudioError: The file can't be made, or the device has no microphone.
+            BusyError: It records already.
+        """
+        sound = self._dialogue.ears.sound
+        if sound.recorder is not None:
+            raise BusyError(f"the conversation is recorded already, in {sound.recorder.path}")
+
+        def ended(why: str) -> None:
+            logger.warning("the recording %s has ended: %s; the conversation goes on", recorder.path, why)
+
+        recorder = StereoRecorder(path, sound.input_rate_hz, self.device.output_rate_hz, on_end=ended)
+        self._owned.append(recorder.close)
+        sound.recorder = recorder
+        self.say(RECORDED, interruptible=False)
+        return recorder
 
     def subscribe(self, fn: VoiceSubscriber) -> Callable[[], None]:
         """Calls it with every event of the runs and the voice, on the thread of each. Returns what ends that."""

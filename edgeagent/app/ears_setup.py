@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from edgeagent.agent import Agent
 from edgeagent.app.agent_phrases import ears_phrases, house_phrases, name_groups
@@ -19,9 +20,9 @@ from edgeagent.app.outfit import configured_llm
 from edgeagent.audio.device import Device
 from edgeagent.audio.endpoint import EndpointSettings
 from edgeagent.audio.files import FileDevice, check_format, is_file
-from edgeagent.audio.portaudio import LATENCY_S, End, PortAudioDevice, State
+from edgeagent.audio.portaudio import LATENCY_S, End, PortAudioDevice, State, forget_devices
 from edgeagent.config import Config
-from edgeagent.errors import ConfigError, RecognitionError
+from edgeagent.errors import AudioError, ConfigError, RecognitionError
 from edgeagent.extras import install, lacking
 from edgeagent.llm import LLM
 from edgeagent.models.catalog import recognisers
@@ -46,6 +47,8 @@ ENGINES: Final = ("fused", "sphinx", "whisper")
 WHISPER_MODEL: Final = "tiny.en"
 """Name of the model of Whisper that is used if the settings name none."""
 
+_LOOK_S: Final = 2.0
+"""Seconds between two looks for a sound card that comes late."""
 _ENGLISH_ONLY: Final = ".en"
 """Ends the names of such models."""
 _END: Final = ("soft_end_ms", "hard_end_ms", "pre_roll_ms", "max_s")
@@ -197,6 +200,37 @@ def open_device(
         channel=config.audio.get("channel"),
         on_state=on_state,
     )
+
+
+class Waiting(Protocol):
+    """Told why there is no sound yet; ``again``: for the same reason as before."""
+
+    def __call__(self, why: str, *, again: bool) -> object: ...
+
+
+def wait_for_sound(config: Config, tell: Waiting) -> None:
+    """Waits until microphone and loudspeaker of the settings can be opened; for as long as that takes.
+
+    Files in their place are not waited for.
+    """
+    if any(is_file(config.audio.get(end)) for end in ("input", "output")):
+        return
+    told = ""
+    pause = threading.Event()
+    while True:
+        try:
+            forget_devices()
+            device = open_device(config)
+            try:
+                device.start(fill=lambda block, dac_s: None, take=lambda block, adc_s: None)
+            finally:
+                device.stop()
+        except AudioError as error:
+            tell(str(error), again=str(error) == told)
+            told = str(error)
+            pause.wait(_LOOK_S)
+        else:
+            return
 
 
 def make_transcriber(

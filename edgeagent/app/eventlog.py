@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -30,6 +31,7 @@ class EventWriter:
 
     def __init__(self, path: Path | None, *, pii: PII = _REDACTED, max_mb: float = MAX_MB, files: int = FILES) -> None:
         self._path = path
+        self._lock = threading.Lock()
         self._mode = pii.log
         self._file = None if path is None else JsonLinesFile(path, max_mb=max_mb, files=files, told=f"the log {path}")
 
@@ -40,7 +42,10 @@ class EventWriter:
         try:
             file.write(event_fields(event, self._mode))
         except OSError as error:
-            self._file = None
+            with self._lock:  # runs and voice write side by side, and one warning is enough
+                first, self._file = self._file is not None, None
+            if not first:
+                return
             file.close()
             _log.warning("the log %s cannot be written: %s; no more events are logged", self._path, error.strerror)
 

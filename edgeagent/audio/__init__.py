@@ -16,6 +16,7 @@ __getattr__ = front(
         "playback": "PlaybackQueue Utterance",
         "portaudio": "LATENCY_S PortAudioDevice devices",
         "residual_gate": "ResidualGate",
+        "stereo_recorder": "StereoRecorder",
         "stream_clock": "Resampler StreamClock",
         "vad": "CHUNK FRAME RATE_HZ Silero VoiceActivity VoiceFrame VoiceSettings",
         "wav": "WavReader WavWriter read_wav",

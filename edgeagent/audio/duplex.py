@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from edgeagent.audio.device import Device, Fill, Samples, Take
 from edgeagent.audio.echo import EchoCanceller, Mode
+from edgeagent.audio.stereo_recorder import StereoRecorder
 from edgeagent.errors import AudioError
 
 
@@ -22,6 +23,7 @@ class Duplex:
     Attributes:
         device: The device.
         echo: Takes the robot's own voice out of the microphone's blocks; another one after ``renew``.
+        recorder: Gets a copy of both ends, if there is one.
 
     Raises:
         AudioError: The device has no microphone.
@@ -34,6 +36,7 @@ class Duplex:
         self._mode, self._noise_suppression, self._rate_hz = mode, noise_suppression, rate_hz
         self._in_hz = device.input_rate_hz
         self.echo = self.new_canceller()
+        self.recorder: StereoRecorder | None = None
 
     @property
     def input_rate_hz(self) -> int:
@@ -55,8 +58,15 @@ class Duplex:
             if play is not None:
                 play(block, dac_s)
             self.echo.far(block, dac_s)
+            if self.recorder is not None:
+                self.recorder.far(block, dac_s)
 
-        self.device.start(fill=None if play is None else fill, take=take)
+        def hear(block: Samples, adc_s: float) -> None:
+            if self.recorder is not None:
+                self.recorder.near(block, adc_s)
+            take(block, adc_s)
+
+        self.device.start(fill=None if play is None else fill, take=hear)
 
     def close(self) -> None:
         """Closes both.

@@ -114,6 +114,27 @@ def find(wanted: Wanted, end: End) -> DeviceInfo:
     raise AudioError(f"there is no {what} {wanted!r}; there are {listed}")
 
 
+def forget_devices() -> None:
+    """Has PortAudio look for devices anew, since it lists them only once; none may be open.
+
+    Raises:
+        AudioError: The sound system fails, or does not answer.
+    """
+    if "sounddevice" not in sys.modules:
+        return
+    sd = library()
+
+    def begin_anew() -> None:
+        with contextlib.suppress(sd.PortAudioError):  # the last beginning has failed
+            sd._terminate()
+        try:
+            sd._initialize()
+        except sd.PortAudioError as error:
+            raise AudioError(f"the sound system does not begin: {error}") from error
+
+    patiently(begin_anew)
+
+
 class PortAudioDevice:
     """A loudspeaker, a microphone, or both.
 

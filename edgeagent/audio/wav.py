@@ -144,14 +144,17 @@ class WavReader:
 
 
 class WavWriter:
-    """Writes mono, 16 bits. Its lengths are right whenever ``close`` was reached, and at the end of a pipe unknown.
+    """Writes 16 bits. Its lengths are right whenever ``close`` was reached, and at the end of a pipe unknown.
+
+    Args:
+        channels: Of each sample; what is written has the shape (samples,) or (samples, channels).
 
     Raises:
         AudioError: The file can't be written.
     """
 
-    def __init__(self, target: Path | BinaryIO, rate_hz: int) -> None:
-        self.rate_hz = rate_hz
+    def __init__(self, target: Path | BinaryIO, rate_hz: int, *, channels: int = 1) -> None:
+        self.rate_hz, self._channels = rate_hz, channels
         self._bytes = 0
         self._closed = self._failed = False
         self._own = isinstance(target, Path)
@@ -172,6 +175,20 @@ class WavWriter:
         with self._told():
             self._put(data)
         self._bytes += len(data)
+
+    @property
+    def full(self) -> bool:
+        """True if the lengths of a WAV can't count another second."""
+        return self._bytes + 2 * self._channels * self.rate_hz > _LONGEST
+
+    def settle(self) -> None:
+        """Writes the lengths so far: whatever kills the process from here on, the file is whole until here.
+
+        Raises:
+            AudioError: As ``write``.
+        """
+        with self._told():
+            self._finish()
 
     def close(self) -> None:
         """Writes the lengths. Safe to call again.
@@ -223,7 +240,8 @@ class WavWriter:
         self.close()
 
     def _header(self, size: int) -> bytes:
-        form = struct.pack("<HHIIHH", _PCM, 1, self.rate_hz, self.rate_hz * 2, 2, 16)
+        frame = 2 * self._channels
+        form = struct.pack("<HHIIHH", _PCM, self._channels, self.rate_hz, self.rate_hz * frame, frame, 16)
         return (
             b"RIFF"
             + struct.pack("<I", size + 36)

@@ -13,12 +13,15 @@ from edgeagent.cli import (
     check,
     doctor,
     exits,
+    init,
     keywords,
     listen,
     models,
     replay,
     say,
     serve_mcp,
+    service,
+    sessions,
     streams,
     talk,
     voice_test,
@@ -36,6 +39,8 @@ _EPILOG: Final = """\
 [cyan]edgeagent ask "go to the kitchen"[/]  one request
 
 [cyan]edgeagent chat --app examples/my_robot.py[/]  your own robot
+
+[cyan]edgeagent init rover[/]  the beginning of your own robot, in a folder
 
 [cyan]edgeagent check --app my_robot.py[/]  how well a model understands your robot's tools
 
@@ -65,6 +70,7 @@ commands = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+commands.command("init", epilog=init.EPILOG)(init.init)
 commands.command("chat", epilog=chat.EPILOG)(chat.chat)
 commands.command("ask", epilog=ask.EPILOG)(ask.ask)
 commands.command("check", epilog=check.CHECK_EPILOG)(check.check)
@@ -79,6 +85,8 @@ commands.command("mcp", epilog=serve_mcp.EPILOG)(serve_mcp.serve_mcp)
 commands.command("replay", epilog=replay.EPILOG)(replay.replay)
 commands.add_typer(keywords.keywords, name="keywords")
 commands.add_typer(models.models, name="models")
+commands.add_typer(sessions.sessions, name="sessions")
+commands.add_typer(service.service, name="service")
 
 
 def main() -> None:
@@ -113,11 +121,15 @@ __getattr__ = front(
         "activity": "Line latch_line",
         "approvals": "is_yes",
         "chat_stops": "ChatStops STOPPED",
+        "init": "SKELETON",
+        "listen_view": "ListenJson",
+        "notify": "Notifier",
         "replies": "Flow",
         "slash": "HELP",
         "talk_screen": "FIRST_REPEAT_S LET_GO_S TalkButton",
         "talk_view": "JsonView TalkLines",
         "text": "printable utterance",
+        "unit": "MARK Unit quoted",
         "utterances": "Utterances",
         "why": "LastRequest explained",
     },

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from edgeagent.cli import exits, options, streams, text
+from edgeagent.cli import exits, options, sessions, streams, text
 from edgeagent.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def ask(
         exits.watch(screen=False)
         chosen = options.settings(run.config, robot, run, deadline_s=deadline)
         if stdin and chosen.session is not None:
-            raise ConfigError("--stdin asks every line in a new session, so --session has nothing to keep")
+            raise ConfigError("--stdin asks every line in a new session, so no session has anything to keep")
         asking = _Asking(chosen, as_json=as_json, verbose=verbose, always=yes)
         code = asking.many() if stdin else asking.one(" ".join(words or ()))
     raise typer.Exit(code)
@@ -84,6 +84,7 @@ class _Asking:
         if not said:
             raise ConfigError('the text is empty; say something, such as: edgeagent ask "where are you"')
         with self._ready() as app:
+            sessions.remember(app)
             record = recorded(app.session, text.whole(sent), said)
             if self._as_json:
                 streams.answer_json(record.fields())

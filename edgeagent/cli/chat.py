@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from edgeagent.cli import exits, options, streams, text
+from edgeagent.cli import exits, options, sessions, streams, text
 
 if TYPE_CHECKING:
     from edgeagent.app import App
@@ -23,7 +23,9 @@ EPILOG: Final = """\
 
 [cyan]edgeagent chat --app examples/my_robot.py[/]
 
-[cyan]edgeagent chat --session robi.journal[/]  go on where you stopped, also after a power cut
+[cyan]edgeagent chat --session robi[/]  keep it under a name; go on where you stopped, also after a power cut
+
+[cyan]edgeagent chat --continue[/]  go on with the last session of this folder or app
 
 [cyan]edgeagent chat --audit audit.jsonl[/]  then [cyan]edgeagent replay audit.jsonl[/]
 
@@ -79,6 +81,7 @@ def chatting(config: Config, *, screen: bool, always: bool = False, conversing: 
     from edgeagent.voice.announcer import GoalReports
 
     with build(config, live=screen) as app, exits.ending():
+        sessions.remember(app)
         if conversing:
             app.session.context.conversing = True
             app.agent.hooks.append(GoalReports(app.telling.report))

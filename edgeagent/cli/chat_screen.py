@@ -16,11 +16,11 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from edgeagent import events
 from edgeagent.app import App
 from edgeagent.cli.activity import Activity, Line, call_text
-from edgeagent.cli.approvals import Approvals
+from edgeagent.cli.approvals import Approvals, is_yes
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.replies import Flow, Replies
 from edgeagent.cli.screen import MARK, Screen
-from edgeagent.cli.slash import Slash
+from edgeagent.cli.slash import Again, Slash
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import printable, shortened
 from edgeagent.errors import BusyError, EdgeAgentError
@@ -36,6 +36,8 @@ class ChatScreen(Screen):
         super().__init__(app)
         self._always = always
         self._asked: deque[tuple[str, SimpleQueue[str | None]]] = deque()
+        self._again: Again | None = None
+        """Request to be asked again, once a person has allowed that."""
         self._activity = Activity()
         self._replies = Replies()
         self._flow: Flow | None = None
@@ -54,9 +56,9 @@ class ChatScreen(Screen):
     # --- what is typed ----------------------------------------------------------------------------------------------
 
     def _enter(self, said: str) -> None:
-        if said or self._asked:
+        if said or self._question():
             gap = "" if self._working else "\n"
-            mark = printable(self._asked[0][0]) if self._asked else MARK
+            mark = self._question() or MARK
             self._print(f"{gap}{toned(mark, 'bold', colour=self._colour)}{said}")
             self._hear(said)
 
@@ -85,9 +87,15 @@ class ChatScreen(Screen):
 
     def _hear(self, said: str) -> None:
         session = self._app.session
-        if self._obeyed(said) or self._stops.take(said, asked=bool(self._asked)):
+        again, self._again = self._again, None  # whatever is typed but a yes is a no
+        if self._obeyed(said) or self._stops.take(said, asked=bool(self._asked or again)):
             return  # of a stop phrase the latch and the run's end say what became
-        if self._asked:
+        if again is not None:
+            if is_yes(said):
+                self._ask_again(again)
+            else:
+                self._show(Line("not asked again"))
+        elif self._asked:
             self._asked.popleft()[1].put(said)
         elif session.agent.is_running:
             if session.context.conversing:  # as who speaks over a robot
@@ -101,7 +109,30 @@ class ChatScreen(Screen):
             except EdgeAgentError as error:
                 self._complain(f"error: {error}")
 
+    def _obeyed(self, said: str) -> bool:
+        obeyed = super()._obeyed(said)
+        again = self._slash.take_again()
+        if again is not None and again.question:
+            self._again = again
+            self._prompt.app.invalidate()
+        elif again is not None:
+            self._ask_again(again)
+        return obeyed
+
+    def _ask_again(self, again: Again) -> None:
+        try:
+            self._slash.ask_again(again)
+        except EdgeAgentError as error:
+            self._complain(f"error: {error}")
+
+    def _question(self) -> str:
+        """Question that the next line answers; empty if there is none."""
+        if self._again is not None:
+            return printable(self._again.question)
+        return printable(self._asked[0][0]) if self._asked else ""
+
     def _stop(self) -> bool:
+        self._again = None
         if self._stops.interrupt():
             return False
         self._prompt.default_buffer.reset()
@@ -172,8 +203,8 @@ class ChatScreen(Screen):
             shown.append(("fg:ansibrightblack", f"  ⋯ {shortened(what, max(self._columns() - 6, 10))}\n"))
         else:
             shown.append(("", "\n"))
-        if self._asked:
-            return [*shown, ("fg:ansiyellow", printable(self._asked[0][0]))]
+        if question := self._question():
+            return [*shown, ("fg:ansiyellow", question)]
         return [*shown, ("bold", MARK)]
 
     def _say(self, line: str) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from edgeagent.audio.files import FileDevice
     from edgeagent.cli.listen_view import View
     from edgeagent.config import Config
+    from edgeagent.pii import PII
     from edgeagent.stt.ears import Ears
     from edgeagent.stt.hearing import HearingEvent
 
@@ -102,6 +103,7 @@ def _listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -
     from edgeagent.audio.files import FileDevice
     from edgeagent.cli.listen_view import MeterView
     from edgeagent.cli.utterances import Utterances
+    from edgeagent.pii import PII
     from edgeagent.stt.hearing import Level
     from edgeagent.stt.recordings import Recordings
 
@@ -119,7 +121,7 @@ def _listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -
         paced=False,
         on_state=lambda state, told: put(events.Device(t=time.monotonic(), state=state, name=told)),
     )
-    view = _view(json, verbose)
+    view = _view(PII(**config.pii), json=json, verbose=verbose)
     with streams.patience("getting the ears ready; the first time, their language model is built …"):
         vocabulary = parts.vocabulary(config)
         ears = parts.build_ears(config, device, vocabulary, put, in_step=isinstance(device, FileDevice))
@@ -148,11 +150,11 @@ def _listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -
                 ending.join(_JOIN_S)
 
 
-def _view(json: bool, verbose: bool) -> View:
+def _view(pii: PII, *, json: bool, verbose: bool) -> View:
     from edgeagent.cli.listen_view import ListenJson, ListenLines, MeterView
 
     if json:
-        return ListenJson()
+        return ListenJson(pii)
     if streams.animated(streams.stdout()):
         return MeterView()
     return ListenLines(verbose=verbose)

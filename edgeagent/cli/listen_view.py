@@ -6,9 +6,11 @@ import time
 from typing import Final, Protocol
 
 from edgeagent import events
+from edgeagent.app.eventlog import event_fields
 from edgeagent.cli import streams
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import one_line, shortened
+from edgeagent.pii import PII
 from edgeagent.stt.hearing import Level
 
 _CELLS: Final = 20
@@ -17,6 +19,7 @@ _EVERY_S: Final = 0.09
 """Between two drawings of the meter."""
 _CLEAR: Final = "\r\x1b[2K"
 _NOT_UNDERSTOOD: Final = "(not understood)"
+_REDACTED: Final = PII()
 
 
 class View(Protocol):
@@ -28,10 +31,17 @@ class View(Protocol):
 
 
 class ListenJson:
-    """Every event as a line."""
+    """Every event as a line, as ``talk --json`` writes it.
+
+    Args:
+        pii: ``pii.log`` says what happens to personal data.
+    """
+
+    def __init__(self, pii: PII = _REDACTED) -> None:
+        self._mode = pii.log
 
     def show(self, event: events.VoiceEvent) -> None:
-        streams.answer_json(events.as_dict(event))
+        streams.answer_json(event_fields(event, self._mode))
 
     def level(self, level: Level) -> None:
         pass

@@ -12,12 +12,13 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from edgeagent.cli import streams
+from edgeagent.cli import sessions, streams
 from edgeagent.config import Config, load_config
+from edgeagent.errors import ConfigError
 
 _HOUSE = "Simulated house"
 _SETTINGS = "Settings"
-_NO_SETTING = frozenset({"config", "log_level"})
+_NO_SETTING = frozenset({"config", "log_level", "go_on"})
 
 
 class Gravity(StrEnum):
@@ -60,9 +61,10 @@ Log = Annotated[
     Path | None, typer.Option("--log", metavar="FILE", help="Append every event to a file, as lines of JSON.")
 ]
 Session = Annotated[
-    Path | None,
-    typer.Option("--session", metavar="FILE", help="Keep the conversation in a file; resume it if it is there."),
+    str | None,
+    typer.Option("--session", metavar="NAME|FILE", help="Keep the conversation under a name, or in a file; resume it."),
 ]
+GoOn = Annotated[bool, typer.Option("--continue", help="Go on with the last session of this app or folder.")]
 Audit = Annotated[
     Path | None,
     typer.Option("--audit", metavar="FILE", help="Append what every run did, for [cyan]edgeagent replay FILE[/]."),
@@ -114,6 +116,7 @@ class RunOptions:
     log: Log = None
     log_level: LogLevel = None
     session: Session = None
+    go_on: GoOn = False
     audit: Audit = None
     speed: Speed = None
     seed: Seed = None
@@ -138,7 +141,10 @@ def tabled(command: Callable[..., None]) -> Callable[..., None]:
         for option in (
             [one]
             if one.name not in tables
-            else [one.replace(name=name, annotation=kind, default=None) for name, kind in options[one.name].items()]
+            else [
+                one.replace(name=name, annotation=kind, default=getattr(tables[one.name](), name))
+                for name, kind in options[one.name].items()
+            ]
         )
     ]
     spread.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # typer reads it
@@ -158,4 +164,10 @@ def settings(file: Path | None, *tables: RobotOptions | RunOptions, **also: obje
     """
     flags = {name: value for table in tables for name, value in asdict(table).items()}
     flags |= {name.replace("__", "."): value for name, value in also.items()}
-    return load_config(file, flags={name: value for name, value in flags.items() if name not in _NO_SETTING})
+    go_on = flags.get("go_on", False)
+    if (session := flags.get("session")) is not None:
+        if go_on:
+            raise ConfigError("--continue goes on with the last session, and --session names one: give one of them")
+        flags["session"] = sessions.chosen(session)
+    config = load_config(file, flags={name: value for name, value in flags.items() if name not in _NO_SETTING})
+    return sessions.continued(config) if go_on else config

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from edgeagent.cli import exits, streams
+from edgeagent.cli import exits, options, streams
+from edgeagent.cli.replay_sound import is_recording, replay_sound
 from edgeagent.cli.streams import Tone, toned
 from edgeagent.cli.text import one_line, printable, shortened
 from edgeagent.errors import ConfigError, EdgeAgentError
@@ -34,13 +35,15 @@ EPILOG: Final = """\
 
 [cyan]edgeagent replay audit.jsonl --json > turns.jsonl[/]  one line a turn, and one at the end of each run
 
+[cyan]edgeagent replay talk.wav[/]  what talk --record kept: the sound, and its lines at their times
+
 [bold]To record[/]
 
 Agent(..., hooks=[AuditLogHook("audit.jsonl")])
 
 [bold]Exit code[/]
 
-0 shown · 2 there is no such file, or it is no audit log
+0 shown · 2 there is no such file, or it is no audit log · 4 it is no WAV file · 130 Ctrl-C
 """
 _LEAST_WIDTH: Final = 40
 _BAR: Final = 40
@@ -55,7 +58,9 @@ _NO_PROMPT: Final = (
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What AuditLogHook wrote.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="What AuditLogHook or talk --record wrote.", show_default=False)
+    ],
     prompts: Annotated[
         bool, typer.Option("--prompts", help="Also each prompt, the raw reply and how it was read.")
     ] = False,
@@ -63,9 +68,15 @@ def replay(
         bool, typer.Option("--full", help="Fold nothing of the prompts: neither tools nor what was shown before.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print turns and runs as lines of JSON.")] = False,
+    output: options.Output = None,
 ) -> None:
-    """Show recorded runs turn by turn, with what took how long. Nothing is run again."""
+    """Show recorded runs turn by turn, with what took how long, or play a recorded talk. Nothing is run again."""
     with exits.guarded():
+        if is_recording(file):
+            if prompts or full:
+                raise ConfigError(f"{file} is sound; --prompts and --full are for a file of --audit")
+            replay_sound(file, options.settings(None, audio__output=output), as_json=as_json)
+            return
         _Replay(file, prompts=prompts or full, full=full, as_json=as_json).show()
 
 

@@ -17,11 +17,11 @@ from edgeagent.agent import RunHandle
 from edgeagent.app import App
 from edgeagent.cli import streams, text
 from edgeagent.cli.activity import Activity, Line
-from edgeagent.cli.approvals import Approvals
+from edgeagent.cli.approvals import Approvals, is_yes
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.replies import Replies
 from edgeagent.cli.slash import Slash, is_slash
-from edgeagent.errors import BusyError
+from edgeagent.errors import BusyError, EdgeAgentError
 
 _POLL_S: Final = 0.02
 _PROMPT: Final = "> "
@@ -61,13 +61,29 @@ class LineScript:
             if is_slash(said):
                 if not self._slash.run(said):
                     return
+                self._retry()
             elif said and not self._stops.take(said):
                 self._run(said)
             self._prompt()
 
+    def _retry(self) -> None:
+        """Asks the last request again, if the last command wants that; where it did something, the next line says."""
+        again = self._slash.take_again()
+        if again is None:
+            return
+        if again.question and not is_yes(self._next_line(again.question)):
+            streams.tell("not asked again")
+            return
+        try:
+            self._until_end(self._slash.ask_again(again))
+        except EdgeAgentError as error:
+            streams.complain(str(error))
+
     def _run(self, said: str) -> None:
         """One request, and everything that happens until it has ended."""
-        handle = self._start(said)
+        self._until_end(self._start(said))
+
+    def _until_end(self, handle: RunHandle) -> None:
         ended = False
         while not ended:
             event = self._events.get()
@@ -94,11 +110,15 @@ class LineScript:
         return asked.answer.get()
 
     def _answer(self, asked: _Asked) -> None:
-        sys.stderr.write(asked.question)
+        asked.answer.put(self._next_line(asked.question))
+
+    def _next_line(self, question: str) -> str | None:
+        """The next line of the script, which answers a question; None at its end."""
+        sys.stderr.write(text.printable(question))
         sys.stderr.flush()
         line = next(self._lines, None)
         streams.tell("" if line is None else text.printable(line))
-        asked.answer.put(None if line is None else text.utterance(line))
+        return None if line is None else text.utterance(line)
 
     def _show(self, event: events.Event | _Asked) -> None:
         if isinstance(event, _Asked):

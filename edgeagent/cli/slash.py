@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from edgeagent import events
+from edgeagent.agent import RunHandle
 from edgeagent.app import App
+from edgeagent.cli.activity import call_text
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import printable, shortened
 from edgeagent.cli.why import LastRequest, explained
 from edgeagent.english.answers import Control, Controlled
 from edgeagent.errors import BusyError
 from edgeagent.hooks.compaction import exchanges
-from edgeagent.messages import Usage
+from edgeagent.messages import Message, Usage
 from edgeagent.tools import Tool
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 MAP_FILES: Final = ("map.svg", "map.png")
 _CANCEL: Final = "cancel that"
 _REPEAT: Final = "repeat that"
+_NEVER_BEGAN: Final = frozenset({"unknown", "invalid", "blocked", "declined", "denied", "skipped", "not_run"})
+"""Statuses of calls whose body was never called."""
+_DONE_CHARS: Final = 80
 
 Door = Literal["chat", "talk"]
 
@@ -44,6 +49,20 @@ def is_slash(line: str) -> bool:
     return line.startswith("/")
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The last request, which is to be asked again.
+
+    Attributes:
+        question: What a person has to allow first, because the robot has done something; empty where it has not.
+    """
+
+    text: str
+    question: str
+    of: tuple[str, ...]
+    """Ids of the messages that go."""
+
+
 class Slash:
     """Answers the slash commands of one chat. Each command is a method that takes the rest of its line.
 
@@ -56,6 +75,7 @@ class Slash:
     """
 
     door: Door = "chat"
+    _again: Again | None = None
 
     def __init__(
         self,
@@ -155,17 +175,70 @@ class Slash:
             self._note("the robot hears it after the running step")
 
     def undo(self, rest: str) -> None:
-        groups = exchanges(self._app.session.messages())
-        begun = [i for i, group in enumerate(groups) if group[0].role == "user" and group[0].origin != "summary"]
-        if not begun:
+        before, exchange = self._last_exchange()
+        if not exchange:
             self._complain("there is nothing to undo")
             return
         try:
-            self._app.session.restore([message for group in groups[: begun[-1]] for message in group])
+            self._app.session.restore(before)
         except BusyError:
             self._complain("the robot is at work; stop it first (Ctrl-C), then /undo")
             return
-        self._note(f"forgotten: {shortened(groups[begun[-1]][0].text, 60)}")
+        self._note(f"forgotten: {shortened(exchange[0].text, 60)}")
+
+    def retry(self, rest: str) -> None:
+        _, exchange = self._last_exchange(of_person=True)
+        agent = self._app.agent
+        if agent.is_running or agent.is_moving or agent.goals_at_work:
+            self._complain("the robot is at work; stop it first (Ctrl-C), then /retry")
+        elif not exchange:
+            self._complain("there is nothing to ask again")
+        else:
+            did = "; ".join(self._done(exchange))
+            question = f"it did this, and may do it again: {did}. Ask again? [y/N] " if did else ""
+            self._again = Again(exchange[0].text, question, tuple(message.id for message in exchange))
+
+    def take_again(self) -> Again | None:
+        """Request that the last command wants to be asked again; None if it wants none. Once."""
+        again, self._again = self._again, None
+        return again
+
+    def ask_again(self, again: Again) -> RunHandle:
+        """Takes the last request and its answer from history, and asks the request.
+
+        Raises:
+            BusyError: The robot has begun something meanwhile, or the conversation has gone on.
+            EdgeAgentError: As ``Session.start``.
+        """
+        before, exchange = self._last_exchange(of_person=True)
+        if tuple(message.id for message in exchange) != again.of:
+            raise BusyError("the conversation has gone on meanwhile; /retry once more")
+        self._app.session.restore(before)
+        self._note(f"asked again: {shortened(again.text, 60)}")
+        return self._app.session.start(again.text)
+
+    def _last_exchange(self, *, of_person: bool = False) -> tuple[list[Message], list[Message]]:
+        """History until the last request, and the request with all that came of it; empty if there is none.
+
+        Args:
+            of_person: What a timer or a goal has begun is no request.
+        """
+        groups = exchanges(self._app.session.messages())
+        firsts = [(i, group[0]) for i, group in enumerate(groups) if group[0].role == "user"]
+        begun = [i for i, first in firsts if first.origin == "user" or (not of_person and first.origin != "summary")]
+        if not begun:
+            return [], []
+        after = [message for group in groups[begun[-1] :] for message in group]
+        return [message for group in groups[: begun[-1]] for message in group], after
+
+    def _done(self, exchange: Iterable[Message]) -> Iterator[str]:
+        """Calls that have begun and may have changed something: a tool that is gone may have, too."""
+        harmless = {tool.name for tool in self._app.agent.tools if tool.traits.read_only}
+        calls = {call.id: call for message in exchange for call in message.tool_calls}
+        for message in exchange:
+            if message.role == "tool" and message.status not in _NEVER_BEGAN and message.name not in harmless:
+                call = calls.get(message.call_id or "")
+                yield shortened(f"{call_text(call) if call else message.name} ({message.text})", _DONE_CHARS)
 
     def reset(self, rest: str) -> None:
         try:
@@ -285,6 +358,7 @@ COMMANDS: Final = (
         "/steer", "/steer TEXT: tell it something while it works, for after the running step", Slash.steer, ("chat",)
     ),
     Command("/undo", "forget the last request and its answer; what the robot did stays done", Slash.undo, ("chat",)),
+    Command("/retry", "ask the last request again; asks first where it did something", Slash.retry, ("chat",)),
     Command("/reset", "forget the conversation", Slash.reset, ("chat",)),
     Command("/quit", "leave", Slash.leave),
 )

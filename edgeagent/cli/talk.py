@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import signal
 import threading
+from functools import partial
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Annotated, Final, Self
 
 import typer
 
-from edgeagent.cli import exits, options, streams
+from edgeagent.cli import exits, options, sessions, streams
 from edgeagent.cli.chat import chatting, has_screen
+from edgeagent.cli.notify import Notifier
 from edgeagent.cli.text import printable
 from edgeagent.errors import AudioError, ConfigError
 
@@ -36,6 +39,8 @@ EPILOG: Final = """\
 
 [cyan]edgeagent talk --json > talk.jsonl[/]  every event as a line of JSON
 
+[cyan]edgeagent talk --record talk.wav[/]  both ends in stereo, announced aloud; then [cyan]edgeagent replay talk.wav[/]
+
 [cyan]edgeagent talk --input lines.wav --output answers.wav[/]  files in place of microphone and loudspeaker
 
 [bold]Keys[/]
@@ -50,6 +55,8 @@ twice within 2 s leaves. Where stdout is no terminal, Ctrl-C leaves. SIGUSR1 sto
 _QUIET_S: Final = 0.5
 """After the end of a file, the conversation is over when nothing has happened for so long."""
 _JOIN_S: Final = 5.0
+_LONGER_S: Final = 60.0
+"""Seconds by which each try to find a sound card makes the start longer."""
 
 
 @options.tabled
@@ -82,6 +89,13 @@ def talk(
     push_to_talk: Annotated[
         bool | None, typer.Option("--push-to-talk", help="It hears only while the space bar is down.")
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", metavar="FILE.wav", help="Record microphone and loudspeaker, and say so aloud."),
+    ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for a sound card that comes late, and say so on stderr.")
+    ] = False,
     text: Annotated[bool, typer.Option("--text", help="Where there is no sound, type instead.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Every event, a line of JSON each.")] = False,
     run: options.RunOptions,
@@ -102,17 +116,21 @@ def talk(
             conversation__barge_in=barge_in,
             conversation__push_to_talk=push_to_talk,
         )
-        code = _talk(chosen, json=json, text=text, screen=screen)
+        if wait and text:
+            raise ConfigError("--wait waits for sound, and --text does without: give one of them")
+        code = _talk(chosen, json=json, text=text, screen=screen, record=record, wait=wait)
     raise typer.Exit(code)
 
 
-def _talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
+def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path | None, wait: bool) -> int:
     """Talks until somebody leaves, or the file that stands for the microphone has ended.
 
     Args:
         json: Events as lines of JSON on stdout.
         text: Without sound, type.
         screen: A person sits at a terminal.
+        record: Keep the sound of both ends there.
+        wait: Wait for a sound card that comes late.
 
     Returns:
         The exit code.
@@ -122,13 +140,18 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
         ConfigError, ModelError: It cannot begin.
     """
     from edgeagent.app import build
+    from edgeagent.app.ears_setup import wait_for_sound
     from edgeagent.audio.files import is_file
 
-    _check(config, json=json, text=text, screen=screen)
+    notifier = Notifier()
+    _check(config, json=json, text=text, screen=screen, record=record)
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
+    if wait:
+        wait_for_sound(config, partial(_tell_of_waiting, notifier))
     with TripSignal() as stop_signal, build(config, live=True, voice=True) as app:
+        sessions.remember(app)
         try:
-            conversation = _begin(app, config)
+            conversation = _begin(app, config, record)
         except AudioError as error:
             if is_file(config.audio.get("input")):
                 raise
@@ -138,17 +161,24 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
         else:
             with conversation, exits.ending():
                 stop_signal.serve(conversation)
-                return _converse(app, conversation, json=json, screen=screen)
+                try:
+                    return _converse(app, conversation, notifier, json=json, screen=screen)
+                finally:
+                    app.session.abort("safety_stop")  # before anybody is told of the end
+                    notifier.stopping()
     return chatting(config, screen=screen, conversing=True)
 
 
-def _check(config: Config, *, json: bool, text: bool, screen: bool) -> None:
+def _check(config: Config, *, json: bool, text: bool, screen: bool, record: Path | None) -> None:
     """Refuses early what would only be found out when it is too late."""
     from edgeagent.app.ears_setup import check
     from edgeagent.audio.files import is_file
+    from edgeagent.cli.recorded_lines import check_target
 
     if text and json:
         raise ConfigError("--json is for a conversation aloud, and --text may become a chat; --log writes for both")
+    if record is not None:
+        check_target(record)
     check(config)
     if config.conversation.get("push_to_talk") and not screen:
         raise ConfigError("push-to-talk needs a terminal with a space bar; without one, leave it out")
@@ -160,9 +190,10 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool) -> None:
             raise ConfigError(f"--{end} is a file, so --{other} has to be one too: --{other} FILE.wav")
 
 
-def _begin(app: App, config: Config) -> Conversation:
+def _begin(app: App, config: Config, record: Path | None) -> Conversation:
     """A conversation that listens."""
     from edgeagent.app.conversation import Conversation
+    from edgeagent.cli.recorded_lines import record_lines
     from edgeagent.stt.ears import START_S
     from edgeagent.voice.dialogue import LEARN_S
 
@@ -173,6 +204,8 @@ def _begin(app: App, config: Config) -> Conversation:
         with streams.patience("loading the model …", always=True):
             app.load()
         conversation.start()
+        if record is not None:
+            record_lines(conversation, record, app)
         conversation.dialogue.hears.wait(START_S + LEARN_S)  # who is told sooner that it is ready speaks too soon
     except BaseException:
         conversation.close()
@@ -180,7 +213,14 @@ def _begin(app: App, config: Config) -> Conversation:
     return conversation
 
 
-def _converse(app: App, conversation: Conversation, *, json: bool, screen: bool) -> int:
+def _tell_of_waiting(notifier: Notifier, why: str, *, again: bool) -> None:
+    notifier.waiting(f"waits for sound: {why}", _LONGER_S)
+    if not again:
+        streams.warn(f"{why}; it is looked for until it is there")
+
+
+def _converse(app: App, conversation: Conversation, notifier: Notifier, *, json: bool, screen: bool) -> int:
+    from edgeagent import events
     from edgeagent.cli.activity import latch_line
     from edgeagent.cli.talk_view import JsonView, LinesView
 
@@ -197,13 +237,19 @@ def _converse(app: App, conversation: Conversation, *, json: bool, screen: bool)
         conversation.latch.subscribe(lambda state, reason: told.put(latch_line(state, reason)))
         if app.say_at_start:
             streams.answer(printable(app.say_at_start))
-    streams.tell(f"ready: {app.agent.name} on {app.llm.name} listens to {conversation.device.name}; Ctrl-C ends", "dim")
+    listens = f"{app.agent.name} on {app.llm.name} listens to {conversation.device.name}"
+    streams.tell(f"ready: {listens}; Ctrl-C ends", "dim")
+    notifier.ready(listens)
     while True:
         try:
-            view.show(told.get(timeout=_QUIET_S))
+            item = told.get(timeout=_QUIET_S)
+            view.show(item)
+            if isinstance(item, events.Device):
+                notifier.status(item.name)
         except Empty:
             if _is_over(conversation):
                 return 0
+        notifier.look(conversation.dialogue.is_alive)
 
 
 def _is_over(conversation: Conversation) -> bool:

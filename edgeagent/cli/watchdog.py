@@ -155,7 +155,10 @@ def _restore(file: int, modes: Any) -> None:
 
 
 def _serve(parent: int, again_s: float) -> None:
-    """The process: reads signals, and kills its parent when the time is over."""
+    """The process: reads signals, and kills its parent when the time is over. It ends with its parent and not before,
+    also where a service manager sends every process a signal."""
+    for ignored in (signal.SIGINT, *_ENDS):
+        signal.signal(ignored, signal.SIG_IGN)
     try:
         modes = termios.tcgetattr(2)
     except (OSError, termios.error):

@@ -11,5 +11,6 @@ __getattr__ = front(
     __name__,
     {
         "records": "FORMAT Record",
+        "shelf": "KeptSession Shelf",
     },
 )

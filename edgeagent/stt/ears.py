@@ -85,6 +85,7 @@ class Ears:
 
     Attributes:
         sound: Microphone and loudspeaker, and the echo canceller between them.
+        blocks: Number of the microphone's blocks that the thread "ears" has taken up, be the ears open or closed.
 
     Raises:
         AudioError: The device has no microphone, or voice activity can't be had.
@@ -118,6 +119,7 @@ class Ears:
         self._clock = StreamClock()
         self._in_count = self._count = self._heard = self._base = 0
         """Samples: of the device; after the canceller; of these what was heard; and when the endpointer began."""
+        self.blocks = 0
         self._on = True
         self._level = LevelMeter()
         self._own = OwnVoice()
@@ -301,6 +303,7 @@ class Ears:
 
     def _hear(self, block: Samples, adc_s: float, taken_s: float) -> None:
         """A block of the device's."""
+        self.blocks += 1
         late = self._lateness.of(time.monotonic() - taken_s, len(block) / self.sound.input_rate_hz)
         if late.begins:
             self._finish()

@@ -78,6 +78,8 @@ class Dialogue:
         self.latch = latch or SafetyLatch()
         self._queue: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._done = 0
+        self._seen = (0, 0)
+        """Blocks of the microphone, and calls of the thread "voice", at the last look for life."""
         self._quitting = threading.Event()
         self._closing = f"{_CLOSING} {id(self)}"
         self._subscribers: tuple[VoiceSubscriber, ...] = ()
@@ -206,6 +208,16 @@ class Dialogue:
         """Says that a device is "lost" or "back". One that is back is not heard yet: of that the ears tell."""
         self._emit(events.Device, state=state, name=name)
         self._post(partial(self.turns.device, state, part="card"))
+
+    def is_alive(self) -> bool:
+        """True if, since the last call, sound of the microphone was taken up and the thread "voice" has turned.
+
+        Call it now and then, on one thread: for a watchdog that ends a robot that is deaf or hangs.
+        """
+        now, before = (self.ears.blocks, self._done), self._seen
+        self._seen = now
+        self._post(lambda: None)  # so that there is something to do until the next call
+        return now[0] != before[0] and now[1] != before[1]
 
     def settle(self, timeout_s: float = 10.0) -> bool:
         """Waits until nothing more happens unless the device's clock goes on; for tests on a virtual clock."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from edgeagent import PII, Agent, Session, ToolCall, events, tool
 from edgeagent.app import EventWriter
-from edgeagent.cli import JsonView
+from edgeagent.cli import JsonView, ListenJson
 from edgeagent.stt import HeardWord
 from edgeagent.testing import ScriptedLLM, call
 
@@ -98,6 +99,25 @@ def test_off_writes_what_was_said(tmp_path: Path) -> None:
     assert all(secret in (tmp_path / "log").read_text() for secret in SECRETS)
 
 
+def test_a_full_disk_is_told_once_whoever_writes_meanwhile(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, event = EventWriter(tmp_path / "log"), events.Partial(t=1.0, text="hello")
+    both = threading.Barrier(2, timeout=10)
+
+    def full(file: object, fields: object) -> None:
+        both.wait()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("edgeagent.json_lines.JsonLinesFile.write", full)
+    other = threading.Thread(target=log, args=(event,))
+    other.start()
+    log(event)
+    other.join(10)
+    log(event)
+    assert caplog.text.count("cannot be written: No space left on device") == 1
+
+
 def test_warn_writes_what_was_said_and_warns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     logged(tmp_path / "log", pii=PII(log="warn"))
     assert SECRETS[0] in (tmp_path / "log").read_text()
@@ -115,11 +135,14 @@ def test_warn_writes_what_was_said_and_warns(tmp_path: Path, caplog: pytest.LogC
     ],
     ids=lambda event: f"{event.kind}",
 )
-def test_json_on_stdout_is_redacted_like_the_log(event: events.VoiceEvent, capsys: pytest.CaptureFixture[str]) -> None:
-    JsonView().show(event)
+@pytest.mark.parametrize("view", [JsonView, ListenJson])
+def test_json_on_stdout_is_redacted_like_the_log(
+    view: type[JsonView | ListenJson], event: events.VoiceEvent, capsys: pytest.CaptureFixture[str]
+) -> None:
+    view().show(event)
     shown = capsys.readouterr().out
     assert json.loads(shown)["kind"] == event.kind
     assert "1111" not in shown
     assert "ann@" not in shown
-    JsonView(PII(log="off")).show(event)
+    view(PII(log="off")).show(event)
     assert capsys.readouterr().out != shown

@@ -229,6 +229,21 @@ def test_a_signal_ends_it_whatever_hangs_with_the_exit_code_of_the_signal(runnin
         gone(left[case])
 
 
+@pytest.mark.parametrize("case", ["subscriber", "lock"])
+def test_a_sigterm_to_every_process_as_systemd_sends_it_ends_it_whatever_hangs(running, case: str) -> None:
+    one = running("chat", case)
+    one.expect("hangs")
+    below = children(one.process)
+    assert below, "something watches it"
+    for pid in below:
+        os.kill(pid, signal.SIGTERM)
+    one.process.send_signal(signal.SIGTERM)
+    code, took_s = one.ends()
+    assert code == (-signal.SIGKILL if case == "lock" else 128 + signal.SIGTERM), one.told.decode()
+    assert took_s < GONE_S + SLACK_S
+    gone(below)
+
+
 def test_two_ctrl_c_leave_a_terminal_as_it_was_whatever_hangs(at_terminal, edgeagent) -> None:
     before = []
     start = edgeagent.start

@@ -26,7 +26,7 @@ class PlayedEars:
     def __init__(self, on_event: Callable[[HearingEvent], None]) -> None:
         self.on_event = on_event
         self.hard_end_ms = self.soft_end_ms = 0.0
-        self.utterance = 0
+        self.utterance = self.blocks = 0
         self.now_s = 0.0
         self.listening = True
         self.played: list[Samples] = []
@@ -50,6 +50,7 @@ class PlayedEars:
         if self._fill is not None:
             self._fill(block, self.now_s + LATENCY_S)
         self.played.append(block)
+        self.blocks += 1
         self.now_s += BLOCK / RATE_HZ
         if len(self.played) % 5 == 0:
             self.on_event(hearing.Level(self.now_s, -60.0, -60.0, voiced=False, far_active=False))

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from edgeagent import Agent, ToolContext, tool
-from edgeagent.stt import Ears
+from edgeagent.stt import Ears, hearing
 from edgeagent.testing import call
 from edgeagent.voice import TABLE, State, TableEvent
 
@@ -20,8 +20,31 @@ def test_the_played_ears_are_like_the_real_ones() -> None:
         assert [p.replace(annotation=p.empty) for p in real.parameters.values()] == [
             p.replace(annotation=p.empty) for p in played.parameters.values()
         ], name
-    for name in ("hard_end_ms", "soft_end_ms", "utterance", "now_s"):
+    for name in ("hard_end_ms", "soft_end_ms", "utterance", "now_s", "blocks"):
         assert hasattr(Ears, name) or name in inspect.getsource(Ears.__init__), name
+
+
+def test_it_is_alive_while_sound_comes_and_its_thread_turns() -> None:
+    with Stage() as stage:
+        stage.pass_s(0.1)
+        assert stage.dialogue.is_alive()
+        stage.pass_s(0.1)
+        assert stage.dialogue.is_alive()
+        stage.settle()
+        assert not stage.dialogue.is_alive(), "no sound came"
+        stage.pass_s(0.1)
+        assert stage.dialogue.is_alive()
+        hangs, goes_on = threading.Event(), threading.Event()
+        stage.dialogue.subscribe(lambda event: (hangs.set(), goes_on.wait(20)))
+        stage.ears.utterance += 1
+        stage.ears.on_event(hearing.SpeechStarted(stage.ears.utterance, stage.now_s))
+        for _ in range(100):
+            stage.ears.block()
+        assert hangs.wait(20), "nothing was told"
+        stage.dialogue.is_alive()
+        stage.ears.block()
+        assert not stage.dialogue.is_alive(), "the thread hangs"
+        goes_on.set()
 
 
 @pytest.mark.parametrize("state", State)

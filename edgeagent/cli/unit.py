@@ -1,0 +1,183 @@
+"""The systemd unit of a robot that is always on: its text, and where it stands. Runs no program; main thread."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import platformdirs
+
+from edgeagent.errors import ConfigError
+
+NAME: Final = "edgeagent"
+"""Name of the unit, unless another one is wanted."""
+MARK: Final = "# Written by edgeagent service install. Changes belong into: systemctl edit"
+"""First line of every unit of ours; a file without it is somebody's own."""
+GROUPS: Final = ("audio", "dialout", "gpio", "i2c", "spi", "video")
+"""Groups that may use sound cards, serial lines, pins, buses and cameras, where a system has them."""
+WATCHDOG_S: Final = 30
+"""Seconds without a word of life after which systemd ends the process and starts it again."""
+START_LIMIT_S: Final = 300
+"""Seconds until it listens; a sound card that comes late makes that longer."""
+_FOLDERS: Final = {True: Path("/etc/systemd/system"), False: Path("systemd/user")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A unit as it is to be written."""
+
+    name: str
+    system: bool
+    """True for the machine's systemd, False for that of a user."""
+    command: tuple[str, ...]
+    """Program, by its absolute path, and arguments."""
+    folder: Path
+    """The current folder of the command."""
+    user: str = ""
+    """Whose process it is, with the machine's systemd."""
+
+    @property
+    def path(self) -> Path:
+        """Place in which systemd looks for it."""
+        return unit_path(self.name, system=self.system)
+
+    @property
+    def text(self) -> str:
+        """The file.
+
+        Raises:
+            ConfigError: A path or an argument has a line end in it.
+        """
+        own = self._system_lines() if self.system else ()
+        lines = (
+            MARK,
+            "[Unit]",
+            "Description=edgeagent, a robot that listens",
+            *(("After=sound.target",) if self.system else ("After=pipewire.service pulseaudio.service sound.target",)),
+            "StartLimitIntervalSec=300",
+            "StartLimitBurst=10",
+            "",
+            "[Service]",
+            "Type=notify",
+            "NotifyAccess=main",
+            f"ExecStart={' '.join(map(quoted, self.command))}",
+            f"WorkingDirectory={_escaped(str(self.folder))}",
+            "StandardInput=null",
+            f"TimeoutStartSec={START_LIMIT_S}",
+            f"WatchdogSec={WATCHDOG_S}",
+            "# SIGTERM, because edgeagent stops what moves when it comes, also when Python hangs",
+            "WatchdogSignal=SIGTERM",
+            "# every process gets the signal: the driver of a base zeroes its motors by itself then",
+            "KillMode=control-group",
+            "TimeoutStopSec=10",
+            "Restart=on-failure",
+            "RestartSec=2",
+            "# wrong settings, or a model that is not here: another start would say the same",
+            "RestartPreventExitStatus=2 3",
+            "SuccessExitStatus=143",
+            "UMask=0077",
+            "NoNewPrivileges=yes",
+            "LockPersonality=yes",
+            "RestrictSUIDSGID=yes",
+            *own,
+            "",
+            "[Install]",
+            f"WantedBy={'multi-user' if self.system else 'default'}.target",
+        )
+        return "\n".join(lines) + "\n"
+
+    def _system_lines(self) -> tuple[str, ...]:
+        groups = " ".join(known_groups())
+        return (
+            f"User={self.user}",
+            *((f"SupplementaryGroups={groups}",) if groups else ()),
+            "ProtectSystem=full",
+            "ProtectKernelTunables=yes",
+            "ProtectKernelModules=yes",
+            "ProtectControlGroups=yes",
+            "PrivateTmp=yes",
+        )
+
+
+def unit_path(name: str, *, system: bool) -> Path:
+    """Path of a unit, there or not.
+
+    Raises:
+        ConfigError: That is no name of a unit.
+    """
+    if not name or not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
+        raise ConfigError(f"--name {name!r}: write letters, digits, - and _")
+    folder = _FOLDERS[system]
+    return (folder if system else platformdirs.user_config_path() / folder) / f"{name}.service"
+
+
+def program() -> tuple[str, ...]:
+    """Command that starts edgeagent as this process was started, with absolute paths.
+
+    Links are kept: where ``current`` is a link to a version, the unit follows it.
+    """
+    started = Path(sys.argv[0])
+    if started.name == NAME and started.is_file() and os.access(started, os.X_OK):
+        return (str(started.absolute()),)
+    return (str(Path(sys.executable).absolute()), "-m", "edgeagent")
+
+
+def known_groups() -> list[str]:
+    """Those of ``GROUPS`` that this machine has."""
+    known = {group.gr_name for group in grp.getgrall()}
+    return [name for name in GROUPS if name in known]
+
+
+def missing_groups() -> list[str]:
+    """Those of ``GROUPS`` that this machine has and this user is not in."""
+    mine = {grp.getgrgid(number).gr_name for number in os.getgroups()} if os.getuid() else set(GROUPS)
+    return [name for name in known_groups() if name not in mine]
+
+
+def run_as() -> str:
+    """Name of the user that a unit of the machine's runs as: who has called sudo, or who calls.
+
+    Raises:
+        ConfigError: Only root is known.
+    """
+    name = os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
+    if name == "root":
+        raise ConfigError("a robot should not run as root: say --user NAME, or call it with sudo as that user")
+    return name
+
+
+def check_user(name: str) -> str:
+    """The name, if there is such a user.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    try:
+        return pwd.getpwnam(name).pw_name
+    except KeyError:
+        raise ConfigError(f"--user {name}: this machine has no such user") from None
+
+
+def quoted(argument: str) -> str:
+    """An argument as ``ExecStart=`` wants it (systemd.service(5), "Command lines")."""
+    plain = _escaped(argument).replace("$", "$$")
+    if argument and not set(argument) & set(" \t\"'\\;") and argument.isprintable():
+        return plain
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _escaped(text: str) -> str:
+    if "\n" in text or "\r" in text or "\0" in text:
+        raise ConfigError(f"{text!r} has a line end in it, which no unit can hold")
+    return text.replace("%", "%%")
+
+
+def command(arguments: Sequence[str]) -> tuple[str, ...]:
+    """``edgeagent talk --wait`` with further arguments."""
+    return (*program(), "talk", "--wait", *arguments)

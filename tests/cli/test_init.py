@@ -1,0 +1,85 @@
+"""``edgeagent init``: what it writes works as it says, and nothing is ever overwritten."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgeagent.app import AppFile
+from edgeagent.check import Trial, doubts, read_cases
+from edgeagent.cli import SKELETON
+from edgeagent.config import load_config
+from edgeagent.testing import ScriptedLLM
+
+
+@pytest.fixture
+def folder(in_process: Any, tmp_path: Path) -> Path:
+    done = in_process("init", tmp_path / "rover")
+    assert (done.returncode, done.stdout) == (0, f"cd {tmp_path / 'rover'} && edgeagent chat --config edgeagent.toml\n")
+    return tmp_path / "rover"
+
+
+def test_nano_understands_every_case_of_the_skeleton(folder: Path) -> None:
+    with Trial(load_config(folder / "edgeagent.toml")) as trial:
+        report = trial.run(read_cases(folder / "cases.toml", trial.tools))
+        assert [(one.case.say, one.made) for one in report.outcomes if not one.right] == []
+        assert doubts(trial.tools) == []
+
+
+def test_the_app_and_the_settings_belong_together(folder: Path) -> None:
+    config = load_config(folder / "edgeagent.toml")
+    assert config.app == folder / "robot.py"
+    agent = AppFile.load(config.app).agent(ScriptedLLM)
+    assert sorted(tool.name for tool in agent.tools) == ["drive", "get_battery"]
+    assert config.session == folder / "robot.journal"
+
+
+def test_the_lines_of_the_readme_name_commands_options_and_files_that_there_are(folder: Path, in_process: Any) -> None:
+    text = (folder / "README.md").read_text()
+    lines = re.findall(r"`(edgeagent [a-z ]+?(?: --.*?)?)`", text)
+    assert len(lines) > 5
+    for line in lines:
+        command = [word for word in line.split()[1:3] if not word.startswith("--") and word not in ("pull",)]
+        command = command if command[0] in ("service",) else command[:1]
+        shown = in_process(*command, "--help").stdout
+        for option, file in re.findall(r"(--[a-z]+) (\S+)", line):
+            assert option in shown, line
+            assert (folder / file).exists(), line
+
+
+@pytest.mark.parametrize("name", SKELETON)
+def test_a_file_that_is_there_is_kept_and_nothing_else_is_written(in_process: Any, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    before = sorted(tmp_path.iterdir())
+    done = in_process("init", tmp_path)
+    assert done.returncode == 2
+    assert f"{name} in {tmp_path} would be overwritten" in done.stderr
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_a_link_that_leads_nowhere_is_kept_too(in_process: Any, tmp_path: Path) -> None:
+    (tmp_path / "README.md").symlink_to(tmp_path / "elsewhere")
+    assert in_process("init", tmp_path).returncode == 2
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_what_fails_on_the_way_leaves_nothing(in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Path.open
+
+    def full(path: Path, *rest: Any, **more: Any) -> Any:
+        return opened(Path("/dev/full"), "w") if path.name == "edgeagent.toml" else opened(path, *rest, **more)
+
+    monkeypatch.setattr(Path, "open", full)
+    done = in_process("init", tmp_path / "rover")
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
+    assert list((tmp_path / "rover").iterdir()) == []
+
+
+def test_the_settings_are_toml() -> None:
+    assert tomllib.loads(SKELETON["edgeagent.toml"])["app"] == "robot.py"

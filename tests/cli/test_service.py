@@ -1,0 +1,313 @@
+"""A robot that is always on: the unit that is written, and what its command tells systemd while it runs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgeagent.cli import MARK, Notifier, Unit, quoted
+from edgeagent.errors import ConfigError
+from tests.audio.pulse import Pulse, missing
+from tests.processes import descendants, left
+
+LIMIT_S = 60
+APP = """
+from edgeagent.robot import SafetyLatch
+latch = SafetyLatch()
+agent = Agent("toy", llm=ScriptedLLM(*["I am stopped."] * 9), latch=latch)
+latch.subscribe(lambda state, reason: agent.follow_up("say so", wake=True) if state == "tripped" else None)
+"""
+ANALYZE = shutil.which("systemd-analyze")
+
+
+def unit(**fields: Any) -> Unit:
+    made = {"name": "edgeagent", "system": True, "command": (sys.executable, "x"), "folder": Path("/"), "user": "robi"}
+    return Unit(**made | fields)
+
+
+@pytest.fixture
+def app(edgeagent: Any) -> Path:
+    return edgeagent.app(APP, "my robot%1.py")
+
+
+# --- the unit -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed: apt package systemd")
+@pytest.mark.parametrize("system", [False, True])
+def test_systemd_finds_nothing_to_complain_of(edgeagent: Any, app: Path, system: bool, tmp_path: Path) -> None:
+    options = ["--system", "--user", "daemon"] if system else []
+    words = ["--", "--wake-word", "hey robi", "--session", "r$obi"]
+    shown = edgeagent("service", "install", "--app", app, *options, "--print", *words)
+    assert shown.returncode == 0, shown.stderr
+    path = tmp_path / "edgeagent.service"
+    path.write_text(shown.stdout)
+    who = "--system" if system else "--user"
+    run = {"XDG_RUNTIME_DIR": str(tmp_path), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [str(ANALYZE), who, "verify", "--man=no", path],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        env=os.environ | run,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_unit_says_what_it_should(edgeagent: Any, app: Path) -> None:
+    lines = edgeagent("service", "install", "--app", app, "--print").stdout.splitlines()
+    assert lines[0] == MARK
+    for line in ("Type=notify", "WatchdogSec=30", "WatchdogSignal=SIGTERM", "Restart=on-failure", "StartLimitBurst=10"):
+        assert line in lines
+    (started,) = [line for line in lines if line.startswith("ExecStart=")]
+    assert started == f'ExecStart={sys.executable} -m edgeagent talk --wait --app "{app.parent}/my robot%%1.py"'
+    assert f"WorkingDirectory={app.parent}" in lines
+    assert not [line for line in lines if line.startswith(("User=", "SupplementaryGroups="))]
+    assert lines[-1] == "WantedBy=default.target"
+    assert unit().text.splitlines()[-1] == "WantedBy=multi-user.target"
+    assert "User=robi" in unit().text
+    assert "SupplementaryGroups=audio" in unit().text or "audio" not in Path("/etc/group").read_text()
+
+
+@pytest.mark.parametrize(
+    ("argument", "written"),
+    [
+        ("--app", "--app"),
+        ("hey robi", '"hey robi"'),
+        ("", '""'),
+        ('say "x"', r'"say \"x\""'),
+        ("a\\b", r'"a\\b"'),
+        ("50%", "50%%"),
+        ("$HOME", "$$HOME"),
+        ("a;b", '"a;b"'),
+        ("it's", '"it\'s"'),
+    ],
+)
+def test_an_argument_reaches_the_command_as_it_is(argument: str, written: str) -> None:
+    assert quoted(argument) == written
+
+
+@pytest.mark.parametrize("argument", ["a\nExecStartPre=/bin/evil", "a\rb"])
+def test_a_line_end_is_refused(argument: str) -> None:
+    with pytest.raises(ConfigError, match="line end"):
+        _ = unit(command=("/bin/true", argument)).text
+
+
+def test_a_link_to_a_version_is_kept(edgeagent: Any, tmp_path: Path) -> None:
+    version, current = tmp_path / "0.2.0", tmp_path / "current"
+    (version / "bin").mkdir(parents=True)
+    script = version / "bin" / "edgeagent"
+    script.write_text(f"#!{sys.executable}\nfrom edgeagent.cli import main\nmain()\n")
+    script.chmod(0o755)
+    current.symlink_to(version)
+    argv = [current / "bin" / "edgeagent", "service", "install", "--print"]
+    shown = subprocess.run(argv, env=edgeagent.environment, capture_output=True, text=True, timeout=LIMIT_S).stdout
+    assert f"ExecStart={current}/bin/edgeagent talk --wait\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["install", "--app", "no.py"], "no.py is not there"),
+        (["install", "--config", "no.toml"], "cannot read the settings"),
+        (["install", "--user", "nobody"], "--user is for --system"),
+        (["install", "--system", "--user", "no such user"], "this machine has no such user"),
+        (["install", "--name", "../x"], "write letters, digits"),
+        (["status"], "there is no unit"),
+        (["uninstall"], "there is no unit"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_line(in_process: Any, arguments: list[str], told: str) -> None:
+    done = in_process("service", *arguments)
+    assert done.returncode == 2
+    assert told in done.stderr.splitlines()[-1]
+
+
+@pytest.fixture
+def systemctl(edgeagent: Any) -> Path:
+    """A systemctl that does nothing but note its arguments; what it prints is the last line of a file."""
+    folder = edgeagent.home / "bin"
+    folder.mkdir()
+    script = folder / "systemctl"
+    script.write_text(f'#!/bin/sh\necho "$*" >> {folder}/calls\ncat {folder}/answer 2>/dev/null\nexit 0\n')
+    script.chmod(0o755)
+    edgeagent.environment["PATH"] = f"{folder}{os.pathsep}{edgeagent.environment['PATH']}"
+    return folder
+
+
+def test_it_is_installed_seen_and_removed(edgeagent: Any, app: Path, systemctl: Path) -> None:
+    done = edgeagent("service", "install", "--app", app)
+    assert (done.returncode, done.stdout) == (0, "systemctl --user start edgeagent\n"), done.stderr
+    path = edgeagent.home / ".config/systemd/user/edgeagent.service"
+    assert path.read_text().startswith(MARK)
+    assert list(path.parent.iterdir()) == [path]
+    calls = (systemctl / "calls").read_text().splitlines()
+    assert calls == ["--user --no-pager daemon-reload", "--user --no-pager enable edgeagent.service"]
+    assert edgeagent("service", "install", "--app", app).returncode == 0, "ours may be written again"
+
+    (systemctl / "answer").write_text("ActiveState=active\nSubState=running\nStatusText=toy listens\nNRestarts=2\n")
+    shown = edgeagent("service", "status")
+    assert shown.returncode == 0
+    assert shown.stdout.splitlines()[0].split() == ["state", "active"]
+    assert "says       toy listens" in shown.stdout
+    (systemctl / "answer").write_text("ActiveState=failed\nResult=watchdog\n")
+    assert edgeagent("service", "status").returncode == 1
+
+    assert edgeagent("service", "uninstall").returncode == 0
+    assert not path.exists()
+
+
+def test_a_unit_of_somebody_else_is_left_alone(edgeagent: Any, systemctl: Path) -> None:
+    path = edgeagent.home / ".config/systemd/user/edgeagent.service"
+    path.parent.mkdir(parents=True)
+    path.write_text("[Unit]\n")
+    for command in ("install", "uninstall"):
+        done = edgeagent("service", command)
+        assert (done.returncode, "was not written by edgeagent" in done.stderr) == (2, True)
+    assert path.read_text() == "[Unit]\n"
+    assert not (systemctl / "calls").exists()
+
+
+def test_where_systemd_refuses_the_unit_is_there_and_the_line_is_told(edgeagent: Any, systemctl: Path) -> None:
+    (systemctl / "systemctl").write_text("#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n")
+    done = edgeagent("service", "install")
+    assert done.returncode == 0
+    assert "Failed to connect to bus; so the unit is not enabled: systemctl --user enable edgeagent" in done.stderr
+    assert (edgeagent.home / ".config/systemd/user/edgeagent.service").exists()
+
+
+# --- what it tells systemd ------------------------------------------------------------------------------------------
+
+
+class Systemd:
+    """The socket of a service manager, and everything that it was told."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "notify"
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(self.path))
+        self.told: list[str] = []
+
+    def next(self, part: str) -> str:
+        """Waits until it is told something with that in it, after what it was told before."""
+        end_s = time.monotonic() + LIMIT_S
+        while (left_s := end_s - time.monotonic()) > 0:
+            self._socket.settimeout(left_s)
+            try:
+                self.told.append(self._socket.recv(4096).decode())
+            except TimeoutError:
+                break
+            if part in self.told[-1]:
+                return self.told[-1]
+        raise AssertionError(f"{part} did not come after {self.told}")
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture
+def systemd(tmp_path: Path) -> Iterator[Systemd]:
+    manager = Systemd(tmp_path)
+    yield manager
+    manager.close()
+
+
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+@pytest.mark.timeout(240)
+def test_the_command_of_the_unit_waits_for_sound_listens_lives_and_ends(
+    edgeagent: Any, systemd: Systemd, app: Path
+) -> None:
+    lines = edgeagent("service", "install", "--app", app, "--print", "--", "--log", "/dev/full").stdout.splitlines()
+    (line,) = [line for line in lines if line.startswith("ExecStart=")]
+    argv = shlex.split(line.removeprefix("ExecStart=").replace("%%", "%"))
+    with Pulse() as pulse:
+        pulse.kill()  # the sound server comes late
+        sound = {name: pulse.environment[name] for name in ("XDG_RUNTIME_DIR", "ALSA_CONFIG_PATH")}
+        told = {"NOTIFY_SOCKET": str(systemd.path), "WATCHDOG_USEC": "3000000"}
+        environment = edgeagent.environment | sound | told
+        with subprocess.Popen(
+            argv,
+            cwd=edgeagent.cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as process:
+            try:
+                assert "STATUS=waits for sound: " in systemd.next("EXTEND_TIMEOUT_USEC=60000000")
+                pulse.start()
+                assert "STATUS=toy on scripted listens to" in systemd.next("READY=1")
+                for _ in range(2):
+                    systemd.next("WATCHDOG=1")
+                process.send_signal(signal.SIGUSR1)  # the app speaks up, which a full disk can't log
+                systemd.next("WATCHDOG=1")
+                systemd.next("WATCHDOG=1")
+                below = descendants(process.pid)
+                for pid in (*below, process.pid):  # as systemd ends a unit
+                    os.kill(pid, signal.SIGTERM)
+                systemd.next("STOPPING=1")
+                _, err = process.communicate(timeout=LIMIT_S)
+            finally:
+                process.kill()
+    assert process.returncode == 143
+    assert left(below) == []
+    assert err.decode().count("it is looked for until it is there") == 1
+    assert err.decode().count("the log /dev/full cannot be written") == 1
+
+
+def test_a_watchdog_that_is_meant_for_another_process_is_none(
+    systemd: Systemd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", str(systemd.path))
+    monkeypatch.setenv("WATCHDOG_USEC", "1")
+    monkeypatch.setenv("WATCHDOG_PID", "1")
+    notifier = Notifier()
+    notifier.look(lambda: True)
+    notifier.ready("listens")
+    assert systemd.next("READY") == "READY=1\nSTATUS=listens"
+    assert {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"} & set(os.environ) == set()
+
+
+def test_who_is_not_alive_is_not_told_of(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", str(systemd.path))
+    monkeypatch.setenv("WATCHDOG_USEC", "3")
+    notifier = Notifier()
+    threading.Event().wait(0.001)
+    notifier.look(lambda: False)
+    notifier.status("one line")
+    assert systemd.next("STATUS") == "STATUS=one line"
+    assert len(systemd.told) == 1
+    notifier.look(lambda: True)
+    assert systemd.next("WATCHDOG") == "WATCHDOG=1"
+
+
+def test_a_socket_that_is_gone_or_full_stops_nothing(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", str(systemd.path))
+    notifier = Notifier()
+    for _ in range(2_000):
+        notifier.status("x" * 2_000)
+    systemd.close()
+    systemd.path.unlink()
+    notifier.stopping()
+    notifier.stopping()
+
+
+def test_an_abstract_socket_is_one_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(f"\0edgeagent-{os.getpid()}")
+        manager.settimeout(LIMIT_S)
+        monkeypatch.setenv("NOTIFY_SOCKET", f"@edgeagent-{os.getpid()}")
+        Notifier().ready("on\ntwo lines")
+        assert manager.recv(100) == b"READY=1\nSTATUS=on two lines"
