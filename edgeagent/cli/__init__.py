@@ -9,6 +9,7 @@ import typer
 from edgeagent import __version__
 from edgeagent.cli import (
     ask,
+    base_test,
     chat,
     check,
     doctor,
@@ -50,6 +51,8 @@ _EPILOG: Final = """\
 
 [cyan]edgeagent voice-test[/]  how well it hears you, and what to change
 
+[cyan]edgeagent base test --app my_robot.py[/]  your robot's motors, with the wheels off the ground
+
 [cyan]edgeagent replay audit.jsonl[/]  what a robot did, turn by turn
 """
 
@@ -73,6 +76,7 @@ commands.command("talk", epilog=talk.EPILOG)(talk.talk)
 commands.command("listen", epilog=listen.EPILOG)(listen.listen)
 commands.command("voice-test", epilog=voice_test.EPILOG)(voice_test.voice_test)
 commands.command("replay", epilog=replay.EPILOG)(replay.replay)
+commands.add_typer(base_test.base, name="base")
 commands.add_typer(keywords.keywords, name="keywords")
 commands.add_typer(models.models, name="models")
 

@@ -1,4 +1,4 @@
-"""The part that every robot needs: the safety latch, and a base that stops by itself."""
+"""The part that every robot needs: the safety latch, a base that stops by itself, and tools that drive one."""
 
 from edgeagent.front import front
 from edgeagent.robot.latch import LatchState, SafetyLatch
@@ -8,8 +8,10 @@ __all__ = ["LatchState", "SafetyLatch"]
 __getattr__ = front(
     __name__,
     {
-        "base": "Base BaseLimits Odometry Velocity",
+        "base": "Base BaseLimits Odometry Position Velocity",
         "base_driver": "BaseDriver Drive",
+        "commands": "CommandReport asking_tool driving_tools number number_error plain_name unknown",
+        "driving": "Pilot base_tools",
         "gpio_base": "GpioBase",
         "roboclaw": "RoboClaw",
         "simulated_base": "SimulatedBase",
