@@ -10,6 +10,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -41,11 +42,11 @@ ground
 
 base = typer.Typer(help="The base of a robot: its motors.", no_args_is_help=True, rich_markup_mode="rich")
 
-RUN_S: Final = 1.5
+RUN_S: Final = 1.0
 """Seconds of one movement that a person looks at."""
 PROMISED_S: Final = 0.5
 """Seconds from a stop to zero velocity that docs/safety.md promises."""
-SILENT_S: Final = 1.5
+SILENT_S: Final = 1.0
 """Seconds for which the driver tells the board nothing, to see that the board's own time-out stops the wheels."""
 WRONG_SHARE: Final = 0.03
 """Share by which a measured way may differ from the odometer's. Less can't be read off a ruler beside a wheel."""
@@ -93,7 +94,7 @@ def try_base(
             raise ConfigError("nobody is there to be asked: with the wheels off the ground, say --yes for the rest")
         driver = _driver(app, board, port=port, pulses_per_m=pulses_per_m, track_m=track_m)
         trial = BaseTrial(driver, ask=None if yes else _asked)
-        with driver, exits.ending():
+        with closing(driver), exits.ending():
             trial.run()
         streams.answer(trial.summary)
     raise typer.Exit(exits.OK if trial.is_well else exits.FAILED)
@@ -267,7 +268,7 @@ class BaseTrial:
         for setting, factor in (("pulses_per_m", 1 / ratio if ratio else 0.0), ("full_speed_mps", ratio)):
             value = getattr(self._driver.base, setting, None)
             if value is not None and factor:
-                change = f"set {setting} to {value * factor:.4g}, not {value:g}"
+                change = f"set {setting} to {value * factor:.5g}, not {value:.6g}"
         self._change(name, f"{told_m:.2f} m told, {measured_m:.2f} m measured: {change}")
 
     def _stop(self) -> None:

@@ -306,8 +306,8 @@ class BaseDriver:
                         file,
                     ],
                     stdin=subprocess.PIPE,
-                    stdout=_told(),
-                    stderr=_told(),
+                    stdout=_printing(),
+                    stderr=_printing(),
                     pass_fds=fds,
                     start_new_session=True,  # Ctrl-C in the terminal is the agent's
                 )
@@ -447,8 +447,8 @@ def _socket_pair() -> tuple[socket.socket, socket.socket]:
     return ours, theirs
 
 
-def _told() -> int:
-    """Where a driver's process prints: standard error, because what a base prints is no answer of the agent."""
+def _printing() -> int:
+    """Finds a place for what a base prints, which is no answer of the agent: standard error, if there is one."""
     try:
         os.fstat(_STDERR)
     except OSError:

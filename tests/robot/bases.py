@@ -149,7 +149,7 @@ class Board:
         stopped_itself: How often the time-out has stopped the wheels.
     """
 
-    def __init__(self, answers: bool = True) -> None:
+    def __init__(self, answers: bool = True, stops_itself: bool = True) -> None:
         master, slave = pty.openpty()
         self._master = master
         tty.setraw(master)
@@ -160,7 +160,7 @@ class Board:
         self.stopped_itself = 0
         self.timeout_s = 0.0
         self.battery_v = 12.1
-        self.answers = answers
+        self.answers, self.stops_itself = answers, stops_itself
         self._pulses = [4_294_967_000.0, 100.0]  # near the end of the counter, which wraps
         self._moved_s = time.monotonic()
         self._closing = threading.Event()
@@ -188,7 +188,7 @@ class Board:
             now_s = time.monotonic()
             if ready:
                 data, heard_s = data + os.read(self._master, 256), now_s
-            elif self.timeout_s and now_s - heard_s > self.timeout_s and self.wheels != (0, 0):
+            elif self.stops_itself and self.timeout_s and now_s - heard_s > self.timeout_s and self.wheels != (0, 0):
                 self._move()
                 self.wheels = (0, 0)
                 self.stopped_itself += 1

@@ -1,5 +1,6 @@
 """The house's commands for every base: what was really driven, obstacles, stops, and a base or a sensor that fails."""
 
+import dataclasses
 import math
 import os
 import re
@@ -296,15 +297,18 @@ def test_a_command_that_was_held_and_cancelled_does_not_hold_the_next_one():
         assert until(lambda: rover.driver.velocity.is_zero)
         goal.cancel()
         assert result().status == "ok"
-        assert until(lambda: rover("drive", distance_m=0.05).status == "ok")
+        assert rover.start("drive", stops(rover), distance_m=0.1)().status == "ok"
 
 
-# --- on nano ----------------------------------------------------------------------------------------------------------
+# --- apps, and nano ----------------------------------------------------------------------------------------------------------
 
 
 def test_nano_drives_a_base(checkout: Path):
     agent = AppFile.load(checkout / "examples/my_base.py").agent(lambda: LlamaLLM("nano"))
-    with Session(agent) as session:
+    fast = SimulatedBase(dataclasses.replace(QUICK, speed_mps=3.0, acceleration_mps2=10.0))
+    with Rover(fast, places={"kitchen": (2.5, 1.0)}, distance=lambda: 4.0) as rover, Session(agent) as session:
+        for name, tool in rover.tools.items():
+            agent.tools.tools[name] = tool
         for said, name, arguments in (
             ("drive two meters", "drive", {"distance_m": 2.0}),
             ("turn left 90 degrees", "turn", {"angle_deg": 90.0}),
@@ -312,7 +316,31 @@ def test_nano_drives_a_base(checkout: Path):
             ("stop", "stop", {}),
         ):
             (made,) = session.step(said).tool_calls
-            assert (made.call.name, made.call.arguments, made.result.status) == (name, arguments, "ok"), said
+            assert (made.name, made.arguments, made.result.status) == (name, arguments, "ok"), said
+
+
+def test_a_base_of_ones_own_drives_from_an_app_file(tmp_path):
+    file = tmp_path / "rover.py"
+    file.write_text(
+        textwrap.dedent("""
+            from dataclasses import dataclass
+            from edgeagent import Agent
+            from edgeagent.robot import SimulatedBase, base_tools
+            from edgeagent.testing import ScriptedLLM, call
+
+            @dataclass
+            class MyBase(SimulatedBase):
+                def battery_v(self):
+                    return 12.0
+
+            llm = ScriptedLLM([call("drive", distance_m=0.05)], [call("get_battery")], "Done.")
+            agent = Agent("rover", llm=llm, tools=base_tools(MyBase()))
+        """)
+    )
+    app = AppFile.load(file)
+    made = app.agent(lambda: None).run("go on").tool_calls
+    assert [one.result.status for one in made] == ["ok", "ok"]
+    assert made[1].result.text == "battery at 12.0 volts"
 
 
 def test_the_example_of_a_base_is_short(checkout: Path):
