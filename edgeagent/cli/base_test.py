@@ -42,7 +42,7 @@ ground
 
 base = typer.Typer(help="The base of a robot: its motors.", no_args_is_help=True, rich_markup_mode="rich")
 
-RUN_S: Final = 1.0
+RUN_S: Final = 1.5
 """Seconds of one movement that a person looks at."""
 PROMISED_S: Final = 0.5
 """Seconds from a stop to zero velocity that docs/safety.md promises."""
@@ -50,6 +50,9 @@ SILENT_S: Final = 1.0
 """Seconds for which the driver tells the board nothing, to see that the board's own time-out stops the wheels."""
 WRONG_SHARE: Final = 0.03
 """Share by which a measured way may differ from the odometer's. Less can't be read off a ruler beside a wheel."""
+
+SCALE_M: Final = 0.5
+"""Metres that a wheel rolls for the scale, if the limits of the base allow them."""
 
 _SHARE: Final = 0.5
 """Share of the limits at which the wheels run."""
@@ -208,6 +211,8 @@ class BaseTrial:
             DriveError: The base failed; that its wheels ran the wrong way was asked before.
         """
         failure = None
+        if self._ask is not None:
+            streams.tell(f"watch the wheels: {name}")
         try:
             way = self._run(forward=name == "forward")
         except DriveError as error:
@@ -252,10 +257,11 @@ class BaseTrial:
         if self._ask is None:
             self._leave_out("scale", "nobody measures")
             return
-        if not self._is_yes("for the scale, mark a wheel at the top; it runs for about half a metre. ready? [y/N]"):
+        if not self._is_yes(f"for the scale, mark a wheel at the top; it rolls by {SCALE_M:g} m. ready? [y/N]"):
             self._leave_out("scale", "not wanted")
             return
-        told_m = self._run(forward=True, metres=0.5).travelled_m
+        metres = min(SCALE_M, _SHARE * self._driver.limits.distance_m)
+        told_m = self._run(forward=True, metres=metres).travelled_m
         measured_m = self._measured("turns of the mark times the wheel's circumference, in metres?")
         self._compare("scale", told_m, measured_m)
 

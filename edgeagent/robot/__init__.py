@@ -10,8 +10,7 @@ __getattr__ = front(
     {
         "base": "Base BaseLimits Odometry Position Velocity",
         "base_driver": "BaseDriver Drive",
-        "commands": "CommandReport asking_tool driving_tools number number_error plain_name unknown",
-        "driving": "Pilot base_tools",
+        "driving": "base_tools",
         "gpio_base": "GpioBase",
         "roboclaw": "RoboClaw",
         "simulated_base": "SimulatedBase",

@@ -136,14 +136,15 @@ class Pilot:
         name = plain_name(place)
         if name not in self._places:
             return unknown("place", place)
-        driven_m, left_m, why = 0.0, math.inf, ""
-        for _ in range(_LEGS):
-            left_m, bearing_rad = _towards(self._driver.position, self._places[name])
-            if left_m <= THERE_M:
-                return CommandReport("done", f"arrived at the {name} by dead reckoning")
-            if left_m > self._driver.limits.distance_m:
-                limit = number(self._driver.limits.distance_m)
-                return CommandReport("failed", f"it is {number(left_m)} m away, and a drive ends after {limit} m")
+        limit_m, driven_m, legs, why = self._driver.limits.distance_m, 0.0, 0, ""
+        while (way := _towards(self._driver.position, self._places[name]))[0] > THERE_M:
+            left_m, bearing_rad = way
+            if left_m > limit_m:
+                far = f"it is {number(left_m)} m away, and a drive ends after {number(limit_m)} m"
+                return CommandReport("failed", far)
+            legs += 1
+            if legs > _LEGS:
+                return CommandReport("failed", f"came within {number(left_m, 2)} m of the {name}, and no nearer")
             if abs(bearing_rad) > _NEAR_RAD:
                 _, why = self._move(bearing_rad, goal, turns=True)
             if not why:
@@ -152,7 +153,7 @@ class Pilot:
             if why:
                 told = f"{number(driven_m, 2)} m"
                 return self._ended(f"drove {told}", told, why, goal)
-        return CommandReport("failed", f"came within {number(left_m, 2)} m of the {name}, and no nearer")
+        return CommandReport("done", f"arrived at the {name} by dead reckoning")
 
     def stop(self) -> CommandReport:
         """Cancels what drives, and stops the base."""
@@ -253,6 +254,8 @@ class Pilot:
         try:
             told = self._distance()
             metres, at_s = told if isinstance(told, tuple) else (told, begun_s)
+            if isinstance(metres, bool):
+                raise TypeError("true or false is no distance")
             metres, age_s = float(metres), time.monotonic() - float(at_s)
         except Exception as error:  # the builder's code
             raise DriveError(f"the distance sensor failed: {type(error).__name__}: {error}") from error

@@ -203,6 +203,7 @@ def test_a_distance_that_is_none_stops_the_base():
         (lambda: math.nan, "the distance sensor tells nan m"),
         (lambda: -1.0, "the distance sensor tells -1 m"),
         (lambda: None, "the distance sensor failed: TypeError"),
+        (lambda: True, "the distance sensor failed: TypeError: true or false is no distance"),
         (lambda: "far", "the distance sensor failed: ValueError"),
         (lambda: 1 / 0, "the distance sensor failed: ZeroDivisionError"),
         (lambda: (2.0, time.monotonic() - 1), "the distance that the sensor tells is 1.0 s old"),
@@ -300,7 +301,7 @@ def test_a_command_that_was_held_and_cancelled_does_not_hold_the_next_one():
         assert rover.start("drive", stops(rover), distance_m=0.1)().status == "ok"
 
 
-# --- apps, and nano ----------------------------------------------------------------------------------------------------------
+# --- apps, and nano --------------------------------------------------------------------------------------------------
 
 
 def test_nano_drives_a_base(checkout: Path):

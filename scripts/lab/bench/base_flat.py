@@ -98,9 +98,7 @@ def drive(minutes: float, seed: int) -> bool:
     false = max(0, stops - driver.drives - driver.holds)
     ended = dict(Counter(f"{name} {result.status}" for name, result in results))
     failed = Counter(result.text for _, result in results if result.is_error)
-    print(
-        f"{minutes:g} minutes: {driver.drives} drives, {driver.holds} holds, {driven.travelled_m:.1f} m forward less back; {ended}"
-    )
+    print(f"{minutes:g} minutes: {driver.drives} drives, {driver.holds} holds, {driven.travelled_m:.1f} m; {ended}")
     for text, times in failed.items():
         print(f"  {times} x {text}")
     print(f"stops that no command made: {false}")
