@@ -1,27 +1,32 @@
-"""Talk and drive: a base in the simulated flat, driven by what people say in the simulated room.
+"""Talk and drive: a base in the simulated flat, driven by what people say to ``edgeagent talk``.
 
-``scripts/bench base --drive MINUTES``. The base is a process of its own, as on a robot, and moves by the wall's clock;
-the room's time is kept no faster. Ears, voice and model are those of ``edgeagent talk``.
+``scripts/bench base --drive MINUTES``. The command hears a file by the wall's clock, and the base is a process of its
+own, as on a robot. Counts the stops of the motors that no command made.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import random
+import subprocess
+import sys
 import tempfile
-import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from edgeagent import Agent, Conversation, LlamaLLM, Tool, ToolResult
-from edgeagent.config import Config
-from edgeagent.house import START, STEP_S, Drivetrain, Point, Pose, the_obstacles
+import numpy as np
+
+from edgeagent import Agent, Tool, ToolResult
+from edgeagent.audio import WavWriter
+from edgeagent.house import START, STEP_S, Drivetrain, Point, the_obstacles
 from edgeagent.robot import BaseDriver, BaseLimits, Drive, Odometry, SimulatedBase, base_tools
-from edgeagent.testing import Room, RoomSettings, synthesised
+from edgeagent.testing import synthesised
 from tests.robot.bases import calls
 
 _LINES: Final = (
@@ -29,16 +34,20 @@ _LINES: Final = (
     "drive back one meter",
     "turn left ninety degrees",
     "turn around",
-    "turn right forty five degrees",
+    "you can move again",
     "where are you",
     "how full is your battery",
 )
 _VOICES: Final = ("slt", "rms", "awb")
-_EVERY_S: Final = 8.0
-"""Seconds of the room's time from one line to the next: some are said while the base drives."""
-_STEP_ROOM_S: Final = 0.04
-_SETTLE_S: Final = 60.0
-_RATE_HZ: Final = 48_000
+_PAUSE_S: Final = (4.0, 12.0)
+"""Seconds between two lines: some are said while the base drives."""
+_RATE_HZ: Final = 16_000
+_RADIUS_M: Final = 0.2
+_APP: Final = """
+from pathlib import Path
+from bench.base_flat import rover
+agent, close = rover(Path({folder!r}))
+"""
 
 
 @dataclass
@@ -46,8 +55,8 @@ class FlatBase(SimulatedBase):
     """A base with the house robot's wheels and walls: it takes time to speed up, and stands at a wall."""
 
     def open(self) -> None:
-        obstacles, radius_m = the_obstacles(), 0.2
-        self._wheels = Drivetrain(START, lambda x, y: "wall" if obstacles.hit(x, y, radius_m) else "")
+        hit = the_obstacles().hit
+        self._wheels = Drivetrain(START, lambda x, y: "wall" if hit(x, y, _RADIUS_M) else "")
         self._stepped_s = time.monotonic()
         super().open()
 
@@ -80,66 +89,70 @@ class CountedDriver(BaseDriver):
         at, turned = self.position, START.heading
         x = START.x + at.ahead_m * math.cos(turned) - at.left_m * math.sin(turned)
         y = START.y + at.ahead_m * math.sin(turned) + at.left_m * math.cos(turned)
-        pose = Pose(x, y, turned + at.heading_rad)
-        return the_obstacles().free_way(Point(pose.x, pose.y), pose.heading, 0.2)[0] + 0.01
+        return the_obstacles().free_way(Point(x, y), turned + at.heading_rad, _RADIUS_M)[0] + 0.01
 
 
 def drive(minutes: float, seed: int) -> bool:
     """Talks and drives for so long, and prints what stopped the base. Returns True if nothing did but its commands."""
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder, "base")
-        base = FlatBase(BaseLimits(board_timeout_s=0.5), log=log)
-        results: list[tuple[str, ToolResult]] = []
-        with CountedDriver(base) as driver:
-            _talk(driver, minutes * 60, random.Random(seed), results)
-            driven = driver.way
-        # each drive and hold stops the motors once, and so does closing
-        stops = sum(text == "stop" for _, text in calls(log)) - 1
-    false = max(0, stops - driver.drives - driver.holds)
-    ended = dict(Counter(f"{name} {result.status}" for name, result in results))
-    failed = Counter(result.text for _, result in results if result.is_error)
-    print(f"{minutes:g} minutes: {driver.drives} drives, {driver.holds} holds, {driven.travelled_m:.1f} m; {ended}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        said = _write_lines(folder / "lines.wav", minutes * 60, random.Random(seed))
+        (folder / "app.py").write_text(_APP.format(folder=name), encoding="utf-8")
+        talk = [sys.executable, "-m", "edgeagent", "talk", "--app", "app.py", "--input", "lines.wav"]
+        done = subprocess.run(
+            [*talk, "--output", "answers.wav"], cwd=folder, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise RuntimeError(f"edgeagent talk ended with {done.returncode}: {done.stderr[-500:]}")
+        told = json.loads((folder / "told.json").read_text(encoding="utf-8"))
+        log = calls(folder / "base")
+    stops = [at_s for at_s, text in log if text == "stop"]
+    # each drive and each hold stops the motors once, and so does closing
+    false = max(0, len(stops) - told["drives"] - told["holds"] - 1)
+    failed = Counter(text for _, status, text in told["results"] if status == "error")
+    ended = dict(Counter(f"{name} {status}" for name, status, _ in told["results"]))
+    print(f"{minutes:g} minutes, {said} lines: {told['drives']} drives, {told['holds']} holds; {ended}")
     for text, times in failed.items():
         print(f"  {times} x {text}")
     print(f"stops that no command made: {false}")
     return not false and not any(text.startswith("stopped after") for text in failed)
 
 
-def _recorded(tool: Tool, results: list[tuple[str, ToolResult]]) -> Tool:
-    """The tool, whose results are kept, also those of a goal that outlived its run."""
-    body = tool.function
+def rover(folder: Path) -> tuple[Agent, Callable[[], None]]:
+    """The agent of the app file, and what closes it and writes down what it did."""
+    driver = CountedDriver(FlatBase(BaseLimits(board_timeout_s=0.5), log=folder / "base"))
+    results: list[tuple[str, str, str]] = []
 
-    def kept(*args: object, **keywords: object) -> ToolResult:
-        result: ToolResult = body(*args, **keywords)
-        results.append((tool.name, result))
-        return result
+    def recorded(tool: Tool) -> Tool:
+        """The tool, whose results are kept, also those of a goal that outlived its run."""
+        body = tool.function
 
-    tool.function = kept
-    return tool
+        def kept(*args: object, **keywords: object) -> ToolResult:
+            result: ToolResult = body(*args, **keywords)
+            results.append((tool.name, result.status, result.text))
+            return result
+
+        tool.function = kept
+        return tool
+
+    def close() -> None:
+        driver.close()
+        told = {"drives": driver.drives, "holds": driver.holds, "results": results}
+        (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
+
+    tools = [recorded(tool) for tool in base_tools(driver, places={"kitchen": (1.0, 0.0)}, distance=driver.ahead_m)]
+    return Agent("rover", "You are a robot. Act with the tools.", tools=tools, phrases=_LINES), close
 
 
-def _talk(driver: CountedDriver, seconds: float, draw: random.Random, results: list[tuple[str, ToolResult]]) -> None:
-    room, config = Room(RoomSettings(echo_gain_db=-6.0, record=False)), Config(conversation={"chimes": False})
-    tools = base_tools(driver, places={"kitchen": (1.0, 0.0)}, distance=driver.ahead_m)
-    agent = Agent(
-        "rover",
-        "You are a robot. Act with the tools.",
-        llm=LlamaLLM("nano"),
-        tools=[_recorded(tool, results) for tool in tools],
-        phrases=_LINES,
-    )
-    pause = threading.Event()
-    with Conversation(agent, config=config, input=room) as conversation:
-        conversation.start()
-        begun_s = time.monotonic()
-        say_s = 1.0
-        while (passed_s := time.monotonic() - begun_s) < seconds:
-            if room.now() >= say_s:
-                said = room.say(synthesised(draw.choice(_LINES), draw.choice(_VOICES), _RATE_HZ), _RATE_HZ)
-                say_s = said.end_s + _EVERY_S * draw.uniform(0.5, 1.5)
-                conversation.rearm()
-            room.run(_STEP_ROOM_S)
-            if not conversation.dialogue.settle(_SETTLE_S):
-                raise TimeoutError("the conversation does not settle")
-            pause.wait(max(0.0, room.now() - passed_s - _STEP_ROOM_S))
-        conversation.stop("the bench is over")
+def _write_lines(path: Path, seconds: float, draw: random.Random) -> int:
+    """Writes what people say in so much time, in a quiet room. Returns the number of lines."""
+    noise, count, left_s = np.random.default_rng(1), 0, seconds
+    with WavWriter(path, _RATE_HZ) as file:
+        while left_s > 0:
+            pause = noise.normal(0, 1e-3, round(draw.uniform(*_PAUSE_S) * _RATE_HZ))
+            sound = np.concatenate([pause, synthesised(draw.choice(_LINES), draw.choice(_VOICES), _RATE_HZ)])
+            file.write(sound.astype(np.float32))
+            left_s -= len(sound) / _RATE_HZ
+            count += 1
+        file.write(noise.normal(0, 1e-3, 10 * _RATE_HZ).astype(np.float32))
+    return count
