@@ -68,7 +68,7 @@ ONLY = {
     "pii": {"errors", "messages"},
     "journal": {"errors", "messages"},
     "llm": {"characters", "errors", "resources", "models", "messages", "events"},
-    "robot": {"errors"},
+    "robot": {"errors", "messages", "tools"},
     "house": {"errors", "messages", "tools", "robot"},
     "testing": {"errors", "messages", "resources", "llm", "audio", "tts", "voice", "config", "app"},
     "context": {"messages", "events", "llm", "tools"},

@@ -9,6 +9,7 @@ import typer
 from edgeagent import __version__
 from edgeagent.cli import (
     ask,
+    base_test,
     chat,
     check,
     doctor,
@@ -56,6 +57,8 @@ _EPILOG: Final = """\
 
 [cyan]edgeagent voice-test[/]  how well it hears you, and what to change
 
+[cyan]edgeagent base test --app my_robot.py[/]  your robot's motors, with the wheels off the ground
+
 [cyan]edgeagent mcp[/]  the robot as tools of other programs
 
 [cyan]edgeagent replay audit.jsonl[/]  what a robot did, turn by turn
@@ -83,6 +86,7 @@ commands.command("listen", epilog=listen.EPILOG)(listen.listen)
 commands.command("voice-test", epilog=voice_test.EPILOG)(voice_test.voice_test)
 commands.command("mcp", epilog=serve_mcp.EPILOG)(serve_mcp.serve_mcp)
 commands.command("replay", epilog=replay.EPILOG)(replay.replay)
+commands.add_typer(base_test.base, name="base")
 commands.add_typer(keywords.keywords, name="keywords")
 commands.add_typer(models.models, name="models")
 commands.add_typer(sessions.sessions, name="sessions")

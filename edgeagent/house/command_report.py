@@ -1,39 +1,17 @@
-"""Reports of the robot on a command: ``CommandReport`` and the texts that several commands share."""
+"""Texts of the house robot: announcements of a command, and parts that several reports share."""
 
 from __future__ import annotations
 
-import math
 import re
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from edgeagent.house.flat import FlatRoom, Landmark
 from edgeagent.house.motion import ProgramEnd
 from edgeagent.messages import ToolCall
+from edgeagent.robot.commands import number, plain_name
 
-_ARTICLES: Final = frozenset({"the", "a", "an", "my", "your", "our", "this", "that"})
-_LONGEST_NAME: Final = 40
 _INDEFINITE: Final = frozenset({"wall", "shelf", "chair", "box", "bench", "plant"})
 """Obstacles of which there is more than one, or that nobody has spoken of."""
-
-
-def plain_name(text: str) -> str:
-    """A place or an object as the flat lists it: lower case, one space between words, no article.
-
-    A name that is not in the flat ends up in an error text, so it is cut to 40 printable characters.
-    """
-    printable = "".join(c if c.isprintable() else " " for c in text[: 10 * _LONGEST_NAME])
-    words = re.sub(r"[\s_]+", " ", printable).strip(" .,!?'\"").casefold().split(" ")
-    while len(words) > 1 and words[0] in _ARTICLES:
-        words = words[1:]
-    return " ".join(words)[:_LONGEST_NAME].strip()
-
-
-def number(value: float, decimals: int = 1) -> str:
-    """Rounded, without trailing zeros: 2, 0.5, 1.25."""
-    text = f"{value:.{decimals}f}"
-    text = text.rstrip("0").rstrip(".") if "." in text else text
-    return "0" if text == "-0" else text
 
 
 def with_article(obstacle: str) -> str:
@@ -97,35 +75,9 @@ def _metres(value: float) -> str:
     return f"{number(value, 2)} meter{'' if value == 1 else 's'}"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandReport:
-    """Done, failed, or stopped by somebody on the way; and the text that says so."""
-
-    kind: Literal["done", "failed", "stopped"]
-    text: str
-
-
 def arrival(place: FlatRoom | Landmark) -> str:
     """ "in the kitchen", "at the sofa"."""
     return f"{'in' if isinstance(place, FlatRoom) else 'at'} the {place.name}"
-
-
-def unknown(kind: str, name: str) -> CommandReport:
-    """There is no such place, object or light."""
-    plain = plain_name(name)
-    return CommandReport("failed", f"there is no {kind} called {plain}" if plain else f"the {kind} has no name")
-
-
-def number_error(value: object, what: str, span: tuple[float, float], unit: str) -> str:
-    """Why a number can't be driven or turned, empty if it can; the sign is free."""
-    least, most = span
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        return f"the {what} is not a number"
-    if abs(value) < least:
-        return f"the {what} must be at least {number(least, 2)} {unit}"
-    if abs(value) > most:
-        return f"the {what} must be at most {number(most)} {unit}"
-    return ""
 
 
 def failure(outcome: ProgramEnd, way_m: float, passed_s: float, timeout_s: float) -> str:

@@ -54,6 +54,30 @@ class Odometry:
         return math.isfinite(self.travelled_m) and math.isfinite(self.turned_rad)
 
 
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Position of a base by dead reckoning from where its driver first opened it.
+
+    Attributes:
+        ahead_m: Metres ahead of the start, as the base looked then.
+        left_m: Metres to the left of that line.
+        heading_rad: Angle to the left since the start, in radians, never wrapped.
+    """
+
+    ahead_m: float = 0.0
+    left_m: float = 0.0
+    heading_rad: float = 0.0
+
+    def moved(self, metres: float, radians: float) -> Position:
+        """The position after a short way, which is taken for straight in the middle of its turn."""
+        middle = self.heading_rad + radians / 2
+        return Position(
+            self.ahead_m + metres * math.cos(middle),
+            self.left_m + metres * math.sin(middle),
+            self.heading_rad + radians,
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseLimits:
     """Limits that the driver's process keeps, whatever is asked of it.
@@ -77,11 +101,13 @@ class BaseLimits:
     board_timeout_s: float | None = None
     """Seconds without a command after which the board itself stops the motors; None if it never does. Only that helps
     when the driver's process is killed or stopped."""
+    low_battery_v: float | None = None
+    """Volts below which no drive begins, for a base that has ``battery_v``; None for no such limit."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if value is None and field.name == "board_timeout_s":
+            if value is None and field.default is None:
                 continue
             if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
                 raise ConfigError(f"{field.name} of a base's limits is {value!r}; it must be a number above 0")
@@ -92,7 +118,8 @@ class Base(Protocol):
 
     The driver pickles the object into a process of its own and calls ``open`` there first, so a constructor only keeps
     settings: ports and pins are opened by ``open``. All methods are called from one thread. Each should return within
-    20 ms; the base is given up when one takes longer than half a second, or raises.
+    20 ms; the base is given up when one takes longer than half a second, or raises. A base that measures its battery
+    has one more method: ``battery_v``, which returns volts and is called every few seconds.
 
     Attributes:
         limits: Limits for the driver's process.

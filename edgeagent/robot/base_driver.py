@@ -8,6 +8,7 @@ and ``resume=driver.release``.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import importlib.util
 import json
 import logging
@@ -24,7 +25,7 @@ from contextlib import contextmanager
 from typing import IO, Any, Final, cast
 
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot.base import ZERO, Base, Odometry, Velocity
+from edgeagent.robot.base import ZERO, Base, Odometry, Position, Velocity
 from edgeagent.robot.base_process import LEASE_S, MESSAGE_BYTES
 
 START_S: Final = 20.0
@@ -38,7 +39,10 @@ LONGEST_TIMEOUT_S: Final = 0.5
 """Seconds of the longest time-out of a board that counts as one."""
 CLOSE_S: Final = 2.0
 """Seconds that the process may take to leave its base safe."""
+REST_S: Final = 0.5
+"""Seconds in which a base that was stopped is waited for until it has rolled out."""
 
+_STDERR: Final = 2
 _RUN: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
     "from edgeagent.robot.base_process import main; main(sys.argv[1:])"
@@ -56,13 +60,21 @@ class BaseDriver:
         lease_s: Seconds for which a velocity holds unless it is renewed.
         without_timeout: Accepts a board that goes on driving when the process is killed; every start warns of it.
 
+    Attributes:
+        base: The unopened base, for its settings.
+        name: Of its class.
+        limits: Of the base.
+
     Raises:
         ConfigError: The board has no time-out of its own, or the base can't be handed to a process.
     """
 
     def __init__(self, base: Base, *, lease_s: float = LEASE_S, without_timeout: bool = False) -> None:
         self.name = type(base).__name__
+        self.base = base
         self.limits = base.limits
+        self.has_gauge = hasattr(base, "battery_v")
+        """True for a base that measures its battery."""
         timeout_s = self.limits.board_timeout_s
         self._is_unsafe = timeout_s is None or timeout_s > LONGEST_TIMEOUT_S
         if self._is_unsafe and not without_timeout:
@@ -104,7 +116,12 @@ class BaseDriver:
         """Why drives have ended, by number."""
         self._held = False
         self._velocity = ZERO
-        self._odometry: Odometry | None = None
+        self._way: Odometry | None = None
+        self._has_odometer = False
+        self._position = Position()
+        self._battery_v: float | None = None
+        self._rests_after = 0
+        """The newest drive after which the base was told to stand still, in two messages."""
         self._heard_s = 0.0
 
     def __enter__(self) -> BaseDriver:
@@ -128,7 +145,22 @@ class BaseDriver:
     @property
     def odometry(self) -> Odometry | None:
         """Way since the base was opened; None for a base without encoders."""
-        return self._odometry
+        return self._way if self._has_odometer else None
+
+    @property
+    def way(self) -> Odometry:
+        """As ``odometry``; for a base without encoders, by the velocity that was commanded."""
+        return self._way or Odometry()
+
+    @property
+    def position(self) -> Position:
+        """Position by dead reckoning since the first ``start``. Nobody notices that a closed base is carried away."""
+        return self._position
+
+    @property
+    def battery_v(self) -> float | None:
+        """Volts of the battery; None for a base that does not measure them, and before ``start``."""
+        return self._battery_v
 
     def start(self) -> None:
         """Starts the process and opens the base, unless that is done.
@@ -175,9 +207,17 @@ class BaseDriver:
             self._stop(drive.number, "it is over")
 
     def stop(self) -> None:
-        """Stops the base at once and ends every drive that has begun. Never blocks; any thread."""
+        """Stops the base at once and ends every drive that has begun, and with them a hold: nobody releases a hold of
+        what was stopped. Never blocks; any thread."""
         self._stops += 1
         self._stop(self._drives, "it was stopped")
+        self.release()
+
+    def wait_for_rest(self) -> bool:
+        """Waits until a base whose drives are over has rolled out. False: it has not after half a second."""
+        with self._changed:
+            drives = self._drives
+            return self._changed.wait_for(lambda: self._rests_after >= drives or not self._ready, REST_S)
 
     def hold(self) -> None:
         """Stands still until ``release``; drives go on then. Never blocks; any thread."""
@@ -188,6 +228,11 @@ class BaseDriver:
         """Lets a held base drive again."""
         self._held = False
         self._send("hold", False, link=self._link)
+
+    def silence(self, seconds: float) -> None:
+        """Has the base told nothing for so long, 2 s at most, while it drives: only the time-out of its board stops it
+        then, which a test wants to see. A stop ends the silence."""
+        self._send("silence", seconds, link=self._link)
 
     def close(self) -> None:
         """Stops the base, leaves it safe and ends its process. Closing twice is closing once."""
@@ -240,12 +285,12 @@ class BaseDriver:
         module = self._class.__module__
         file = "" if _importable(module) else str(getattr(sys.modules.get(module), "__file__", "") or "")
         self._ready, self._failure = False, ""
-        self._velocity, self._odometry = ZERO, None
+        self._velocity, self._way, self._battery_v = ZERO, None, None
         self._heard_s = time.monotonic()
         self._owner = os.getpid()
         try:
-            self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            self._leases, their_leases = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self._link, theirs = _socket_pair()
+            self._leases, their_leases = _socket_pair()
             with theirs, their_leases:
                 fds = (theirs.fileno(), their_leases.fileno())
                 self._process = subprocess.Popen(
@@ -261,7 +306,8 @@ class BaseDriver:
                         file,
                     ],
                     stdin=subprocess.PIPE,
-                    stdout=2,  # what a base prints is no answer of the agent
+                    stdout=_printing(),
+                    stderr=_printing(),
                     pass_fds=fds,
                     start_new_session=True,  # Ctrl-C in the terminal is the agent's
                 )
@@ -312,12 +358,17 @@ class BaseDriver:
             case "failed", (text,):
                 self._failure = str(text)
                 _log.error("the base %s failed and stands: %s", self.name, text)
-            case "status", (stopped, ended, velocity, odometry):
+            case "status", (stopped, ended, velocity, way, has_odometer, battery_v):
                 if ended and stopped > self._stopped:
                     self._reasons = {stopped: str(ended)}
                 self._stopped = max(self._stopped, stopped)
-                self._velocity = Velocity(*velocity)
-                self._odometry = None if odometry is None else Odometry(*odometry)
+                self._velocity, self._has_odometer, self._battery_v = Velocity(*velocity), has_odometer, battery_v
+                before, self._way = self._way, Odometry(*way)
+                if before is not None:
+                    metres = self._way.travelled_m - before.travelled_m
+                    self._position = self._position.moved(metres, self._way.turned_rad - before.turned_rad)
+                if self._velocity.is_zero and self._way == before:
+                    self._rests_after = stopped
 
     def _has_unread(self) -> bool:
         """True if the process has told something that the listening thread had no time for."""
@@ -385,3 +436,21 @@ def _importable(module: str) -> bool:
         return importlib.util.find_spec(module) is not None and not module.startswith("_app_")
     except (ImportError, ValueError):
         return False
+
+
+def _socket_pair() -> tuple[socket.socket, socket.socket]:
+    """A pair whose numbers are above those of the standard streams, which are free in an agent that was started
+    without them: a child gets its own there, and what is printed goes there."""
+    with contextlib.ExitStack() as low:
+        pair = [low.enter_context(one) for one in socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)]
+        ours, theirs = (socket.socket(fileno=fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, _STDERR + 1)) for one in pair)
+    return ours, theirs
+
+
+def _printing() -> int:
+    """Finds a place for what a base prints, which is no answer of the agent: standard error, if there is one."""
+    try:
+        os.fstat(_STDERR)
+    except OSError:
+        return subprocess.DEVNULL
+    return _STDERR

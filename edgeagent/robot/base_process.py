@@ -40,6 +40,10 @@ STALL_M: Final = 0.2
 """Metres of commanded way in which an odometer has to move by a tenth of that; else a wheel is blocked."""
 STALL_RAD: Final = 1.0
 """The same for a turn, in radians."""
+BATTERY_S: Final = 2.0
+"""Seconds between two looks at the battery of a base that measures its own."""
+LONGEST_SILENCE_S: Final = 2.0
+"""Seconds for which a base may be told nothing while it drives, in a test of its board's time-out."""
 MESSAGE_BYTES: Final = 4096
 
 _REST_S: Final = 0.1
@@ -89,12 +93,18 @@ class BaseLoop:
         self._asked, self._asked_s = ZERO, 0.0
         self._now = ZERO
         self._held = False
+        self._silent_until_s = 0.0
         self._way_m = self._way_rad = 0.0
         """Way of the present drive, forward and back added up."""
-        self._read: Odometry | None = None
-        self._read_s = self._ticked_s = 0.0
+        self._way = Odometry()
+        """Way since the base was opened: by its odometer, or else by the velocity that was commanded."""
+        self._has_odometer = False
+        self._gauge: Callable[[], float] | None = getattr(base, "battery_v", None)
+        self._battery_v: float | None = None
+        self._gauged_s = -math.inf
+        self._looked_s = self._ticked_s = 0.0
         self._told_m = self._told_rad = self._moved_m = self._moved_rad = 0.0
-        """Way that was commanded, and way that the odometer told, since both were compared."""
+        """Way that was commanded, and way in that direction by the odometer, since both were compared."""
         self._ended = ""
         self._running = True
 
@@ -103,10 +113,12 @@ class BaseLoop:
         failure = ""
         try:
             self._timed("open", self._base.open, limit_s=math.inf)
-            self._read, self._read_s = self._odometry(), time.monotonic()
-            if self._read is not None and not self._read.is_finite:
-                raise ValueError(f"the odometer tells nonsense: {self._read}")
-            self._ticked_s = time.monotonic()
+            read = self._odometry()
+            self._has_odometer, self._way = read is not None, read or Odometry()
+            if not self._way.is_finite:
+                raise ValueError(f"the odometer tells nonsense: {read}")
+            self._looked_s = self._ticked_s = time.monotonic()
+            self._look_at_battery(self._looked_s)
             self._tell()
             self._send("ready")
             while self._running:
@@ -131,7 +143,7 @@ class BaseLoop:
     def _take_messages(self) -> None:
         """Waits for a tick at most, and takes the commands that have come."""
         pause_s = TICK_S if self._drive or not self._now.is_zero else _REST_S
-        due_s = self._ticked_s + pause_s
+        due_s = max(self._ticked_s + pause_s, self._silent_until_s)
         wait_s = max(0.0, due_s - time.monotonic())
         while self._running:
             ready, _, _ = select.select([self._link, self._leases], [], [], wait_s)
@@ -157,6 +169,8 @@ class BaseLoop:
                 self._stop(drive, str(why))
             case "hold", (held,):
                 self._held = bool(held)
+            case "silence", (seconds,):
+                self._silent_until_s = time.monotonic() + min(float(seconds), LONGEST_SILENCE_S)
             case _:
                 raise ValueError(f"{command!r} is no command to a base")
 
@@ -168,11 +182,16 @@ class BaseLoop:
             self._stop(drive, "a velocity that is no number was asked for")
             return
         if drive != self._drive:
+            low_v = self._limits.low_battery_v
+            if low_v is not None and self._battery_v is not None and not self._battery_v >= low_v:
+                self._stopped, self._ended = drive, f"the battery is low: {self._battery_v:.1f} V, below {low_v:g} V"
+                return
             self._drive, self._way_m, self._way_rad = drive, 0.0, 0.0
         self._asked, self._asked_s = velocity, sent_s
 
     def _stop(self, drive: int, why: str) -> None:
         """Ends a drive and all before it, at once."""
+        self._silent_until_s = 0.0
         self._stopped = max(self._stopped, drive)
         if self._drive and self._drive <= self._stopped:
             self._drive, self._asked, self._ended = 0, ZERO, why
@@ -185,6 +204,8 @@ class BaseLoop:
     def _tick(self) -> None:
         """One step: the velocity that may be driven now goes to the base, and what the base tells is looked at."""
         now_s = time.monotonic()
+        if now_s < self._silent_until_s:
+            return
         if self._drive or not self._now.is_zero or now_s - self._ticked_s >= _REST_S:
             passed_s, self._ticked_s = now_s - self._ticked_s, now_s
             before = self._now
@@ -195,6 +216,7 @@ class BaseLoop:
                 self._timed("stop", self._base.stop)
             self._timed("set_velocity", lambda: self._base.set_velocity(self._now))
             self._look(now_s)
+            self._look_at_battery(now_s)
             self._tell()
 
     def _allowed(self, now_s: float, passed_s: float) -> Velocity:
@@ -218,23 +240,18 @@ class BaseLoop:
             ValueError: The odometer tells what no base can have driven.
         """
         read = self._odometry()
-        passed_s, self._read_s = now_s - self._read_s, now_s
-        if read is None:  # no encoders: the way by the velocity that was commanded
-            self._way_m += abs(self._now.forward_mps) * passed_s
-            self._way_rad += abs(self._now.turn_rps) * passed_s
-        else:
-            if self._read is None or not read.is_finite:
-                raise ValueError(f"the odometer tells nonsense: {read}")
-            metres = abs(read.travelled_m - self._read.travelled_m)
-            radians = abs(read.turned_rad - self._read.turned_rad)
-            most_s = _JUMP * (passed_s + _JUMP_SLACK_S)
-            if metres > self._limits.speed_mps * most_s or radians > self._limits.turn_rps * most_s:
-                raise ValueError(
-                    f"the odometer jumped by {metres:.3g} m and {radians:.3g} rad in {passed_s:.3f} s: "
-                    "look at the encoders' cables and at the scale"
-                )
-            self._way_m, self._way_rad, self._read = self._way_m + metres, self._way_rad + radians, read
-            self._compare(metres, radians, min(passed_s, _JUMP_SLACK_S))
+        passed_s, self._looked_s = now_s - self._looked_s, now_s
+        if not self._has_odometer:
+            read = Odometry(
+                self._way.travelled_m + self._now.forward_mps * passed_s,
+                self._way.turned_rad + self._now.turn_rps * passed_s,
+            )
+        elif read is None or not read.is_finite:
+            raise ValueError(f"the odometer tells nonsense: {read}")
+        metres, radians = read.travelled_m - self._way.travelled_m, read.turned_rad - self._way.turned_rad
+        if self._has_odometer:
+            self._check(metres, radians, passed_s)
+        self._way_m, self._way_rad, self._way = self._way_m + abs(metres), self._way_rad + abs(radians), read
         if self._drive and self._way_m > self._limits.distance_m:
             self._stop(self._drive, f"the limit of {self._limits.distance_m:g} m a drive is reached")
         elif self._drive and self._way_rad > self._limits.turn_rad:
@@ -242,29 +259,40 @@ class BaseLoop:
                 self._drive, f"the limit of {math.degrees(self._limits.turn_rad):.0f} degrees a drive is reached"
             )
 
-    def _compare(self, metres: float, radians: float, passed_s: float) -> None:
+    def _check(self, metres: float, radians: float, passed_s: float) -> None:
         """Compares the way that was commanded with the way that the odometer tells.
 
         Raises:
-            ValueError: The odometer stands still while the base is told to move.
+            ValueError: The odometer jumps, stands still while the base is told to move, or goes the other way.
         """
-        self._told_m += abs(self._now.forward_mps) * passed_s
-        self._told_rad += abs(self._now.turn_rps) * passed_s
-        self._moved_m, self._moved_rad = self._moved_m + metres, self._moved_rad + radians
+        most_s = _JUMP * (passed_s + _JUMP_SLACK_S)
+        if abs(metres) > self._limits.speed_mps * most_s or abs(radians) > self._limits.turn_rps * most_s:
+            raise ValueError(
+                f"the odometer jumped by {metres:.3g} m and {radians:.3g} rad in {passed_s:.3f} s: "
+                "look at the encoders' cables and at the scale"
+            )
+        now, passed_s = self._now, min(passed_s, _JUMP_SLACK_S)
+        self._told_m += abs(now.forward_mps) * passed_s
+        self._told_rad += abs(now.turn_rps) * passed_s
+        self._moved_m += math.copysign(metres, metres * now.forward_mps) if now.forward_mps else 0.0
+        self._moved_rad += math.copysign(radians, radians * now.turn_rps) if now.turn_rps else 0.0
         if self._told_m > STALL_M:
-            if self._moved_m < _MOVED_SHARE * self._told_m:
-                raise ValueError(
-                    f"the odometer moved by {self._moved_m:.3f} m of {self._told_m:.2f} m: a wheel is blocked, or the "
-                    "cable of an encoder is out"
-                )
+            _compare("moved", self._moved_m, self._told_m, "m")
             self._told_m = self._moved_m = 0.0
         if self._told_rad > STALL_RAD:
-            if self._moved_rad < _MOVED_SHARE * self._told_rad:
-                raise ValueError(
-                    f"the odometer turned by {self._moved_rad:.3f} rad of {self._told_rad:.2f}: a wheel is blocked, or "
-                    "the cable of an encoder is out"
-                )
+            _compare("turned", self._moved_rad, self._told_rad, "rad")
             self._told_rad = self._moved_rad = 0.0
+
+    def _look_at_battery(self, now_s: float) -> None:
+        """Reads the volts of a base that measures them.
+
+        Raises:
+            ValueError: They are no number.
+        """
+        if self._gauge is not None and now_s - self._gauged_s >= BATTERY_S:
+            self._gauged_s, self._battery_v = now_s, float(self._timed("battery_v", self._gauge))
+            if not math.isfinite(self._battery_v):
+                raise ValueError(f"the battery tells nonsense: {self._battery_v} V")
 
     def _odometry(self) -> Odometry | None:
         return self._timed("odometry", self._base.odometry)
@@ -288,10 +316,17 @@ class BaseLoop:
         return result
 
     def _tell(self) -> None:
-        read = self._read
-        odometry = None if read is None else (read.travelled_m, read.turned_rad)
+        now, way = self._now, self._way
         ended, self._ended = self._ended, ""
-        self._send("status", self._stopped, ended, (self._now.forward_mps, self._now.turn_rps), odometry)
+        self._send(
+            "status",
+            self._stopped,
+            ended,
+            (now.forward_mps, now.turn_rps),
+            (way.travelled_m, way.turned_rad),
+            self._has_odometer,
+            self._battery_v,
+        )
 
     def _send(self, *message: object) -> None:
         # nobody reads: the agent's process is stopped or gone, which the lease and the socket's end tell
@@ -304,6 +339,20 @@ def _ramped(now: float, goal: float, step: float) -> float:
     if now * goal < 0:
         now = 0.0
     return math.copysign(min(abs(goal), abs(now) + step), goal) if abs(goal) > abs(now) else goal
+
+
+def _compare(verb: str, moved: float, told: float, unit: str) -> None:
+    """Raises ValueError if an odometer tells too little of the way that was commanded, or the contrary."""
+    if moved < -_MOVED_SHARE * told:
+        raise ValueError(
+            f"the odometer {verb} by {-moved:.2f} {unit} the wrong way: a motor, an encoder or the sign of the scale "
+            "is the wrong way round"
+        )
+    if moved < _MOVED_SHARE * told:
+        raise ValueError(
+            f"the odometer {verb} by {moved:.3f} {unit} of {told:.2f} {unit}: a wheel is blocked, or the cable of an "
+            "encoder is out"
+        )
 
 
 # --- the process ------------------------------------------------------------------------------------------------------

@@ -8,11 +8,13 @@ with the high byte first, and a CRC of 16 bits (polynomial 0x1021, which ``binas
 ====  ================================  ============================================  ==========================
   14  Set Serial Timeout                address, 14, value, CRC                       0xFF
   15  Read Serial Timeout               address, 15                                   value, CRC
+  24  Read Main Battery Voltage Level   address, 24                                   value (2), CRC
   37  Drive M1 / M2 With Signed Speed   address, 37, speed M1 (4), speed M2 (4), CRC  0xFF
   78  Read Encoder Counters             address, 78                                   M1 (4), M2 (4), CRC
 ====  ================================  ============================================  ==========================
 
-The time-out counts in steps of 100 ms; without a byte for so long, the board stops both motors by itself.
+The time-out counts in steps of 100 ms; without a byte for so long, the board stops both motors by itself. The battery's
+value counts tenths of a volt.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ class _Command(IntEnum):
 
     SET_TIMEOUT = 14
     READ_TIMEOUT = 15
+    READ_BATTERY = 24
     DRIVE = 37
     READ_ENCODERS = 78
 
@@ -108,6 +111,10 @@ class RoboClaw:
         self._counts = counts
         left_m, right_m = (pulses / self.pulses_per_m for pulses in self._pulses)
         return Odometry((left_m + right_m) / 2, (right_m - left_m) / self.track_m)
+
+    def battery_v(self) -> float:
+        (tenths,) = self._question(_Command.READ_BATTERY, ">H")
+        return float(tenths) / 10
 
     def stop(self) -> None:
         self.set_velocity(ZERO)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +16,10 @@ ENDS_WITH_ITS_PROCESS_S: Final = 0.1
 
 @dataclass
 class SimulatedBase:
-    """Moves as it is told, at once and exactly. Ends with its process, so that nothing drives on.
+    """Moves as it is told, at once and exactly. Stands without a command for the time-out, as a board with one does.
 
     Attributes:
-        limits: Limits for the driver's process.
+        limits: Limits for the driver's process, and the time-out.
         log: A file that takes a line for each change of the velocity and each other call, with the seconds of the
             monotonic clock; None for none.
     """
@@ -28,18 +29,20 @@ class SimulatedBase:
 
     def open(self) -> None:
         self._velocity, self._since_s = ZERO, time.monotonic()
+        self._told_s = self._since_s
         self._way = Odometry()
         self._note("open")
 
     def set_velocity(self, velocity: Velocity) -> None:
-        self._way = self.odometry()
+        self.odometry()
         if velocity != self._velocity:
             self._note(f"velocity {velocity.forward_mps:.4f} {velocity.turn_rps:.4f}")
-        self._velocity = velocity
+        self._velocity, self._told_s = velocity, time.monotonic()
 
     def odometry(self) -> Odometry:
         now_s = time.monotonic()
-        passed_s, self._since_s = now_s - self._since_s, now_s
+        driven_s = min(now_s, self._told_s + (self.limits.board_timeout_s or math.inf))
+        passed_s, self._since_s = max(0.0, driven_s - self._since_s), now_s
         self._way = Odometry(
             self._way.travelled_m + self._velocity.forward_mps * passed_s,
             self._way.turned_rad + self._velocity.turn_rps * passed_s,

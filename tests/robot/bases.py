@@ -68,6 +68,8 @@ class BrokenBase(SimulatedBase):
             return Odometry(float("nan"), 0.0)
         if self.how == "stands still":
             return Odometry()
+        if self.how == "the wrong way":
+            return Odometry(-way.travelled_m, -way.turned_rad)
         if self._velocity.is_zero:
             return way
         match self.how:
@@ -91,6 +93,19 @@ class BrokenBase(SimulatedBase):
         if self.how == "opens when the file is there":
             assert self.log is not None
             assert until(self.log.with_suffix(".go").exists)
+
+
+@dataclass
+class BlindBase(SimulatedBase):
+    """A base without encoders that measures its battery."""
+
+    volts: float = 12.1
+
+    def odometry(self) -> None:
+        return None
+
+    def battery_v(self) -> float:
+        return self.volts
 
 
 @dataclass(kw_only=True)
@@ -134,7 +149,7 @@ class Board:
         stopped_itself: How often the time-out has stopped the wheels.
     """
 
-    def __init__(self, answers: bool = True) -> None:
+    def __init__(self, answers: bool = True, stops_itself: bool = True) -> None:
         master, slave = pty.openpty()
         self._master = master
         tty.setraw(master)
@@ -144,7 +159,8 @@ class Board:
         self.wheels = (0, 0)
         self.stopped_itself = 0
         self.timeout_s = 0.0
-        self.answers = answers
+        self.battery_v = 12.1
+        self.answers, self.stops_itself = answers, stops_itself
         self._pulses = [4_294_967_000.0, 100.0]  # near the end of the counter, which wraps
         self._moved_s = time.monotonic()
         self._closing = threading.Event()
@@ -172,7 +188,7 @@ class Board:
             now_s = time.monotonic()
             if ready:
                 data, heard_s = data + os.read(self._master, 256), now_s
-            elif self.timeout_s and now_s - heard_s > self.timeout_s and self.wheels != (0, 0):
+            elif self.stops_itself and self.timeout_s and now_s - heard_s > self.timeout_s and self.wheels != (0, 0):
                 self._move()
                 self.wheels = (0, 0)
                 self.stopped_itself += 1
@@ -190,7 +206,7 @@ class Board:
             return 0, b""
         address, command = data[:2]
         assert address == 0x80
-        size = {14: 1, 15: 0, 37: 8, 78: 0}[command]
+        size = {14: 1, 15: 0, 24: 0, 37: 8, 78: 0}[command]
         if not size:
             return 2, self._told(data[:2])
         if len(data) < 2 + size + 2:
@@ -207,6 +223,8 @@ class Board:
     def _told(self, question: bytes) -> bytes:
         if question[1] == 15:
             values = bytes([round(self.timeout_s * 10)])
+        elif question[1] == 24:
+            values = round(self.battery_v * 10).to_bytes(2)
         else:
             self._move()
             values = struct.pack(">II", *(int(pulses) % (1 << 32) for pulses in self._pulses))
@@ -219,6 +237,7 @@ class Board:
         self._moved_s = now_s
 
 
+QUICK = BaseLimits(speed_mps=0.8, turn_rps=6.0, acceleration_mps2=4.0, turn_acceleration_rps2=20.0, board_timeout_s=0.1)
 SHORT = BaseLimits(
     distance_m=0.2, turn_rad=0.5, acceleration_mps2=100.0, turn_acceleration_rps2=100.0, board_timeout_s=0.1
 )

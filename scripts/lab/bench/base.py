@@ -2,7 +2,8 @@
 
 Every trial is an agent in a process of its own, which drives a simulated base and writes down each lease. The time runs
 from the last lease to zero velocity; for a killed driver from the kill to the moment when the board stops by itself.
-Ends with exit code 1 when a trial takes longer than promised.
+Ends with exit code 1 when a trial takes longer than promised. ``--drive`` talks and drives in the simulated flat
+instead, and fails when something stops the base that no command did.
 """
 
 from __future__ import annotations
@@ -62,8 +63,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench base", description="Zero velocity after a fault.")
     parser.add_argument("--trials", type=int, default=10, help="of each event (default: %(default)s)")
     parser.add_argument("--load", type=int, default=0, help="busy processes beside it (default: %(default)s)")
+    parser.add_argument("--drive", type=float, metavar="MINUTES", help="talk and drive instead, for false stops")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
+    if given.drive:
+        from bench.base_flat import drive
+
+        print(f"talk and drive, load {given.load}, seed {given.seed}", flush=True)
+        with _busy(given.load):
+            sys.exit(not drive(given.drive, given.seed))
     draw = random.Random(given.seed)
     print(f"{given.trials} trials each, load {given.load}, seed {given.seed}")
     print(f"{'event':<32} {'median':>8} {'most':>8}  zero velocity, seconds after the last lease")

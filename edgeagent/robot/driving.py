@@ -1,0 +1,290 @@
+"""The house robot's driving for every base: ``base_tools``, a toolset over the ``Base`` protocol.
+
+A command is a closed loop on the odometry that ``BaseDriver`` tells, on the thread of its skill; that loop is the lease
+of the base. Ramps up and the limits are the driver's. Knows nothing of maps and models.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from edgeagent.errors import ConfigError, DriveError
+from edgeagent.robot.base import Base, Position
+from edgeagent.robot.base_driver import BaseDriver
+from edgeagent.robot.commands import (
+    BATTERY,
+    LOCATION,
+    SCAN,
+    CommandReport,
+    asking_tool,
+    driving_tools,
+    number,
+    number_error,
+    plain_name,
+    unknown,
+)
+from edgeagent.tools import GoalHandle, Tool
+
+Distance = Callable[[], float | tuple[float, float]]
+"""Reads a distance sensor: metres ahead, infinite where nothing is; or metres and the second of ``time.monotonic()`` at
+which they were measured."""
+
+OLD_S: Final = 0.3
+"""Seconds after which a distance counts for nothing. A larger number lets a robot drive on what it saw longer ago."""
+STOP_M: Final = 0.3
+"""Metres between the sensor and an obstacle at which a base stops, unless told otherwise."""
+THERE_M: Final = 0.1
+"""Metres from a place at which a base has arrived."""
+
+_STEP_S: Final = 0.02
+_NEAR_M: Final = 0.005
+"""Metres before the goal at which a drive ends: about as much as a base rolls on at that slow speed."""
+_NEAR_RAD: Final = math.radians(0.5)
+_LEAST_M: Final = 0.01
+_LEAST_DEG: Final = 1.0
+_LEGS: Final = 4
+"""Turns and drives towards a place until it is given up: each makes up for what the one before was wrong by."""
+_PROGRESS_S: Final = 1.0
+_BLOCKED: Final = "blocked by an obstacle"
+
+
+def base_tools(
+    base: Base | BaseDriver,
+    *,
+    places: Mapping[str, tuple[float, float]] | None = None,
+    distance: Distance | None = None,
+    stop_m: float = STOP_M,
+) -> list[Tool]:
+    """Tools that drive a base: drive, turn and stop, called and described as the house robot's, which nano knows.
+
+    With places also go_to and get_location, with a sensor also scan, and get_battery for a base that has ``battery_v``.
+
+    Args:
+        base: An unopened base, or its driver where that has options of its own.
+        places: Metres ahead and to the left of where the robot stands at its first drive, by name. The robot finds
+            them by dead reckoning, which gets worse with every metre.
+        distance: Reads a sensor that looks ahead, in less than ``OLD_S``. Without a distance, or with zero, a negative
+            one or an old one, the base drives forward no more. Nobody looks while it backs or turns.
+        stop_m: Metres from an obstacle at which the base stops.
+
+    Raises:
+        ConfigError: The base can't be driven, a place is no pair of numbers, or ``stop_m`` is none above 0.
+    """
+    driver = base if isinstance(base, BaseDriver) else BaseDriver(base)
+    pilot = Pilot(driver, places=places or {}, distance=distance, stop_m=stop_m)
+    drive, turn, go_to, stop = driving_tools(pilot, stop=driver.stop, pause=driver.hold, resume=driver.release)
+    tools = [drive, turn, *([go_to] if places else []), stop]
+    if driver.has_gauge:
+        tools.append(asking_tool(*BATTERY, pilot.get_battery))
+    if places:
+        tools.append(asking_tool(*LOCATION, pilot.get_location))
+    if distance is not None:
+        tools.append(asking_tool(*SCAN, pilot.scan))
+    return tools
+
+
+class Pilot:
+    """Drives a base as it is told, one command at a time, and reports what was really driven.
+
+    Args:
+        As ``base_tools``.
+    """
+
+    def __init__(
+        self,
+        driver: BaseDriver,
+        *,
+        places: Mapping[str, tuple[float, float]],
+        distance: Distance | None = None,
+        stop_m: float = STOP_M,
+    ) -> None:
+        if not 0 < stop_m < math.inf:
+            raise ConfigError(f"stop_m is {stop_m!r}; it must be a number of metres above 0")
+        self._driver, self._distance, self._stop_m = driver, distance, stop_m
+        self._places = {plain_name(name): _point(name, place) for name, place in places.items()}
+        self._goal: GoalHandle | None = None
+
+    def drive(self, distance_m: float, *, goal: GoalHandle) -> CommandReport:
+        """Drives straight on by that many metres, backwards if negative."""
+        if error := number_error(distance_m, "distance", (_LEAST_M, self._driver.limits.distance_m), "m"):
+            return CommandReport("failed", error)
+        ahead, partly = ("forward", "drove") if distance_m > 0 else ("back", "drove back")
+        way_m, why = self._move(distance_m, goal, turns=False)
+        told = f"{number(way_m, 2)} m"
+        if why:
+            return self._ended(f"{partly} {told} of {number(abs(distance_m), 2)} m", told, why, goal)
+        return CommandReport("done", f"drove {ahead} {told}{self._by()}")
+
+    def turn(self, angle_deg: float, *, goal: GoalHandle) -> CommandReport:
+        """Turns on the spot by that many degrees, to the right if negative."""
+        most_deg = math.degrees(self._driver.limits.turn_rad)
+        if error := number_error(angle_deg, "angle", (_LEAST_DEG, most_deg), "degrees"):
+            return CommandReport("failed", error)
+        side = "left" if angle_deg > 0 else "right"
+        way_rad, why = self._move(math.radians(angle_deg), goal, turns=True)
+        told = number(math.degrees(way_rad), 0)
+        if why:
+            partly = f"turned {side} {told} of {number(abs(angle_deg))} degrees"
+            return self._ended(partly, f"{told} degrees", why, goal)
+        return CommandReport("done", f"turned {side} {told} degrees{self._by()}")
+
+    def go_to(self, place: str, *, goal: GoalHandle) -> CommandReport:
+        """Turns towards a place and drives there, until it is near by dead reckoning."""
+        name = plain_name(place)
+        if name not in self._places:
+            return unknown("place", place)
+        limit_m, driven_m, legs, why = self._driver.limits.distance_m, 0.0, 0, ""
+        while (way := _towards(self._driver.position, self._places[name]))[0] > THERE_M:
+            left_m, bearing_rad = way
+            if left_m > limit_m:
+                far = f"it is {number(left_m)} m away, and a drive ends after {number(limit_m)} m"
+                return CommandReport("failed", far)
+            legs += 1
+            if legs > _LEGS:
+                return CommandReport("failed", f"came within {number(left_m, 2)} m of the {name}, and no nearer")
+            if abs(bearing_rad) > _NEAR_RAD:
+                _, why = self._move(bearing_rad, goal, turns=True)
+            if not why:
+                way_m, why = self._move(left_m, goal, turns=False)
+                driven_m += way_m
+            if why:
+                told = f"{number(driven_m, 2)} m"
+                return self._ended(f"drove {told}", told, why, goal)
+        return CommandReport("done", f"arrived at the {name} by dead reckoning")
+
+    def stop(self) -> CommandReport:
+        """Cancels what drives, and stops the base."""
+        goal = self._goal
+        if goal is not None:
+            goal.cancel()
+        self._driver.stop()
+        return CommandReport("done", "stopped")
+
+    def get_battery(self) -> CommandReport:
+        """Tells the volts of the battery."""
+        try:
+            self._driver.start()
+        except DriveError as error:
+            return CommandReport("failed", str(error))
+        return CommandReport("done", f"battery at {self._driver.battery_v:.1f} volts")
+
+    def get_location(self) -> CommandReport:
+        """Tells the nearest place."""
+        ways = {name: _towards(self._driver.position, place)[0] for name, place in self._places.items()}
+        name = min(ways, key=ways.__getitem__)
+        where = "at" if ways[name] <= THERE_M else f"{number(ways[name])} m from"
+        return CommandReport("done", f"{where} the {name} by dead reckoning")
+
+    def scan(self) -> CommandReport:
+        """Tells what the sensor sees."""
+        try:
+            metres = self._ahead_m()
+        except DriveError as error:
+            return CommandReport("failed", str(error))
+        seen = f"nearest obstacle: {number(metres, 2)} m ahead" if metres < math.inf else "no obstacle ahead"
+        return CommandReport("done", seen)
+
+    def _move(self, wanted: float, goal: GoalHandle, *, turns: bool) -> tuple[float, str]:
+        """Drives, or turns, until that many metres or radians are covered.
+
+        Returns:
+            The way in that direction, until the base stood again, and why it ended early.
+        """
+        limits, why = self._driver.limits, ""
+        begun: float | None = None
+        top, gain, near = limits.speed_mps, limits.acceleration_mps2, _NEAR_M
+        if turns:
+            top, gain, near = limits.turn_rps, limits.turn_acceleration_rps2, _NEAR_RAD
+
+        def covered() -> float:
+            return 0.0 if begun is None else math.copysign(1.0, wanted) * (self._way(turns=turns) - begun)
+
+        self._goal = goal
+        try:
+            with self._driver.drive() as drive:
+                begun, told_s = self._way(turns=turns), time.monotonic()
+                while (left := abs(wanted) - covered()) > near:
+                    if goal.cancelled:
+                        why = "stopped"
+                        break
+                    if self._distance is not None and wanted > 0 and not turns:
+                        left = min(left, self._ahead_m() - self._stop_m)
+                        if left <= 0:
+                            why = _BLOCKED
+                            break
+                    speed = math.copysign(min(top, math.sqrt(gain * left)), wanted)
+                    drive.set(*((0.0, speed) if turns else (speed, 0.0)))
+                    if time.monotonic() - told_s >= _PROGRESS_S:
+                        told_s = time.monotonic()
+                        way = covered()
+                        goal.set_progress(f"{number(math.degrees(way), 0)} degrees" if turns else f"{number(way)} m")
+                    goal.cancel_event.wait(_STEP_S)
+        except DriveError as error:
+            why = str(error)
+        finally:
+            self._goal = None
+        self._driver.wait_for_rest()
+        return covered(), why
+
+    def _way(self, *, turns: bool) -> float:
+        way = self._driver.way
+        return way.turned_rad if turns else way.travelled_m
+
+    def _by(self) -> str:
+        return "" if self._driver.odometry is not None else " by time, not measured"
+
+    def _ended(self, driven: str, told: str, why: str, goal: GoalHandle) -> CommandReport:
+        """The report of a command that ended early; one that somebody cancelled is no failure."""
+        if goal.cancelled:
+            return CommandReport("stopped", driven + self._by())
+        told += self._by()
+        return CommandReport("failed", f"{why} after {told}" if why == _BLOCKED else f"stopped after {told}: {why}")
+
+    def _ahead_m(self) -> float:
+        """Reads the distance sensor.
+
+        Raises:
+            DriveError: It tells no distance, or an old one.
+        """
+        assert self._distance is not None  # noqa: S101 - only asked where there is one
+        begun_s = time.monotonic()
+        try:
+            told = self._distance()
+            metres, at_s = told if isinstance(told, tuple) else (told, begun_s)
+            if isinstance(metres, bool):
+                raise TypeError("true or false is no distance")
+            metres, age_s = float(metres), time.monotonic() - float(at_s)
+        except Exception as error:  # the builder's code
+            raise DriveError(f"the distance sensor failed: {type(error).__name__}: {error}") from error
+        if not metres > 0:
+            raise DriveError(f"the distance sensor tells {metres:g} m, which is no distance")
+        if not 0 <= age_s <= OLD_S:
+            raise DriveError(f"the distance that the sensor tells is {age_s:.1f} s old")
+        return metres
+
+
+def _point(name: str, place: tuple[float, float]) -> tuple[float, float]:
+    """Checks a place.
+
+    Raises:
+        ConfigError: It is no pair of numbers.
+    """
+    try:
+        ahead_m, left_m = (float(metres) for metres in place)
+    except (TypeError, ValueError):
+        ahead_m = left_m = math.nan
+    if not (math.isfinite(ahead_m) and math.isfinite(left_m)):
+        raise ConfigError(
+            f"the place {name!r} is {place!r}; it must be metres ahead and to the left, such as (2.0, -0.5)"
+        )
+    return ahead_m, left_m
+
+
+def _towards(position: Position, place: tuple[float, float]) -> tuple[float, float]:
+    """Metres to a place, and the angle to the left by which a base has to turn to look there."""
+    ahead_m, left_m = place[0] - position.ahead_m, place[1] - position.left_m
+    turn_rad = math.atan2(left_m, ahead_m) - position.heading_rad
+    return math.hypot(ahead_m, left_m), math.remainder(turn_rad, math.tau)

@@ -1,0 +1,120 @@
+"""``edgeagent base test``: what it asks, what it says to change, and that the motors stand whenever it ends."""
+
+import signal
+
+import pytest
+
+from tests.robot.bases import Board, calls, until
+
+PULSES_PER_M = "10000"
+
+
+def roboclaw(board: Board) -> list[object]:
+    """The options for a board at a pseudo-terminal."""
+    return ["--board", "roboclaw", "--port", board.port, "--pulses-per-m", PULSES_PER_M, "--track-m", "0.3"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--board", "simulated"], "nobody is there to be asked"),
+        (["--yes"], "name the base: either --app FILE.py or --board NAME"),
+        (["--yes", "--app", "robot.py", "--board", "simulated"], "name the base"),
+        (["--yes", "--app", "nowhere.py"], "nowhere.py is not there"),
+        (["--yes", "--board", "roboclaw"], "a RoboClaw has a port"),
+        (["--yes", "--board", "roboclaw", "--port", "/dev/null"], "pulses_per_m of a RoboClaw is nan"),
+    ],
+)
+def test_what_can_not_be_tested_is_told_and_moves_nothing(in_process, arguments, told):
+    done = in_process("base", "test", *arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize("text", ["agent = Agent('robi', llm=ScriptedLLM('x'))", "base = 3", "base = None"])
+def test_an_app_file_without_a_base_is_refused(edgeagent, in_process, text):
+    done = in_process("base", "test", "--yes", "--app", edgeagent.app(text))
+    assert done.returncode == 2
+    assert "defines no base" in done.stderr
+
+
+def test_a_base_whose_board_has_no_time_out_is_refused(edgeagent, in_process):
+    app = edgeagent.app("from edgeagent.robot import BaseLimits, SimulatedBase\nbase = SimulatedBase(BaseLimits())")
+    done = in_process("base", "test", "--yes", "--app", app)
+    assert done.returncode == 2
+    assert "has no time-out" in done.stderr
+
+
+def test_a_port_where_nothing_is_is_told(in_process):
+    done = in_process("base", "test", "--yes", *roboclaw(Nothing()))
+    assert done.returncode == 1
+    assert "CHANGE  the base failed: the base RoboClaw can't be used" in done.stdout
+
+
+class Nothing:
+    port = "/dev/nothing-is-there"
+
+
+def test_without_eyes_it_tries_what_encoders_tell(edgeagent):
+    with Board() as board:
+        done = edgeagent("base", "test", "--yes", *roboclaw(board))
+        assert board.stopped_itself == 1
+        assert board.wheels == (0, 0)
+    assert done.returncode == 1, done.stdout  # a battery without a limit
+    lines = [line.split(":")[0] for line in done.stdout.splitlines()]
+    assert lines == [
+        "CHANGE  battery",
+        "ok      forward, odometer",
+        "        forward, wheels",
+        "ok      turn to the left, odometer",
+        "        turn to the left, wheels",
+        "        scale",
+        "ok      stop",
+        "ok      board time-out",
+        "change what is marked CHANGE, and test again; 3 not tried",
+    ]
+
+
+def test_it_says_what_to_change_at_a_board_that_is_set_up_wrongly(at_terminal):
+    with Board(stops_itself=False) as board:
+        terminal = at_terminal("base", "test", *roboclaw(board))
+        terminal.expect(r"off the ground, .* \[y/N\] ")
+        terminal.enter("y")
+        for answers in (("f", "b"), ("x", "f", "b")):  # a letter that is none is asked again
+            for answer in answers:
+                terminal.expect(r"wheel ran \[f\]orward, \[b\]ack, or \[n\]ot at all\? ")
+                terminal.enter(answer)
+        terminal.expect(r"ready\? \[y/N\] ")
+        terminal.enter("y")
+        terminal.expect(r"in metres\? ")
+        terminal.enter("a bit")
+        terminal.expect(r"in metres\? ")
+        terminal.enter("0.25")
+        assert terminal.ends() == 1
+        assert board.wheels == (0, 0)
+    shown = terminal.seen
+    assert "CHANGE  forward, wheels: right ran the other way: swap the two wires" in shown
+    assert "CHANGE  turn to the left, wheels: it turned right: swap the left motor with the right one" in shown
+    assert "set pulses_per_m to 20" in shown
+    assert "CHANGE  board time-out: the wheels ran on without a driver" in shown
+
+
+def test_ctrl_c_leaves_the_motors_at_zero(edgeagent, at_terminal):
+    log = edgeagent.home / "log"
+    imports = "from pathlib import Path\nfrom edgeagent.robot import SimulatedBase\n"
+    app = edgeagent.app(f"{imports}base = SimulatedBase(log=Path({str(log)!r}))")
+    terminal = at_terminal("base", "test", "--app", app)
+    terminal.expect(r"\[y/N\] ")
+    terminal.enter("yes")
+    assert until(lambda: any(text.startswith("velocity 0.") for _, text in calls(log)))
+    terminal.signal(signal.SIGINT)
+    assert terminal.ends() == 130
+    assert [text for _, text in calls(log)][-2:] == ["stop", "close"]
+
+
+def test_a_robot_that_stands_on_the_ground_is_not_moved(at_terminal):
+    terminal = at_terminal("base", "test", "--board", "simulated")
+    terminal.expect(r"\[y/N\] ")
+    terminal.enter("")
+    terminal.expect("lift the robot")
+    assert terminal.ends() == 1

@@ -1,0 +1,374 @@
+"""The house's commands for every base: what was really driven, obstacles, stops, and a base or a sensor that fails."""
+
+import dataclasses
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from edgeagent import Agent, GoalHandle, LlamaLLM, Session, ToolResult
+from edgeagent.app import AppFile
+from edgeagent.errors import ConfigError
+from edgeagent.house import HouseRobot
+from edgeagent.robot import BaseDriver, BaseLimits, RoboClaw, SafetyLatch, SimulatedBase, base_tools
+from edgeagent.testing import ScriptedLLM, call
+
+from .bases import LIMIT_S, QUICK, BlindBase, Board, BrokenBase, calls, until
+
+
+class Rover:
+    """The tools of a base, called as an agent calls them."""
+
+    def __init__(self, base=None, **options) -> None:
+        self.driver = base if isinstance(base, BaseDriver) else BaseDriver(base or SimulatedBase(QUICK))
+        self.tools = {tool.name: tool for tool in base_tools(self.driver, **options)}
+
+    def __enter__(self) -> "Rover":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.driver.close()
+
+    def __call__(self, name: str, goal: GoalHandle | None = None, **arguments: object) -> ToolResult:
+        if self.tools[name].traits.is_skill:
+            arguments["goal"] = goal or GoalHandle()
+        return self.tools[name](**arguments)
+
+    def start(self, name: str, goal: GoalHandle, **arguments: object) -> Callable[[], ToolResult]:
+        """Begins a command on a thread of its own; waits until the base moves. Returns what waits for its result."""
+        results: list[ToolResult] = []
+        thread = threading.Thread(target=lambda: results.append(self(name, goal, **arguments)))
+        thread.start()
+        assert until(lambda: not self.driver.velocity.is_zero)
+
+        def result() -> ToolResult:
+            thread.join(LIMIT_S)
+            return results[0]
+
+        return result
+
+
+def stops(rover: Rover) -> GoalHandle:
+    """A goal that reaches the base as the tool says."""
+    drive = rover.tools["drive"]
+    return GoalHandle(stop=drive.stop, pause=drive.pause, resume=drive.resume)
+
+
+# --- commands ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_tools_are_for_a_model_those_of_the_house_robot():
+    house = HouseRobot()
+    theirs = {tool.name: (tool.description, tool.parameters) for tool in house.tools}
+    house.close()
+    tools = base_tools(BlindBase(QUICK), places={"kitchen": (1.0, 0.0)}, distance=lambda: 1.0)
+    assert [tool.name for tool in tools] == ["drive", "turn", "go_to", "stop", "get_battery", "get_location", "scan"]
+    for tool in tools:
+        assert (tool.description, tool.parameters) == theirs[tool.name]
+
+
+def test_a_base_alone_has_no_tools_that_it_can_not_keep():
+    assert [tool.name for tool in base_tools(SimulatedBase(QUICK))] == ["drive", "turn", "stop"]
+
+
+def test_a_command_ends_where_it_should_and_tells_what_the_odometer_says():
+    commands = [
+        ("drive", {"distance_m": 0.4}, r"drove forward (0\.\d+) m"),
+        ("drive", {"distance_m": -0.3}, r"drove back (0\.\d+) m"),
+        ("turn", {"angle_deg": 90}, r"turned left (\d+) degrees"),
+        ("turn", {"angle_deg": -45}, r"turned right (\d+) degrees"),
+    ]
+    with Rover() as rover:
+        for name, arguments, told in commands:
+            before = rover.driver.way
+            result = rover(name, **arguments)
+            way = rover.driver.odometry
+            (wanted,) = arguments.values()
+            metres, degrees = way.travelled_m - before.travelled_m, math.degrees(way.turned_rad - before.turned_rad)
+            driven, slack = (metres, 0.1) if name == "drive" else (degrees, 15)  # a busy machine stops late
+            assert driven == pytest.approx(wanted, abs=slack)
+            found = re.fullmatch(told, result.text)
+            assert result.status == "ok"
+            assert float(found[1]) == pytest.approx(abs(driven), abs=0.006 if name == "drive" else 0.6)
+
+
+def test_a_base_without_encoders_drives_by_time_and_says_so():
+    with Rover(BlindBase(QUICK)) as rover:
+        result = rover("drive", distance_m=0.3)
+    assert result.status == "ok"
+    assert result.text.endswith("m by time, not measured")
+
+
+def test_places_are_found_by_dead_reckoning():
+    with Rover(places={"The Kitchen": (0.4, 0.3), "sofa": (0.0, 0.0)}) as rover:
+        assert rover("get_location").text == "at the sofa by dead reckoning"
+        rover("turn", angle_deg=-60)
+        assert rover("go_to", place="the kitchen").text == "arrived at the kitchen by dead reckoning"
+        assert rover("get_location").text == "at the kitchen by dead reckoning"
+        position = rover.driver.position
+        assert math.hypot(position.ahead_m - 0.4, position.left_m - 0.3) < 0.1
+        rover.driver.close()  # a driver that starts again begins with new encoders
+        assert rover("go_to", place="sofa").text == "arrived at the sofa by dead reckoning"
+        assert math.hypot(rover.driver.position.ahead_m, rover.driver.position.left_m) < 0.1
+
+
+def test_a_long_command_tells_its_progress():
+    told: list[str] = []
+    with Rover(SimulatedBase(BaseLimits(speed_mps=0.2, acceleration_mps2=4, board_timeout_s=0.1))) as rover:
+        rover("drive", GoalHandle(on_progress=told.append), distance_m=0.3)
+    assert told
+    assert all(text.endswith(" m") for text in told)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("drive", {"distance_m": 11.0}, "the distance must be at most 10 m"),
+        ("drive", {"distance_m": 0.0}, "the distance must be at least 0.01 m"),
+        ("drive", {"distance_m": math.nan}, "the distance is not a number"),
+        ("turn", {"angle_deg": 1e9}, "the angle must be at most 720 degrees"),
+        ("go_to", {"place": "moon"}, "there is no place called moon"),
+        ("go_to", {"place": "garden"}, "it is 50 m away, and a drive ends after 10 m"),
+    ],
+)
+def test_what_can_not_be_driven_is_told_before_anything_moves(tmp_path, name, arguments, told):
+    base = SimulatedBase(QUICK, log=tmp_path / "log")
+    with Rover(base, places={"garden": (50.0, 0.0)}) as rover:
+        result = rover(name, **arguments)
+        assert (result.status, result.text) == ("error", told)
+        assert calls(base.log) == []
+
+
+@pytest.mark.parametrize("place", [(1.0,), "here", (math.nan, 0.0), None, (1.0, "x")])
+def test_a_place_that_is_none_is_refused(place):
+    with pytest.raises(ConfigError, match="metres ahead and to the left"):
+        base_tools(SimulatedBase(QUICK), places={"kitchen": place})
+
+
+@pytest.mark.parametrize("stop_m", [0, -1, math.nan, math.inf])
+def test_a_distance_to_stop_at_that_is_none_is_refused(stop_m):
+    with pytest.raises(ConfigError, match="stop_m"):
+        base_tools(SimulatedBase(QUICK), stop_m=stop_m)
+
+
+def test_the_battery_is_told_and_a_low_one_begins_no_drive():
+    limits = BaseLimits(board_timeout_s=0.1, low_battery_v=10.5)
+    with Rover(BlindBase(limits, volts=10.24)) as rover:
+        assert rover("get_battery").text == "battery at 10.2 volts"
+        result = rover("drive", distance_m=0.3)
+    assert result.status == "error"
+    assert result.text.endswith("the battery is low: 10.2 V, below 10.5 V")
+
+
+def test_a_roboclaw_tells_its_battery():
+    with Board() as board, Rover(RoboClaw(port=board.port, pulses_per_m=10_000, track_m=0.3)) as rover:
+        assert rover("get_battery").text == "battery at 12.1 volts"
+
+
+# --- the distance sensor ----------------------------------------------------------------------------------------------
+
+
+def test_an_obstacle_ahead_stops_the_base_before_it():
+    def ahead() -> float:
+        return 0.6 - rover.driver.position.ahead_m
+
+    with Rover(distance=ahead, stop_m=0.3) as rover:
+        result = rover("drive", distance_m=2.0)
+        driven = rover.driver.odometry.travelled_m
+        assert rover("scan").text.startswith("nearest obstacle: 0.")
+        assert rover("drive", distance_m=-0.1).status == "ok"
+    assert result.status == "error"
+    assert result.text.startswith("blocked by an obstacle after 0.")
+    assert driven == pytest.approx(0.3, abs=0.1)
+
+
+def test_nothing_ahead_is_infinitely_far():
+    with Rover(distance=lambda: math.inf) as rover:
+        assert rover("scan").text == "no obstacle ahead"
+        assert rover("drive", distance_m=0.05).status == "ok"
+
+
+def test_a_distance_that_is_none_stops_the_base():
+    readings = [
+        (lambda: 0.0, "the distance sensor tells 0 m"),
+        (lambda: math.nan, "the distance sensor tells nan m"),
+        (lambda: -1.0, "the distance sensor tells -1 m"),
+        (lambda: None, "the distance sensor failed: TypeError"),
+        (lambda: True, "the distance sensor failed: TypeError: true or false is no distance"),
+        (lambda: "far", "the distance sensor failed: ValueError"),
+        (lambda: 1 / 0, "the distance sensor failed: ZeroDivisionError"),
+        (lambda: (2.0, time.monotonic() - 1), "the distance that the sensor tells is 1.0 s old"),
+        (lambda: (2.0, time.time()), "s old"),
+        (lambda: time.sleep(0.4) or 2.0, "the distance that the sensor tells is 0.4 s old"),  # the fault itself
+    ]
+    bad = iter(readings)
+    told = ""
+
+    def ahead() -> object:
+        nonlocal told
+        if rover.driver.velocity.is_zero:
+            return 2.0
+        reading, told = next(bad)
+        return reading()
+
+    with Rover(distance=ahead) as rover:
+        for _ in readings:
+            result = rover("drive", distance_m=2.0)
+            assert until(lambda: rover.driver.velocity.is_zero)
+            assert result.status == "error"
+            assert result.text.startswith("stopped after 0")
+            assert told in result.text
+
+
+# --- faults of the base -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "name", "arguments", "told"),
+    [
+        ("jumps", "drive", {"distance_m": 2.0}, "the odometer jumped by"),
+        ("stands still", "drive", {"distance_m": 2.0}, "a wheel is blocked, or the cable of an encoder is out"),
+        ("the wrong way", "drive", {"distance_m": 2.0}, "m the wrong way: a motor, an encoder or the sign"),
+        ("the wrong way", "turn", {"angle_deg": -90}, "rad the wrong way: a motor, an encoder or the sign"),
+        ("raises", "turn", {"angle_deg": 90}, "the cable is out"),
+        ("not there", "drive", {"distance_m": 2.0}, "/dev/ttyUSB7 is not there"),
+    ],
+)
+def test_a_base_that_fails_is_told_and_made_safe(tmp_path, how, name, arguments, told):
+    base = BrokenBase(QUICK, log=tmp_path / "log", how=how)
+    with Rover(base) as rover:
+        result = rover(name, **arguments)
+        assert until(lambda: calls(base.log)[-1][1] == "close")
+    assert result.status == "error"
+    assert result.text.startswith("stopped after ")
+    assert told in result.text
+
+
+def test_a_driver_that_is_killed_is_told_and_the_next_command_drives():
+    with Rover() as rover:
+        goal = stops(rover)
+        result = rover.start("drive", goal, distance_m=5.0)
+        os.kill(rover.driver.pid, signal.SIGKILL)
+        assert "its process ended by signal 9" in result().text
+        assert rover("drive", distance_m=0.1).status == "ok"
+
+
+# --- stops ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_stop_tool_ends_what_drives_and_tells_how_far_it_came():
+    with Rover() as rover:
+        goal = stops(rover)
+        result = rover.start("drive", goal, distance_m=5.0)
+        assert rover("stop").text == "stopped"
+        assert goal.cancelled
+        assert result().text.startswith("drove 0")
+        assert result().text.endswith(" m of 5 m")
+        assert rover.driver.velocity.is_zero
+
+
+def test_a_latch_that_holds_lets_the_base_wait_and_go_on():
+    latch = SafetyLatch()
+    with Rover() as rover:
+        llm = ScriptedLLM([call("drive", distance_m=0.6)], "Done.")
+        agent = Agent("robi", llm=llm, tools=base_tools(rover.driver), latch=latch)
+        handle = agent.start("drive")
+        assert until(lambda: not rover.driver.velocity.is_zero)
+        latch.hold("somebody spoke")
+        assert until(lambda: rover.driver.velocity.is_zero)
+        latch.release()
+        (made,) = handle.result(LIMIT_S).tool_calls
+    assert made.result.status == "ok"
+
+
+def test_a_command_that_was_held_and_cancelled_does_not_hold_the_next_one():
+    with Rover() as rover:
+        goal = stops(rover)
+        result = rover.start("drive", goal, distance_m=5.0)
+        goal.pause()
+        assert until(lambda: rover.driver.velocity.is_zero)
+        goal.cancel()
+        assert result().status == "ok"
+        assert rover.start("drive", stops(rover), distance_m=0.1)().status == "ok"
+
+
+# --- apps, and nano --------------------------------------------------------------------------------------------------
+
+
+def test_nano_drives_a_base(checkout: Path):
+    agent = AppFile.load(checkout / "examples/my_base.py").agent(lambda: LlamaLLM("nano"))
+    fast = SimulatedBase(dataclasses.replace(QUICK, speed_mps=3.0, acceleration_mps2=10.0))
+    with Rover(fast, places={"kitchen": (2.5, 1.0)}, distance=lambda: 4.0) as rover, Session(agent) as session:
+        for name, tool in rover.tools.items():
+            agent.tools.tools[name] = tool
+        for said, name, arguments in (
+            ("drive two meters", "drive", {"distance_m": 2.0}),
+            ("turn left 90 degrees", "turn", {"angle_deg": 90.0}),
+            ("go to the kitchen", "go_to", {"place": "kitchen"}),
+            ("stop", "stop", {}),
+        ):
+            (made,) = session.step(said).tool_calls
+            assert (made.name, made.arguments, made.result.status) == (name, arguments, "ok"), said
+
+
+def test_a_base_of_ones_own_drives_from_an_app_file(tmp_path):
+    file = tmp_path / "rover.py"
+    file.write_text(
+        textwrap.dedent("""
+            from dataclasses import dataclass
+            from edgeagent import Agent
+            from edgeagent.robot import SimulatedBase, base_tools
+            from edgeagent.testing import ScriptedLLM, call
+
+            @dataclass
+            class MyBase(SimulatedBase):
+                def battery_v(self):
+                    return 12.0
+
+            llm = ScriptedLLM([call("drive", distance_m=0.05)], [call("get_battery")], "Done.")
+            agent = Agent("rover", llm=llm, tools=base_tools(MyBase()))
+        """)
+    )
+    app = AppFile.load(file)
+    made = app.agent(lambda: None).run("go on").tool_calls
+    assert [one.result.status for one in made] == ["ok", "ok"]
+    assert made[1].result.text == "battery at 12.0 volts"
+
+
+def test_the_example_of_a_base_is_short(checkout: Path):
+    assert len((checkout / "examples/my_base.py").read_text(encoding="utf-8").splitlines()) < 30
+
+
+# --- an agent without standard streams --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("closed", [(0, 1), (0, 1, 2)])
+def test_an_agent_without_standard_streams_drives(tmp_path, checkout: Path, closed):
+    program = """
+        import sys
+        from pathlib import Path
+        from edgeagent import GoalHandle
+        from edgeagent.robot import SimulatedBase, base_tools
+
+        drive = base_tools(SimulatedBase(log=Path(sys.argv[1])))[0]
+        Path(sys.argv[2]).write_text(drive(0.05, goal=GoalHandle()).text)
+    """
+    log, told = tmp_path / "log", tmp_path / "told"
+    redirect = " ".join(f"{number}>&-" for number in closed)
+    subprocess.run(
+        ["sh", "-c", f'exec "$0" "$@" {redirect}', sys.executable, "-c", textwrap.dedent(program), str(log), str(told)],
+        check=True,
+        timeout=LIMIT_S,
+        cwd=checkout,
+    )
+    assert told.read_text().startswith("drove forward 0.0")
+    assert until(lambda: calls(log)[-1][1] == "close")
