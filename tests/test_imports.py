@@ -50,6 +50,7 @@ LAYERS = (
     "testing",
     "check",
     "doctor",
+    "web",
     "cli",
     "__main__",
 )
@@ -109,6 +110,7 @@ ONLY = {
     },
     "config": {"errors", "resources"},
     "doctor": {"errors", "extras", "models", "messages", "llm", "audio", "tts", "stt"},
+    "web": {"errors", "extras", "json_lines", "messages", "pii", "events", "robot", "app"},
 }
 # What takes long to load or needs a device; `import edgeagent` and text without a model do without.
 HEAVY = {"llama_cpp", "numpy", "torch", "gguf", "tokenizers", "sounddevice", "soxr", "pocketsphinx", "webrtcvad"}

@@ -1,0 +1,12 @@
+"""The page served from the robot: who may reach a server of the robot, and what the page shows and asks for."""
+
+from __future__ import annotations
+
+from edgeagent.front import front
+
+__getattr__ = front(
+    __name__,
+    {
+        "access": "Access allowed_names is_loopback kept_token new_token",
+    },
+)
