@@ -1,4 +1,4 @@
-"""Extras: the packages that hearing and speaking need beside those of a chat, as ``pyproject.toml`` names them."""
+"""Extras: the packages that hearing, speaking and the page need beside those of a chat, as in ``pyproject.toml``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Final, Literal
 
-from edgeagent.errors import AudioError
+from edgeagent.errors import AudioError, ConfigError, EdgeAgentError
 
-Extra = Literal["voice", "whisper", "piper"]
+Extra = Literal["voice", "whisper", "piper", "web"]
 
 MODULES: Final[Mapping[Extra, tuple[str, ...]]] = {
     "voice": (
@@ -25,6 +25,7 @@ MODULES: Final[Mapping[Extra, tuple[str, ...]]] = {
     ),
     "whisper": ("faster_whisper", "rapidfuzz", "threadpoolctl"),
     "piper": ("piper",),
+    "web": ("starlette", "uvicorn"),
 }
 """Modules of each extra."""
 
@@ -50,19 +51,23 @@ def check(extra: Extra) -> None:
     """Refuses what needs an extra that is not installed.
 
     Raises:
-        AudioError: The text names the command that installs it.
+        AudioError: One of hearing or speaking; the text names the command that installs it.
+        ConfigError: Another one, likewise.
     """
     if missing := lacking(extra):
-        raise AudioError(_told(missing, extra))
+        raise _error(missing, extra)
 
 
-def explained(error: ModuleNotFoundError) -> AudioError | None:
+def explained(error: ModuleNotFoundError) -> EdgeAgentError | None:
     """An error that names the extra of a module that was not found; None if it is of none."""
     for extra, modules in MODULES.items():
         if error.name is not None and error.name.partition(".")[0] in modules:
-            return AudioError(_told([error.name], extra))
+            return _error([error.name], extra)
     return None
 
 
-def _told(missing: list[str], extra: Extra) -> str:
-    return f"hearing and speaking need {', '.join(missing)}, not installed here: {install(extra)}"
+def _error(missing: list[str], extra: Extra) -> EdgeAgentError:
+    told = f"{', '.join(missing)}, not installed here: {install(extra)}"
+    if extra == "web":
+        return ConfigError(f"--web needs {told}")
+    return AudioError(f"hearing and speaking need {told}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Self
 
 import typer
 
-from edgeagent.cli import exits, options, streams
+from edgeagent.cli import exits, options, streams, web_door
 from edgeagent.cli.chat import chatting, has_screen
 from edgeagent.cli.text import printable
 from edgeagent.errors import AudioError, ConfigError
@@ -35,6 +35,8 @@ EPILOG: Final = """\
 [cyan]edgeagent talk --text[/]  where there is no sound, type
 
 [cyan]edgeagent talk --json > talk.jsonl[/]  every event as a line of JSON
+
+[cyan]edgeagent talk --web --web-host 0.0.0.0[/]  a page for a phone as well, with a token
 
 [cyan]edgeagent talk --input lines.wav --output answers.wav[/]  files in place of microphone and loudspeaker
 
@@ -84,6 +86,7 @@ def talk(
     ] = None,
     text: Annotated[bool, typer.Option("--text", help="Where there is no sound, type instead.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Every event, a line of JSON each.")] = False,
+    web: options.WebOptions,
     run: options.RunOptions,
 ) -> None:
     """Talk with the robot. It hears you while it speaks and moves; a stop word always stops it."""
@@ -101,6 +104,7 @@ def talk(
             ears__wake_words=wake_word,
             conversation__barge_in=barge_in,
             conversation__push_to_talk=push_to_talk,
+            **web.settings,
         )
         code = _talk(chosen, json=json, text=text, screen=screen)
     raise typer.Exit(code)
@@ -138,7 +142,10 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
         else:
             with conversation, exits.ending():
                 stop_signal.serve(conversation)
-                return _converse(app, conversation, json=json, screen=screen)
+                with web_door.served(
+                    config, app, lambda: web_door.voice_door(app, conversation), conversation.subscribe
+                ):
+                    return _converse(app, conversation, json=json, screen=screen)
     return chatting(config, screen=screen, conversing=True)
 
 
@@ -150,6 +157,7 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool) -> None:
     if text and json:
         raise ConfigError("--json is for a conversation aloud, and --text may become a chat; --log writes for both")
     check(config)
+    web_door.check(config)
     if config.conversation.get("push_to_talk") and not screen:
         raise ConfigError("push-to-talk needs a terminal with a space bar; without one, leave it out")
     ends = {end: config.audio.get(end) for end in ("input", "output")}

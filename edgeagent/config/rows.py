@@ -315,6 +315,35 @@ class Config:
         _in("turn_end", "path", "none", "a turn-end model: voice-words.md"),
         _in("chimes", "boolean", "true", "a tone when it listens, sleeps, or fails"),
     )
+    web: Mapping[str, Any] = _table(
+        "the page of chat and talk: web.md",
+        _in("serve", "boolean", "false", "serve it", flag="--web", variable="EDGEAGENT_WEB"),
+        _in(
+            "host",
+            "text",
+            "127.0.0.1",
+            "address that it listens to; 0.0.0.0 is every one of the machine",
+            flag="--web-host",
+            variable="EDGEAGENT_WEB_HOST",
+        ),
+        _in(
+            "port",
+            "integer",
+            "8765",
+            "0 is any that is free",
+            flag="--web-port",
+            variable="EDGEAGENT_WEB_PORT",
+            low=0,
+            high=65535,
+        ),
+        _in(
+            "token",
+            "boolean",
+            "except on loopback",
+            "whoever opens it has to know a token",
+            variable="EDGEAGENT_WEB_TOKEN",
+        ),
+    )
     options: Mapping[str, Any] = field(default_factory=dict)
     """Fields of ``Options`` that were set in the table [expert]."""
     given: frozenset[str] = frozenset()
