@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -82,7 +83,7 @@ def chatting(config: Config, *, screen: bool, always: bool = False, conversing: 
     from edgeagent.voice.announcer import GoalReports
 
     web_door.check(config)
-    with build(config, live=screen) as app, exits.ending():
+    with ExitStack() as last, build(config, live=screen) as app, exits.ending():
         if conversing:
             app.session.context.conversing = True
             app.agent.hooks.append(GoalReports(app.telling.report))
@@ -97,12 +98,12 @@ def chatting(config: Config, *, screen: bool, always: bool = False, conversing: 
             from edgeagent.cli.chat_screen import ChatScreen
 
             shown = ChatScreen(app, always=always)
-            with web_door.served(config, app, shown.door, app.subscribe):
+            with web_door.served(config, app, shown.door, app.subscribe, last):
                 return shown.run()
         from edgeagent.cli.script import LineScript
 
         script = LineScript(app, always=always)
-        with web_door.served(config, app, script.door, app.subscribe):
+        with web_door.served(config, app, script.door, app.subscribe, last):
             script.play()
     return exits.OK
 

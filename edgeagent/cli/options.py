@@ -153,8 +153,9 @@ class WebOptions:
 
     @property
     def settings(self) -> dict[str, object]:
-        """Values by the names of the settings, as ``settings`` takes them."""
-        return {"web__serve": self.web, "web__host": self.web_host, "web__port": self.web_port}
+        """Values by the names of the settings, as ``settings`` takes them. Who names an address or a port wants a page."""
+        named = self.web_host is not None or self.web_port is not None
+        return {"web__serve": self.web or named or None, "web__host": self.web_host, "web__port": self.web_port}
 
 
 def tabled(command: Callable[..., None]) -> Callable[..., None]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import ExitStack
+from functools import partial
 from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Annotated, Final, Self
@@ -130,7 +132,7 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
 
     _check(config, json=json, text=text, screen=screen)
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
-    with TripSignal() as stop_signal, build(config, live=True, voice=True) as app:
+    with ExitStack() as last, TripSignal() as stop_signal, build(config, live=True, voice=True) as app:
         try:
             conversation = _begin(app, config)
         except AudioError as error:
@@ -142,9 +144,8 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool) -> int:
         else:
             with conversation, exits.ending():
                 stop_signal.serve(conversation)
-                with web_door.served(
-                    config, app, lambda: web_door.voice_door(app, conversation), conversation.subscribe
-                ):
+                door = partial(web_door.voice_door, app, conversation)
+                with web_door.served(config, app, door, conversation.subscribe, last):
                     return _converse(app, conversation, json=json, screen=screen)
     return chatting(config, screen=screen, conversing=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,28 +21,51 @@ if TYPE_CHECKING:
 HOST: Final = "127.0.0.1"
 PORT: Final = 8765
 TOKEN_FILE: Final = "web-token"  # noqa: S105 - the name of a file
+_TOLD_S: Final = 0.5
+"""Seconds that the end waits for the server, when nothing moves any more."""
 Subscribe = Callable[[Callable[[Any], object]], object]
 
 
 def check(config: Config) -> None:
-    """Refuses early what ``--web`` lacks.
+    """Refuses early what keeps a page from being served: ears take a while to begin.
 
     Raises:
-        ConfigError: Its packages are not installed.
+        ConfigError: Its packages are not installed, its port is taken, or its address is none of this machine's.
     """
-    if config.web.get("serve"):
-        from edgeagent.extras import check as check_extra
+    if not config.web.get("serve"):
+        return
+    from edgeagent.extras import check as check_extra
 
-        check_extra("web")
+    check_extra("web")
+    from edgeagent.web import listen
+
+    host, port, _ = _place(config)
+    listen(host, port).close()
+
+
+def _place(config: Config) -> tuple[str, int, bool]:
+    """Address and port of the page, and True if it asks for a token.
+
+    Raises:
+        ConfigError: Everybody in a network would reach it without a token.
+    """
+    from edgeagent.web import is_loopback
+
+    host, port = config.web.get("host", HOST), config.web.get("port", PORT)
+    asks = config.web.get("token", not is_loopback(host))
+    if not asks and not is_loopback(host):
+        raise ConfigError(f"web.token = false is for loopback only: whoever reaches {host} could move the robot")
+    return host, port, asks
 
 
 @contextmanager
-def served(config: Config, app: App, door: Callable[[], Door], subscribe: Subscribe) -> Iterator[None]:
+def served(config: Config, app: App, door: Callable[[], Door], subscribe: Subscribe, last: ExitStack) -> Iterator[None]:
     """Serves the page while a conversation goes on, if the settings ask for it, and tells its address.
 
     Args:
         door: Makes what the page may ask for.
         subscribe: Has a function called with every event.
+        last: Ends after everything else, and waits there for a moment until the pages were told of the end.
 
     Raises:
         ConfigError: The port is taken, the address is none of this machine's, or the token can't be kept.
@@ -58,14 +81,10 @@ def served(config: Config, app: App, door: Callable[[], Door], subscribe: Subscr
         Page,
         WebServer,
         allowed_names,
-        is_loopback,
         listen,
     )
 
-    host, port = config.web.get("host", HOST), config.web.get("port", PORT)
-    asks = config.web.get("token", not is_loopback(host))
-    if not asks and not is_loopback(host):
-        raise ConfigError(f"web.token = false is for loopback only: whoever reaches {host} could move the robot")
+    host, port, asks = _place(config)
     token = _token() if asks else None
     listening = listen(host, port)
     made, inbox = door(), Inbox()
@@ -77,6 +96,7 @@ def served(config: Config, app: App, door: Callable[[], Door], subscribe: Subscr
     )
     subscribe(inbox.put)
     server.start()
+    last.callback(server.join, _TOLD_S)
     try:
         for line in _addresses(host, listening.getsockname()[1], token):
             streams.tell(line)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import time
 from collections.abc import AsyncIterator, Iterable
 from typing import Any, Final
@@ -18,6 +19,8 @@ from edgeagent.robot.latch import LatchState
 from edgeagent.web.door import Door
 from edgeagent.web.inbox import Inbox
 from edgeagent.web.story import Story
+
+_log = logging.getLogger(__name__)
 
 PACE_S: Final = 0.05
 """Seconds between two looks at what has come: 20 a second, whatever happens."""
@@ -70,7 +73,10 @@ class Feed:
         """Takes what waits, and wakes the pages."""
         items, lost = self._inbox.take()
         for item in items:
-            self.story.take(item, lost=lost)
+            try:
+                self.story.take(item, lost=lost)
+            except Exception:  # an app's own values; the page goes on with the next event
+                _log.exception("the page cannot show an event")
             lost = 0
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()

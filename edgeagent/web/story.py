@@ -68,9 +68,14 @@ class Story:
         self._turn: Fields | None = None
         self._said: Fields | None = None
         """Transcript whose speech may go on."""
+        self._over = False
+        """The speech is over for good; its words may come later."""
         self._heard_s: tuple[float, float] | None = None
         """End of the speech and time of its transcript that no run has answered yet."""
         self._unanswered: deque[str] = deque(maxlen=8)
+        """What was shown when it was heard, and no run has told of yet."""
+        self._unheard: deque[str] = deque(maxlen=8)
+        """What a run has told of since somebody began to speak, and no ears yet."""
         self._next = 0
         self.version = 0
         self.state = _STATES[0]
@@ -163,6 +168,7 @@ class Story:
         elif origin == "follow_up":
             self._note(text, "dim")
         else:
+            self._unheard.append(plain)
             self._add("you", text=text[:MOST_CHARS])
 
     def _tool_start(self, fields: Fields) -> None:
@@ -219,7 +225,8 @@ class Story:
     # --- the voice --------------------------------------------------------------------------------------------------
 
     def _speech_start(self, fields: Fields) -> None:
-        self._said, self._heard_s = None, None
+        self._said, self._heard_s, self._over = None, None, False
+        self._unheard.clear()
 
     def _partial(self, fields: Fields) -> None:
         self._touch(partial=fields["text"][:MOST_CHARS])
@@ -228,14 +235,23 @@ class Story:
         self._said = fields
         self._heard_s = fields["t"] - fields.get("latency_s", 0.0), fields["t"]
         self._touch(partial=fields["text"][:MOST_CHARS])
+        self._say()
 
     def _speech_end(self, fields: Fields) -> None:
-        if fields["soft"] or self._said is None:
+        if not fields["soft"]:
+            self._over = True
+            self._say()
+
+    def _say(self) -> None:
+        """Shows what a person has said, once it is over and known."""
+        if not self._over or self._said is None:
             return
         text, understood = self._said["text"].strip(), self._said.get("understood", True)
         self._said = None
         self._touch(partial="")
-        if text or not understood:
+        if _plain(text) in self._unheard:
+            self._unheard.clear()
+        elif text or not understood:
             self._add("you", text=text[:MOST_CHARS], understood=understood)
             self._unanswered.append(_plain(text))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx2
@@ -14,6 +15,7 @@ import pytest
 from edgeagent.events import Event, VoiceEvent
 from edgeagent.robot import SafetyLatch
 from edgeagent.web import OPEN_PATHS, Access, Door, Feed, Inbox, Page, Question, WebServer, allowed_names, listen
+from tests.cli.conftest import at_terminal, edgeagent  # noqa: F401 - fixtures
 
 LIMIT_S = 20.0
 
@@ -32,7 +34,9 @@ class Robot:
         self.waits: threading.Event | None = None
         """What a line that is typed waits for."""
         self.entering = threading.Semaphore(0)
-        """Released when a line has come."""
+        """Released when a line has come;"""
+        self.answering = threading.Semaphore(0)
+        """when an answer has."""
 
     def enter(self, text: str) -> None:
         self.entering.release()
@@ -44,6 +48,7 @@ class Robot:
         open_ = self.question is not None and self.question.number == number
         if open_:
             self.answered.append((number, text))
+            self.answering.release()
         return open_
 
     def mute(self, on: bool) -> None:
@@ -142,6 +147,56 @@ class Serving:
         self.client.close()
         self.server.end()
         assert self.server.join(LIMIT_S)
+
+
+class Relay:
+    """A network between a page and its server, which can be gone."""
+
+    def __init__(self, port: int) -> None:
+        self._to = port
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        self._flows = threading.Event()
+        self._flows.set()
+        self._generation = 0
+        self._sockets: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def silence(self) -> None:
+        """Nothing arrives any more, and nobody is told."""
+        self._flows.clear()
+
+    def mend(self) -> None:
+        """New connections are as before; what was on its way is lost."""
+        self._generation += 1
+        self._flows.set()
+
+    def close(self) -> None:
+        self.mend()
+        for each in [self._listening, *self._sockets]:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                here, _ = self._listening.accept()
+                there = socket.create_connection(("127.0.0.1", self._to))
+                self._sockets += [here, there]
+                for pair in ((here, there), (there, here)):
+                    threading.Thread(target=self._pump, args=(*pair, self._generation), daemon=True).start()
+
+    def _pump(self, source: socket.socket, sink: socket.socket, generation: int) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                self._flows.wait(LIMIT_S)
+                if generation != self._generation:
+                    break
+                sink.sendall(data)
+        for each in (source, sink):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.fixture

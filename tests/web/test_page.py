@@ -16,7 +16,8 @@ import httpx2
 import pytest
 
 from edgeagent.errors import BusyError, ConfigError
-from edgeagent.events import Notice
+from edgeagent.events import Notice, ToolExecutionUpdate
+from edgeagent.messages import ToolCall
 from edgeagent.web import MOST_PAGES, MOST_TYPED_CHARS, Question, listen, own_addresses
 from tests.web.conftest import LIMIT_S, Looking, Robot, Serving
 
@@ -60,6 +61,18 @@ def test_a_page_hears_of_the_server_every_second_though_nothing_happens(serve: S
         began_s = time.monotonic()
         assert set(page.next()) == {"now", "first"}
         assert time.monotonic() - began_s < 3.0
+
+
+def test_an_event_that_can_not_be_shown_keeps_no_other_from_being_shown(serve: Serve) -> None:
+    class Broken:
+        def __repr__(self) -> str:
+            raise LookupError("it has no text")
+
+    serving = serve()
+    fields = {"seq": 0, "t": 0.0, "run_id": "r", "agent": "robi", "turn": 1}
+    with serving.looking() as page:
+        serving.put(ToolExecutionUpdate(**fields, call=ToolCall("c", "drive"), update=Broken()), notice("after"))
+        page.until(lambda page: page.texts("note") == ["after"])
 
 
 def test_two_pages_are_told_the_same(serve: Serve) -> None:

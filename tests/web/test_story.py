@@ -131,6 +131,22 @@ def test_what_was_said_aloud_is_shown_once_though_a_run_tells_of_it_again() -> N
     assert said["heard"] == "Okay, I"
 
 
+@pytest.mark.parametrize("order", ["run, words, end", "end, run, words", "end, words, run"])
+def test_what_was_said_aloud_is_shown_once_in_whatever_order_it_is_told(order: str) -> None:
+    story = Story("redact", voice=True)
+    start, partial, words, end = spoken("Go on.", 1.0)
+    agent = Agent("robi", llm=ScriptedLLM(*["Okay."] * 4))
+    agent.subscribe(story.take)
+    agent.run("go on")  # it was typed, and stands for itself
+    for _ in range(2):
+        story.take(start)
+        story.take(partial)
+        for what in order.split(", "):
+            agent.run("go on") if what == "run" else story.take(words if what == "words" else end)
+    assert [line["text"].lower().strip(".") for line in lines(story, "you")] == ["go on"] * 3
+    assert story.partial == ""
+
+
 def test_the_time_of_a_spoken_turn_begins_when_the_speech_ends() -> None:
     import time
 

@@ -6,6 +6,7 @@ const SILENT_MS = 3500; // the server speaks every second
 const AGAIN_MS = 1000;
 const ASK_MS = 4000;
 const SHOWN_TURNS = 12;
+const HELD_MS = 2000;
 const MAP_MS = 700;
 const QUIETEST_DB = -80;
 const TOKEN = "edgeagent-token";
@@ -282,7 +283,13 @@ function Footer({ told, stop, stopping, complain }) {
     const sent = question ? ask("answer", { question: question[0], text: words }) : ask("say", { text: words });
     sent.then(() => type(""), (error) => complain(`not sent: ${error.message}`));
   };
-  const stopped = told.connected && (told.latch === "tripped" || told.latch === "held");
+  const [held, hold] = useState(false); // a stop word holds for a moment until it is clear that it was meant
+  useEffect(() => {
+    if (!told.connected || told.latch !== "held") return hold(false);
+    const timer = setTimeout(() => hold(true), HELD_MS);
+    return () => clearTimeout(timer);
+  }, [told.connected, told.latch]);
+  const stopped = told.connected && (told.latch === "tripped" || (told.latch === "held" && held));
   const goOn = () => ask("continue", { stops: told.stops }).then(
     (result) => result.latch !== "free" && complain("It is still stopped; the robot says why."),
     (error) => complain(error.message));
