@@ -75,7 +75,7 @@ class Feed:
         for item in items:
             try:
                 self.story.take(item, lost=lost)
-            except Exception:  # an app's own values; the page goes on with the next event
+            except Exception:  # noqa: BLE001 - an app's own values; the page goes on with the next event
                 _log.exception("the page cannot show an event")
             lost = 0
         changed, self._changed = self._changed, asyncio.Event()
