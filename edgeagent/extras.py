@@ -1,4 +1,4 @@
-"""Extras: packages that hearing, speaking and other programs need, as ``pyproject.toml`` names them."""
+"""Extras: packages that hearing, speaking, the page and other programs need, as ``pyproject.toml`` names them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Final, Literal
 
-from edgeagent.errors import AudioError
+from edgeagent.errors import AudioError, ConfigError, EdgeAgentError
 
-Extra = Literal["voice", "whisper", "piper", "mcp"]
+Extra = Literal["voice", "whisper", "piper", "mcp", "web"]
 
 MODULES: Final[Mapping[Extra, tuple[str, ...]]] = {
     "voice": (
@@ -26,6 +26,7 @@ MODULES: Final[Mapping[Extra, tuple[str, ...]]] = {
     "whisper": ("faster_whisper", "rapidfuzz", "threadpoolctl"),
     "piper": ("piper",),
     "mcp": ("mcp",),
+    "web": ("starlette", "uvicorn"),
 }
 """Modules of each extra."""
 
@@ -51,20 +52,25 @@ def check(extra: Extra) -> None:
     """Refuses what needs an extra that is not installed.
 
     Raises:
-        AudioError: The text names the command that installs it.
+        AudioError: One of hearing or speaking; the text names the command that installs it.
+        ConfigError: Another one, likewise.
     """
     if missing := lacking(extra):
-        raise AudioError(_told(missing, extra))
+        raise _error(missing, extra)
 
 
-def explained(error: ModuleNotFoundError) -> AudioError | None:
+def explained(error: ModuleNotFoundError) -> EdgeAgentError | None:
     """An error that names the extra of a module that was not found; None if it is of none."""
     for extra, modules in MODULES.items():
         if error.name is not None and error.name.partition(".")[0] in modules:
-            return AudioError(_told([error.name], extra))
+            return _error([error.name], extra)
     return None
 
 
-def _told(missing: list[str], extra: Extra) -> str:
-    what = "MCP needs" if extra == "mcp" else "hearing and speaking need"
-    return f"{what} {', '.join(missing)}, not installed here: {install(extra)}"
+def _error(missing: list[str], extra: Extra) -> EdgeAgentError:
+    told = f"{', '.join(missing)}, not installed here: {install(extra)}"
+    if extra == "web":
+        return ConfigError(f"--web needs {told}")
+    if extra == "mcp":
+        return ConfigError(f"MCP needs {told}")
+    return AudioError(f"hearing and speaking need {told}")

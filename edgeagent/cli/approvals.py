@@ -15,6 +15,8 @@ from edgeagent.messages import ToolCall
 from edgeagent.views import Answer, Unanswered
 
 YES: Final = frozenset({"y", "yes", "ok", "allow"})
+YES_OR_NO: Final = "[y/N]"
+"""End of a question that only a clear yes answers with yes."""
 _QUESTION_CHARS: Final = 200
 
 
@@ -35,7 +37,7 @@ class Approvals:
         if self._always:
             return True
         told = shortened(call_text(ToolCall("", name, arguments)), _QUESTION_CHARS)
-        return is_yes(self._read(f"allow {told}? [y/N] "))
+        return is_yes(self._read(f"allow {told}? {YES_OR_NO} "))
 
     def question(self, questions: list[str], answer: Answer) -> None:
         """Asks one after the other; the answers are one text. Where nobody is there to answer, that is told at once."""

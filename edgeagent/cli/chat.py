@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 import typer
 
-from edgeagent.cli import exits, options, sessions, streams, text
+from edgeagent.cli import exits, options, sessions, streams, text, web_door
 
 if TYPE_CHECKING:
     from edgeagent.app import App
@@ -29,6 +30,8 @@ EPILOG: Final = """\
 
 [cyan]edgeagent chat --audit audit.jsonl[/]  then [cyan]edgeagent replay audit.jsonl[/]
 
+[cyan]edgeagent chat --web[/]  a page in the browser beside it
+
 [cyan]edgeagent chat < script.txt[/]  every line to its end; replies on stdout, activity on stderr
 
 [bold]Keys[/]
@@ -44,6 +47,7 @@ def chat(
     *,
     robot: options.RobotOptions,
     deadline: options.Deadline = None,
+    web: options.WebOptions,
     run: options.RunOptions,
     yes: options.Yes = False,
 ) -> None:
@@ -51,7 +55,7 @@ def chat(
     screen = has_screen()
     with exits.guarded(screen=screen):
         exits.watch(screen=screen)
-        chosen = options.settings(run.config, robot, run, deadline_s=deadline)
+        chosen = options.settings(run.config, robot, run, deadline_s=deadline, **web.settings)
         code = chatting(chosen, screen=screen, always=yes)
     raise typer.Exit(code)
 
@@ -80,7 +84,8 @@ def chatting(config: Config, *, screen: bool, always: bool = False, conversing: 
     from edgeagent.app import build
     from edgeagent.voice.announcer import GoalReports
 
-    with build(config, live=screen) as app, exits.ending():
+    web_door.check(config)
+    with ExitStack() as last, build(config, live=screen) as app, exits.ending():
         sessions.remember(app)
         if conversing:
             app.session.context.conversing = True
@@ -95,10 +100,14 @@ def chatting(config: Config, *, screen: bool, always: bool = False, conversing: 
         if screen:
             from edgeagent.cli.chat_screen import ChatScreen
 
-            return ChatScreen(app, always=always).run()
+            shown = ChatScreen(app, always=always)
+            with web_door.served(config, app, shown.door, app.subscribe, last):
+                return shown.run()
         from edgeagent.cli.script import LineScript
 
-        LineScript(app, always=always).play()
+        script = LineScript(app, always=always)
+        with web_door.served(config, app, script.door, app.subscribe, last):
+            script.play()
     return exits.OK
 
 

@@ -6,8 +6,12 @@ On the main thread, except where a method says otherwise.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -16,17 +20,28 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from edgeagent import events
 from edgeagent.app import App
 from edgeagent.cli.activity import Activity, Line, call_text
-from edgeagent.cli.approvals import Approvals, is_yes
+from edgeagent.cli.approvals import YES_OR_NO, Approvals, is_yes
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.replies import Flow, Replies
 from edgeagent.cli.screen import MARK, Screen
-from edgeagent.cli.slash import Again, Slash
+from edgeagent.cli.slash import Again, Slash, is_slash
 from edgeagent.cli.streams import toned
-from edgeagent.cli.text import printable, shortened
+from edgeagent.cli.text import printable, shortened, utterance
+from edgeagent.cli.web_door import picture_of
 from edgeagent.errors import BusyError, EdgeAgentError
 
 if TYPE_CHECKING:
     from edgeagent.cli.talk_view import Item
+    from edgeagent.web import Door, Question
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question that waits for a line."""
+
+    number: int
+    text: str
+    answer: SimpleQueue[str | None]
 
 
 class ChatScreen(Screen):
@@ -35,7 +50,8 @@ class ChatScreen(Screen):
     def __init__(self, app: App, *, always: bool = False) -> None:
         super().__init__(app)
         self._always = always
-        self._asked: deque[tuple[str, SimpleQueue[str | None]]] = deque()
+        self._asked: deque[_Asked] = deque()
+        self._questions = itertools.count(1)
         self._again: Again | None = None
         """Request to be asked again, once a person has allowed that."""
         self._activity = Activity()
@@ -66,24 +82,26 @@ class ChatScreen(Screen):
         """On a thread of a run: the next line that is typed is the answer; None when the run ends before it, or the
         time is over."""
         answer: SimpleQueue[str | None] = SimpleQueue()
-        loop.call_soon_threadsafe(self._take_question, question, answer)
+        loop.call_soon_threadsafe(self._take_question, _Asked(next(self._questions), question, answer))
         try:
             return answer.get(timeout=self._app.agent.options.confirm_timeout_s)
         except Empty:
             loop.call_soon_threadsafe(self._drop_question, answer)
             return None
 
-    def _take_question(self, question: str, answer: SimpleQueue[str | None]) -> None:
-        self._asked.append((question, answer))
+    def _take_question(self, asked: _Asked) -> None:
+        self._asked.append(asked)
         self._prompt.app.invalidate()
 
     def _drop_question(self, answer: SimpleQueue[str | None]) -> None:
-        self._asked = deque(asked for asked in self._asked if asked[1] is not answer)
+        self._asked = deque(asked for asked in self._asked if asked.answer is not answer)
         self._prompt.app.invalidate()
 
     def _drop_questions(self) -> None:
-        while self._asked:
-            self._asked.popleft()[1].put(None)
+        """On any thread, because the page's stop button is on another one."""
+        with suppress(IndexError):
+            while True:
+                self._asked.popleft().answer.put(None)
 
     def _hear(self, said: str) -> None:
         session = self._app.session
@@ -96,7 +114,7 @@ class ChatScreen(Screen):
             else:
                 self._show(Line("not asked again"))
         elif self._asked:
-            self._asked.popleft()[1].put(said)
+            self._asked.popleft().answer.put(said)
         elif session.agent.is_running:
             if session.context.conversing:  # as who speaks over a robot
                 session.abort("barge_in")
@@ -129,7 +147,58 @@ class ChatScreen(Screen):
         """Question that the next line answers; empty if there is none."""
         if self._again is not None:
             return printable(self._again.question)
-        return printable(self._asked[0][0]) if self._asked else ""
+        return printable(self._asked[0].text) if self._asked else ""
+
+    # --- the page's, on threads of its own --------------------------------------------------------------------------
+
+    def door(self) -> Door:
+        """Functions that a page may ask for."""
+        from edgeagent.web import Door
+
+        return Door(
+            name=self._app.agent.name,
+            model=self._app.llm.name,
+            latch=self._stops.latch,
+            stop=self._stops.stop,
+            move_again=self._stops.rearm,
+            enter=self._enter_from_page,
+            answer=lambda number, said: self._on_loop(partial(self._answer_from_page, number, utterance(said))),
+            question=self._question_for_page,
+            picture=picture_of(self._app),
+        )
+
+    def _enter_from_page(self, text: str) -> None:
+        said = utterance(text)
+        if said == "/stop":
+            self._stops.stop("/stop on the page")
+        elif said == "/continue":
+            self._stops.rearm()
+        elif is_slash(said):
+            raise EdgeAgentError(f"{said.split()[0]} is for the terminal")
+        elif said:
+            self._on_loop(partial(self._take_from_page, said))
+
+    def _take_from_page(self, said: str) -> None:
+        if not (self._asked or self._again):
+            self._enter(said)
+        elif not self._stops.take(said, asked=True):  # the page had not shown the question
+            raise EdgeAgentError("the robot asks something: answer that first")
+
+    def _answer_from_page(self, number: int, said: str) -> bool:
+        if not self._asked or self._asked[0].number != number:
+            return False
+        self._enter(said)
+        return True
+
+    def _question_for_page(self) -> Question | None:
+        from edgeagent.web import Question
+
+        try:
+            asked = self._asked[0]
+        except IndexError:
+            return None
+        text = printable(asked.text).strip()
+        return Question(asked.number, text.removesuffix(YES_OR_NO).strip(), text.endswith(YES_OR_NO))
 
     def _stop(self) -> bool:
         self._again = None

@@ -13,7 +13,7 @@ from edgeagent.app.app import latch_of
 from edgeagent.cli.activity import Line, latch_line
 from edgeagent.config import Config
 from edgeagent.english.stop_phrases import Grade, Release, Situation, StopPhrases
-from edgeagent.robot.latch import LatchState
+from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.voice.stopped_answer import WAIT, StoppedAnswer
 
 STOPPED: Final = "I am stopped. Type continue when I may move again."
@@ -28,7 +28,7 @@ class ChatStops:
 
     Args:
         show: Shows a line, on any thread.
-        on_stop: Called when the run was told to end, so that nobody waits for an answer any more.
+        on_stop: Called when the run was told to end, so that nobody waits for an answer any more; on any thread.
 
     Raises:
         ConfigError: The agent's latch can't be held.
@@ -42,6 +42,11 @@ class ChatStops:
         self._phrases = StopPhrases(names=[app.agent.name], trips=_own_words(app.config))
         app.agent.hooks.append(StoppedAnswer(self._latch, STOPPED, on_wait=lambda: show(_WAITS)))
         self._latch.subscribe(self._tell)
+
+    @property
+    def latch(self) -> SafetyLatch:
+        """The agent's latch."""
+        return self._latch
 
     def take(self, said: str, *, asked: bool = False) -> bool:
         """Obeys a line if it is a stop phrase now, or ends what one has begun; False where it is for the model.
@@ -65,7 +70,7 @@ class ChatStops:
         return True
 
     def stop(self, reason: str) -> None:
-        """Stops everything, what moves first; motion stays off until ``rearm``."""
+        """Stops everything, what moves first; motion stays off until ``rearm``. Any thread, as ``rearm``."""
         self._latch.trip(reason)
         self._latch.release(owner=_OWNER)
         self._app.session.abort("safety_stop")

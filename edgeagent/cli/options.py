@@ -18,6 +18,7 @@ from edgeagent.errors import ConfigError
 
 _HOUSE = "Simulated house"
 _SETTINGS = "Settings"
+_WEB = "Page"
 _NO_SETTING = frozenset({"config", "log_level", "go_on"})
 
 
@@ -79,6 +80,28 @@ LogLevel = Annotated[
         callback=_set_level,
     ),
 ]
+Web = Annotated[
+    bool | None,
+    typer.Option("--web", help="Serve a page to look on, type and stop; its address is told.", rich_help_panel=_WEB),
+]
+WebHost = Annotated[
+    str | None,
+    typer.Option(
+        "--web-host",
+        metavar="ADDRESS",
+        help="Where the page is reached; 0.0.0.0 is everywhere, with a token. [dim](127.0.0.1)[/]",
+        rich_help_panel=_WEB,
+    ),
+]
+WebPort = Annotated[
+    int | None,
+    typer.Option(
+        "--web-port",
+        metavar="N",
+        help="Port of the page; 0 takes any that is free. [dim](8765)[/]",
+        rich_help_panel=_WEB,
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Allow tools that can't be undone without asking.")]
 ConfigFile = Annotated[
     Path | None,
@@ -121,6 +144,21 @@ class RunOptions:
     speed: Speed = None
     seed: Seed = None
     config: ConfigFile = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebOptions:
+    """Options of a conversation: its page."""
+
+    web: Web = None
+    web_host: WebHost = None
+    web_port: WebPort = None
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """Values by the names of the settings, as ``settings`` takes them. An address or a port alone asks for a page."""
+        named = self.web_host is not None or self.web_port is not None
+        return {"web__serve": self.web or named or None, "web__host": self.web_host, "web__port": self.web_port}
 
 
 def tabled(command: Callable[..., None]) -> Callable[..., None]:

@@ -11,9 +11,10 @@ import signal
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.buffer import Buffer
@@ -32,11 +33,15 @@ from edgeagent.cli.keyboard import keyboard, open_history
 from edgeagent.cli.slash import HELP, Slash, is_slash
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import printable, utterance
+from edgeagent.errors import EdgeAgentError
 
 if TYPE_CHECKING:
     from edgeagent.cli.talk_view import Item
 
 MARK: Final = "> "
+_LOOP_S: Final = 3.0
+"""Seconds that another thread waits for the main thread to do what was asked."""
+Result = TypeVar("Result")
 
 
 class Screen(ABC):
@@ -168,6 +173,28 @@ class Screen(ABC):
             self._code = code
             if self._prompt.app.is_running:
                 self._prompt.app.exit()
+
+    def _on_loop(self, call: Callable[[], Result]) -> Result:
+        """Calls something on the main thread, from another one that waits for it.
+
+        Raises:
+            EdgeAgentError: The conversation ends, or the main thread is busy; what the call raises too.
+        """
+        done: Future[Result] = Future()
+
+        def work() -> None:
+            try:
+                done.set_result(call())
+            except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
+                done.set_exception(error)
+
+        if self._loop is None or self._code is not None:
+            raise EdgeAgentError("the conversation has not begun, or ends")
+        try:
+            self._loop.call_soon_threadsafe(work)
+            return done.result(_LOOP_S)
+        except (RuntimeError, TimeoutError) as error:
+            raise EdgeAgentError("the terminal does not take it") from error
 
     # --- what is shown ----------------------------------------------------------------------------------------------
 

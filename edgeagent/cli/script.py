@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from edgeagent import events
 from edgeagent.agent import RunHandle
@@ -21,7 +21,11 @@ from edgeagent.cli.approvals import Approvals, is_yes
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.replies import Replies
 from edgeagent.cli.slash import Slash, is_slash
+from edgeagent.cli.web_door import picture_of
 from edgeagent.errors import BusyError, EdgeAgentError
+
+if TYPE_CHECKING:
+    from edgeagent.web import Door
 
 _POLL_S: Final = 0.02
 _PROMPT: Final = "> "
@@ -52,6 +56,19 @@ class LineScript:
             app, self._stops, streams.answer, partial(streams.tell, tone="error"), colour=colour, width=width
         )
         app.subscribe(self._events.put)
+
+    def door(self) -> Door:
+        """Functions that a page may ask for: a script has its own lines, so the page looks on and stops."""
+        from edgeagent.web import Door
+
+        return Door(
+            name=self._app.agent.name,
+            model=self._app.llm.name,
+            latch=self._stops.latch,
+            stop=self._stops.stop,
+            move_again=self._stops.rearm,
+            picture=picture_of(self._app),
+        )
 
     def play(self) -> None:
         """Until the end of stdin, or /quit."""

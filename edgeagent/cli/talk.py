@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Self
 
 import typer
 
-from edgeagent.cli import exits, options, sessions, streams
+from edgeagent.cli import exits, options, sessions, streams, web_door
 from edgeagent.cli.chat import chatting, has_screen
 from edgeagent.cli.notify import Notifier
 from edgeagent.cli.text import printable
@@ -40,6 +41,8 @@ EPILOG: Final = """\
 [cyan]edgeagent talk --json > talk.jsonl[/]  every event as a line of JSON
 
 [cyan]edgeagent talk --record talk.wav[/]  both ends in stereo, announced aloud; then [cyan]edgeagent replay talk.wav[/]
+
+[cyan]edgeagent talk --web --web-host 0.0.0.0[/]  a page for a phone as well, with a token
 
 [cyan]edgeagent talk --input lines.wav --output answers.wav[/]  files in place of microphone and loudspeaker
 
@@ -98,6 +101,7 @@ def talk(
     ] = False,
     text: Annotated[bool, typer.Option("--text", help="Where there is no sound, type instead.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Every event, a line of JSON each.")] = False,
+    web: options.WebOptions,
     run: options.RunOptions,
 ) -> None:
     """Talk with the robot. It hears you while it speaks and moves; a stop word always stops it."""
@@ -115,6 +119,7 @@ def talk(
             ears__wake_words=wake_word,
             conversation__barge_in=barge_in,
             conversation__push_to_talk=push_to_talk,
+            **web.settings,
         )
         if wait and text:
             raise ConfigError("--wait waits for sound, and --text does without: give one of them")
@@ -148,7 +153,7 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
     if wait:
         wait_for_sound(config, partial(_tell_of_waiting, notifier))
-    with TripSignal() as stop_signal, build(config, live=True, voice=True) as app:
+    with ExitStack() as last, TripSignal() as stop_signal, build(config, live=True, voice=True) as app:
         sessions.remember(app)
         try:
             conversation = _begin(app, config, record)
@@ -161,11 +166,13 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
         else:
             with conversation, exits.ending():
                 stop_signal.serve(conversation)
-                try:
-                    return _converse(app, conversation, notifier, json=json, screen=screen)
-                finally:
-                    app.session.abort("safety_stop")  # before anybody is told of the end
-                    notifier.stopping()
+                door = partial(web_door.voice_door, app, conversation)
+                with web_door.served(config, app, door, conversation.subscribe, last):
+                    try:
+                        return _converse(app, conversation, notifier, json=json, screen=screen)
+                    finally:
+                        app.session.abort("safety_stop")  # before anybody is told of the end
+                        notifier.stopping()
     return chatting(config, screen=screen, conversing=True)
 
 
@@ -180,6 +187,7 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool, record: Path
     if record is not None:
         check_target(record)
     check(config)
+    web_door.check(config)
     if config.conversation.get("push_to_talk") and not screen:
         raise ConfigError("push-to-talk needs a terminal with a space bar; without one, leave it out")
     ends = {end: config.audio.get(end) for end in ("input", "output")}

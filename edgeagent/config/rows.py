@@ -332,6 +332,34 @@ class Config:
         _in("remote", "boolean", "false", "true: a url may be another machine's, so that calls leave the robot"),
         _in("timeout_s", "number", "as tool_timeout_s", "for a call of its tools", **_SECONDS),
         _in("motion", "boolean", "false", "true: its tools that change something obey the safety latch"),
+    web: Mapping[str, Any] = _table(
+        "the page of chat and talk: web.md",
+        _in("serve", "boolean", "false", "serve it", flag="--web", variable="EDGEAGENT_WEB"),
+        _in(
+            "host",
+            "text",
+            "127.0.0.1",
+            "address that it listens to; 0.0.0.0 is every one of the machine",
+            flag="--web-host",
+            variable="EDGEAGENT_WEB_HOST",
+        ),
+        _in(
+            "port",
+            "integer",
+            "8765",
+            "0 is any that is free",
+            flag="--web-port",
+            variable="EDGEAGENT_WEB_PORT",
+            low=0,
+            high=65535,
+        ),
+        _in(
+            "token",
+            "boolean",
+            "except on loopback",
+            "whoever opens it has to know a token",
+            variable="EDGEAGENT_WEB_TOKEN",
+        ),
     )
     options: Mapping[str, Any] = field(default_factory=dict)
     """Fields of ``Options`` that were set in the table [expert]."""

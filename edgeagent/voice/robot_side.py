@@ -317,6 +317,11 @@ class RobotSide:
         elif not on and self._volume is not None:
             self.playback.volume, self._volume = self._volume, None
 
+    @property
+    def muted(self) -> bool:
+        """True while it says nothing aloud. Any thread."""
+        return self._volume is not None
+
     def ended(self, event: events.AgentEnd) -> None:
         """A run has ended; one that could say nothing of that by itself is spoken for."""
         self._guard.ended()

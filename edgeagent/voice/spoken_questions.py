@@ -6,6 +6,7 @@ a time; the next one waits for its turn.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import threading
@@ -32,8 +33,10 @@ answers something else."""
 class _Question:
     """One question that is open."""
 
-    def __init__(self, said: SpeechHandle, *, understands: Callable[[str], bool]) -> None:
+    def __init__(self, number: int, said: SpeechHandle, *, understands: Callable[[str], bool], yes_or_no: bool) -> None:
+        self.number = number
         self.said = said
+        self.yes_or_no = yes_or_no
         self.understands = understands
         self.answer: SimpleQueue[str | None] = SimpleQueue()
         self.begun_s = math.inf
@@ -60,13 +63,16 @@ class VoicePerson:
         self._lock = threading.Lock()
         self._open: _Question | None = None
         self._given_up = 0
+        self._numbers = itertools.count(1)
 
     # --- threads of runs --------------------------------------------------------------------------------------------
 
     def confirm(self, name: str, arguments: dict[str, Any], /) -> bool:
         """Asks whether a tool may do what can't be undone: only a clear yes is one."""
         wanted = command(ToolCall("", name, arguments))
-        answer = self._ask(f"Shall I {wanted}? Yes or no?", understands=lambda text: yes_or_no(text) is not None)
+        answer = self._ask(
+            f"Shall I {wanted}? Yes or no?", understands=lambda text: yes_or_no(text) is not None, yes=True
+        )
         return answer is not None and yes_or_no(answer) is True
 
     def question(self, questions: list[str], answer: Answer, /) -> None:
@@ -80,12 +86,13 @@ class VoicePerson:
             given.append(said)
         answer.put("\n".join(given))
 
-    def _ask(self, question: str, *, understands: Callable[[str], bool]) -> str | None:
+    def _ask(self, question: str, *, understands: Callable[[str], bool], yes: bool = False) -> str | None:
         """Asks a question, and returns the words of the person; None if they are no answer, or none came."""
         round_of_asking = self._given_up
         with self._asking:
             try:
-                opened = _Question(self._queue.aside(question), understands=understands)
+                said = self._queue.aside(question)
+                opened = _Question(next(self._numbers), said, understands=understands, yes_or_no=yes)
             except BusyError as error:  # the builder says more than the robot can
                 logger.warning("not asked: %s", error)
                 return None
@@ -121,6 +128,22 @@ class VoicePerson:
             taken = opened.understands(text)
             opened.answer.put(text if taken else None)
             return taken
+
+    @property
+    def asked(self) -> tuple[int, str, bool] | None:
+        """The number and the text of the question that is open, and True if it is answered by yes or no. Any thread."""
+        opened = self._open
+        return None if opened is None else (opened.number, opened.said.text, opened.yes_or_no)
+
+    def answer(self, number: int, text: str) -> bool:
+        """Takes a written answer to the question with that number. False: it is no answer, or not open. Any thread."""
+        with self._lock:
+            opened = self._open
+            if opened is None or opened.number != number or not opened.understands(text):
+                return False
+            self._open = None
+            opened.answer.put(text)
+            return True
 
     def cut_short(self) -> bool:
         """Somebody speaks over a question: its sound ends, and it stays open. False: none is being said, or was."""

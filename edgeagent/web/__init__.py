@@ -8,5 +8,11 @@ __getattr__ = front(
     __name__,
     {
         "access": "Access allowed_names is_loopback kept_token new_token",
+        "door": "Door Question",
+        "feed": "BEAT_S Feed",
+        "inbox": "LIMIT Inbox Note",
+        "page": "MOST_PAGES MOST_TYPED_CHARS OPEN_PATHS STOPPED_BY Page",
+        "server": "WebServer listen own_addresses",
+        "story": "KEPT Story",
     },
 )

@@ -1,0 +1,190 @@
+"""``--web`` of chat and talk: the page of the conversation at hand, with its address told."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeagent.cli import streams
+from edgeagent.cli.text import utterance
+from edgeagent.errors import ConfigError, EdgeAgentError
+
+if TYPE_CHECKING:
+    from edgeagent.app import App
+    from edgeagent.app.conversation import Conversation
+    from edgeagent.config import Config
+    from edgeagent.web import Door, Question
+
+HOST: Final = "127.0.0.1"
+PORT: Final = 8765
+TOKEN_FILE: Final = "web-token"  # noqa: S105 - the name of a file
+_TOLD_S: Final = 0.5
+"""Seconds that the end waits for the server, when nothing moves any more."""
+Subscribe = Callable[[Callable[[Any], object]], object]
+
+
+def check(config: Config) -> None:
+    """Refuses early what keeps a page from being served: ears take a while to begin.
+
+    Raises:
+        ConfigError: Its packages are not installed, its port is taken, or its address is none of this machine's.
+    """
+    if not config.web.get("serve"):
+        return
+    from edgeagent.extras import check as check_extra
+
+    check_extra("web")
+    from edgeagent.web import listen
+
+    host, port, _ = _place(config)
+    listen(host, port).close()
+
+
+def _place(config: Config) -> tuple[str, int, bool]:
+    """Address and port of the page, and True if it asks for a token.
+
+    Raises:
+        ConfigError: Everybody in a network would reach it without a token.
+    """
+    from edgeagent.web import is_loopback
+
+    host, port = config.web.get("host", HOST), config.web.get("port", PORT)
+    asks = config.web.get("token", not is_loopback(host))
+    if not asks and not is_loopback(host):
+        raise ConfigError(f"web.token = false is for loopback only: whoever reaches {host} could move the robot")
+    return host, port, asks
+
+
+@contextmanager
+def served(config: Config, app: App, door: Callable[[], Door], subscribe: Subscribe, last: ExitStack) -> Iterator[None]:
+    """Serves the page while a conversation goes on, if the settings ask for it, and tells its address.
+
+    Args:
+        door: Makes what the page may ask for.
+        subscribe: Has a function called with every event.
+        last: Ends after everything else, and waits there for a moment until the pages were told of the end.
+
+    Raises:
+        ConfigError: The port is taken, the address is none of this machine's, or the token can't be kept.
+    """
+    if not config.web.get("serve"):
+        yield
+        return
+    from edgeagent.web import (
+        OPEN_PATHS,
+        Access,
+        Feed,
+        Inbox,
+        Page,
+        WebServer,
+        allowed_names,
+        listen,
+    )
+
+    host, port, asks = _place(config)
+    token = _token() if asks else None
+    listening = listen(host, port)
+    made, inbox = door(), Inbox()
+    feed = Feed(made, inbox, app.pii.log)
+    feed.remember(app.session.messages())
+    page = Page(feed, made).application()
+    server = WebServer(
+        Access(page, names=allowed_names(host), token=token, open_paths=OPEN_PATHS), listening, feed.close
+    )
+    subscribe(inbox.put)
+    server.start()
+    last.callback(server.join, _TOLD_S)
+    try:
+        for line in _addresses(host, listening.getsockname()[1], token):
+            streams.tell(line)
+        yield
+    finally:
+        server.end()
+
+
+def _token() -> str:
+    from edgeagent.web import kept_token
+
+    token: str = kept_token(_token_path())
+    return token
+
+
+def _token_path() -> Path:
+    from platformdirs import user_state_path
+
+    return user_state_path("edgeagent") / TOKEN_FILE
+
+
+def _addresses(host: str, port: int, token: str | None) -> Iterator[str]:
+    """Lines that tell where the page is. The token is shown to a person at a terminal only: what stderr else goes to
+    may be a log."""
+    from edgeagent.web import own_addresses
+
+    shown = [f"[{address}]" if ":" in address else address for address in own_addresses(host)]
+    if token is None:
+        yield f"page: http://{shown[0]}:{port}/"
+    elif sys.stderr.isatty():
+        yield from (f"page: http://{address}:{port}/#{token}" for address in shown)
+        yield "  who has the part after # may move the robot"
+    else:
+        yield from (f"page: http://{address}:{port}/" for address in shown)
+        yield f"  its token is in {_token_path()}: put # and the token after the address"
+
+
+# --- doors ------------------------------------------------------------------------------------------------------------
+
+
+def picture_of(app: App) -> Callable[[], tuple[str, bytes]] | None:
+    """The map of the house robot, as it is when it is asked for; None where there is no house."""
+    if app.robot is None:
+        return None
+
+    def drawn() -> tuple[str, bytes]:
+        from edgeagent.house.draw import map_svg
+
+        robot = app.robot
+        if robot is None:
+            raise EdgeAgentError("this robot has no map")
+        return "image/svg+xml", map_svg(robot.world.snapshot()).encode()
+
+    return drawn
+
+
+def voice_door(app: App, conversation: Conversation) -> Door:
+    """Functions that a page may ask of a conversation aloud."""
+    from edgeagent.web import Door, Question
+
+    dialogue, person = conversation.dialogue, conversation.dialogue.robot.person
+
+    def enter(text: str) -> None:
+        dialogue.hear(utterance(text), typed=True)
+
+    def answer(number: int, text: str) -> bool:
+        return person.answer(number, utterance(text))
+
+    def question() -> Question | None:
+        asked = person.asked
+        return None if asked is None else Question(*asked)
+
+    def level() -> tuple[float, float, bool] | None:
+        found = dialogue.level
+        return None if found is None else (found.level_db, found.floor_db, found.voiced)
+
+    return Door(
+        name=app.agent.name,
+        model=app.llm.name,
+        latch=conversation.latch,
+        stop=conversation.stop,
+        move_again=conversation.rearm,
+        enter=enter,
+        answer=answer,
+        question=question,
+        mute=conversation.mute,
+        muted=lambda: dialogue.robot.muted,
+        state=lambda: conversation.state,
+        level=level,
+        picture=picture_of(app),
+    )

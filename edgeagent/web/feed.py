@@ -1,0 +1,140 @@
+"""The pages that look on: each is told what has changed since it was last told, so a slow one is told less often.
+
+A page that connects gets everything, as does one that was away; lines are numbered and told whole, so none is lost and
+none is doubled. All of it runs in the server's event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import time
+from collections.abc import AsyncIterator, Iterable
+from typing import Any, Final
+
+from edgeagent.messages import Message
+from edgeagent.pii import Mode, redact
+from edgeagent.robot.latch import LatchState
+from edgeagent.web.door import Door
+from edgeagent.web.inbox import Inbox
+from edgeagent.web.story import Story
+
+_log = logging.getLogger(__name__)
+
+PACE_S: Final = 0.05
+"""Seconds between two looks at what has come: 20 a second, whatever happens."""
+_LEVEL_S: Final = 0.1
+"""Seconds between two looks at the level of a microphone."""
+_STATUS_S: Final = 0.5
+"""Seconds between two looks at what no event tells, where there is no microphone."""
+BEAT_S: Final = 1.0
+"""Seconds after which a page is told something, though nothing has changed; the page counts on that."""
+
+
+class Feed:
+    """Everything that pages show of one conversation.
+
+    Args:
+        door: State that no event tells.
+        inbox: Events, from any thread.
+        mode: Treatment of personal data: ``PII.log``.
+    """
+
+    def __init__(self, door: Door, inbox: Inbox, mode: Mode) -> None:
+        self._door, self._inbox, self._mode = door, inbox, mode
+        self.story = Story(mode, voice=door.aloud)
+        self._changed = asyncio.Event()
+        self._over = False
+        self._stops = itertools.count(1)
+        self.stops = 0
+        """Number of the newest stop, by whomever: who allows motion says after which."""
+
+    def remember(self, messages: Iterable[Message]) -> None:
+        """Begins with the history of a conversation that goes on. Before ``run``."""
+        self.story.remember(messages)
+
+    async def run(self) -> None:
+        """Takes events until it is cancelled."""
+        loop, waiting = asyncio.get_running_loop(), asyncio.Event()
+        self._inbox.serve(lambda: loop.call_soon_threadsafe(waiting.set))
+        unsubscribe = self._door.latch.subscribe(self._latched)
+        try:
+            while True:
+                await waiting.wait()
+                waiting.clear()
+                self.look()
+                await asyncio.sleep(PACE_S)
+        finally:
+            unsubscribe()
+            self._inbox.leave()
+
+    def look(self) -> None:
+        """Takes what waits, and wakes the pages."""
+        items, lost = self._inbox.take()
+        for item in items:
+            try:
+                self.story.take(item, lost=lost)
+            except Exception:  # noqa: BLE001 - an app's own values; the page goes on with the next event
+                _log.exception("the page cannot show an event")
+            lost = 0
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    def stopped(self) -> None:
+        """Counts a stop. Any thread."""
+        self.stops = next(self._stops)
+
+    def close(self) -> None:
+        """Has every page told that this was the end."""
+        self._over = True
+        self._changed.set()
+
+    async def page(self) -> AsyncIterator[dict[str, Any]]:
+        """News for one page: all, then changes. Each is taken when the page has room for it."""
+        told: dict[str, Any] = {}
+        version, told_s = 0, 0.0
+        every_s = _LEVEL_S if self._door.aloud else _STATUS_S
+        while not self._over:
+            changed = self._changed
+            status, lines = self._status(), self.story.since(version)
+            news = {name: value for name, value in status.items() if name not in told or told[name] != value}
+            version, told = self.story.version, status
+            if lines or news or time.monotonic() - told_s >= BEAT_S:
+                told_s = time.monotonic()
+                yield {"now": told_s, "first": self.story.first, **news, **({"lines": lines} if lines else {})}
+                await asyncio.sleep(PACE_S)
+            try:
+                await asyncio.wait_for(changed.wait(), every_s)
+            except TimeoutError:
+                continue
+        yield {"over": True}
+
+    def _latched(self, state: LatchState, reason: str) -> None:
+        """On any thread."""
+        match state:
+            case LatchState.TRIPPED:
+                self.stopped()
+                self._inbox.note(f"■ stopped ({reason})", "error")
+            case LatchState.FREE:
+                self._inbox.note("it may move", "dim")
+
+    def _status(self) -> dict[str, Any]:
+        status = {
+            "state": self.story.state,
+            "partial": self.story.partial,
+            "picture": self._picture,
+            "stops": self.stops,
+            **self._door.status(),
+        }
+        if status["question"] is not None and self._mode == "redact":
+            number, text, yes_or_no = status["question"]
+            status["question"] = [number, redact(text), yes_or_no]
+        return status
+
+    @property
+    def _picture(self) -> int | None:
+        """Number that changes when the picture may have; None where there is none."""
+        if self.story.picture is None and self._door.picture is None:
+            return None
+        return self.story.picture_version
