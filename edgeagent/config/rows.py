@@ -332,6 +332,7 @@ class Config:
         _in("remote", "boolean", "false", "true: a url may be another machine's, so that calls leave the robot"),
         _in("timeout_s", "number", "as tool_timeout_s", "for a call of its tools", **_SECONDS),
         _in("motion", "boolean", "false", "true: its tools that change something obey the safety latch"),
+    )
     web: Mapping[str, Any] = _table(
         "the page of chat and talk: web.md",
         _in("serve", "boolean", "false", "serve it", flag="--web", variable="EDGEAGENT_WEB"),
