@@ -287,8 +287,8 @@ class KeywordSpotter:
             return
         if pattern.when != "always" and not self._spans.get(pattern.when, _Span()).has(message["end_s"]):
             return
-        times = {key: float(message[key]) for key in ("start_s", "end_s", "heard_s")}
-        if self.on_keyword(SpottedPhrase(phrase, score=min(1.0, float(message["score"])), **times)) is not False:
+        start_s, end_s, heard_s, score = (float(message[key]) for key in ("start_s", "end_s", "heard_s", "score"))
+        if self.on_keyword(SpottedPhrase(phrase, start_s, end_s, heard_s, min(1.0, score))) is not False:
             self._heard[phrase] = message["end_s"]
 
 
