@@ -16,11 +16,11 @@ neck = robot.GpioServo(12)
 def drive_on(goal: GoalHandle) -> str:
     """Drive forward until something is near."""
     with driver.drive() as drive:
-        while (metres := ahead()) is not None and metres > 0.5:
+        while ahead() > 0.5:
             goal.checkpoint()
             drive.set(forward_mps=0.2)
             goal.cancel_event.wait(0.02)
-    return f"stopped: {ahead.trouble or 'something is near'}"
+    return "stopped before an obstacle"
 
 
 @skill(resources=["neck"])

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Protocol, Self
 
-from edgeagent.errors import ConfigError
+from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot.gpio_pins import gpiozero, taking
 from edgeagent.robot.latch import LatchState, SafetyLatch
 
@@ -153,7 +153,7 @@ class GpioDistance(_Part):
         most_m: Metres beyond which it tells of nothing nearer. A larger number is trusted less.
 
     Attributes:
-        trouble: Why there is no distance; empty if there is one.
+        trouble: What was wrong with the last measurement; empty if nothing was.
 
     Raises:
         ConfigError: A pin can't be used.
@@ -181,17 +181,22 @@ class GpioDistance(_Part):
         self._thread = threading.Thread(target=self._work, name=f"distance-{echo}", daemon=True)
         self._thread.start()
 
-    def __call__(self) -> float | None:
+    def __call__(self) -> float:
         """Tells the distance to the nearest thing, in metres; ``most_m`` if the sensor works and nothing is nearer.
 
-        None if nobody knows: no pulse came from the sensor, one that tells zero, or none for ``STALE_S``. Then whoever
-        drives has to stop.
+        Raises:
+            DriveError: Nobody knows: no pulse came from the sensor, one that tells zero, or none for ``STALE_S``. No
+                number stands for that, because a comparison would take it for a free way.
         """
         with self._lock:
             good = [metres for metres in self._last if metres is not None]
-            if time.monotonic() - self._measured_s > STALE_S:
-                return None
-        return statistics.median_low(good) if len(good) >= _FEWEST else None
+            age_s = time.monotonic() - self._measured_s
+            trouble = self.trouble or "too few of its last answers are good"
+        if STALE_S < age_s < math.inf:
+            trouble = f"its last answer is {age_s:.1f} s old"
+        elif len(good) >= _FEWEST:
+            return statistics.median_low(good)
+        raise DriveError(f"the distance sensor on pins {self._pins} tells no distance: {trouble}")
 
     def close(self) -> None:
         self._closing.set()
@@ -211,9 +216,9 @@ class GpioDistance(_Part):
             with self._lock:
                 self._last.append(metres)
                 self._measured_s = time.monotonic()
-            if trouble and trouble != self.trouble:
+                before, self.trouble = self.trouble, trouble
+            if trouble and trouble != before:
                 _log.warning("the distance sensor on pins %s tells no distance: %s", self._pins, trouble)
-            self.trouble = trouble
 
     def _measured(self) -> tuple[float | None, str]:
         """Measures once. Returns metres, or None and why."""

@@ -10,7 +10,7 @@ from gpiozero import Device
 from gpiozero.pins.mock import MockFactory, MockPWMPin
 
 from edgeagent import events
-from edgeagent.errors import ConfigError
+from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot import (
     GpioDistance,
     GpioLight,
@@ -133,11 +133,22 @@ class TriggerPin(MockPWMPin):
             self.echo.drive_low()
 
 
+def told_by(distance: GpioDistance) -> float | None:
+    """Metres to the millimetre, None if the sensor refuses to tell."""
+    try:
+        return round(distance(), 3)
+    except DriveError:
+        return None
+
+
 class Sensor:
     """An HC-SR04 on pins 23 and 24."""
 
-    def __init__(self, pins: MockFactory, metres: float | None, **settings: float) -> None:
+    def __init__(
+        self, pins: MockFactory, metres: float | None, *, hangs: threading.Event | None = None, **settings: float
+    ) -> None:
         self.trigger = pins.pin(23, pin_class=TriggerPin)
+        self.trigger.hangs = hangs
         self.trigger.echo = pins.pin(24, pin_class=EchoPin)
         self.set(metres)
         self.distance = GpioDistance(echo=24, trigger=23, **settings)
@@ -154,16 +165,14 @@ class Sensor:
         self.distance.close()
 
     def tells(self, metres: float | None) -> bool:
-        def is_so() -> bool:
-            told = self.distance()
-            return told is metres if metres is None or told is None else abs(told - metres) < 0.001
-
-        return until(is_so)
+        return until(lambda: told_by(self.distance) == metres)
 
 
-def test_a_sensor_tells_metres_and_none_before_it_has_measured(pins):
-    with Sensor(pins, 0.8) as sensor:
-        assert sensor.distance() is None or sensor.trigger.pings > 1
+def test_a_sensor_tells_metres_and_nothing_before_it_has_measured(pins):
+    with Sensor(pins, 0.8, hangs=threading.Event()) as sensor:
+        with pytest.raises(DriveError, match="pins 23 and 24 tells no distance: nothing was measured yet"):
+            sensor.distance()
+        sensor.trigger.hangs.set()
         assert sensor.tells(0.8)
         assert sensor.distance.trouble == ""
         sensor.set(0.3)
@@ -172,12 +181,13 @@ def test_a_sensor_tells_metres_and_none_before_it_has_measured(pins):
     assert not any(thread.name.startswith("distance") for thread in threading.enumerate())
 
 
-def test_nothing_in_range_is_the_longest_distance_and_no_echo_is_none(pins, caplog):
+def test_nothing_in_range_is_the_longest_distance_and_no_echo_is_an_error(pins, caplog):
     with Sensor(pins, 0.038 * 343 / 2, most_m=3.0) as sensor:  # the 38 ms of a sensor that hears nothing
         assert sensor.tells(3.0)
         sensor.set(None)  # the wire is off
         assert sensor.tells(None)
-        assert "does not answer" in sensor.distance.trouble
+        with pytest.raises(DriveError, match="it does not answer: look at its wires"):
+            sensor.distance()
         sensor.set(1.0)
         assert sensor.tells(1.0)
         assert sensor.distance.trouble == ""
@@ -192,10 +202,11 @@ def test_a_sensor_that_says_zero_tells_nothing_and_never_that_the_way_is_free(pi
         assert sensor.tells(1.0)
         sensor.set(metres)
         assert sensor.tells(None)
-        assert "something touches it, or it is broken" in sensor.distance.trouble
+        with pytest.raises(DriveError, match="something touches it, or it is broken"):
+            sensor.distance()
 
 
-def test_an_echo_that_does_not_end_is_none(pins):
+def test_an_echo_that_does_not_end_is_an_error(pins):
     with Sensor(pins, 1.0) as sensor:
         assert sensor.tells(1.0)
         sensor.trigger.pulse_s = "high"
@@ -203,11 +214,13 @@ def test_an_echo_that_does_not_end_is_none(pins):
         assert until(lambda: "does not end" in sensor.distance.trouble)
 
 
-def test_a_measurement_that_hangs_is_none_after_a_moment(pins):
+def test_a_measurement_that_hangs_is_an_error_after_a_moment(pins):
     with Sensor(pins, 1.0) as sensor:
         assert sensor.tells(1.0)
         sensor.trigger.hangs = threading.Event()
         assert sensor.tells(None)
+        with pytest.raises(DriveError, match=r"its last answer is \d+\.\d s old"):
+            sensor.distance()
 
 
 def test_one_wrong_echo_does_not_count(pins):
@@ -217,8 +230,8 @@ def test_one_wrong_echo_does_not_count(pins):
         for wrong_m in (0.2, 3.0, 0.001):
             sensor.trigger.once_s = wrong_m * 2 / 343.0
             goal = sensor.trigger.pings + 4
-            assert until(lambda goal=goal: told.append(sensor.distance()) or sensor.trigger.pings >= goal)
-        assert {None if metres is None else round(metres, 3) for metres in told} == {1.0}
+            assert until(lambda goal=goal: told.append(told_by(sensor.distance)) or sensor.trigger.pings >= goal)
+        assert set(told) == {1.0}
 
 
 def test_two_sensors_take_turns(pins):
@@ -227,7 +240,7 @@ def test_two_sensors_take_turns(pins):
         trigger.echo, trigger.pulse_s = pins.pin(6, pin_class=EchoPin), 2 / 343.0
         with GpioDistance(echo=6, trigger=5) as other:
             assert sensor.tells(0.5)
-            assert until(lambda: other() is not None and abs(other() - 1.0) < 0.001)
+            assert until(lambda: told_by(other) == 1.0)
 
 
 @pytest.mark.parametrize("most_m", [0, 0.02, float("nan"), float("inf")])
