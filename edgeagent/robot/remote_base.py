@@ -143,7 +143,7 @@ class RemoteBase:
         self._pose: Pose | None = None
         self._switch_s = self._pose_s = -math.inf
         self._way = Odometry()
-        self._reaches = False
+        self.is_known = self._reaches = False
         self._fault = ""
 
     def _is_ready(self) -> bool:
@@ -182,7 +182,8 @@ class RemoteBase:
         with self._heard:
             self._state, self._switch_s = state, time.monotonic()
             # a transport that does not tell senders has one without a name
-            self._reaches = self._reaches or self.sender in state.senders or "" in state.senders
+            self.is_known = self.is_known or self.sender in state.senders
+            self._reaches = self.is_known or self._reaches or "" in state.senders
             self._heard.notify_all()
 
     def hear_pose(self, pose: Pose) -> None:

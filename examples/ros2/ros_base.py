@@ -90,6 +90,11 @@ class RosBase(RemoteBase):
     def switch_hint(self) -> str:
         return "python3 examples/ros2/switch.py" + (" --stamped" if self.stamped else "")
 
+    def open(self) -> None:
+        super().open()
+        if not self.is_known and self._node.count_publishers(self.topic) > 1:
+            raise DriveError(f"another program publishes on {self.topic}, and this ROS does not tell them apart")
+
     def connect(self) -> None:
         self._node: Any = None
         self._context: Any = None
@@ -106,8 +111,6 @@ class RosBase(RemoteBase):
         # the driver's process has handlers of its own
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node(f"edgeagent_base_{os.getpid()}", context=self._context)
-        if self._node.count_publishers(self.topic):
-            raise DriveError(f"another program publishes on {self.topic} already: one base at a time")
         self._velocities = self._node.create_publisher(twist_type(stamped=self.stamped), self.topic, link_qos())
         self._sender = own_gid(self._node, self.topic)
         states = f"{self.topic}/switch"

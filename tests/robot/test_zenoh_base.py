@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("zenoh", reason="the extra edgeagent[ros] is not installed")
 
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot import BaseDriver, BaseLimits, Velocity, ZenohBase, encode_twist, open_session
+from edgeagent.robot import BaseDriver, BaseLimits, Velocity, ZenohBase, encode_twist, open_session, zenoh_base
 
 from .bases import LIMIT_S, calls, until
 
@@ -330,6 +330,25 @@ def test_an_endpoint_that_is_none_is_refused(robot: Robot) -> None:
         ZenohBase(endpoint="127.0.0.1")
     with pytest.raises(ConfigError, match="is no endpoint"):
         open_session(connect="127.0.0.1:7447")
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "local"),
+    [
+        ("tcp/127.0.0.1:7447", True),
+        ("tcp/[::1]:7447", True),
+        ("tcp/localhost:7447", True),
+        ("tcp/127.0.0.1:7447#so_rcvbuf=65000", True),
+        ("unixsock-stream//run/zenoh.sock", True),
+        ("tcp/192.168.1.7:7447", False),
+        ("tcp/127.0.0.1.example.org:7447", False),
+        ("udp/[ff02::1]:7447", False),
+        ("tcp/0.0.0.0:7447", False),
+        ("tcp/", False),
+    ],
+)
+def test_an_endpoint_beyond_this_machine_is_seen(endpoint: str, local: bool) -> None:
+    assert zenoh_base.is_local(endpoint) == local
 
 
 def test_a_switch_that_can_not_start_says_why(robot: Robot) -> None:
