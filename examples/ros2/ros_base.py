@@ -1,6 +1,6 @@
 """A base behind ROS 2: velocities go to the dead man's switch of ``switch.py``, odometry comes from ``/odom``.
 
-Needs rclpy, geometry_msgs, nav_msgs and std_msgs: ``source /opt/ros/jazzy/setup.bash``. Runs in the driver's process.
+Needs rclpy, geometry_msgs, nav_msgs and std_msgs: ``source /opt/ros/kilted/setup.bash``. Runs in the driver's process.
 """
 
 from __future__ import annotations

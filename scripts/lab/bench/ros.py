@@ -48,7 +48,7 @@ _EVENTS: Final = {
 }
 
 _FAULTS: Final = {
-    "robot: kill -9, agent": ("robot", "odometry has been silent"),
+    "robot: kill -9, agent": ("robot", "is the robot's node there?"),
     "switch: kill -9, agent": ("switch", "has been silent"),
     "a second agent": ("", "another program"),
 }
