@@ -15,8 +15,6 @@ from edgeagent.robot import Pose, RemoteBase, Velocity
 
 QUEUE = 1
 """Velocities that wait for a slow reader: an old one is worth nothing."""
-LAST_S = 0.05
-"""Seconds for the switch to take the last zero: a reader may forget what a writer that is gone has sent."""
 CLOSE_S = 0.2
 """Seconds in which the thread that takes messages ends."""
 GID_DIGITS = 32
@@ -130,7 +128,6 @@ class RosBase(RemoteBase):
     def disconnect(self) -> None:
         node, self._node = self._node, None
         if self._executor is not None:
-            threading.Event().wait(LAST_S)
             self._executor.shutdown(timeout_sec=CLOSE_S)
             self._spinning.join(CLOSE_S)
         if node is not None:

@@ -3,6 +3,7 @@
 import contextlib
 import math
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -95,7 +96,8 @@ class Robot:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             process.wait()
-            process.stdout.close()
+            for pipe in filter(None, (process.stdout, process.stderr)):
+                pipe.close()
 
 
 AGENT = """
@@ -364,19 +366,26 @@ def test_a_switch_that_can_not_start_says_why(robot: Robot) -> None:
 
 
 def test_no_socket_is_opened_but_the_one_on_the_loopback(robot: Robot, tmp_path: Path) -> None:
-    strace, trace = "/usr/bin/strace", tmp_path / "trace"
-    if not Path(strace).exists() or subprocess.run([strace, "-o", os.devnull, "true"], capture_output=True).returncode:
+    strace = shutil.which("strace")
+    if strace is None or subprocess.run([strace, "-o", os.devnull, "true"], capture_output=True).returncode:
         pytest.skip("strace is missing, or may not trace here")
-    command = ["-f", "-e", "trace=socket,connect,bind,setsockopt", "-o", str(trace)]
-    robot.both()
-    agent = [sys.executable, "-c", textwrap.dedent(AGENT), robot.endpoint, "drive.set(0.2)"]
-    done = subprocess.run([strace, *command, *agent], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
+
+    def traced(name: str, *command: str) -> list[str]:
+        return [strace, "-f", "-e", "trace=socket,connect,bind,setsockopt", "-o", str(tmp_path / name), *command]
+
+    switch = [sys.executable, "-u", "-m", "edgeagent.robot.zenoh_switch", "--listen", robot.endpoint]
+    started = subprocess.Popen(traced("switch", *switch), cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    robot.processes.append(started)
+    assert "passes" in started.stderr.readline()
+    robot.body()
+    agent = traced("agent", sys.executable, "-c", textwrap.dedent(AGENT), robot.endpoint, "drive.set(0.2)")
+    done = subprocess.run(agent, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 0, done.stderr
-    lines = trace.read_text(encoding="utf-8").splitlines()
-    opened = [line for line in lines if "socket(AF_INET" in line]
-    reached = [line for line in lines if "sin_addr=" in line or "sin6_addr" in line]
-    assert len(opened) == 1
-    assert "SOCK_STREAM" in opened[0]
-    assert reached
-    assert all('inet_addr("127.0.0.1")' in line and "connect(" in line for line in reached)
-    assert not any("MULTICAST" in line or "MEMBERSHIP" in line for line in lines)
+    for name, verb in (("switch", "bind("), ("agent", "connect(")):
+        lines = (tmp_path / name).read_text(encoding="utf-8").splitlines()
+        (opened,) = [line for line in lines if "socket(AF_INET" in line]
+        assert "SOCK_STREAM" in opened
+        reached = [line for line in lines if "sin_addr=" in line or "sin6_addr" in line]
+        assert reached
+        assert all('inet_addr("127.0.0.1")' in line and verb in line for line in reached)
+        assert not any("MULTICAST" in line or "MEMBERSHIP" in line for line in lines)
