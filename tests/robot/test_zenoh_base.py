@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -49,13 +49,14 @@ class Robot:
         assert process.stdout.readline()
         return process
 
-    def begin(self, *command: str) -> subprocess.Popen[str]:
+    def begin(self, *command: str, program: Sequence[str] = (sys.executable, "-u")) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-u", *command],
+            [*program, *command],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
         )
         self.processes.append(process)
         return process
@@ -94,10 +95,9 @@ class Robot:
     def close(self) -> None:
         for process in self.processes:
             with contextlib.suppress(ProcessLookupError):
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)  # with what strace runs
             process.wait()
-            for pipe in filter(None, (process.stdout, process.stderr)):
-                pipe.close()
+            process.stdout.close()
 
 
 AGENT = """
@@ -374,9 +374,8 @@ def test_no_socket_is_opened_but_the_one_on_the_loopback(robot: Robot, tmp_path:
         return [strace, "-f", "-e", "trace=socket,connect,bind,setsockopt", "-o", str(tmp_path / name), *command]
 
     switch = [sys.executable, "-u", "-m", "edgeagent.robot.zenoh_switch", "--listen", robot.endpoint]
-    started = subprocess.Popen(traced("switch", *switch), cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    robot.processes.append(started)
-    assert "passes" in started.stderr.readline()
+    started = robot.begin(*traced("switch", *switch), program=[])
+    assert "passes" in started.stdout.readline()
     robot.body()
     agent = traced("agent", sys.executable, "-c", textwrap.dedent(AGENT), robot.endpoint, "drive.set(0.2)")
     done = subprocess.run(agent, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
