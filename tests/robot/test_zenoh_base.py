@@ -177,6 +177,16 @@ def test_a_robot_without_odometry_drives_too(robot: Robot) -> None:
     assert until(robot.stands)
 
 
+def test_switch_and_base_meet_at_a_router_such_as_the_bridge(robot: Robot) -> None:
+    with open_session(listen=robot.endpoint):
+        robot.start("-m", "edgeagent.robot.zenoh_switch", "--connect", robot.endpoint)
+        robot.body()
+        agent = robot.agent()
+        assert until(robot.drives)
+        os.kill(agent.driver, signal.SIGKILL)
+        assert until(robot.stands)
+
+
 def test_at_rest_nothing_is_sent_so_that_others_may_drive(whole: Robot) -> None:
     with (
         BaseDriver(ZenohBase(endpoint=whole.endpoint, limits=QUICK)) as driver,
