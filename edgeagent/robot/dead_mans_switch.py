@@ -1,6 +1,6 @@
 """A dead man's switch on the robot's side: velocities pass only while they come, and only from one sender.
 
-Rules without a transport, a thread or a clock: ``zenoh_switch`` runs them over Zenoh, ``examples/ros2/switch.py`` in
+Rules without a transport or a thread: ``zenoh_switch`` runs them over Zenoh, ``examples/ros2/switch.py`` in
 ROS 2. The switch is what stands for the time-out of a board where a base is reached over a network.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Final
@@ -222,6 +223,8 @@ class SwitchRelay:
                 self._send(ZERO)
 
     def end(self) -> None:
-        """Sends zero for good."""
+        """Sends zero for good, for as long as a few beats take: what waits when a transport closes may be lost."""
         self._switch.drop()
-        self._send(ZERO)
+        for _ in range(_ZEROS):
+            self._send(ZERO)
+            time.sleep(BEAT_S)

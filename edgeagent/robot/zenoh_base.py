@@ -18,9 +18,11 @@ A session connects to one endpoint and does nothing else: no scouting by multica
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import logging
 import os
+import re
 import struct
 import time
 from collections.abc import Callable
@@ -46,7 +48,6 @@ ODOMETRY_KEY: Final = "odom"
 
 _STAMP: Final = struct.Struct("<8sd")
 """Sender and seconds on its monotonic clock, attached to a velocity."""
-_LOCAL: Final = ("tcp/127.", "tcp/[::1]:", "tcp/localhost:", "unixsock-stream/")
 
 _log = logging.getLogger("edgeagent.robot")
 
@@ -78,7 +79,7 @@ def open_session(*, connect: str = "", listen: str = "") -> zenoh.Session:
             config.insert_json5(name, json.dumps(value))
     except zenoh.ZError as error:
         raise ConfigError(f"{endpoint!r} is no endpoint of Zenoh, such as {ENDPOINT}: {error}") from error
-    if not endpoint.startswith(_LOCAL):
+    if not is_local(endpoint):
         _log.warning("velocities leave this machine: %s is not on it", endpoint)
     try:
         return zenoh.open(config)
@@ -89,6 +90,16 @@ def open_session(*, connect: str = "", listen: str = "") -> zenoh.Session:
                 f"python -m edgeagent.robot.zenoh_switch"
             ) from error
         raise DriveError(f"{endpoint} can't be listened on ({_first_line(error)}): is its port taken?") from error
+
+
+def is_local(endpoint: str) -> bool:
+    """True if an endpoint is on the loopback, or a socket of the file system."""
+    protocol, _, address = endpoint.partition("/")
+    host = re.split(r"[?#]", address)[0].rpartition(":")[0].strip("[]")
+    try:
+        return protocol.startswith("unix") or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def key(prefix: str, name: str) -> str:

@@ -109,7 +109,7 @@ def _succeeded(response: Any) -> Any:
     if response.status == SUCCEEDED:
         return response.result
     told = (
-        getattr(response.result, "error_msg", "") or f"error code {getattr(response.result, 'error_code', 'unknown')}"
+        getattr(response.result, "error_msg", "") or f"error {getattr(response.result, 'error_code', 'without a code')}"
     )
     names = {CANCELED: "another program cancelled it", ABORTED: f"it failed: {told}"}
     raise ActionFailedError(names.get(response.status, f"it ended with status {response.status}"))

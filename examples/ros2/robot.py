@@ -12,9 +12,10 @@ from edgeagent import Agent, GoalHandle, skill
 from edgeagent.robot import BaseDriver, BaseLimits
 
 rclpy = import_ros()
-from sensor_msgs.msg import BatteryState, LaserScan  # noqa: E402  import_ros says which network to use
+from rclpy.signals import SignalHandlerOptions  # noqa: E402  import_ros says which network to use
+from sensor_msgs.msg import BatteryState, LaserScan  # noqa: E402
 
-rclpy.init()
+rclpy.init(signal_handler_options=SignalHandlerOptions.NO)  # Ctrl-C is edgeagent's
 node = rclpy.create_node("edgeagent")
 driver = BaseDriver(RosBase(limits=BaseLimits(speed_mps=0.3, distance_m=5.0, board_timeout_s=0.3)))
 

@@ -1,6 +1,6 @@
 """A base behind ROS 2: velocities go to the dead man's switch of ``switch.py``, odometry comes from ``/odom``.
 
-Needs rclpy, geometry_msgs, nav_msgs and std_msgs: ``source /opt/ros/jazzy/setup.bash``. Runs in the driver's process.
+Needs rclpy, geometry_msgs, nav_msgs and std_msgs: ``source /opt/ros/kilted/setup.bash``. Runs in the driver's process.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from edgeagent.robot import Pose, RemoteBase, Velocity
 
 QUEUE = 1
 """Velocities that wait for a slow reader: an old one is worth nothing."""
-LAST_S = 0.05
-"""Seconds for the switch to take the last zero: a reader may forget what a writer that is gone has sent."""
 CLOSE_S = 0.2
 """Seconds in which the thread that takes messages ends."""
 GID_DIGITS = 32
@@ -90,6 +88,11 @@ class RosBase(RemoteBase):
     def switch_hint(self) -> str:
         return "python3 examples/ros2/switch.py" + (" --stamped" if self.stamped else "")
 
+    def open(self) -> None:
+        super().open()
+        if not self.is_known and self._node.count_publishers(self.topic) > 1:
+            raise DriveError(f"another program publishes on {self.topic}, and this ROS does not tell them apart")
+
     def connect(self) -> None:
         self._node: Any = None
         self._context: Any = None
@@ -106,8 +109,6 @@ class RosBase(RemoteBase):
         # the driver's process has handlers of its own
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node(f"edgeagent_base_{os.getpid()}", context=self._context)
-        if self._node.count_publishers(self.topic):
-            raise DriveError(f"another program publishes on {self.topic} already: one base at a time")
         self._velocities = self._node.create_publisher(twist_type(stamped=self.stamped), self.topic, link_qos())
         self._sender = own_gid(self._node, self.topic)
         states = f"{self.topic}/switch"
@@ -127,7 +128,6 @@ class RosBase(RemoteBase):
     def disconnect(self) -> None:
         node, self._node = self._node, None
         if self._executor is not None:
-            threading.Event().wait(LAST_S)
             self._executor.shutdown(timeout_sec=CLOSE_S)
             self._spinning.join(CLOSE_S)
         if node is not None:

@@ -80,7 +80,6 @@ def main() -> int:
             relay.look(time.monotonic())
     finally:
         relay.end()
-        robot.wait_for_all_acked(rclpy.duration.Duration(seconds=1))
         rclpy.shutdown()
     return 0
 

@@ -233,7 +233,7 @@ def test_a_latch_that_trips_ends_the_goal(trip: Trip) -> None:
     ("status", "error_msg", "told"),
     [
         (ABORTED, "no valid path", "it failed: no valid path"),
-        (ABORTED, "", "it failed: error code 208"),
+        (ABORTED, "", "it failed: error 208"),
         (CANCELED, "", "another program cancelled it"),
         (0, "", "ended with status 0"),
     ],

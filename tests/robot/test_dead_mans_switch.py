@@ -176,6 +176,13 @@ def test_a_base_that_its_switch_does_not_hear_is_refused(monkeypatch: pytest.Mon
     assert set(base.sent) == {Velocity()}
 
 
+def test_a_switch_that_is_exchanged_for_one_with_a_longer_time_out_ends_motion(base: Wire) -> None:
+    base.set_velocity(AHEAD)
+    base.hear_switch(SwitchState(0.5).to_json())
+    with pytest.raises(DriveError, match="has a time-out of 0"):
+        base.set_velocity(AHEAD)
+
+
 def test_a_switch_that_nobody_reads_ends_motion(base: Wire) -> None:
     base.set_velocity(AHEAD)
     base.hear_switch(SwitchState(0.3, is_heard=False).to_json())

@@ -3,13 +3,14 @@
 import contextlib
 import math
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 pytest.importorskip("zenoh", reason="the extra edgeagent[ros] is not installed")
 
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot import BaseDriver, BaseLimits, Velocity, ZenohBase, encode_twist, open_session
+from edgeagent.robot import BaseDriver, BaseLimits, Velocity, ZenohBase, encode_twist, open_session, zenoh_base
 
 from .bases import LIMIT_S, calls, until
 
@@ -48,13 +49,14 @@ class Robot:
         assert process.stdout.readline()
         return process
 
-    def begin(self, *command: str) -> subprocess.Popen[str]:
+    def begin(self, *command: str, program: Sequence[str] = (sys.executable, "-u")) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-u", *command],
+            [*program, *command],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
         )
         self.processes.append(process)
         return process
@@ -93,7 +95,7 @@ class Robot:
     def close(self) -> None:
         for process in self.processes:
             with contextlib.suppress(ProcessLookupError):
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)  # with what strace runs
             process.wait()
             process.stdout.close()
 
@@ -173,6 +175,16 @@ def test_a_robot_without_odometry_drives_too(robot: Robot) -> None:
         keep_driving(drive, robot.drives)
         assert drive.odometry is None
     assert until(robot.stands)
+
+
+def test_switch_and_base_meet_at_a_router_such_as_the_bridge(robot: Robot) -> None:
+    with open_session(listen=robot.endpoint):
+        robot.start("-m", "edgeagent.robot.zenoh_switch", "--connect", robot.endpoint)
+        robot.body()
+        agent = robot.agent()
+        assert until(robot.drives)
+        os.kill(agent.driver, signal.SIGKILL)
+        assert until(robot.stands)
 
 
 def test_at_rest_nothing_is_sent_so_that_others_may_drive(whole: Robot) -> None:
@@ -332,6 +344,25 @@ def test_an_endpoint_that_is_none_is_refused(robot: Robot) -> None:
         open_session(connect="127.0.0.1:7447")
 
 
+@pytest.mark.parametrize(
+    ("endpoint", "local"),
+    [
+        ("tcp/127.0.0.1:7447", True),
+        ("tcp/[::1]:7447", True),
+        ("tcp/localhost:7447", True),
+        ("tcp/127.0.0.1:7447#so_rcvbuf=65000", True),
+        ("unixsock-stream//run/zenoh.sock", True),
+        ("tcp/192.168.1.7:7447", False),
+        ("tcp/127.0.0.1.example.org:7447", False),
+        ("udp/[ff02::1]:7447", False),
+        ("tcp/0.0.0.0:7447", False),
+        ("tcp/", False),
+    ],
+)
+def test_an_endpoint_beyond_this_machine_is_seen(endpoint: str, local: bool) -> None:
+    assert zenoh_base.is_local(endpoint) == local
+
+
 def test_a_switch_that_can_not_start_says_why(robot: Robot) -> None:
     robot.switch()
     for options in (["--listen", robot.endpoint], ["--timeout", "2"]):
@@ -345,19 +376,25 @@ def test_a_switch_that_can_not_start_says_why(robot: Robot) -> None:
 
 
 def test_no_socket_is_opened_but_the_one_on_the_loopback(robot: Robot, tmp_path: Path) -> None:
-    strace, trace = "/usr/bin/strace", tmp_path / "trace"
-    if not Path(strace).exists() or subprocess.run([strace, "-o", os.devnull, "true"], capture_output=True).returncode:
+    strace = shutil.which("strace")
+    if strace is None or subprocess.run([strace, "-o", os.devnull, "true"], capture_output=True).returncode:
         pytest.skip("strace is missing, or may not trace here")
-    command = ["-f", "-e", "trace=socket,connect,bind,setsockopt", "-o", str(trace)]
-    robot.both()
-    agent = [sys.executable, "-c", textwrap.dedent(AGENT), robot.endpoint, "drive.set(0.2)"]
-    done = subprocess.run([strace, *command, *agent], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
+
+    def traced(name: str, *command: str) -> list[str]:
+        return [strace, "-f", "-e", "trace=socket,connect,bind,setsockopt", "-o", str(tmp_path / name), *command]
+
+    switch = [sys.executable, "-u", "-m", "edgeagent.robot.zenoh_switch", "--listen", robot.endpoint]
+    started = robot.begin(*traced("switch", *switch), program=[])
+    assert "passes" in started.stdout.readline()
+    robot.body()
+    agent = traced("agent", sys.executable, "-c", textwrap.dedent(AGENT), robot.endpoint, "drive.set(0.2)")
+    done = subprocess.run(agent, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 0, done.stderr
-    lines = trace.read_text(encoding="utf-8").splitlines()
-    opened = [line for line in lines if "socket(AF_INET" in line]
-    reached = [line for line in lines if "sin_addr=" in line or "sin6_addr" in line]
-    assert len(opened) == 1
-    assert "SOCK_STREAM" in opened[0]
-    assert reached
-    assert all('inet_addr("127.0.0.1")' in line and "connect(" in line for line in reached)
-    assert not any("MULTICAST" in line or "MEMBERSHIP" in line for line in lines)
+    for name, verb in (("switch", "bind("), ("agent", "connect(")):
+        lines = (tmp_path / name).read_text(encoding="utf-8").splitlines()
+        (opened,) = [line for line in lines if "socket(AF_INET" in line]
+        assert "SOCK_STREAM" in opened
+        reached = [line for line in lines if "sin_addr=" in line or "sin6_addr" in line]
+        assert reached
+        assert all('inet_addr("127.0.0.1")' in line and verb in line for line in reached)
+        assert not any("MULTICAST" in line or "MEMBERSHIP" in line for line in lines)

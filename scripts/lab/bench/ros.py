@@ -48,7 +48,7 @@ _EVENTS: Final = {
 }
 
 _FAULTS: Final = {
-    "robot: kill -9, agent": ("robot", "odometry has been silent"),
+    "robot: kill -9, agent": ("robot", "is the robot's node there?"),
     "switch: kill -9, agent": ("switch", "has been silent"),
     "a second agent": ("", "another program"),
 }
@@ -69,8 +69,8 @@ class Way:
 
 def ros(python: Path) -> Way:
     """ROS 2 in the environment of a Python."""
-    # a domain of its own, so that two benches do not meet
-    domain = str(os.getpid() % 100)
+    # a domain of its own and never 0, so that it meets no other bench and no robot on this machine
+    domain = str(1 + os.getpid() % 100)
     return Way(
         "ROS 2",
         python,
