@@ -76,9 +76,9 @@ class CountedDriver(BaseDriver):
 
     drives = holds = 0
 
-    def drive(self) -> AbstractContextManager[Drive]:
+    def drive(self, *, stops: int | None = None) -> AbstractContextManager[Drive]:
         self.drives += 1
-        return super().drive()
+        return super().drive(stops=stops)
 
     def hold(self) -> None:
         self.holds += 1
