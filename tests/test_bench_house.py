@@ -56,7 +56,7 @@ def test_the_way_of_a_typed_line_begins_at_the_session_and_ends_at_the_motor(hou
     assert (steps[0].file, steps[0].function) == ("session/session.py", "Session.start")
     assert steps[-1].function == "Drivetrain._move"
     assert {"MainThread", "agent-robi", "tool-drive"} <= {step.thread for step in steps}
-    assert {"agent/loop.py", "tools/execution.py", "house/skills.py"} <= {step.file for step in steps}
+    assert {"agent/loop.py", "tools/execution.py", "robot/commands.py"} <= {step.file for step in steps}
     assert len(set(steps)) == len(steps)
 
 

@@ -82,9 +82,9 @@ def try_base(
     board: Annotated[Board | None, typer.Option("--board", help="A base without a file.", show_choices=True)] = None,
     port: Annotated[str, typer.Option("--port", metavar="PATH", help="Serial port of a RoboClaw.")] = "",
     pulses_per_m: Annotated[
-        float, typer.Option("--pulses-per-m", metavar="N", help="Of its encoders, for a metre of a wheel.")
-    ] = math.nan,
-    track_m: Annotated[float, typer.Option("--track-m", metavar="M", help="Metres between its wheels.")] = math.nan,
+        float | None, typer.Option("--pulses-per-m", metavar="N", help="Of its encoders, for a metre of a wheel.")
+    ] = None,
+    track_m: Annotated[float | None, typer.Option("--track-m", metavar="M", help="Metres between its wheels.")] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="The wheels are off the ground: try what needs no eyes, ask nothing.")
     ] = False,
@@ -103,7 +103,9 @@ def try_base(
     raise typer.Exit(exits.OK if trial.is_well else exits.FAILED)
 
 
-def _driver(app: Path | None, board: Board | None, *, port: str, pulses_per_m: float, track_m: float) -> BaseDriver:
+def _driver(
+    app: Path | None, board: Board | None, *, port: str, pulses_per_m: float | None, track_m: float | None
+) -> BaseDriver:
     """The driver of the base that was named.
 
     Raises:
@@ -116,8 +118,8 @@ def _driver(app: Path | None, board: Board | None, *, port: str, pulses_per_m: f
     if board is Board.SIMULATED:
         return BaseDriver(SimulatedBase())
     if board is Board.ROBOCLAW:
-        if not port:
-            raise ConfigError("a RoboClaw has a port: --port /dev/ttyACM0")
+        if not port or pulses_per_m is None or track_m is None:
+            raise ConfigError("a RoboClaw needs --port /dev/ttyACM0, --pulses-per-m and --track-m")
         return BaseDriver(RoboClaw(port=port, pulses_per_m=pulses_per_m, track_m=track_m))
     from edgeagent.app import AppFile
 

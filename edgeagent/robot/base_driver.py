@@ -186,14 +186,22 @@ class BaseDriver:
                 self._end_process()
                 raise DriveError(f"the base {self.name} can't be used: {failure}")
 
+    @property
+    def stops(self) -> int:
+        """Number of calls of ``stop``."""
+        return self._stops
+
     @contextmanager
-    def drive(self) -> Iterator[Drive]:
+    def drive(self, *, stops: int | None = None) -> Iterator[Drive]:
         """Begins a drive; it ends, and the base stands, when the block is left.
+
+        Args:
+            stops: ``stops`` when the command began of which this is a part. One more stops the drive before it moves.
 
         Raises:
             DriveError: The base can't be opened.
         """
-        stops = self._stops
+        stops = self._stops if stops is None else stops
         self.start()
         with self._lock:
             self._drives += 1

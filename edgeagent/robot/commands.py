@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal, Protocol
 
 from edgeagent.messages import ToolResult
@@ -48,26 +49,26 @@ def driving_tools(
     stop: Callable[[], object],
     pause: Callable[[], object],
     resume: Callable[[], object],
-    phrases: Callable[[str], tuple[str, ...]] = lambda name: (),
+    phrases: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> tuple[Tool, Tool, Tool, Tool]:
     """The tools drive, turn, go_to and stop.
 
     Args:
         stop, pause, resume: Reach the motors, as ``skill`` has them.
-        phrases: What people say when they want the tool of a name.
+        phrases: Phrases of people who want the tool of a name.
     """
 
-    @skill(resources=["base"], stop=stop, pause=pause, resume=resume, phrases=phrases("drive"))
+    @skill(resources=["base"], stop=stop, pause=pause, resume=resume, phrases=phrases.get("drive", ()))
     def drive(distance_m: float, goal: GoalHandle) -> ToolResult:
         """Drive straight; negative is backwards."""
         return robot.drive(distance_m, goal=goal).result(goal)
 
-    @skill(resources=["base"], stop=stop, pause=pause, resume=resume, phrases=phrases("turn"))
+    @skill(resources=["base"], stop=stop, pause=pause, resume=resume, phrases=phrases.get("turn", ()))
     def turn(angle_deg: float, goal: GoalHandle) -> ToolResult:
         """Turn on the spot; positive is left."""
         return robot.turn(angle_deg, goal=goal).result(goal)
 
-    @skill(resources=["base"], stop=stop, pause=pause, resume=resume, phrases=phrases("go_to"))
+    @skill(resources=["base"], stop=stop, pause=pause, resume=resume, phrases=phrases.get("go_to", ()))
     def go_to(place: str, goal: GoalHandle) -> ToolResult:
         """Drive to a room or landmark."""
         return robot.go_to(place, goal=goal).result(goal)

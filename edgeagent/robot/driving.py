@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from edgeagent.errors import ConfigError, DriveError
@@ -48,6 +49,11 @@ _LEAST_DEG: Final = 1.0
 _LEGS: Final = 4
 """Turns and drives towards a place until it is given up: each makes up for what the one before was wrong by."""
 _PROGRESS_S: Final = 1.0
+_PHRASES: Final = {
+    "drive": ("drive forward two meters", "drive back one meter", "go forward half a meter", "back up a little"),
+    "turn": ("turn left ninety degrees", "turn right forty five degrees", "turn around", "turn left", "turn right"),
+}
+"""Phrases for the ears, and the examples of ``chat``."""
 _BLOCKED: Final = "blocked by an obstacle"
 
 
@@ -75,7 +81,10 @@ def base_tools(
     """
     driver = base if isinstance(base, BaseDriver) else BaseDriver(base)
     pilot = Pilot(driver, places=places or {}, distance=distance, stop_m=stop_m)
-    drive, turn, go_to, stop = driving_tools(pilot, stop=driver.stop, pause=driver.hold, resume=driver.release)
+    phrases = {**_PHRASES, "go_to": tuple(f"go to the {plain_name(place)}" for place in places or ())}
+    drive, turn, go_to, stop = driving_tools(
+        pilot, stop=driver.stop, pause=driver.hold, resume=driver.release, phrases=phrases
+    )
     tools = [drive, turn, *([go_to] if places else []), stop]
     if driver.has_gauge:
         tools.append(asking_tool(*BATTERY, pilot.get_battery))
@@ -84,6 +93,14 @@ def base_tools(
     if distance is not None:
         tools.append(asking_tool(*SCAN, pilot.scan))
     return tools
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """A command on its way: its goal, and the stops of the driver before it."""
+
+    goal: GoalHandle
+    stops: int
 
 
 class Pilot:
@@ -106,13 +123,14 @@ class Pilot:
         self._driver, self._distance, self._stop_m = driver, distance, stop_m
         self._places = {plain_name(name): _point(name, place) for name, place in places.items()}
         self._goal: GoalHandle | None = None
+        """The newest one."""
 
     def drive(self, distance_m: float, *, goal: GoalHandle) -> CommandReport:
         """Drives straight on by that many metres, backwards if negative."""
         if error := number_error(distance_m, "distance", (_LEAST_M, self._driver.limits.distance_m), "m"):
             return CommandReport("failed", error)
         ahead, partly = ("forward", "drove") if distance_m > 0 else ("back", "drove back")
-        way_m, why = self._move(distance_m, goal, turns=False)
+        way_m, why = self._move(distance_m, self._begin(goal), turns=False)
         told = f"{number(way_m, 2)} m"
         if why:
             return self._ended(f"{partly} {told} of {number(abs(distance_m), 2)} m", told, why, goal)
@@ -124,7 +142,7 @@ class Pilot:
         if error := number_error(angle_deg, "angle", (_LEAST_DEG, most_deg), "degrees"):
             return CommandReport("failed", error)
         side = "left" if angle_deg > 0 else "right"
-        way_rad, why = self._move(math.radians(angle_deg), goal, turns=True)
+        way_rad, why = self._move(math.radians(angle_deg), self._begin(goal), turns=True)
         told = number(math.degrees(way_rad), 0)
         if why:
             partly = f"turned {side} {told} of {number(abs(angle_deg))} degrees"
@@ -136,6 +154,7 @@ class Pilot:
         name = plain_name(place)
         if name not in self._places:
             return unknown("place", place)
+        command = self._begin(goal)
         limit_m, driven_m, legs, why = self._driver.limits.distance_m, 0.0, 0, ""
         while (way := _towards(self._driver.position, self._places[name]))[0] > THERE_M:
             left_m, bearing_rad = way
@@ -146,9 +165,9 @@ class Pilot:
             if legs > _LEGS:
                 return CommandReport("failed", f"came within {number(left_m, 2)} m of the {name}, and no nearer")
             if abs(bearing_rad) > _NEAR_RAD:
-                _, why = self._move(bearing_rad, goal, turns=True)
+                _, why = self._move(bearing_rad, command, turns=True)
             if not why:
-                way_m, why = self._move(left_m, goal, turns=False)
+                way_m, why = self._move(left_m, command, turns=False)
                 driven_m += way_m
             if why:
                 told = f"{number(driven_m, 2)} m"
@@ -187,13 +206,18 @@ class Pilot:
         seen = f"nearest obstacle: {number(metres, 2)} m ahead" if metres < math.inf else "no obstacle ahead"
         return CommandReport("done", seen)
 
-    def _move(self, wanted: float, goal: GoalHandle, *, turns: bool) -> tuple[float, str]:
+    def _begin(self, goal: GoalHandle) -> _Command:
+        """Begins a command, which a stop ends from now on, also between two of its drives."""
+        self._goal = goal
+        return _Command(goal, self._driver.stops)
+
+    def _move(self, wanted: float, command: _Command, *, turns: bool) -> tuple[float, str]:
         """Drives, or turns, until that many metres or radians are covered.
 
         Returns:
             The way in that direction, until the base stood again, and why it ended early.
         """
-        limits, why = self._driver.limits, ""
+        limits, goal, why = self._driver.limits, command.goal, ""
         begun: float | None = None
         top, gain, near = limits.speed_mps, limits.acceleration_mps2, _NEAR_M
         if turns:
@@ -202,9 +226,8 @@ class Pilot:
         def covered() -> float:
             return 0.0 if begun is None else math.copysign(1.0, wanted) * (self._way(turns=turns) - begun)
 
-        self._goal = goal
         try:
-            with self._driver.drive() as drive:
+            with self._driver.drive(stops=command.stops) as drive:
                 begun, told_s = self._way(turns=turns), time.monotonic()
                 while (left := abs(wanted) - covered()) > near:
                     if goal.cancelled:
@@ -224,8 +247,6 @@ class Pilot:
                     goal.cancel_event.wait(_STEP_S)
         except DriveError as error:
             why = str(error)
-        finally:
-            self._goal = None
         self._driver.wait_for_rest()
         return covered(), why
 

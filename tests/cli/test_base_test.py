@@ -21,8 +21,9 @@ def roboclaw(board: Board) -> list[object]:
         (["--yes"], "name the base: either --app FILE.py or --board NAME"),
         (["--yes", "--app", "robot.py", "--board", "simulated"], "name the base"),
         (["--yes", "--app", "nowhere.py"], "nowhere.py is not there"),
-        (["--yes", "--board", "roboclaw"], "a RoboClaw has a port"),
-        (["--yes", "--board", "roboclaw", "--port", "/dev/null"], "pulses_per_m of a RoboClaw is nan"),
+        (["--yes", "--board", "roboclaw"], "a RoboClaw needs --port /dev/ttyACM0"),
+        (["--yes", "--board", "roboclaw", "--port", "/dev/null"], "--pulses-per-m and --track-m"),
+        (["--yes", *"--board roboclaw --port x --pulses-per-m nan --track-m 1".split()], "pulses_per_m of a RoboClaw"),
     ],
 )
 def test_what_can_not_be_tested_is_told_and_moves_nothing(in_process, arguments, told):

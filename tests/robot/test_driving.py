@@ -276,6 +276,22 @@ def test_the_stop_tool_ends_what_drives_and_tells_how_far_it_came():
         assert rover.driver.velocity.is_zero
 
 
+@pytest.mark.parametrize("how", ["stop tool", "stop of the driver"])
+def test_a_stop_between_two_drives_of_a_command_ends_it(how):
+    with Rover(places={"kitchen": (-1.0, 0.0)}) as rover:
+        rest, goal = rover.driver.wait_for_rest, stops(rover)
+
+        def stopped() -> bool:
+            rover("stop") if how == "stop tool" else rover.driver.stop()
+            return rest()
+
+        rover.driver.wait_for_rest = stopped
+        result = rover("go_to", goal, place="kitchen")
+        driven_m = rover.driver.way.travelled_m
+    assert driven_m == 0
+    assert result.text == "drove 0 m" if how == "stop tool" else "it was stopped" in result.text
+
+
 def test_a_latch_that_holds_lets_the_base_wait_and_go_on():
     latch = SafetyLatch()
     with Rover() as rover:
