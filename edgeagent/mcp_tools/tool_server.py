@@ -178,6 +178,9 @@ class ToolServer:
                 left_out.append(f"{one_line(spec.name, TOLD_MAX)} is left out: {error}")
             else:
                 self._specs[spec.name] = (spec, made)
+        for sentence in left_out:
+            if sentence not in self.left_out:
+                logger.warning("MCP server %s: %s", self.settings.name, sentence)
         self.tools, self.left_out = tuple(made for _, made in self._specs.values()), tuple(left_out)
 
     # --- on the thread of a body ------------------------------------------------------------------------------------
