@@ -10,7 +10,7 @@ from edgeagent.cli import HELP
 
 def test_every_option_that_is_named_exists_and_the_other_way_round(in_process, checkout: Path) -> None:
     text = (checkout / "docs/cli.md").read_text(encoding="utf-8")
-    commands = ([], ["ask"], ["chat"], ["replay"], ["say"], ["listen"], ["talk"], ["doctor"], ["voice-test"])
+    commands = ([], ["ask"], ["chat"], ["replay"], ["say"], ["listen"], ["talk"], ["doctor"], ["voice-test"], ["mcp"])
     shown = "".join(in_process(*command, "--help").stdout for command in commands)
     options = re.compile(r"--[a-z]+")
     assert set(options.findall(text)) == set(options.findall(shown))
