@@ -173,8 +173,9 @@ def listen(port: int) -> socket.socket:
     """
     try:
         return socket.create_server((HOST, port))
-    except (OSError, OverflowError) as error:
-        raise ConfigError(f"port {port} cannot be listened to: {error}; name another one, or 0 for any") from None
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        raise ConfigError(f"port {port} cannot be listened to: {why}; name another one, or 0 for any") from None
 
 
 async def serve_http(server: Server[Any], listening: socket.socket, token: str) -> None:
