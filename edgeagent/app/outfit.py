@@ -156,8 +156,9 @@ class Outfit:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences about servers of tools that are not there yet, and about tools that are left out."""
-        return [] if self._servers is None else self._servers.untold
+        """Sentences about servers of tools that are not there yet."""
+        names = [] if self._servers is None else self._servers.starting
+        return [f"MCP server {name} is still starting; its tools come when it is ready" for name in names]
 
     def close(self) -> None:
         """Closes what was made."""

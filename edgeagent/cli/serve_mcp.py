@@ -84,12 +84,12 @@ def _serve(config: Config, *, http: int | None, token_file: Path | None, always:
         for note in app.notes:
             streams.warn(note)
         door = AgentDoor(app, loudspeaker)
-        try:
-            with Serving(begin(protocol_server(door))) as serving:
+        with Serving(begin(protocol_server(door))) as serving:
+            try:
                 app.load()  # meanwhile clients are answered, which do not wait for ever
                 serving.wait()
-        finally:
-            loudspeaker.cut()
+            finally:
+                door.leave()
     loudspeaker.close()
 
 
@@ -98,7 +98,7 @@ def _over_stdin(server: Server[Any]) -> Callable[[], Awaitable[None]]:
 
     if sys.stdin.isatty():
         streams.tell("speaking MCP over stdin and stdout, for a client that starts this command; Ctrl-D ends", "dim")
-    stdin, stdout = sys.stdin.buffer, streams.stdout().buffer
+    stdin, stdout = sys.stdin.fileno(), streams.stdout().fileno()
     return lambda: serve_streams(server, stdin, stdout)
 
 

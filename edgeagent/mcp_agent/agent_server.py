@@ -121,6 +121,11 @@ class AgentDoor:
         self._loudspeaker.cut()
         return "stopped; motion stays off until edgeagent mcp is started again"
 
+    def leave(self) -> None:
+        """Ends what goes on, what moves first; the client has left, or the program ends."""
+        self._app.session.abort("safety_stop")
+        self._loudspeaker.cut()
+
     def status(self) -> dict[str, Any]:
         """The state of now."""
         agent, latch = self._app.agent, self._latch
@@ -236,5 +241,8 @@ def on_thread(work: Callable[[], T], *, name: str) -> asyncio.Future[T]:
         with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(settle, value, error)
 
-    threading.Thread(target=run, name=name, daemon=True).start()
+    try:
+        threading.Thread(target=run, name=name, daemon=True).start()
+    except RuntimeError:  # the limit of the system; a stop must not fail for that
+        run()
     return done

@@ -7,11 +7,14 @@ thread waits outside of the event loop, so that a signal never waits for a clien
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import socket
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import suppress
-from typing import Any, BinaryIO, Final, Self
+from typing import Any, Final, Self
 
 import anyio
 import uvicorn
@@ -30,6 +33,7 @@ CLIENTS_MAX: Final = 16
 """Sessions of clients over HTTP."""
 PATH: Final = "/mcp"
 HOST: Final = "127.0.0.1"
+_CHUNK_BYTES: Final = 65_536
 _JOIN_S: Final = 1.0
 """Seconds for the thread to end."""
 
@@ -42,6 +46,7 @@ class Serving:
     """
 
     def __init__(self, serve: Callable[[], Awaitable[None]]) -> None:
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # the SDK logs every message that does not fit
         self._serve = serve
         self._ended = threading.Event()
         self._error: BaseException | None = None
@@ -91,12 +96,12 @@ class Serving:
         await self._serve()
 
 
-async def serve_streams(server: Server[Any], stdin: BinaryIO, stdout: BinaryIO) -> None:
+async def serve_streams(server: Server[Any], stdin: int, stdout: int) -> None:
     """Serves one client until its stream ends.
 
     Args:
-        stdin: Messages, a line each. What is no message is answered by the SDK.
-        stdout: Takes messages and nothing else.
+        stdin: Descriptor of a stream of messages, a line each. What is no message is passed over.
+        stdout: Descriptor of what takes messages and nothing else.
     """
     received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, to_send = anyio.create_memory_object_stream[SessionMessage](0)
@@ -107,20 +112,21 @@ async def serve_streams(server: Server[Any], stdin: BinaryIO, stdout: BinaryIO) 
         asyncio.run_coroutine_threadsafe(work, loop).result()
 
     def read() -> None:
-        with suppress(RuntimeError, anyio.ClosedResourceError, anyio.BrokenResourceError, asyncio.CancelledError):
-            while line := stdin.readline(LINE_MAX_BYTES):
-                is_whole = line.endswith(b"\n") or len(line) < LINE_MAX_BYTES  # the last line may lack its end
-                rest = line
-                while not rest.endswith(b"\n") and (rest := stdin.readline(LINE_MAX_BYTES)):
-                    pass
-                post(_message(line) if is_whole else ValueError(f"a message has more than {LINE_MAX_BYTES} bytes"))
+        gone = (RuntimeError, CancelledError, anyio.ClosedResourceError, anyio.BrokenResourceError)
+        with suppress(OSError, *gone):
+            for line in _lines(stdin):
+                post(_message(line))
             post(None)
 
     async def write() -> None:
         async with to_send:
             async for sent in to_send:
-                stdout.write(sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-                stdout.flush()
+                data = sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+                try:
+                    while data:
+                        data = data[os.write(stdout, data) :]
+                except OSError:  # nobody reads any more
+                    group.cancel_scope.cancel()
 
     threading.Thread(target=read, name="mcp-stdin", daemon=True).start()
     async with anyio.create_task_group() as group:
@@ -129,7 +135,30 @@ async def serve_streams(server: Server[Any], stdin: BinaryIO, stdout: BinaryIO) 
         group.cancel_scope.cancel()
 
 
+def _lines(file: int) -> Iterator[bytes]:
+    """Reads the lines of a file as they come; of one that is too long only the beginning, which is no message.
+
+    A Python stream would not do: the interpreter can't end while a thread waits in one. The same is true of writing.
+    """
+    line, skipping = b"", False
+    while chunk := os.read(file, _CHUNK_BYTES):
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            if not skipping:
+                yield line + end
+            line, skipping = b"", False
+        line += rest
+        if len(line) > LINE_MAX_BYTES:
+            if not skipping:
+                yield line
+            line, skipping = b"", True
+    if line and not skipping:
+        yield line
+
+
 def _message(line: bytes) -> SessionMessage | Exception:
+    if len(line) > LINE_MAX_BYTES:
+        return ValueError(f"a message has more than {LINE_MAX_BYTES} bytes")
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:
@@ -144,8 +173,9 @@ def listen(port: int) -> socket.socket:
     """
     try:
         return socket.create_server((HOST, port))
-    except (OSError, OverflowError) as error:
-        raise ConfigError(f"port {port} cannot be listened to: {error}; name another one, or 0 for any") from None
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        raise ConfigError(f"port {port} cannot be listened to: {why}; name another one, or 0 for any") from None
 
 
 async def serve_http(server: Server[Any], listening: socket.socket, token: str) -> None:

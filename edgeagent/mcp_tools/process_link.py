@@ -30,7 +30,7 @@ GARBAGE_MAX: Final = 100
 """Lines on stdout that are no messages, of one process."""
 MESSAGES_MAX: Final = 300
 """Messages a second that are read. More of them make the interpreter late for sound."""
-LOG_MAX_BYTES: Final = 64 * 1024
+LOG_MAX_BYTES: Final = 256 * 1024
 """Bytes of stderr a second that are read."""
 LOG_LINES_MAX: Final = 20
 """Lines of stderr a second that are logged; the others are counted."""
@@ -75,6 +75,11 @@ class Pace:
         self._left -= count
         if self._left < 0:
             await asyncio.sleep(self._until_s - now_s)
+
+
+def _shown(line: bytes) -> str:
+    """A line of a server's, for people."""
+    return one_line(line[: 4 * _LINE_CHARS].decode(errors="replace"), _LINE_CHARS)
 
 
 @asynccontextmanager
@@ -127,7 +132,7 @@ class _ProcessLink:
         self._received, self.incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         self.outgoing, self._to_send = anyio.create_memory_object_stream[SessionMessage](0)
         self._transports: list[asyncio.BaseTransport] = []
-        self._last_line = ""
+        self._last_line = b""
 
     async def open(self) -> None:
         """Connects the pipes to the event loop."""
@@ -165,13 +170,15 @@ class _ProcessLink:
             if not line:
                 return ""
             await pace.take()
+            if not line.strip():
+                continue
             try:
                 message = jsonrpc_message_adapter.validate_json(line, by_name=False)
             except ValueError:
-                garbage += bool(line.strip())
+                garbage += 1
                 if garbage == 1:
-                    text = one_line(line.decode(errors="replace"), _LINE_CHARS)
-                    logger.warning("MCP server %s writes to stdout what is no message: %s", self._server.name, text)
+                    name = self._server.name
+                    logger.warning("MCP server %s writes to stdout what is no message: %s", name, _shown(line))
                 if garbage > GARBAGE_MAX:
                     return f"it wrote more than {GARBAGE_MAX} lines to stdout that are no messages"
                 continue
@@ -202,17 +209,16 @@ class _ProcessLink:
                     logger.info("MCP server %s: %d more lines", self._server.name, left_out)
                 second_s, lines, left_out = now_s, 0, 0
             for line in whole:
-                text = one_line(line[: 4 * _LINE_CHARS].decode(errors="replace"), _LINE_CHARS)
-                self._last_line = text or self._last_line
+                self._last_line = line if line.strip() else self._last_line
                 lines += 1
                 if lines > LOG_LINES_MAX:
                     left_out += 1
-                elif text:
-                    logger.info("MCP server %s: %s", self._server.name, text)
+                elif line.strip():
+                    logger.info("MCP server %s: %s", self._server.name, _shown(line))
             await bytes_pace.take(len(chunk))
-        if rest:
-            self._last_line = one_line(rest.decode(errors="replace"), _LINE_CHARS)
-            logger.info("MCP server %s: %s", self._server.name, self._last_line)
+        if rest.strip():
+            self._last_line = rest
+            logger.info("MCP server %s: %s", self._server.name, _shown(rest))
 
     async def watch(self) -> None:
         """Tells when the process has ended, also where a child of its own keeps the pipes open."""
@@ -227,8 +233,8 @@ class _ProcessLink:
             os.close(handle)
         code = self._process.wait()
         await asyncio.sleep(_POLL_S)  # its last words on stderr
-        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
-        self._ended.set(f"it ended {how}" + (f": {self._last_line}" if self._last_line else ""))
+        how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+        self._ended.set(f"it ended {how}" + (f": {_shown(self._last_line)}" if self._last_line else ""))
 
     async def stop(self) -> None:
         """Ends the process and its children: by the end of stdin, SIGTERM, SIGKILL, each after ``GRACE_S``."""

@@ -52,6 +52,11 @@ _POLL_S: Final = 0.02
 logger = logging.getLogger(__name__)
 
 
+def pause_s(failed: int) -> float:
+    """Seconds until the next start, after so many in a row that failed; at least one."""
+    return float(min(BACKOFF_S * 2 ** min(failed - 1, 16), BACKOFF_MAX_S))
+
+
 class ToolServer:
     """A server of the settings.
 
@@ -77,17 +82,26 @@ class ToolServer:
         """True once it was connected, or has failed."""
         self._loop, self._on_change = loop, on_change
         self._client: Client | None = None
+        self._connected_s = math.inf
+        """Time in the loop at which the server was connected."""
         self._ended = Ended()
         self._specs: dict[str, tuple[mcp_types.Tool, ServedTool]] = {}
 
     async def run(self) -> None:
         """Keeps the server connected until it is given up. Ends by cancellation."""
+        try:
+            await self._keep_connected()
+        except Exception as error:
+            logger.exception("MCP server %s", self.settings.name)
+            self._give_up(f"edgeagent failed at it, {self._told(error)}, and gave it up")
+
+    async def _keep_connected(self) -> None:
         failed = 0
         while True:
-            began_s = self._loop.time()
+            self._connected_s = math.inf
             why = await self._connect()
             self._client, self.state = None, why
-            failed = 1 if self._loop.time() - began_s >= STEADY_S else failed + 1
+            failed = 1 if self._loop.time() - self._connected_s >= STEADY_S else failed + 1
             if self.settings.command and failed >= STARTS_MAX:
                 self._give_up(f"{why}; it was started {failed} times, and is given up")
                 return
@@ -97,7 +111,7 @@ class ToolServer:
                 logger.warning("MCP server %s: %s", self.settings.name, self.state)
             self.settled = True  # nobody waits for a server that fails
             self._on_change()
-            await asyncio.sleep(min(BACKOFF_S * 2 ** (failed - 1), BACKOFF_MAX_S))
+            await asyncio.sleep(pause_s(failed))
 
     def _give_up(self, why: str) -> None:
         self.state = self.warned = why
@@ -116,7 +130,8 @@ class ToolServer:
                 async with client, anyio.create_task_group() as group:
                     await self._list(client)
                     scope.deadline = math.inf
-                    self._client, self.state, self.settled = client, "", True
+                    self._connected_s = self._loop.time()
+                    self._client, self.state, self.settled, self.warned = client, "", True, ""
                     self._on_change()
                     group.start_soon(self._follow, client, changed)
                     if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -178,6 +193,9 @@ class ToolServer:
                 left_out.append(f"{one_line(spec.name, TOLD_MAX)} is left out: {error}")
             else:
                 self._specs[spec.name] = (spec, made)
+        for sentence in left_out:
+            if sentence not in self.left_out:
+                logger.warning("MCP server %s: %s", self.settings.name, sentence)
         self.tools, self.left_out = tuple(made for _, made in self._specs.values()), tuple(left_out)
 
     # --- on the thread of a body ------------------------------------------------------------------------------------

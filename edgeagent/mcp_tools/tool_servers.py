@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -52,19 +52,18 @@ class ToolServers:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences about servers that do not work and tools that are left out."""
-        return [f"MCP server {name}: {told}" for name, told in self._notes(told_too=True)]
+        """Sentences about servers that do not work and tools that are left out. Warnings of them were logged, but for
+        servers that still start for the first time."""
+        found = []
+        for server in self._servers:
+            told = [server.state, *server.left_out] if server.state else server.left_out
+            found += [f"MCP server {server.settings.name}: {sentence}" for sentence in told]
+        return found
 
     @property
-    def untold(self) -> list[str]:
-        """The notes but those of which a warning was logged."""
-        return [f"MCP server {name}: {told}" for name, told in self._notes(told_too=False)]
-
-    def _notes(self, *, told_too: bool) -> Iterator[tuple[str, str]]:
-        for server in self._servers:
-            if server.state and (told_too or server.state != server.warned):
-                yield server.settings.name, server.state
-            yield from ((server.settings.name, sentence) for sentence in server.left_out)
+    def starting(self) -> list[str]:
+        """Names of the servers that still start for the first time."""
+        return [server.settings.name for server in self._servers if not server.settled]
 
     @property
     def alive(self) -> bool:

@@ -142,7 +142,15 @@ def test_stdout_carries_messages_alone_and_nobody_allows_what_destroys(
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        for line in (b"garbage", *(json.dumps(one).encode() for one in (HELLO, INITIALIZED, ASK))):
+        too_long = json.dumps(HELLO | {"id": "x" * 2_000_000}).encode()
+        for line in (
+            b"garbage",
+            too_long,
+            b"",
+            b"[]",
+            b"\xff\xfe",
+            *(json.dumps(one).encode() for one in (HELLO, INITIALIZED, ASK)),
+        ):
             process.stdin.write(line + b"\n")
         process.stdin.flush()
         answers = [json.loads(process.stdout.readline()) for _ in range(2)]
@@ -154,6 +162,18 @@ def test_stdout_carries_messages_alone_and_nobody_allows_what_destroys(
     assert answers[1]["result"]["structuredContent"]["calls"] == [{"name": "erase", "status": status}]
     assert "the app was imported" in told
     assert ("past Python" in told) == (status == "ok")
+
+
+def test_a_client_that_reads_no_more_ends_it_without_a_word(edgeagent: Command) -> None:
+    with edgeagent.start("mcp", house=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write(json.dumps(HELLO).encode() + b"\n")
+        process.stdin.flush()
+        assert process.wait(LIMIT_S) == 0
+        assert process.stderr.read() == b""
 
 
 def test_sigterm_stops_what_moves_and_leaves(edgeagent: Command) -> None:

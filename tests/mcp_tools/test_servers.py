@@ -187,9 +187,15 @@ def test_a_server_that_takes_for_ever_to_start_holds_nothing_up(
     made = shop("never-ready", ready=False)
     assert not made.servers.wait(0.1)
     assert made.servers.notes == ["MCP server shop: it is starting"]
-    monkeypatch.setattr(tool_server, "START_MAX_S", 0.2)
+    for limit, seconds in (("START_MAX_S", 0.2), ("STEADY_S", 0.1), ("BACKOFF_S", 0.01)):
+        monkeypatch.setattr(tool_server, limit, seconds)
     other = shop("never-ready", ready=False)
-    until(lambda: "did not get ready within 0.2 s" in other.servers.notes[0])
+    why = "MCP server shop: it did not get ready within 0.2 s; it was started 5 times, and is given up"
+    until(lambda: other.servers.notes == [why])
+
+
+def test_pauses_between_starts_have_a_limit() -> None:
+    assert [tool_server.pause_s(failed) for failed in (1, 2, 3, 10, 100_000)] == [0.5, 1, 2, 30, 30]
 
 
 @pytest.mark.parametrize(
