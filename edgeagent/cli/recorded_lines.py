@@ -51,8 +51,8 @@ def check_target(path: Path) -> None:
         raise ConfigError(f"--record {path}: there is no such folder, or it is not yours")
 
 
-def record_lines(conversation: Conversation, path: Path, app: App) -> None:
-    """Has a conversation recorded, its sound and its lines.
+def record_lines(conversation: Conversation, path: Path, app: App) -> Path:
+    """Has a conversation recorded, its sound and its lines; returns the file of the sound.
 
     Raises:
         AudioError: The file can't be made.
@@ -61,7 +61,7 @@ def record_lines(conversation: Conversation, path: Path, app: App) -> None:
     lines = RecordedLines(lines_of(recorder.path), recorder.at_s, name=app.agent.name, mode=app.pii.log)
     conversation.subscribe(lines.take)
     conversation.latch.subscribe(lambda state, reason: lines.write(time.monotonic(), latch_line(state, reason)))
-    logger.info("the conversation is recorded in %s", recorder.path)
+    return recorder.path
 
 
 def _free(path: Path) -> Path:

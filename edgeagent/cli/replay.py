@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
-from edgeagent.cli.replay_sound import is_recording, replay_sound
 from edgeagent.cli.streams import Tone, toned
 from edgeagent.cli.text import one_line, printable, shortened
 from edgeagent.errors import ConfigError, EdgeAgentError
@@ -45,6 +44,8 @@ Agent(..., hooks=[AuditLogHook("audit.jsonl")])
 
 0 shown · 2 there is no such file, or it is no audit log · 4 it is no WAV file · 130 Ctrl-C
 """
+_SOUND: Final = ".wav"
+"""End of the name of a recording of talk."""
 _LEAST_WIDTH: Final = 40
 _BAR: Final = 40
 """Columns of the bar of a wide terminal."""
@@ -72,7 +73,9 @@ def replay(
 ) -> None:
     """Show recorded runs turn by turn, with what took how long, or play a recorded talk. Nothing is run again."""
     with exits.guarded():
-        if is_recording(file):
+        if file.suffix.lower() == _SOUND:
+            from edgeagent.cli.replay_sound import replay_sound
+
             if prompts or full:
                 raise ConfigError(f"{file} is sound; --prompts and --full are for a file of --audit")
             replay_sound(file, options.settings(None, audio__output=output), as_json=as_json)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from edgeagent.cli import streams
-from edgeagent.cli.recorded_lines import SOUND, lines_of
+from edgeagent.cli.recorded_lines import lines_of
 from edgeagent.cli.streams import Tone, toned
 from edgeagent.cli.text import one_line
 from edgeagent.errors import AudioError, ConfigError
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 _AHEAD_S: Final = 1.0
 """Seconds of sound that wait for the loudspeaker."""
 _PIECE_S: Final = 0.1
-
-
-def is_recording(file: Path) -> bool:
-    """True for the name of a file with sound."""
-    return file.suffix.lower() == SOUND
 
 
 def replay_sound(file: Path, config: Config, *, as_json: bool) -> None:

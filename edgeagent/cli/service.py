@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -168,12 +169,12 @@ def _install(unit: Unit) -> None:
     if any(variable.startswith("EDGEAGENT_") for variable in os.environ):
         streams.warn("the unit has no EDGEAGENT_* variables; what they set belongs into the file of --config")
     if not unit.system:
-        who = os.environ.get("USER", "")
+        who = pwd.getpwuid(os.getuid()).pw_name
         if missing := missing_groups():
             groups = ",".join(missing)
             streams.warn(f"you are not in {groups}; for sound cards and motors: sudo usermod -aG {groups} {who}")
-        if not Path("/var/lib/systemd/linger", who or "-").exists():
-            streams.tell(f"to start at boot, before anybody logs in: sudo loginctl enable-linger {who}".rstrip())
+        if not Path("/var/lib/systemd/linger", who).exists():
+            streams.tell(f"to start at boot, before anybody logs in: sudo loginctl enable-linger {who}")
     streams.answer(" ".join(("systemctl", *own, "start", unit.name)))
 
 

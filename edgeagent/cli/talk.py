@@ -213,7 +213,7 @@ def _begin(app: App, config: Config, record: Path | None) -> Conversation:
             app.load()
         conversation.start()
         if record is not None:
-            record_lines(conversation, record, app)
+            streams.tell(f"recording in {record_lines(conversation, record, app)}", "dim")
         conversation.dialogue.hears.wait(START_S + LEARN_S)  # who is told sooner that it is ready speaks too soon
     except BaseException:
         conversation.close()

@@ -17,7 +17,7 @@ from edgeagent.errors import ConfigError
 
 NAME: Final = "edgeagent"
 """Name of the unit, unless another one is wanted."""
-MARK: Final = "# Written by edgeagent service install. Changes belong into: systemctl edit"
+MARK: Final = "# Written by edgeagent service install, which writes it anew. Changes of yours: systemctl edit"
 """First line of every unit of ours; a file without it is somebody's own."""
 GROUPS: Final = ("audio", "dialout", "gpio", "i2c", "spi", "video")
 """Groups that may use sound cards, serial lines, pins, buses and cameras, where a system has them."""

@@ -79,7 +79,7 @@ class Dialogue:
         self._queue: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._done = 0
         self._seen = (0, 0)
-        """Blocks of the microphone, and calls of the thread "voice", at the last look for life."""
+        """Blocks of the microphone, and calls of the thread "voice", at the last sign of life."""
         self._quitting = threading.Event()
         self._closing = f"{_CLOSING} {id(self)}"
         self._subscribers: tuple[VoiceSubscriber, ...] = ()
@@ -210,14 +210,16 @@ class Dialogue:
         self._post(partial(self.turns.device, state, part="card"))
 
     def is_alive(self) -> bool:
-        """True if, since the last call, sound of the microphone was taken up and the thread "voice" has turned.
+        """True if, since it was true last, sound of the microphone was taken up and the thread "voice" has turned.
 
         Call it now and then, on one thread: for a watchdog that ends a robot that is deaf or hangs.
         """
         now, before = (self.ears.blocks, self._done), self._seen
-        self._seen = now
-        self._post(lambda: None)  # so that there is something to do until the next call
-        return now[0] != before[0] and now[1] != before[1]
+        alive = now[0] != before[0] and now[1] != before[1]
+        if alive:
+            self._seen = now
+            self._post(lambda: None)  # so that there is something to do until the next call
+        return alive
 
     def settle(self, timeout_s: float = 10.0) -> bool:
         """Waits until nothing more happens unless the device's clock goes on; for tests on a virtual clock."""

@@ -3,13 +3,16 @@
 import inspect
 import json
 import threading
+import wave
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from edgeagent import Agent, Conversation, GoalHandle, Options, Session, events, skill
+from edgeagent.app import RECORDED
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, BusyError, ConfigError
 from edgeagent.robot import SafetyLatch
@@ -96,6 +99,19 @@ def test_a_session_that_is_given_keeps_its_own_options() -> None:
         with Conversation(agent, config=config, input=Room(RoomSettings(rate_hz=16_000)), session=session):
             assert session.options is not None
             assert session.options.max_tokens == 50
+
+
+def test_it_is_recorded_once_until_it_is_closed_and_says_so(home: Home, tmp_path: Path) -> None:
+    recorder = home.conversation.record(tmp_path / "talk.wav")
+    with pytest.raises(BusyError, match="is recorded already, in"):
+        home.conversation.record(tmp_path / "other.wav")
+    home.pass_until(lambda: [event for event in home.log if isinstance(event, events.Heard) and event.text == RECORDED])
+    home.conversation.close()
+    assert list(tmp_path.iterdir()) == [recorder.path]
+    with wave.open(str(recorder.path)) as file:
+        assert (file.getnchannels(), file.getframerate()) == (2, 16_000)
+        sound = np.frombuffer(file.readframes(file.getnframes()), "<i2").reshape(-1, 2)
+    assert np.abs(sound[:, 1].astype(float)).max() > 3_000, "the announcement is on the right"
 
 
 def test_it_has_the_methods_of_the_contract() -> None:

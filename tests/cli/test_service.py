@@ -24,10 +24,21 @@ from tests.processes import descendants, left
 
 LIMIT_S = 60
 APP = """
-from edgeagent.robot import SafetyLatch
-latch = SafetyLatch()
-agent = Agent("toy", llm=ScriptedLLM(*["I am stopped."] * 9), latch=latch)
-latch.subscribe(lambda state, reason: agent.follow_up("say so", wake=True) if state == "tripped" else None)
+import os, signal, socket
+
+def tell(text):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
+        door.sendto(text.encode(), os.environ["TOLD"])
+
+@skill(stop=lambda: tell("halted"))
+def drive(goal: GoalHandle) -> str:
+    "Drives."
+    tell("moving")
+    goal.cancel_event.wait(600)
+    return "halted"
+
+agent = Agent("toy", llm=ScriptedLLM([call("drive")], "I drive."), tools=[drive], phrases=["drive"])
+signal.signal(signal.SIGUSR2, lambda *_: agent.follow_up("drive", wake=True))
 """
 ANALYZE = shutil.which("systemd-analyze")
 
@@ -226,7 +237,7 @@ def systemd(tmp_path: Path) -> Iterator[Systemd]:
 
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
 @pytest.mark.timeout(240)
-def test_the_command_of_the_unit_waits_for_sound_listens_lives_and_ends(
+def test_the_command_of_the_unit_waits_for_sound_listens_lives_and_stops_motion_first(
     edgeagent: Any, systemd: Systemd, app: Path
 ) -> None:
     lines = edgeagent("service", "install", "--app", app, "--print", "--", "--log", "/dev/full").stdout.splitlines()
@@ -235,7 +246,7 @@ def test_the_command_of_the_unit_waits_for_sound_listens_lives_and_ends(
     with Pulse() as pulse:
         pulse.kill()  # the sound server comes late
         sound = {name: pulse.environment[name] for name in ("XDG_RUNTIME_DIR", "ALSA_CONFIG_PATH")}
-        told = {"NOTIFY_SOCKET": str(systemd.path), "WATCHDOG_USEC": "3000000"}
+        told = {"NOTIFY_SOCKET": str(systemd.path), "WATCHDOG_USEC": "3000000", "TOLD": str(systemd.path)}
         environment = edgeagent.environment | sound | told
         with subprocess.Popen(
             argv,
@@ -251,12 +262,13 @@ def test_the_command_of_the_unit_waits_for_sound_listens_lives_and_ends(
                 assert "STATUS=toy on scripted listens to" in systemd.next("READY=1")
                 for _ in range(2):
                     systemd.next("WATCHDOG=1")
-                process.send_signal(signal.SIGUSR1)  # the app speaks up, which a full disk can't log
-                systemd.next("WATCHDOG=1")
+                process.send_signal(signal.SIGUSR2)  # it drives, which a full disk can't log
+                systemd.next("moving")
                 systemd.next("WATCHDOG=1")
                 below = descendants(process.pid)
                 for pid in (*below, process.pid):  # as systemd ends a unit
                     os.kill(pid, signal.SIGTERM)
+                systemd.next("halted")  # before it tells of the end
                 systemd.next("STOPPING=1")
                 _, err = process.communicate(timeout=LIMIT_S)
             finally:
