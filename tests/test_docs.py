@@ -20,7 +20,7 @@ from edgeagent.messages import Status
 from edgeagent.testing import ScriptedLLM, call
 
 WITH_EXAMPLES = tuple(
-    """loop hooks tools sessions sound hearing voice safety testing
+    """loop hooks tools sessions sound hearing voice web safety testing
     reference/config reference/limits reference/voice-words""".split()
 )
 LINKED = ("architecture", "cli", "engine", "figures", "models", "reference/licences")
