@@ -123,16 +123,18 @@ class Page:
         return JSONResponse({"latch": str(self._door.latch.state)})
 
     async def _continue(self, request: Request) -> Response:
-        """Allows motion after the stop that the page knows of; not where another one has come meanwhile."""
-        if (await _fields(request)).get("stops") != self._feed.stops:
-            raise HTTPException(409, "a stop came meanwhile")
+        """Allows motion after the stop that the page knows of."""
+        self._check_stops(await _fields(request))
         moves = await self._call(self._door.move_again)
         return JSONResponse({"moves": moves, "latch": str(self._door.latch.state)})
 
     async def _say(self, request: Request) -> Response:
         if (enter := self._door.enter) is None:
             raise HTTPException(409, "this robot takes no lines from the page")
-        text = await _text(request)
+        fields = await _fields(request)
+        text = _text_of(fields)
+        if "stops" in fields:
+            self._check_stops(fields)
         if text:
             await self._call(partial(enter, text))
         return JSONResponse({})
@@ -152,6 +154,15 @@ class Page:
             raise HTTPException(400, "mute needs on: true or false, and a robot that speaks")
         await self._call(partial(mute, on))
         return JSONResponse({})
+
+    def _check_stops(self, fields: dict[str, Any]) -> None:
+        """Refuses what was asked before a stop and comes after it: it may be "continue".
+
+        Raises:
+            HTTPException: The number of the newest stop is not the one that the page knew.
+        """
+        if type(known := fields.get("stops")) is not int or known != self._feed.stops:
+            raise HTTPException(409, "a stop came meanwhile")
 
     async def _call(self, function: Callable[[], Any]) -> Any:
         """Calls a function of the door on a thread of its own. What it refuses is told to the page."""
@@ -190,10 +201,6 @@ async def _fields(request: Request) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise HTTPException(400, "the body is no JSON object")
     return fields
-
-
-async def _text(request: Request) -> str:
-    return _text_of(await _fields(request))
 
 
 def _text_of(fields: dict[str, Any]) -> str:

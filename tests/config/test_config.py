@@ -227,14 +227,14 @@ def test_a_text_with_a_slash_is_a_path_only_where_a_file_may_stand(tmp_path: Pat
 
 
 def test_a_variable_that_is_no_setting_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    unknown = {"EDGEAGENT_SPED": "3", "EDGEAGENT_KV_TYPE": "q8_0", "EDGEAGENT_VIOLIN": "1"}
+    unknown = {"EDGEAGENT_SPED": "3", "EDGEAGENT_KV_TYPE": "q8_0", "EDGEAGENT_ZZZZZ": "1"}
     elsewhere = {"EDGEAGENT_MODELS": "/models", "EDGEAGENT_EMBEDDED": "1"}
     known = elsewhere | {"EDGEAGENT_SEED": "1", "_EDGEAGENT_COMPLETE": "x", "SPED": "3"}
     assert load_config(environ=unknown | known) == load_config(environ=known)
     assert caplog.messages[:3] == [
         "there is no setting EDGEAGENT_KV_TYPE; it has no variable, set 'expert.kv_type' in a file",
         "there is no setting EDGEAGENT_SPED; did you mean EDGEAGENT_SPEED?",
-        "there is no setting EDGEAGENT_VIOLIN; docs/reference/config.md lists them",
+        "there is no setting EDGEAGENT_ZZZZZ; docs/reference/config.md lists them",
     ]
     assert len(caplog.messages) == 3
 

@@ -260,13 +260,15 @@ def test_a_picture_is_the_newest_one(serve: Serve, robot: Robot) -> None:
         ("answer", b'{"question": "1", "text": "yes"}', 400),
         ("continue", b"{}", 409),
         ("continue", b'{"stops": "0"}', 409),
+        ("continue", b'{"stops": true}', 409),
+        ("say", b'{"text": "continue", "stops": 0}', 409),
     ],
 )
 def test_garbage_is_refused_and_nothing_is_done(
     serve: Serve, robot: Robot, what: str, body: bytes, status: int
 ) -> None:
     serving = serve(robot)
-    robot.latch.trip("before")
+    serving.ask("stop")
     assert serving.client.post(f"/api/{what}", content=body, headers=OWN).status_code == status
     assert (robot.entered, robot.answered, robot.muted) == ([], [], False)
     assert robot.latch.state == "tripped"
