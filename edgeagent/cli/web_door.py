@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.cli import streams
-from edgeagent.cli.slash import Stops, is_slash
 from edgeagent.cli.text import utterance
 from edgeagent.errors import ConfigError, EdgeAgentError
 
 if TYPE_CHECKING:
     from edgeagent.app import App
     from edgeagent.app.conversation import Conversation
+    from edgeagent.cli.slash import Stops
     from edgeagent.config import Config
     from edgeagent.web import Door, Question
 
@@ -146,6 +146,8 @@ def obeyed(said: str, stops: Stops) -> bool:
     Raises:
         EdgeAgentError: It is another slash command.
     """
+    from edgeagent.cli.slash import is_slash  # imports the app
+
     if not is_slash(said):
         return False
     match said:
