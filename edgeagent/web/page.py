@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -33,6 +34,8 @@ MOST_PAGES: Final = 16
 """Pages that are told of events at once; another one is answered with 503."""
 MOST_COMMANDS: Final = 16
 """Commands at work at once, stops aside; another one is answered with 503."""
+MAP_S: Final = 0.6
+"""Seconds for which a map is new enough; to draw one takes tens of milliseconds of a core."""
 MOST_TYPED_CHARS: Final = 2000
 """Characters of a line that is typed into the page."""
 STOPPED_BY: Final = "stop button of the page"
@@ -59,6 +62,9 @@ class Page:
     def __init__(self, feed: Feed, door: Door) -> None:
         self._feed, self._door = feed, door
         self._pages = self._commands = 0
+        self._drawing = asyncio.Lock()
+        self._drawn: tuple[str, bytes] | None = None
+        self._drawn_s = 0.0
 
     def application(self) -> Starlette:
         """The application. Its lifespan is that of the feed."""
@@ -102,12 +108,20 @@ class Page:
         return {"say": door.enter is not None, "mute": door.mute is not None, "aloud": door.aloud}
 
     async def _picture(self, request: Request) -> Response:
-        found = self._feed.story.picture
-        if found is None and self._door.picture is not None:
-            found = await self._call(self._door.picture)
+        found = self._feed.story.picture or await self._map()
         if found is None:
             raise HTTPException(404, "there is no picture")
         return Response(found[1], media_type=found[0])
+
+    async def _map(self) -> tuple[str, bytes] | None:
+        """The map as it was within ``MAP_S``, drawn once for all pages; None where there is none."""
+        if self._door.picture is None:
+            return None
+        async with self._drawing:
+            if self._drawn is None or time.monotonic() - self._drawn_s >= MAP_S:
+                self._drawn = await self._call(self._door.picture)
+                self._drawn_s = time.monotonic()
+        return self._drawn
 
     # --- asked for --------------------------------------------------------------------------------------------------
 

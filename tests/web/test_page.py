@@ -18,7 +18,7 @@ import pytest
 from edgeagent.errors import BusyError, ConfigError
 from edgeagent.events import Notice, ToolExecutionUpdate
 from edgeagent.messages import ToolCall
-from edgeagent.web import MOST_PAGES, MOST_TYPED_CHARS, Question, listen, own_addresses
+from edgeagent.web import MAP_S, MOST_PAGES, MOST_TYPED_CHARS, Question, listen, own_addresses
 from tests.web.conftest import LIMIT_S, Looking, Robot, Serving
 
 Serve = Callable[..., Serving]
@@ -233,6 +233,22 @@ def test_what_the_robot_refuses_is_told(serve: Serve, robot: Robot, monkeypatch:
     monkeypatch.setattr(robot, "enter", refuse)
     answer = serve(robot).ask("say", text="hello")
     assert (answer.status_code, answer.text) == (409, "it is busy")
+
+
+def test_a_map_is_drawn_once_for_all_pages(serve: Serve, robot: Robot) -> None:
+    robot.picture = "image/svg+xml", b"<svg/>"
+    serving = serve(robot)
+    got: list[bytes] = []
+    asking = [
+        threading.Thread(target=lambda: got.append(serving.client.get("/api/picture").content)) for _ in range(10)
+    ]
+    begun_s = time.monotonic()
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join(LIMIT_S)
+    assert got == [b"<svg/>"] * 10
+    assert robot.drawn <= 1 + (time.monotonic() - begun_s) / MAP_S
 
 
 def test_a_picture_is_the_newest_one(serve: Serve, robot: Robot) -> None:

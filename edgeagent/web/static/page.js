@@ -7,7 +7,7 @@ const AGAIN_MS = 1000;
 const ASK_MS = 4000;
 const SHOWN_TURNS = 12;
 const HELD_MS = 2000;
-const MAP_MS = 700;
+const MAP_MS = 1000;
 const QUIETEST_DB = -80;
 const TOKEN = "edgeagent-token";
 
