@@ -169,7 +169,7 @@ function Line({ line, now, name }) {
     case "robot": {
       const heard = line.heard ?? null;
       const rest = heard !== null && line.text.startsWith(heard) ? line.text.slice(heard.length) : "";
-      return html`<li class="robot"><b>${name}</b><span>${rest ? html`${heard}<del aria-label="not said aloud">${rest}</del>` : line.text}${!line.done && html`<i class="cursor" aria-hidden="true"></i>`}</span></li>`;
+      return html`<li class="robot"><b title=${name}>${name}</b><span>${rest ? html`${heard}<del aria-label="not said aloud">${rest}</del>` : line.text}${!line.done && html`<i class="cursor" aria-hidden="true"></i>`}</span></li>`;
     }
     case "tool": {
       const running = line.status === "running";
