@@ -20,7 +20,7 @@ from edgeagent.messages import Status
 from edgeagent.testing import ScriptedLLM, call
 
 WITH_EXAMPLES = tuple(
-    """loop hooks tools sessions sound hearing voice safety testing
+    """loop hooks tools sessions sound hearing voice web safety testing
     reference/config reference/limits reference/voice-words""".split()
 )
 LINKED = tuple("architecture boards cli engine figures mcp models ros2 service reference/licences".split())

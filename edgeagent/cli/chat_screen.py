@@ -24,10 +24,10 @@ from edgeagent.cli.approvals import YES_OR_NO, Approvals, is_yes
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.replies import Flow, Replies
 from edgeagent.cli.screen import MARK, Screen
-from edgeagent.cli.slash import Again, Slash, is_slash
+from edgeagent.cli.slash import Again, Slash
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import printable, shortened, utterance
-from edgeagent.cli.web_door import picture_of
+from edgeagent.cli.web_door import ASKS, obeyed, picture_of
 from edgeagent.errors import BusyError, EdgeAgentError
 
 if TYPE_CHECKING:
@@ -169,20 +169,14 @@ class ChatScreen(Screen):
 
     def _enter_from_page(self, text: str) -> None:
         said = utterance(text)
-        if said == "/stop":
-            self._stops.stop("/stop on the page")
-        elif said == "/continue":
-            self._stops.rearm()
-        elif is_slash(said):
-            raise EdgeAgentError(f"{said.split()[0]} is for the terminal")
-        elif said:
+        if said and not obeyed(said, self._stops):
             self._on_loop(partial(self._take_from_page, said))
 
     def _take_from_page(self, said: str) -> None:
         if not (self._asked or self._again):
             self._enter(said)
         elif not self._stops.take(said, asked=True):  # the page had not shown the question
-            raise EdgeAgentError("the robot asks something: answer that first")
+            raise EdgeAgentError(ASKS)
 
     def _answer_from_page(self, number: int, said: str) -> bool:
         if not self._asked or self._asked[0].number != number:

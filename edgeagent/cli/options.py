@@ -156,7 +156,7 @@ class WebOptions:
 
     @property
     def settings(self) -> dict[str, object]:
-        """Values by the names of the settings, as ``settings`` takes them. An address or a port alone asks for a page."""
+        """Values by the names of the settings. An address or a port alone asks for a page too."""
         named = self.web_host is not None or self.web_port is not None
         return {"web__serve": self.web or named or None, "web__host": self.web_host, "web__port": self.web_port}
 

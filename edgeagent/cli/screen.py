@@ -183,6 +183,8 @@ class Screen(ABC):
         done: Future[Result] = Future()
 
         def work() -> None:
+            if not done.set_running_or_notify_cancel():  # nobody waits any more
+                return
             try:
                 done.set_result(call())
             except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
@@ -194,6 +196,7 @@ class Screen(ABC):
             self._loop.call_soon_threadsafe(work)
             return done.result(_LOOP_S)
         except (RuntimeError, TimeoutError) as error:
+            done.cancel()
             raise EdgeAgentError("the terminal does not take it") from error
 
     # --- what is shown ----------------------------------------------------------------------------------------------

@@ -15,11 +15,14 @@ from edgeagent.errors import ConfigError, EdgeAgentError
 if TYPE_CHECKING:
     from edgeagent.app import App
     from edgeagent.app.conversation import Conversation
+    from edgeagent.cli.slash import Stops
     from edgeagent.config import Config
     from edgeagent.web import Door, Question
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8765
+ASKS: Final = "the robot asks something: answer that first"
+"""Refusal of a line that was typed before its page had shown a question."""
 TOKEN_FILE: Final = "web-token"  # noqa: S105 - the name of a file
 _TOLD_S: Final = 0.5
 """Seconds that the end waits for the server, when nothing moves any more."""
@@ -86,11 +89,11 @@ def served(config: Config, app: App, door: Callable[[], Door], subscribe: Subscr
 
     host, port, asks = _place(config)
     token = _token() if asks else None
-    listening = listen(host, port)
     made, inbox = door(), Inbox()
     feed = Feed(made, inbox, app.pii.log)
     feed.remember(app.session.messages())
     page = Page(feed, made).application()
+    listening = listen(host, port)
     server = WebServer(
         Access(page, names=allowed_names(host), token=token, open_paths=OPEN_PATHS), listening, feed.close
     )
@@ -137,6 +140,26 @@ def _addresses(host: str, port: int, token: str | None) -> Iterator[str]:
 # --- doors ------------------------------------------------------------------------------------------------------------
 
 
+def obeyed(said: str, stops: Stops) -> bool:
+    """Obeys a line of the page if it is /stop or /continue; False if it is no slash command.
+
+    Raises:
+        EdgeAgentError: It is another slash command.
+    """
+    from edgeagent.cli.slash import is_slash  # imports the app
+
+    if not is_slash(said):
+        return False
+    match said:
+        case "/stop":
+            stops.stop("/stop on the page")
+        case "/continue":
+            stops.rearm()
+        case _:
+            raise EdgeAgentError(f"{said.split(maxsplit=1)[0]} is for the terminal")
+    return True
+
+
 def picture_of(app: App) -> Callable[[], tuple[str, bytes]] | None:
     """The map of the house robot, as it is when it is asked for; None where there is no house."""
     if app.robot is None:
@@ -160,7 +183,12 @@ def voice_door(app: App, conversation: Conversation) -> Door:
     dialogue, person = conversation.dialogue, conversation.dialogue.robot.person
 
     def enter(text: str) -> None:
-        dialogue.hear(utterance(text), typed=True)
+        said = utterance(text)
+        if obeyed(said, conversation):
+            return
+        if person.asked is not None and dialogue.turns.grade(said, typed=True) is None:
+            raise EdgeAgentError(ASKS)  # the page had not shown the question
+        dialogue.hear(said, typed=True)
 
     def answer(number: int, text: str) -> bool:
         return person.answer(number, utterance(text))

@@ -11,7 +11,7 @@ __getattr__ = front(
         "door": "Door Question",
         "feed": "BEAT_S Feed",
         "inbox": "LIMIT Inbox Note",
-        "page": "MOST_PAGES MOST_TYPED_CHARS OPEN_PATHS STOPPED_BY Page",
+        "page": "MAP_S MOST_PAGES MOST_TYPED_CHARS OPEN_PATHS STOPPED_BY Page",
         "server": "WebServer listen own_addresses",
         "story": "KEPT Story",
     },

@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -33,6 +34,8 @@ MOST_PAGES: Final = 16
 """Pages that are told of events at once; another one is answered with 503."""
 MOST_COMMANDS: Final = 16
 """Commands at work at once, stops aside; another one is answered with 503."""
+MAP_S: Final = 0.6
+"""Seconds for which a map is new enough; to draw one takes tens of milliseconds of a core."""
 MOST_TYPED_CHARS: Final = 2000
 """Characters of a line that is typed into the page."""
 STOPPED_BY: Final = "stop button of the page"
@@ -59,6 +62,9 @@ class Page:
     def __init__(self, feed: Feed, door: Door) -> None:
         self._feed, self._door = feed, door
         self._pages = self._commands = 0
+        self._drawing = asyncio.Lock()
+        self._drawn: tuple[str, bytes] | None = None
+        self._drawn_s = 0.0
 
     def application(self) -> Starlette:
         """The application. Its lifespan is that of the feed."""
@@ -102,12 +108,20 @@ class Page:
         return {"say": door.enter is not None, "mute": door.mute is not None, "aloud": door.aloud}
 
     async def _picture(self, request: Request) -> Response:
-        found = self._feed.story.picture
-        if found is None and self._door.picture is not None:
-            found = await self._call(self._door.picture)
+        found = self._feed.story.picture or await self._map()
         if found is None:
             raise HTTPException(404, "there is no picture")
         return Response(found[1], media_type=found[0])
+
+    async def _map(self) -> tuple[str, bytes] | None:
+        """The map as it was within ``MAP_S``, drawn once for all pages; None where there is none."""
+        if self._door.picture is None:
+            return None
+        async with self._drawing:
+            if self._drawn is None or time.monotonic() - self._drawn_s >= MAP_S:
+                self._drawn = await self._call(self._door.picture)
+                self._drawn_s = time.monotonic()
+        return self._drawn
 
     # --- asked for --------------------------------------------------------------------------------------------------
 
@@ -123,16 +137,18 @@ class Page:
         return JSONResponse({"latch": str(self._door.latch.state)})
 
     async def _continue(self, request: Request) -> Response:
-        """Allows motion after the stop that the page knows of; not where another one has come meanwhile."""
-        if (await _fields(request)).get("stops") != self._feed.stops:
-            raise HTTPException(409, "a stop came meanwhile")
+        """Allows motion after the stop that the page knows of."""
+        self._check_stops(await _fields(request))
         moves = await self._call(self._door.move_again)
         return JSONResponse({"moves": moves, "latch": str(self._door.latch.state)})
 
     async def _say(self, request: Request) -> Response:
         if (enter := self._door.enter) is None:
             raise HTTPException(409, "this robot takes no lines from the page")
-        text = await _text(request)
+        fields = await _fields(request)
+        text = _text_of(fields)
+        if "stops" in fields:
+            self._check_stops(fields)
         if text:
             await self._call(partial(enter, text))
         return JSONResponse({})
@@ -152,6 +168,15 @@ class Page:
             raise HTTPException(400, "mute needs on: true or false, and a robot that speaks")
         await self._call(partial(mute, on))
         return JSONResponse({})
+
+    def _check_stops(self, fields: dict[str, Any]) -> None:
+        """Refuses what was asked before a stop and comes after it: it may be "continue".
+
+        Raises:
+            HTTPException: The number of the newest stop is not the one that the page knew.
+        """
+        if type(known := fields.get("stops")) is not int or known != self._feed.stops:
+            raise HTTPException(409, "a stop came meanwhile")
 
     async def _call(self, function: Callable[[], Any]) -> Any:
         """Calls a function of the door on a thread of its own. What it refuses is told to the page."""
@@ -190,10 +215,6 @@ async def _fields(request: Request) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise HTTPException(400, "the body is no JSON object")
     return fields
-
-
-async def _text(request: Request) -> str:
-    return _text_of(await _fields(request))
 
 
 def _text_of(fields: dict[str, Any]) -> str:

@@ -47,7 +47,8 @@ def listen(host: str, port: int) -> socket.socket:
         raise ConfigError(f"{host!r} is no address, such as 127.0.0.1 or 0.0.0.0; no name is looked up") from error
     try:
         family, *_, address = socket.getaddrinfo(numeric, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)[0]
-        listening = socket.create_server(address[:2], family=family)
+        both = numeric == "::" and socket.has_dualstack_ipv6()
+        listening = socket.create_server(address[:2], family=family, dualstack_ipv6=both)
     except OSError as error:
         raise ConfigError(_told(host, port, error)) from error
     # Linux hands these to every connection that is accepted.

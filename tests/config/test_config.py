@@ -88,9 +88,9 @@ def test_the_users_own_file_counts_if_it_is_there(tmp_path: Path) -> None:
         ("SEED = 3", "FILE:1: there is no setting 'SEED'; did you mean 'seed'?"),
         ('seed = 1\n"modle" = 3', "FILE:2: there is no setting 'modle'"),
         ("seed = 1\nmodle.name = 3", "FILE:2: there is no setting 'modle'"),
-        ("seed = 1\n\n[qqqq]\nspeed = 3", "FILE:3: there is no setting 'qqqq'; there are model, fallback_models, "),
+        ("seed = 1\n\n[quokka]\nspeed = 3", "FILE:3: there is no setting 'quokka'; there are model, fallback_models, "),
         ("[[seed]]", "FILE:1: seed: should be a whole number, not a list"),
-        ("model = '''\nspeed\n'''\nqqqq = '''\nspeed = 1\n'''", "FILE:4: there is no setting 'qqqq'"),
+        ("model = '''\nspeed\n'''\nquokka = '''\nspeed = 1\n'''", "FILE:4: there is no setting 'quokka'"),
         ("seed = [\n 1,\n 2,\n]\n", "FILE:1: seed: should be a whole number, not a list"),
         ('speed = "fast"', "FILE:1: speed: should be a number, not 'fast'"),
         ("speed = true", "FILE:1: speed: should be a number, not true"),
@@ -227,14 +227,14 @@ def test_a_text_with_a_slash_is_a_path_only_where_a_file_may_stand(tmp_path: Pat
 
 
 def test_a_variable_that_is_no_setting_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    unknown = {"EDGEAGENT_SPED": "3", "EDGEAGENT_KV_TYPE": "q8_0", "EDGEAGENT_QQQQ": "1"}
+    unknown = {"EDGEAGENT_SPED": "3", "EDGEAGENT_KV_TYPE": "q8_0", "EDGEAGENT_ZZZZZ": "1"}
     elsewhere = {"EDGEAGENT_MODELS": "/models", "EDGEAGENT_EMBEDDED": "1"}
     known = elsewhere | {"EDGEAGENT_SEED": "1", "_EDGEAGENT_COMPLETE": "x", "SPED": "3"}
     assert load_config(environ=unknown | known) == load_config(environ=known)
     assert caplog.messages[:3] == [
         "there is no setting EDGEAGENT_KV_TYPE; it has no variable, set 'expert.kv_type' in a file",
         "there is no setting EDGEAGENT_SPED; did you mean EDGEAGENT_SPEED?",
-        "there is no setting EDGEAGENT_QQQQ; docs/reference/config.md lists them",
+        "there is no setting EDGEAGENT_ZZZZZ; docs/reference/config.md lists them",
     ]
     assert len(caplog.messages) == 3
 

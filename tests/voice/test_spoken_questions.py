@@ -74,6 +74,21 @@ def test_only_a_clear_yes_allows(stage: Stage, said: str, taken: bool, allowed: 
     assert not person.hear("yes", began_s=stage.now_s), "nothing is asked any more"
 
 
+def test_a_written_answer_is_for_the_question_that_it_names(stage: Stage) -> None:
+    person = VoicePerson(stage.queue)
+    assert person.asked is None
+    asked = confirming(stage, person)
+    assert person.asked is not None
+    number, text, yes_or_no = person.asked
+    assert (text, yes_or_no) == ("Shall I delete map the kitchen? Yes or no?", True)
+    assert not person.answer(number + 1, "yes")
+    assert not person.answer(number, "perhaps"), "it stays open"
+    assert person.answer(number, "yes"), "also before it was said to its end"
+    assert asked.result() is True
+    assert person.asked is None
+    assert not person.answer(number, "yes")
+
+
 def test_an_answer_into_the_question_counts_and_ends_it(stage: Stage) -> None:
     person = VoicePerson(stage.queue)
     asked = confirming(stage, person)

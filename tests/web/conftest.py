@@ -31,6 +31,7 @@ class Robot:
         self.muted = False
         self.level: tuple[float, float, bool] | None = None
         self.picture: tuple[str, bytes] | None = None
+        self.drawn = 0
         self.waits: threading.Event | None = None
         """What a line that is typed waits for."""
         self.entering = threading.Semaphore(0)
@@ -54,6 +55,10 @@ class Robot:
     def mute(self, on: bool) -> None:
         self.muted = on
 
+    def draw(self) -> tuple[str, bytes]:
+        self.drawn += 1
+        return self.picture or ("", b"")
+
     def door(self, *, aloud: bool) -> Door:
         return Door(
             name="robi",
@@ -68,7 +73,7 @@ class Robot:
             muted=lambda: self.muted,
             state=(lambda: "listening") if aloud else None,
             level=lambda: self.level,
-            picture=None if self.picture is None else lambda: self.picture or ("", b""),
+            picture=None if self.picture is None else self.draw,
         )
 
 

@@ -18,7 +18,7 @@ import pytest
 from edgeagent.errors import BusyError, ConfigError
 from edgeagent.events import Notice, ToolExecutionUpdate
 from edgeagent.messages import ToolCall
-from edgeagent.web import MOST_PAGES, MOST_TYPED_CHARS, Question, listen, own_addresses
+from edgeagent.web import MAP_S, MOST_PAGES, MOST_TYPED_CHARS, Question, listen, own_addresses
 from tests.web.conftest import LIMIT_S, Looking, Robot, Serving
 
 Serve = Callable[..., Serving]
@@ -235,6 +235,22 @@ def test_what_the_robot_refuses_is_told(serve: Serve, robot: Robot, monkeypatch:
     assert (answer.status_code, answer.text) == (409, "it is busy")
 
 
+def test_a_map_is_drawn_once_for_all_pages(serve: Serve, robot: Robot) -> None:
+    robot.picture = "image/svg+xml", b"<svg/>"
+    serving = serve(robot)
+    got: list[bytes] = []
+    asking = [
+        threading.Thread(target=lambda: got.append(serving.client.get("/api/picture").content)) for _ in range(10)
+    ]
+    begun_s = time.monotonic()
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join(LIMIT_S)
+    assert got == [b"<svg/>"] * 10
+    assert robot.drawn <= 1 + (time.monotonic() - begun_s) / MAP_S
+
+
 def test_a_picture_is_the_newest_one(serve: Serve, robot: Robot) -> None:
     assert serve(robot).client.get("/api/picture").status_code == 404
     robot.picture = "image/svg+xml", b"<svg/>"
@@ -260,13 +276,15 @@ def test_a_picture_is_the_newest_one(serve: Serve, robot: Robot) -> None:
         ("answer", b'{"question": "1", "text": "yes"}', 400),
         ("continue", b"{}", 409),
         ("continue", b'{"stops": "0"}', 409),
+        ("continue", b'{"stops": true}', 409),
+        ("say", b'{"text": "continue", "stops": 0}', 409),
     ],
 )
 def test_garbage_is_refused_and_nothing_is_done(
     serve: Serve, robot: Robot, what: str, body: bytes, status: int
 ) -> None:
     serving = serve(robot)
-    robot.latch.trip("before")
+    serving.ask("stop")
     assert serving.client.post(f"/api/{what}", content=body, headers=OWN).status_code == status
     assert (robot.entered, robot.answered, robot.muted) == ([], [], False)
     assert robot.latch.state == "tripped"

@@ -7,7 +7,7 @@ const AGAIN_MS = 1000;
 const ASK_MS = 4000;
 const SHOWN_TURNS = 12;
 const HELD_MS = 2000;
-const MAP_MS = 700;
+const MAP_MS = 1000;
 const QUIETEST_DB = -80;
 const TOKEN = "edgeagent-token";
 
@@ -19,7 +19,7 @@ function token() {
 
 function takeToken() {
   if (location.hash.length > 1) {
-    sessionStorage.setItem(TOKEN, decodeURIComponent(location.hash.slice(1)));
+    sessionStorage.setItem(TOKEN, location.hash.slice(1));
     history.replaceState(null, "", location.pathname);
   }
 }
@@ -156,7 +156,7 @@ function Header({ told }) {
 
 function Banner({ told, failed }) {
   if (!told.connected) {
-    return html`<p class="banner" role="alert"><strong>${told.over ? "The robot’s program has ended" : "Not connected"}</strong>
+    return html`<p class="banner" role="alert"><strong>${told.over ? "The robot’s program has ended" : told.robot || told.locked ? "Not connected" : "Connecting …"}</strong>
       <span>The stop button stops nothing now. Use the robot’s own switch.</span></p>`;
   }
   return failed ? html`<p class="banner" role="alert"><strong>The stop may not have reached the robot</strong><span>Use the robot’s own switch.</span></p>` : null;
@@ -169,7 +169,7 @@ function Line({ line, now, name }) {
     case "robot": {
       const heard = line.heard ?? null;
       const rest = heard !== null && line.text.startsWith(heard) ? line.text.slice(heard.length) : "";
-      return html`<li class="robot"><b>${name}</b><span>${rest ? html`${heard}<del aria-label="not said aloud">${rest}</del>` : line.text}${!line.done && html`<i class="cursor" aria-hidden="true"></i>`}</span></li>`;
+      return html`<li class="robot"><b title=${name}>${name}</b><span>${rest ? html`${heard}<del aria-label="not said aloud">${rest}</del>` : line.text}${!line.done && html`<i class="cursor" aria-hidden="true"></i>`}</span></li>`;
     }
     case "tool": {
       const running = line.status === "running";
@@ -280,7 +280,7 @@ function Footer({ told, stop, stopping, complain }) {
     event.preventDefault();
     const words = text.trim();
     if (!words || !told.connected) return;
-    const sent = question ? ask("answer", { question: question[0], text: words }) : ask("say", { text: words });
+    const sent = question ? ask("answer", { question: question[0], text: words }) : ask("say", { text: words, stops: told.stops });
     sent.then(() => type(""), (error) => complain(`not sent: ${error.message}`));
   };
   const [held, hold] = useState(false); // a stop word holds for a moment until it is clear that it was meant
