@@ -94,7 +94,7 @@ class Agent:
         self._current: Run | None = None
         self._queues = Queues()
         self._workers = Workers()
-        self._subscribers = Subscribers()
+        self._subscribers = Subscribers[Event]()
         self._notices: SimpleQueue[tuple[Level, str]] = SimpleQueue()
         """Notices that the run, or the next one, is to tell."""
         self._last_messages: tuple[Message, ...] = ()

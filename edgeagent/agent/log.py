@@ -7,12 +7,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, count
 from queue import Empty, SimpleQueue
+from typing import Generic, TypeVar
 
 from edgeagent.agent.run_options import check_callback
 from edgeagent.events import Event, Level
 
 logger = logging.getLogger(__name__)
-Subscriber = Callable[[Event], object]
+E = TypeVar("E")
 
 
 class EventLog:
@@ -80,17 +81,17 @@ class EventLog:
                 self._readers.remove(reader)
 
 
-class Subscribers:
+class Subscribers(Generic[E]):
     """Those who are told of every event, in the order in which they subscribed. Any thread.
 
-    The tuple is replaced, never changed, so that the loop goes through it without a lock.
+    The tuple is replaced, never changed, so that who tells goes through it without a lock.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.all: tuple[Subscriber, ...] = ()
+        self.all: tuple[Callable[[E], object], ...] = ()
 
-    def add(self, subscriber: Subscriber) -> Callable[[], None]:
+    def add(self, subscriber: Callable[[E], object]) -> Callable[[], None]:
         """Has a function called with every event. Returns what ends that.
 
         Raises:
@@ -124,7 +125,10 @@ class Broadcast:
     """
 
     def __init__(
-        self, observers: Sequence[Subscriber], subscribers: Subscribers, notices: SimpleQueue[tuple[Level, str]]
+        self,
+        observers: Sequence[Callable[[Event], object]],
+        subscribers: Subscribers[Event],
+        notices: SimpleQueue[tuple[Level, str]],
     ) -> None:
         self.log = EventLog()
         self.notices = notices

@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from edgeagent import events
-from edgeagent.agent.run_options import check_callback
+from edgeagent.agent.log import Subscribers
 from edgeagent.characters import without_escapes
 from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import words_of
@@ -82,7 +82,7 @@ class Dialogue:
         """Blocks of the microphone, and calls of the thread "voice", at the last sign of life."""
         self._quitting = threading.Event()
         self._closing = f"{_CLOSING} {id(self)}"
-        self._subscribers: tuple[VoiceSubscriber, ...] = ()
+        self._subscribers = Subscribers[events.Event | events.VoiceEvent]()
         self.level: hearing.Level | None = None
         self.hears = threading.Event()
         self._began_s = math.inf
@@ -196,13 +196,7 @@ class Dialogue:
         Raises:
             ConfigError: It is async, or can't be called.
         """
-        check_callback(subscriber, "subscribe({})")
-        self._subscribers += (subscriber,)
-
-        def unsubscribe() -> None:
-            self._subscribers = tuple(known for known in self._subscribers if known is not subscriber)
-
-        return unsubscribe
+        return self._subscribers.add(subscriber)
 
     def device(self, state: str, name: str) -> None:
         """Says that a device is "lost" or "back". One that is back is not heard yet: of that the ears tell."""
@@ -247,7 +241,7 @@ class Dialogue:
         self._tell(kind(t=time.monotonic(), run_id=self.robot.runs.run_id, **fields))
 
     def _tell(self, event: events.Event | events.VoiceEvent) -> None:
-        for subscriber in self._subscribers:
+        for subscriber in self._subscribers.all:
             try:
                 subscriber(event)
             except (Exception, SystemExit):  # the builder's code
