@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import followup
 import foreign
-import noise
+from edgeagent.train import noise
 import results
 from nothing import CANNOT, Nothing
 from results import Call, Outcome

@@ -9,7 +9,7 @@ from typing import Final
 import lexicon
 from results import Call
 from slots import KINDS
-from spoken import number
+from edgeagent.train.spoken import number
 from utterances import Speaker, Utterance
 
 _AGAIN: Final = (

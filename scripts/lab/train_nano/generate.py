@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import noise
+from edgeagent.train import noise
 from dialogue import Author, Message, Setting, draw_setting
 from grammar import Grammar, load
 from template import render

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 import lexicon
-import noise
+from edgeagent.train import noise
 from grammar import Slot, expand
 from slots import KINDS, pseudo_word
 from utterances import ARTICLES, Speaker, Utterance

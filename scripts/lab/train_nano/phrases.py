@@ -23,7 +23,7 @@ ROOT: Final = HERE.parents[2]
 # these are programs of a folder and no package: what follows is found by the path
 sys.path[:0] = [str(ROOT), str(HERE.parent)]
 
-import noise  # noqa: E402
+from edgeagent.train import noise  # noqa: E402
 from bench import ears_sentences  # noqa: E402
 from generate import Generator, load_corpus  # noqa: E402
 

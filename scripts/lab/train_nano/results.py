@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import lexicon
-from spoken import digits
+from edgeagent.train.spoken import digits
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ import tokenizer as tokenizer_module
 import torch
 import torch.nn.functional as F
 from generate import CORPUS, load_corpus
-from model import Nano, Shape, block_mask
+from edgeagent.train.nano import Nano, Shape, block_mask
 from rows import ROW, Batch, RowMaker
 from template import CALL_END, CALL_START
 from tokenizers import Tokenizer

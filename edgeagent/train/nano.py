@@ -1,6 +1,7 @@
 """A Llama decoder in plain PyTorch, shaped as llama.cpp's "llama" architecture expects it.
 
-RMSNorm, interleaved rotary positions, SwiGLU, tied embeddings, no biases.
+RMSNorm, interleaved rotary positions, SwiGLU, tied embeddings, no biases. Needs the extra ``train``; the trainer of
+``scripts/lab/train_nano`` uses it too. Knows nothing of files, tokens or tools.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ class Nano(nn.Module):
 
 
 def block_mask(segments: Tensor, dtype: torch.dtype) -> Tensor:
-    """What may be seen: earlier tokens of the prefix (segment 0) and of one's own segment. (rows, 1, length, length)."""
+    """Lets a token see earlier ones of the prefix (segment 0) and of its own segment. (rows, 1, length, length)."""
     length = segments.shape[1]
     same = (segments[:, None, :] == segments[:, :, None]) | (segments[:, None, :] == 0)
     seen = same & torch.ones(length, length, dtype=torch.bool).tril()
