@@ -20,6 +20,7 @@ from edgeagent.cli import (
     say,
     streams,
     talk,
+    train,
     voice_test,
     voices,
 )
@@ -37,6 +38,8 @@ _EPILOG: Final = """\
 [cyan]edgeagent chat --app examples/my_robot.py[/]  your own robot
 
 [cyan]edgeagent check --app my_robot.py[/]  how well a model understands your robot's tools
+
+[cyan]edgeagent train --app my_robot.py --phrases phrases.txt[/]  nano learns your robot's tools
 
 [cyan]edgeagent doctor[/]  what this machine has, and how fast the model is on it
 
@@ -66,6 +69,7 @@ commands.command("chat", epilog=chat.EPILOG)(chat.chat)
 commands.command("ask", epilog=ask.EPILOG)(ask.ask)
 commands.command("check", epilog=check.CHECK_EPILOG)(check.check)
 commands.command("test", epilog=check.TEST_EPILOG)(check.assert_cases)
+commands.command("train", epilog=train.EPILOG)(train.train)
 commands.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
 commands.command("say", epilog=say.EPILOG)(say.say)
 commands.command("voices", epilog=voices.EPILOG)(voices.voices)

@@ -47,7 +47,7 @@ _EMPTY: Final = frozenset("get set the and for with number value name code level
 class App:
     """One agent of a builder's app."""
 
-    system: str
+    system: str | None
     tools: tuple[Tool, ...]
     """As they are offered to the model."""
     phrases: tuple[Phrase, ...]
@@ -121,7 +121,11 @@ class AppAuthor:
                 reply = rng.choice(wording.WONT if kind == "forbidden" else wording.HEARD)
                 return None if made is None else (Said(made, ()), reply)
             case "about":
-                return (Said(wording.about(rng.choice(self._nouns), rng), ()), rng.choice(wording.HEARD)) if self._nouns else None
+                return (
+                    (Said(wording.about(rng.choice(self._nouns), rng), ()), rng.choice(wording.HEARD))
+                    if self._nouns
+                    else None
+                )
             case "broken off":
                 return self._broken_off()
             case "own talk":
@@ -226,8 +230,8 @@ class AppAuthor:
             needed = tool.parameters.get("required", [])
             texts = [tool.name.replace("_", " "), *tool.traits.phrases]
             schema = tool.parameters.get("properties", {}).get(needed[0], {}) if len(needed) == 1 else {}
-            for text in texts if not needed else ():
-                made.append(Phrase(text, (Call(tool.name, {}),)))
+            if not needed:
+                made += [Phrase(text, (Call(tool.name, {}),)) for text in texts]
             if schema.get("type") == "integer" and "enum" not in schema:
                 low = int(schema.get("minimum", 1))
                 made.append(Phrase(f"{texts[0]} {low}", (Call(tool.name, {needed[0]: low}),)))
@@ -266,7 +270,9 @@ def nouns_of(tools: Iterable[Tool]) -> list[str]:
         words.update(tool.name.split("_")[1:])
         for name, schema in tool.parameters.get("properties", {}).items():
             words.update(name.split("_")[:1] if schema.get("type") == "integer" else ())
-            words.update(str(value).replace("_", " ") for value in schema.get("enum", ()) if len(str(value)) > _SHORT_WORDS)
+            words.update(
+                str(value).replace("_", " ") for value in schema.get("enum", ()) if len(str(value)) > _SHORT_WORDS
+            )
     return sorted(word for word in words if len(word) > _SHORT_WORDS - 1 and word not in _EMPTY)
 
 

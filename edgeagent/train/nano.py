@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812 - everybody calls it so
 from torch import Tensor, nn
 
 _WRITTEN_OUT: Final = 1024
@@ -47,7 +47,10 @@ class RMSNorm(nn.Module):
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotates pairs of neighbours (2i, 2i + 1). x: (rows, length, heads, head); cos, sin: (rows, length, 1, head / 2)."""
+    """Rotates pairs of neighbours (2i, 2i + 1).
+
+    x: (rows, length, heads, head); cos, sin: (rows, length, 1, head / 2).
+    """
     a, b = x.float().unflatten(-1, (-1, 2)).unbind(-1)
     return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2).to(x.dtype)
 

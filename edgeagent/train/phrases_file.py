@@ -169,10 +169,12 @@ def _call(text: str, tools: dict[str, Tool]) -> Call:
 
 def _value(node: ast.expr, text: str) -> Any:
     class Words(ast.NodeTransformer):
-        def visit_Name(self, name: ast.Name) -> ast.expr:  # noqa: N802 - ast calls it so
+        def visit_Name(self, name: ast.Name) -> ast.expr:
             return ast.Constant(_WORDS[name.id]) if name.id in _WORDS else name
 
     try:
         return ast.literal_eval(Words().visit(node))
     except (ValueError, TypeError):
-        raise ValueError(f'{text!r}: {ast.unparse(node)} is no value; write 3, 2.5, "text", True or ["a", "b"]') from None
+        raise ValueError(
+            f'{text!r}: {ast.unparse(node)} is no value; write 3, 2.5, "text", True or ["a", "b"]'
+        ) from None

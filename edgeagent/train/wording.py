@@ -95,7 +95,16 @@ WONT: Final = ("Okay, I won't.", "All right, I won't.", "Okay, I will not do tha
 HEARD: Final = ("I see.", "Okay.", "All right.", "Good to know.")
 AGAIN: Final = ("Sorry, I did not understand that.", "I did not get that.", "Sorry, could you say that again?")
 CANNOT: Final = ("I can't do that.", "Sorry, I can't do that.", "I'm sorry, I can't do that.")
-JOINTS: Final = (" and ",) * 6 + (" then ", " and then ", ", then ", ", ", ". then ", " and also ", ", and ", " and after that ")
+JOINTS: Final = (" and ",) * 6 + (
+    " then ",
+    " and then ",
+    ", then ",
+    ", ",
+    ". then ",
+    " and also ",
+    ", and ",
+    " and after that ",
+)
 CORRECTIONS: Final = (", no, ", ", sorry, ", ", I mean ", " no wait ", ", no make that ", ", actually ")
 
 
@@ -109,10 +118,11 @@ def reworded(pieces: list[str | None], rng: random.Random, foreign: Iterable[str
     apart = set(foreign)
     made: list[str | None] = []
     for piece in pieces:
-        if piece is not None:
+        text = piece
+        if text is not None:
             for group in rng.sample(_GROUPS, len(_GROUPS)):
-                piece = _exchanged(piece, group, rng, apart)
-        made.append(piece)
+                text = _exchanged(text, group, rng, apart)
+        made.append(text)
     return made
 
 

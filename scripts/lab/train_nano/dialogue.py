@@ -11,12 +11,13 @@ from typing import Any, Final
 
 import followup
 import foreign
-from edgeagent.train import noise
 import results
 from nothing import CANNOT, Nothing
 from results import Call, Outcome
 from tools import HOUSE_SYSTEM, HOUSE_TOOLS, ToolSpec, name_of
 from utterances import Speaker, Utterance
+
+from edgeagent.train import noise
 
 Message = dict[str, Any]
 

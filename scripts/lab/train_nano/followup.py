@@ -9,8 +9,9 @@ from typing import Final
 import lexicon
 from results import Call
 from slots import KINDS
-from edgeagent.train.spoken import number
 from utterances import Speaker, Utterance
+
+from edgeagent.train.spoken import number
 
 _AGAIN: Final = (
     "again",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import lexicon
+
 from edgeagent.train.spoken import digits
 
 

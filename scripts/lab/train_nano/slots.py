@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import lexicon
+
 from edgeagent.train.spoken import cardinal, decimal_words, digits, number
 
 

@@ -12,10 +12,11 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from edgeagent.train import noise
 from grammar import CallTemplate, Grammar, Rule, Slot, count, expand
 from results import Call
 from slots import KINDS, Drawn
+
+from edgeagent.train import noise
 from edgeagent.train.spoken import number
 
 ARTICLES: Final = frozenset("the a an my your our that this some its his her".split())
