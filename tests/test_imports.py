@@ -49,6 +49,7 @@ LAYERS = (
     "app",
     "testing",
     "check",
+    "train",
     "doctor",
     "cli",
     "__main__",
@@ -108,6 +109,17 @@ ONLY = {
         "robot",
     },
     "config": {"errors", "resources"},
+    "train": {
+        "agent",
+        "check",
+        "english",
+        "errors",
+        "front",
+        "llm",
+        "messages",
+        "resources",
+        "tools",
+    },
     "doctor": {"errors", "extras", "models", "messages", "llm", "audio", "tts", "stt"},
 }
 # What takes long to load or needs a device; `import edgeagent` and text without a model do without.
@@ -305,5 +317,8 @@ def test_every_name_of_every_front_is_there(checkout: Path) -> None:
     lazy = [(front, name) for front in fronts for name in getattr(vars(front).get("__getattr__"), "names", ())]
     assert len(lazy) > 300
     for front, name in lazy:
-        assert getattr(front, name) is not None, f"{front.__name__}.{name}"
+        try:
+            assert getattr(front, name) is not None, f"{front.__name__}.{name}"
+        except ModuleNotFoundError as error:  # of all extras this one alone is not installed for tests
+            assert (front.__name__, error.name) == ("edgeagent.train", "torch")
         assert f"{front.__name__}.{name}" not in modules_in(checkout / "edgeagent"), "hidden by the module of this name"

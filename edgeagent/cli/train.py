@@ -29,8 +29,8 @@ from edgeagent.resources import expanded
 if TYPE_CHECKING:
     from edgeagent.check import Case, Report, Trial
     from edgeagent.config import Config
+    from edgeagent.train.fine_tuning import Point
     from edgeagent.train.phrases_file import Phrase
-    from edgeagent.train.tuning import Point
 
 EPILOG: Final = """\
 [bold]Examples[/]
@@ -164,8 +164,8 @@ def _train(
         from edgeagent.check import Trial
         from edgeagent.train.course import Course
         from edgeagent.train.curve import draw_curve
+        from edgeagent.train.fine_tuning import Budget
         from edgeagent.train.phrases_file import cases_of
-        from edgeagent.train.tuning import Budget
 
     with Trial(config, override=True) as trial:
         trial.load()

@@ -13,10 +13,10 @@ from typing import Final
 
 from edgeagent.messages import Message, ToolCall
 from edgeagent.tools import Tool
-from edgeagent.train import noise, results_of, wording
+from edgeagent.train import dressing, results_of, wording
 from edgeagent.train.frames import Frame, Said, Values, fill, frame_of
 from edgeagent.train.phrases_file import Call, Phrase
-from edgeagent.train.replay import Setting
+from edgeagent.train.reminders import Setting
 
 _KINDS: Final = {
     "single": 0.46,
@@ -166,7 +166,7 @@ class AppAuthor:
         wanted = rng.choices((2, 3), (0.8, 0.2))[0]
         for _ in range(8):
             one = self._said(self._frame())
-            if len(parts) < wanted and noise.is_imperative(one.text) and one.calls != parts[-1].calls:
+            if len(parts) < wanted and dressing.is_imperative(one.text) and one.calls != parts[-1].calls:
                 parts.append(one)
         text = parts[0].text
         for one in parts[1:]:
@@ -198,8 +198,8 @@ class AppAuthor:
 
     def _dressed(self, said: Said, *, polite: bool) -> str:
         """The sentence as it is typed or heard; names that are to be copied stay as they are."""
-        text = noise.polite(said.text, self._rng) if polite else said.text
-        dressed = noise.dress(text, self._rng, slips=0.06)
+        text = dressing.polite(said.text, self._rng) if polite else said.text
+        dressed = dressing.dress(text, self._rng, slips=0.06)
         return dressed if all(name in dressed for name in said.names) else text
 
     def _told(self, calls: Sequence[Call]) -> list[Message]:

@@ -16,10 +16,10 @@ from edgeagent.check import Trial
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.llm.llama import LlamaLLM
 from edgeagent.tools import Tool
+from edgeagent.train.fine_tuning import Budget, Point, tune
 from edgeagent.train.lessons import Lessons
 from edgeagent.train.phrases_file import Phrase
-from edgeagent.train.replay import read_replay, replay_path
-from edgeagent.train.tuning import Budget, Point, tune
+from edgeagent.train.reminders import read_replay, replay_path
 from edgeagent.train.weights import read_weights, retrained
 
 RATE: Final = 2e-3

@@ -16,7 +16,7 @@ from edgeagent.train.app_dialogues import App, AppAuthor
 from edgeagent.train.encoding import Encoded, Encoder
 from edgeagent.train.packing import Batch, Row
 from edgeagent.train.phrases_file import Phrase
-from edgeagent.train.replay import Setting
+from edgeagent.train.reminders import Setting
 
 ROW: Final = 512
 """Tokens of a row, longer where the tools of an app need it."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from edgeagent.tools import Tool
-from edgeagent.train.spoken import digits
+from edgeagent.train.spoken_numbers import digits
 
 _PLAIN: Final = ("done", "ok", "finished")
 _FAULTS: Final = (

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from edgeagent.train import noise
+from edgeagent.train import dressing
 
 _SAME: Final = (
     "go to|drive to|head to|move to|drive over to|go over to|head over to|get to|proceed to",
@@ -136,12 +136,12 @@ def _exchanged(text: str, group: tuple[str, ...], rng: random.Random, apart: set
 
 def negated(text: str, rng: random.Random) -> str | None:
     """Forbids what a command asks for; None if the text is no command."""
-    return rng.choice(_NEGATED).format(_begun_small(text)) if noise.is_imperative(text) else None
+    return rng.choice(_NEGATED).format(_begun_small(text)) if dressing.is_imperative(text) else None
 
 
 def not_asked(text: str, rng: random.Random) -> str | None:
     """Speaks of what a command asks for, without asking; None if the text is no command."""
-    if not noise.is_imperative(text):
+    if not dressing.is_imperative(text):
         return None
     verb, _, rest = _begun_small(text).partition(" ")
     if rest and rng.random() < 0.45 and verb.isalpha():

@@ -17,7 +17,7 @@ from results import Call, Outcome
 from tools import HOUSE_SYSTEM, HOUSE_TOOLS, ToolSpec, name_of
 from utterances import Speaker, Utterance
 
-from edgeagent.train import noise
+from edgeagent.train import dressing as noise
 
 Message = dict[str, Any]
 

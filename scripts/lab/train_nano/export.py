@@ -17,7 +17,7 @@ import torch
 from template import END_OF_TEXT, IM_END, SPECIALS, TEMPLATE
 from tools import HOUSE_TOOLS, listed
 
-from edgeagent.train.weights import tensor_name, write_gguf
+from edgeagent.train import tensor_name, write_gguf
 
 
 def write_vocabulary(writer: gguf.GGUFWriter, tokenizer: dict[str, Any]) -> None:

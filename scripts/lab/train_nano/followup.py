@@ -11,7 +11,7 @@ from results import Call
 from slots import KINDS
 from utterances import Speaker, Utterance
 
-from edgeagent.train.spoken import number
+from edgeagent.train import number
 
 _AGAIN: Final = (
     "again",

@@ -18,7 +18,7 @@ from grammar import Grammar, load
 from template import render
 from utterances import Speaker, Utterance
 
-from edgeagent.train import noise
+from edgeagent.train import dressing as noise
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 

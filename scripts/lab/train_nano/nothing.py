@@ -14,7 +14,7 @@ from grammar import Slot, expand
 from slots import KINDS, pseudo_word
 from utterances import ARTICLES, Speaker, Utterance
 
-from edgeagent.train import noise
+from edgeagent.train import dressing as noise
 
 CANNOT: Final = (
     "I can't do that.",

@@ -29,7 +29,7 @@ from generate import Generator, load_corpus  # noqa: E402
 from edgeagent.english import speakable  # noqa: E402
 from edgeagent.errors import ConfigError  # noqa: E402
 from edgeagent.stt import known_words, spoken_words  # noqa: E402
-from edgeagent.train import noise  # noqa: E402
+from edgeagent.train import dressing as noise  # noqa: E402
 
 OUT: Final = ROOT / "models" / "phrases"
 LONGEST: Final = 16

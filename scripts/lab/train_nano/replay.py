@@ -21,7 +21,7 @@ from dialogue import Setting  # noqa: E402
 from generate import Generator, load_corpus  # noqa: E402
 from tools import HOUSE_SYSTEM, HOUSE_TOOLS, name_of  # noqa: E402
 
-from edgeagent.train.replay import replay_path, write_replay  # noqa: E402
+from edgeagent.train import replay_path, write_replay  # noqa: E402
 
 HOUSE_DIALOGUES: Final = 3_800
 OTHER_SETTINGS: Final = 220

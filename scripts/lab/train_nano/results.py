@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import lexicon
 
-from edgeagent.train.spoken import digits
+from edgeagent.train import digits
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from grammar import Grammar
 from template import IM_END, IM_START, render
 from tokenizers import Tokenizer
 
-from edgeagent.train.packing import Batch, Row
+from edgeagent.train import Batch, Row
 
 WINDOW: Final = 4096
 ROW: Final = 512

@@ -12,7 +12,7 @@ from typing import Final
 
 import lexicon
 
-from edgeagent.train.spoken import cardinal, decimal_words, digits, number
+from edgeagent.train import cardinal, decimal_words, digits, number
 
 
 @dataclass(frozen=True, slots=True)

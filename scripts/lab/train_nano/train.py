@@ -30,9 +30,7 @@ from rows import ROW, RowMaker
 from template import CALL_END, CALL_START
 from tokenizers import Tokenizer
 
-from edgeagent.train.nano import Nano, Shape, block_mask
-from edgeagent.train.packing import Batch
-from edgeagent.train.tuning import Loss, Optimizer, tensors
+from edgeagent.train import Batch, Loss, Nano, Optimizer, Shape, block_mask, tensors
 
 _AHEAD: Final = 4
 """Batches in preparation."""

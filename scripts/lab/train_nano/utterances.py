@@ -16,8 +16,8 @@ from grammar import CallTemplate, Grammar, Rule, Slot, count, expand
 from results import Call
 from slots import KINDS, Drawn
 
-from edgeagent.train import noise
-from edgeagent.train.spoken import number
+from edgeagent.train import dressing as noise
+from edgeagent.train import number
 
 ARTICLES: Final = frozenset("the a an my your our that this some its his her".split())
 _ADJECTIVAL: Final = frozenset("timer alarm reminder countdown timers nap break".split())
