@@ -319,6 +319,8 @@ def test_every_name_of_every_front_is_there(checkout: Path) -> None:
     for front, name in lazy:
         try:
             assert getattr(front, name) is not None, f"{front.__name__}.{name}"
-        except ModuleNotFoundError as error:  # of all extras this one alone is not installed for tests
-            assert (front.__name__, error.name) == ("edgeagent.train", "torch")
+        except ModuleNotFoundError as error:
+            # of all extras this one alone is not installed for tests
+            if (front.__name__, error.name) != ("edgeagent.train", "torch"):
+                raise
         assert f"{front.__name__}.{name}" not in modules_in(checkout / "edgeagent"), "hidden by the module of this name"

@@ -29,7 +29,7 @@ def test_cases_have_the_defaults_that_a_body_would_get(phrases_file: Path, tools
         ("scan it = scan_pallet(3)", "named arguments"),
         ("scan it = scan_pallet(number='many')", "whole number"),
         ("scan it = scan_pallet()", "number: missing"),
-        ("scan it = scan_pallet(number=3, number=4)", "is no call"),
+        ("scan it = scan_pallet(number=3, number=4)", "every argument once"),
         ("scan it = scan_pallet(number=3", "is no call"),
         ("scan it = scan_pallet", "write scan_pallet()"),
         ("go = set_speed(level='warp')", "level"),
