@@ -114,8 +114,9 @@ def advice(app: Path) -> str:
     """Returns advice about unfamiliar tools."""
     file = shlex.quote(str(app))
     return (
-        f"count them with: edgeagent check --app {file}; for a model that reads your tools, pull one: "
-        f"edgeagent models pull {RECOMMENDED}, then --model {RECOMMENDED}"
+        f"count them with: edgeagent check --app {file}; teach nano your tools with: edgeagent train --app {file} "
+        f"--phrases FILE; or pull a model that reads them: edgeagent models pull {RECOMMENDED}, "
+        f"then --model {RECOMMENDED}"
     )
 
 

@@ -54,7 +54,7 @@ who built you = none "I don't know."
 
 [bold]Exit code[/]
 
-0 trained · 2 wrong usage, app file or phrases, or the extra is missing · 3 the model · 130 Ctrl-C: nothing is written
+0 trained · 2 wrong usage, app file or phrases, or the extra is missing · 3 the model · 130 Ctrl-C
 """
 
 MINUTES: Final = 15.0
@@ -106,11 +106,7 @@ def train(
         target = expanded(out or Path(f"{settings.app.stem}-nano.gguf"))
         _check_target(target, force=force)
         budget_s = None if steps is not None and minutes is None else (MINUTES if minutes is None else minutes) * 60
-        try:
-            _train(settings, phrases, held_out, target, budget_s=budget_s, steps=steps, seed=seed)
-        except KeyboardInterrupt:
-            streams.tell("stopped")
-            raise
+        _train(settings, phrases, held_out, target, budget_s=budget_s, steps=steps, seed=seed)
 
 
 def _check_machine(*, anyway: bool) -> None:
@@ -119,7 +115,7 @@ def _check_machine(*, anyway: bool) -> None:
     Raises:
         ConfigError: The text says what to do.
     """
-    missing = [name for name in _NEEDED if find_spec(name) is None]
+    missing = [name for name in _NEEDED if not _is_here(name)]
     if missing:
         raise ConfigError(f'training needs {" and ".join(missing)}, not installed here: pip install "edgeagent[train]"')
     cores = len(os.sched_getaffinity(0))
@@ -128,6 +124,13 @@ def _check_machine(*, anyway: bool) -> None:
             f"this board has {cores} cores of an ARM processor, and training would take hours: run the same command on "
             "a PC, and copy the .gguf and the .toml beside it to the board; --anyway trains here"
         )
+
+
+def _is_here(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):  # somebody keeps it from being imported
+        return False
 
 
 def _check_target(path: Path, *, force: bool) -> None:
@@ -174,13 +177,21 @@ def _train(
         course = Course(trial, learnt, apart, seed)
         before = _scored(trial, cases, "before")
         streams.tell(_plan(learnt, apart, budget_s, steps), "dim")
-        with _progress() as told:
-            course.run(Budget(budget_s, steps), out, told)
+        try:
+            with _progress() as told:
+                course.run(Budget(budget_s, steps), out, told)
+        except KeyboardInterrupt:
+            streams.tell(f"stopped; {out} is not written")
+            raise
         losses = [(point.step, point.loss) for point in course.points]
         held = [(point.step, point.apart) for point in course.points if point.apart is not None]
         draw_curve(out.with_suffix(".png"), losses, held, f"{out.stem}: {len(losses)} steps")
-    with Trial(replace(config, model=str(out)), override=True) as trial, exits.ending():
-        after = _scored(trial, cases, "after")
+    try:
+        with Trial(replace(config, model=str(out)), override=True) as trial, exits.ending():
+            after = _scored(trial, cases, "after")
+    except KeyboardInterrupt:
+        streams.tell(f"{out} is written, and was not scored")
+        raise
     _tell_scores(before, after)
     app = shlex.quote(str(config.app))
     streams.answer(f"{out}  (the loss over {len(losses)} steps: {out.with_suffix('.png')})")

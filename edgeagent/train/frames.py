@@ -15,6 +15,7 @@ from typing import Any, Final
 from edgeagent.english import number_words
 from edgeagent.english.amounts import Amount, Dimension, amounts_of, unit_of
 from edgeagent.tools import Tool
+from edgeagent.tools.coercion import ArgumentError
 from edgeagent.train.phrases_file import Call, Phrase
 from edgeagent.train.spoken_numbers import cardinal, decimal_words, digits, number
 
@@ -28,6 +29,8 @@ _SWITCHES: Final = (("on", "off"), ("open", "close"), ("open", "shut"), ("enable
 """Words for true and for false."""
 _SMALL: Final = 12
 _EXACT: Final = 1e-9
+_TRIES: Final = 6
+"""Draws before a phrase is taken as it was written."""
 _LARGEST: Final = 20
 """Numbers without a range of their own are drawn up to here, or twice the largest that a phrase has."""
 _UNITS: Final[dict[Dimension, tuple[tuple[float, str, tuple[str, ...]], ...]]] = {
@@ -54,6 +57,8 @@ class Slot:
     """number, amount, switch, choice or name."""
     said: str
     """The words that stood there."""
+    whole: str
+    """The same with the thing that is counted: "the third pallet"."""
     noun: str = ""
     """The thing that is counted, where it stands beside a number: "pallet" of "pallet three" and "the third pallet"."""
 
@@ -85,6 +90,7 @@ class Values:
     """Draws values of parameters: from the schemas, from the builder's phrases, and names from elsewhere."""
 
     rng: random.Random
+    tools: dict[str, Tool]
     schemas: dict[tuple[str, str], dict[str, Any]]
     """Schema of a parameter by tool and name."""
     seen: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
@@ -92,7 +98,7 @@ class Values:
     """Names of things, to be copied."""
 
     @classmethod
-    def of(cls, tools: Iterable[Tool], phrases: Iterable[Phrase], names: Sequence[str], rng: random.Random) -> Values:
+    def of(cls, tools: Sequence[Tool], phrases: Iterable[Phrase], names: Sequence[str], rng: random.Random) -> Values:
         """Collects the parameters of tools and the values that phrases give them."""
         schemas = {(tool.name, name): _plain(schema, tool.parameters) for tool in tools for name, schema in _of(tool)}
         seen: dict[tuple[str, str], list[Any]] = {}
@@ -100,7 +106,7 @@ class Values:
             for call in phrase.calls:
                 for name, value in call.arguments.items():
                     seen.setdefault((call.name, name), []).append(value)
-        return cls(rng, schemas, seen, names)
+        return cls(rng, {tool.name: tool for tool in tools}, schemas, seen, names)
 
     def draw(self, slot: Slot, call: Call) -> tuple[str, Any]:
         """The words and the value for a slot."""
@@ -161,10 +167,13 @@ class Values:
 
     def _number(self, slot: Slot, place: tuple[str, str], old: float) -> tuple[str, Any]:
         rng = self.rng
+        if known := self.schemas[place].get("enum"):
+            value = rng.choice(known)
+            return _figure(rng, abs(value)), value
         low, high = self._range(place, old)
         near = min(high, max(low, _SMALL))
         whole = rng.randint(int(low), int(near if rng.random() < 0.55 else high))
-        value: float = whole
+        value = float(whole)
         if self.schemas[place].get("type") == "number" and rng.random() < 0.25:
             value = round(whole + rng.choice((0.5, 0.5, 0.25, rng.randint(1, 9) / 10)), 2)
             if value > high:
@@ -245,7 +254,8 @@ def frame_of(phrase: Phrase, tools: dict[str, Tool]) -> Frame:
             if kind == "number" and isinstance(value, int):
                 start, end, noun = _with_noun(lower, start, end, name, call.name)
             used.update(range(start, end))
-            taken[start] = (end, Slot((index, name), kind, said, noun))
+            whole = phrase.say[words[start].start() : words[end - 1].end()]
+            taken[start] = (end, Slot((index, name), kind, said, whole, noun))
     pieces: list[str | Slot] = []
     at = 0
     for start, (end, slot) in sorted(taken.items()):
@@ -256,11 +266,30 @@ def frame_of(phrase: Phrase, tools: dict[str, Tool]) -> Frame:
 
 
 def fill(frame: Frame, values: Values) -> tuple[list[str], Said]:
-    """Draws a sentence of a frame.
+    """Draws a sentence of a frame. The calls fit their tools; the builder's own do where no others are found.
 
     Returns:
         The pieces of the sentence, one for each piece of the frame, and the whole.
     """
+    for _ in range(_TRIES):
+        pieces, said = _filled(frame, values)
+        if all(_fits(call, values.tools[call.name]) for call in said.calls):
+            return pieces, said
+    names = tuple(slot.said for slot in frame.slots if slot.kind == "name")
+    return [p if isinstance(p, str) else p.whole for p in frame.pieces], Said(
+        frame.phrase.say, frame.phrase.calls, names
+    )
+
+
+def _fits(call: Call, tool: Tool) -> bool:
+    try:
+        tool.signature.validate(dict(call.arguments))
+    except ArgumentError:
+        return False
+    return True
+
+
+def _filled(frame: Frame, values: Values) -> tuple[list[str], Said]:
     pieces: list[str] = []
     arguments = [dict(call.arguments) for call in frame.phrase.calls]
     names: list[str] = []
@@ -270,7 +299,7 @@ def fill(frame: Frame, values: Values) -> tuple[list[str], Said]:
             continue
         index, name = piece.key
         said, value = values.draw(piece, frame.phrase.calls[index])
-        pieces.append(said or piece.said)
+        pieces.append(said or piece.whole)
         arguments[index][name] = value
         if piece.kind == "name":
             names.append(said)

@@ -9,6 +9,7 @@ from typing import Final
 from edgeagent.agent import Agent
 from edgeagent.agent.handoffs import reached
 from edgeagent.check.trial import StoppedTools
+from edgeagent.errors import ConfigError
 from edgeagent.llm import LLM
 from edgeagent.messages import Message, ToolCall
 from edgeagent.tools import Tool
@@ -39,6 +40,7 @@ class Lessons:
         llm: The model that is trained; it renders and tokenises.
 
     Raises:
+        ConfigError: No agent can make the calls of any phrase, or the tools leave no room in the model's window.
         ModelError: The model's template is none of nano's.
     """
 
@@ -55,9 +57,15 @@ class Lessons:
             if any(phrase.calls for phrase in mine):
                 author = AppAuthor(App(each.instructions, tools, mine), _bodies(each), replay, self._rng)
                 self._agents.append((self._encoder.prefix(each.instructions, tools), author))
+        if not self._agents:
+            raise ConfigError("no agent of the app has all the tools of a phrase; write phrases for the tools of each")
         longest = max(len(prefix) for prefix, _ in self._agents)
         self.length = max(ROW, -(-(longest + _DIALOGUES) // _STEP) * _STEP)
         """Tokens of a row."""
+        if self.length > llm.context_window:
+            raise ConfigError(
+                f"the tools and instructions take {longest} tokens of a window of {llm.context_window}; shorten them"
+            )
 
     def batches(self) -> Iterator[Batch]:
         """Endless batches."""

@@ -2,10 +2,12 @@
 
 import random
 from pathlib import Path
+from typing import Annotated, Literal
 
 import pytest
+from pydantic import Field
 
-from edgeagent import Agent, LlamaLLM, Message, Tool
+from edgeagent import Agent, ConfigError, LlamaLLM, Message, Tool, tool
 from edgeagent.llm import LLMRequest
 from edgeagent.train import (
     App,
@@ -103,3 +105,24 @@ def test_the_same_seed_gives_the_same_batches(
     assert (one.ids == same.ids).all()
     assert one.ids.shape == other.ids.shape
     assert (one.ids != other.ids).any()
+
+
+def test_a_draw_that_does_not_fit_its_tool_gives_way(tmp_path: Path) -> None:
+    @tool
+    def park(bay: Literal[2, 4, 8], code: Annotated[str, Field(pattern="^[A-Z]{2}7$")]) -> str:
+        return "parked"
+
+    (tmp_path / "p.txt").write_text("park in bay four with AB7 = park(bay=4, code='AB7')", encoding="utf-8")
+    made = draws(read_phrases(tmp_path / "p.txt", [park])[0], [park])
+    assert made["park in bay four with AB7"] == (Call("park", {"bay": 4, "code": "AB7"}),)
+    for (call,) in made.values():
+        assert park.signature.validate(call.arguments)[0] == call.arguments
+
+
+def test_tools_without_room_for_dialogues_are_refused(
+    nano: LlamaLLM, agent: Agent, phrases_file: Path, replay: list[Setting]
+) -> None:
+    phrases = read_phrases(phrases_file, agent.tools)
+    agent.instructions = "Be kind to all of them, and mind the cat. " * 900
+    with pytest.raises(ConfigError, match="shorten them"):
+        Lessons(agent, nano, phrases, replay, "1")
