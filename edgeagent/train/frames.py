@@ -276,9 +276,8 @@ def fill(frame: Frame, values: Values) -> tuple[list[str], Said]:
         if all(_fits(call, values.tools[call.name]) for call in said.calls):
             return pieces, said
     names = tuple(slot.said for slot in frame.slots if slot.kind == "name")
-    return [p if isinstance(p, str) else p.whole for p in frame.pieces], Said(
-        frame.phrase.say, frame.phrase.calls, names
-    )
+    written = Said(frame.phrase.say, frame.phrase.calls, names)
+    return [piece if isinstance(piece, str) else piece.whole for piece in frame.pieces], written
 
 
 def _fits(call: Call, tool: Tool) -> bool:

@@ -1,7 +1,8 @@
 """``scripts/bench train``: what `edgeagent train` makes of nano, on two apps whose tools no generator of ours knows.
 
-For each app nano learns its phrases, for 15 minutes unless told otherwise, and is asked others that were written by hand
-before; then the new model is asked the house robot's sentences, to see what it has forgotten. Needs the extra `train`.
+For each app nano learns its phrases, for 15 minutes unless told otherwise, and is asked others that were written by
+hand before. Then the new model is asked the house robot's sentences, to see what it has forgotten. Needs the extra
+`train`.
 """
 
 from __future__ import annotations
