@@ -50,6 +50,7 @@ LAYERS = (
     "app",
     "testing",
     "check",
+    "train",
     "doctor",
     "web",
     "mcp_agent",
@@ -112,6 +113,17 @@ ONLY = {
     },
     "config": {"errors", "resources"},
     "mcp_tools": {"characters", "errors", "extras", "parent", "messages", "tools", "llm", "context", "hooks"},
+    "train": {
+        "agent",
+        "check",
+        "english",
+        "errors",
+        "front",
+        "llm",
+        "messages",
+        "resources",
+        "tools",
+    },
     "doctor": {"errors", "extras", "models", "messages", "llm", "audio", "tts", "stt"},
     "web": {"errors", "extras", "json_lines", "messages", "pii", "events", "robot", "app"},
 }
@@ -310,5 +322,10 @@ def test_every_name_of_every_front_is_there(checkout: Path) -> None:
     lazy = [(front, name) for front in fronts for name in getattr(vars(front).get("__getattr__"), "names", ())]
     assert len(lazy) > 300
     for front, name in lazy:
-        assert getattr(front, name) is not None, f"{front.__name__}.{name}"
+        try:
+            assert getattr(front, name) is not None, f"{front.__name__}.{name}"
+        except ModuleNotFoundError as error:
+            # of all extras this one alone is not installed for tests
+            if (front.__name__, error.name) != ("edgeagent.train", "torch"):
+                raise
         assert f"{front.__name__}.{name}" not in modules_in(checkout / "edgeagent"), "hidden by the module of this name"

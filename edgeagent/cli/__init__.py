@@ -25,6 +25,7 @@ from edgeagent.cli import (
     sessions,
     streams,
     talk,
+    train,
     voice_test,
     voices,
 )
@@ -44,6 +45,8 @@ _EPILOG: Final = """\
 [cyan]edgeagent init rover[/]  the beginning of your own robot, in a folder
 
 [cyan]edgeagent check --app my_robot.py[/]  how well a model understands your robot's tools
+
+[cyan]edgeagent train --app my_robot.py --phrases phrases.txt[/]  nano learns your robot's tools
 
 [cyan]edgeagent doctor[/]  what this machine has, and how fast the model is on it
 
@@ -78,6 +81,7 @@ commands.command("chat", epilog=chat.EPILOG)(chat.chat)
 commands.command("ask", epilog=ask.EPILOG)(ask.ask)
 commands.command("check", epilog=check.CHECK_EPILOG)(check.check)
 commands.command("test", epilog=check.TEST_EPILOG)(check.assert_cases)
+commands.command("train", epilog=train.EPILOG)(train.train)
 commands.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
 commands.command("say", epilog=say.EPILOG)(say.say)
 commands.command("voices", epilog=voices.EPILOG)(voices.voices)

@@ -11,12 +11,13 @@ from typing import Any, Final
 
 import followup
 import foreign
-import noise
 import results
 from nothing import CANNOT, Nothing
 from results import Call, Outcome
 from tools import HOUSE_SYSTEM, HOUSE_TOOLS, ToolSpec, name_of
 from utterances import Speaker, Utterance
+
+from edgeagent.train import dressing as noise
 
 Message = dict[str, Any]
 

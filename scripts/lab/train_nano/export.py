@@ -2,8 +2,7 @@
 
     python export.py --checkpoint runs/nano/final.pt --out models/nano.gguf
 
-The matrices are quantised to Q8_0, the gains stay F32. Queries and keys are written as they are: the trainer rotates
-neighbouring pairs, as llama.cpp does for this architecture, so the permutation of other converters is not needed.
+The matrices are quantised to Q8_0, the gains stay F32.
 """
 
 from __future__ import annotations
@@ -11,35 +10,14 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import gguf
-import numpy as np
 import torch
 from template import END_OF_TEXT, IM_END, SPECIALS, TEMPLATE
 from tools import HOUSE_TOOLS, listed
 
-_BLOCK_NAMES: Final = {
-    "attn_norm.weight": gguf.MODEL_TENSOR.ATTN_NORM,
-    "ffn_norm.weight": gguf.MODEL_TENSOR.FFN_NORM,
-    "q.weight": gguf.MODEL_TENSOR.ATTN_Q,
-    "k.weight": gguf.MODEL_TENSOR.ATTN_K,
-    "v.weight": gguf.MODEL_TENSOR.ATTN_V,
-    "o.weight": gguf.MODEL_TENSOR.ATTN_OUT,
-    "gate.weight": gguf.MODEL_TENSOR.FFN_GATE,
-    "up.weight": gguf.MODEL_TENSOR.FFN_UP,
-    "down.weight": gguf.MODEL_TENSOR.FFN_DOWN,
-}
-
-
-def tensor_name(name: str) -> str:
-    """The trainer's name of a parameter as llama.cpp's."""
-    if name == "embedding.weight":
-        return gguf.TENSOR_NAMES[gguf.MODEL_TENSOR.TOKEN_EMBD] + ".weight"
-    if name == "norm.weight":
-        return gguf.TENSOR_NAMES[gguf.MODEL_TENSOR.OUTPUT_NORM] + ".weight"
-    _, block, rest = name.split(".", 2)
-    return gguf.TENSOR_NAMES[_BLOCK_NAMES[rest]].format(bid=int(block)) + ".weight"
+from edgeagent.train import tensor_name, write_gguf
 
 
 def write_vocabulary(writer: gguf.GGUFWriter, tokenizer: dict[str, Any]) -> None:
@@ -66,35 +44,28 @@ def export(checkpoint: Path, tokenizer: Path, out: Path) -> None:
     """Writes the file whole or not at all, and beside it the list of the tools that the model was trained for."""
     state = torch.load(checkpoint, weights_only=True, map_location="cpu")
     shape = state["shape"]
-    partial = out.with_suffix(".partial")
-    writer = gguf.GGUFWriter(partial, "llama")
-    writer.add_name("edgeagent-nano")
-    writer.add_description("Tool calls of edgeagent's house robot; trained from scratch by the edgeagent authors")
-    writer.add_license("apache-2.0")
-    writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0)
-    writer.add_vocab_size(shape["vocabulary"])
-    writer.add_context_length(shape["window"])
-    writer.add_embedding_length(shape["width"])
-    writer.add_block_count(shape["layers"])
-    writer.add_feed_forward_length(shape["hidden"])
-    writer.add_head_count(shape["heads"])
-    writer.add_head_count_kv(shape["heads"])
-    writer.add_rope_dimension_count(shape["width"] // shape["heads"])
-    writer.add_rope_freq_base(shape["rope_base"])
-    writer.add_layer_norm_rms_eps(shape["epsilon"])
-    write_vocabulary(writer, json.loads(tokenizer.read_text(encoding="utf-8")))
-    for name, tensor in state["model"].items():
-        data = tensor.to(torch.float32).numpy()
-        if data.ndim == 2:
-            kind = gguf.GGMLQuantizationType.Q8_0
-            writer.add_tensor(tensor_name(name), gguf.quants.quantize(data, kind), raw_dtype=kind)
-        else:
-            writer.add_tensor(tensor_name(name), np.ascontiguousarray(data))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    partial.replace(out)
+    arrays = {name: tensor.to(torch.float32).numpy() for name, tensor in state["model"].items()}
+    matrices = {tensor_name(name) for name, data in arrays.items() if data.ndim == 2}
+
+    def settings(writer: gguf.GGUFWriter) -> None:
+        writer.add_name("edgeagent-nano")
+        writer.add_description("Tool calls of edgeagent's house robot; trained from scratch by the edgeagent authors")
+        writer.add_license("apache-2.0")
+        writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0)
+        writer.add_vocab_size(shape["vocabulary"])
+        writer.add_context_length(shape["window"])
+        writer.add_embedding_length(shape["width"])
+        writer.add_block_count(shape["layers"])
+        writer.add_feed_forward_length(shape["hidden"])
+        writer.add_head_count(shape["heads"])
+        writer.add_head_count_kv(shape["heads"])
+        writer.add_rope_dimension_count(shape["width"] // shape["heads"])
+        writer.add_rope_freq_base(shape["rope_base"])
+        writer.add_layer_norm_rms_eps(shape["epsilon"])
+        write_vocabulary(writer, json.loads(tokenizer.read_text(encoding="utf-8")))
+
+    kinds = gguf.GGMLQuantizationType
+    write_gguf(out, settings, arrays, lambda name: kinds.Q8_0 if name in matrices else kinds.F32)
     out.with_suffix(".toml").write_text(listed(HOUSE_TOOLS), encoding="utf-8")
 
 

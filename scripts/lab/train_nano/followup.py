@@ -9,8 +9,9 @@ from typing import Final
 import lexicon
 from results import Call
 from slots import KINDS
-from spoken import number
 from utterances import Speaker, Utterance
+
+from edgeagent.train import number
 
 _AGAIN: Final = (
     "again",

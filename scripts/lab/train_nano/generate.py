@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import noise
 from dialogue import Author, Message, Setting, draw_setting
 from grammar import Grammar, load
 from template import render
 from utterances import Speaker, Utterance
+
+from edgeagent.train import dressing as noise
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 

@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Final
 
 import lexicon
-import noise
 from grammar import Slot, expand
 from slots import KINDS, pseudo_word
 from utterances import ARTICLES, Speaker, Utterance
+
+from edgeagent.train import dressing as noise
 
 CANNOT: Final = (
     "I can't do that.",

@@ -23,13 +23,13 @@ ROOT: Final = HERE.parents[2]
 # these are programs of a folder and no package: what follows is found by the path
 sys.path[:0] = [str(ROOT), str(HERE.parent)]
 
-import noise  # noqa: E402
 from bench import ears_sentences  # noqa: E402
 from generate import Generator, load_corpus  # noqa: E402
 
 from edgeagent.english import speakable  # noqa: E402
 from edgeagent.errors import ConfigError  # noqa: E402
 from edgeagent.stt import known_words, spoken_words  # noqa: E402
+from edgeagent.train import dressing as noise  # noqa: E402
 
 OUT: Final = ROOT / "models" / "phrases"
 LONGEST: Final = 16

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import lexicon
-from spoken import digits
+
+from edgeagent.train import digits
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,10 @@
 """Training rows: one setting's prefix, then as many of its dialogues as fit.
 
-A dialogue attends to the prefix and to itself only, and its positions go on where the prefix ends, so the prefix is
-paid once a row. Rows are a function of seed and step alone: a resumed run sees what an unbroken one sees.
+Rows are a function of seed and step alone: a resumed run sees what an unbroken one sees.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +12,8 @@ from generate import Generator, with_system
 from grammar import Grammar
 from template import IM_END, IM_START, render
 from tokenizers import Tokenizer
+
+from edgeagent.train import Batch, Row
 
 WINDOW: Final = 4096
 ROW: Final = 512
@@ -29,17 +29,6 @@ _REPLY_WEIGHT: Final = 0.4
 _USER_WEIGHT: Final = 0.05
 _SHORTEST: Final = 40
 """Room left in a row that is not worth another dialogue, in tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Arrays of shape (rows, length); weight[i] is that of predicting ids[i + 1] at i."""
-
-    ids: np.ndarray
-    positions: np.ndarray
-    segments: np.ndarray
-    targets: np.ndarray
-    weights: np.ndarray
 
 
 class RowMaker:
@@ -59,41 +48,27 @@ class RowMaker:
         length = WINDOW if long else ROW
         generator = Generator(self._grammar, f"{self._seed} step {step}")
         rows = [self._row(generator, length, long=long) for _ in range(max(1, tokens // length))]
-        ids, positions, segments, weights = (np.stack([r[i] for r in rows]) for i in range(4))
-        targets = np.roll(ids, -1, axis=1)
-        return Batch(ids, positions, segments, targets, weights)
+        return Row.batch(rows)
 
-    def _row(self, generator: Generator, length: int, *, long: bool) -> tuple[np.ndarray, ...]:
-        ids = np.zeros(length, np.int64)
-        positions = np.zeros(length, np.int64)
-        segments = np.full(length, -1, np.int64)
-        weights = np.zeros(length, np.float32)
+    def _row(self, generator: Generator, length: int, *, long: bool) -> Row:
         setting = generator.setting()
         tools = list(setting.tools)
         head = render(with_system(setting, []), tools)
-        prefix = self._tokenizer.encode(head).ids
-        start = len(prefix)
-        ids[:start], positions[:start], segments[:start] = prefix, np.arange(start), 0
-        at, segment, misses = start, 0, 0
-        while at < length - _SHORTEST and misses < 5:
+        row = Row(self._tokenizer.encode(head).ids, length)
+        misses = 0
+        while row.room > _SHORTEST and misses < 5:
             messages: list[dict[str, Any]] = generator.dialogue(setting, turns=80 if long else None)
             tokens = self._tokenizer.encode(render(with_system(setting, messages), tools)[len(head) :]).ids
             if long:
-                tokens = tokens[: length - at]
-            if at + len(tokens) > length:
+                tokens = tokens[: row.room]
+            if len(tokens) > row.room:
                 misses += 1
                 continue
-            segment += 1
-            n = len(tokens)
             gap = 0
             if not long and generator.rng.random() < _GAP_SHARE:
-                gap = generator.rng.randint(0, WINDOW - start - n)
-            ids[at : at + n] = tokens
-            positions[at : at + n] = np.arange(start + gap, start + gap + n)
-            segments[at : at + n] = segment
-            weights[at : at + n - 1] = self._weights(tokens)[1:]
-            at += n
-        return ids, positions, segments, weights
+                gap = generator.rng.randint(0, WINDOW - row.start - len(tokens))
+            row.add(tokens, self._weights(tokens), gap=gap)
+        return row
 
     def _weights(self, tokens: list[int]) -> np.ndarray:
         """The weight of each token as a target: what the assistant writes, its end included; a little of the user."""

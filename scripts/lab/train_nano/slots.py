@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import lexicon
-from spoken import cardinal, decimal_words, digits, number
+
+from edgeagent.train import cardinal, decimal_words, digits, number
 
 
 @dataclass(frozen=True, slots=True)

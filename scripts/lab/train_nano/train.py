@@ -21,17 +21,16 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import tokenizer as tokenizer_module
 import torch
-import torch.nn.functional as F
 from generate import CORPUS, load_corpus
-from model import Nano, Shape, block_mask
-from rows import ROW, Batch, RowMaker
+from rows import ROW, RowMaker
 from template import CALL_END, CALL_START
 from tokenizers import Tokenizer
-from torch import Tensor
+
+from edgeagent.train import Batch, Loss, Nano, Optimizer, Shape, block_mask, tensors
 
 _AHEAD: Final = 4
 """Batches in preparation."""
@@ -71,58 +70,6 @@ def batches(run: Path, seed: str, first: int, tokens: int) -> Iterator[Batch]:
                 waiting.append(pool.submit(_make, step, tokens))
                 step += 1
             yield waiting.popleft().result()
-
-
-class Loss(torch.nn.Module):
-    """Weighted cross-entropy of a batch, in one graph with the model so that the compiler sees both."""
-
-    def __init__(self, model: Nano) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, ids: Tensor, positions: Tensor, segments: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-        """The mean over weights."""
-        logits = self.model(ids, positions, block_mask(segments, torch.bfloat16))
-        losses = F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), reduction="none")
-        return (losses * weights.flatten()).sum() / weights.sum()
-
-
-def tensors(batch: Batch) -> tuple[Tensor, ...]:
-    """The batch as Loss takes it."""
-    return tuple(torch.from_numpy(getattr(batch, f.name)) for f in dataclasses.fields(batch))
-
-
-class Optimizer:
-    """Muon for the matrices of the blocks, AdamW for the embedding and the gains; one schedule."""
-
-    def __init__(self, model: Nano, *, rate: float, muon: bool) -> None:
-        matrices = [p for n, p in model.named_parameters() if p.dim() == 2 and "embedding" not in n]
-        rest = [p for n, p in model.named_parameters() if p.dim() < 2 or "embedding" in n]
-        if muon:
-            first: torch.optim.Optimizer = torch.optim.Muon(
-                matrices, lr=rate, weight_decay=0.05, momentum=0.95, adjust_lr_fn="match_rms_adamw"
-            )
-        else:
-            first = torch.optim.AdamW(matrices, lr=rate, betas=(0.9, 0.95), weight_decay=0.05, fused=True)
-        self._parts = (first, torch.optim.AdamW(rest, lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True))
-        self._rate = rate
-
-    def step(self, scale: float) -> None:
-        """One step at a share of the full rate; clears the gradients."""
-        for part in self._parts:
-            for group in part.param_groups:
-                group["lr"] = self._rate * scale
-            part.step()
-            part.zero_grad(set_to_none=True)
-
-    def state(self) -> list[Any]:
-        """For a checkpoint."""
-        return [p.state_dict() for p in self._parts]
-
-    def restore(self, state: list[Any]) -> None:
-        """From a checkpoint."""
-        for part, one in zip(self._parts, state, strict=True):
-            part.load_state_dict(one)
 
 
 def schedule(step: int, progress: float) -> float:

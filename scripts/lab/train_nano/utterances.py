@@ -12,11 +12,12 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import noise
 from grammar import CallTemplate, Grammar, Rule, Slot, count, expand
 from results import Call
 from slots import KINDS, Drawn
-from spoken import number
+
+from edgeagent.train import dressing as noise
+from edgeagent.train import number
 
 ARTICLES: Final = frozenset("the a an my your our that this some its his her".split())
 _ADJECTIVAL: Final = frozenset("timer alarm reminder countdown timers nap break".split())

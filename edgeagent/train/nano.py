@@ -1,6 +1,7 @@
 """A Llama decoder in plain PyTorch, shaped as llama.cpp's "llama" architecture expects it.
 
-RMSNorm, interleaved rotary positions, SwiGLU, tied embeddings, no biases.
+RMSNorm, interleaved rotary positions, SwiGLU, tied embeddings, no biases. Needs the extra ``train``; the trainer of
+``scripts/lab/train_nano`` uses it too. Knows nothing of files, tokens or tools.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812 - everybody calls it so
 from torch import Tensor, nn
 
 _WRITTEN_OUT: Final = 1024
@@ -46,7 +47,10 @@ class RMSNorm(nn.Module):
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotates pairs of neighbours (2i, 2i + 1). x: (rows, length, heads, head); cos, sin: (rows, length, 1, head / 2)."""
+    """Rotates pairs of neighbours (2i, 2i + 1).
+
+    x: (rows, length, heads, head); cos, sin: (rows, length, 1, head / 2).
+    """
     a, b = x.float().unflatten(-1, (-1, 2)).unbind(-1)
     return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2).to(x.dtype)
 
@@ -119,7 +123,7 @@ class Nano(nn.Module):
 
 
 def block_mask(segments: Tensor, dtype: torch.dtype) -> Tensor:
-    """What may be seen: earlier tokens of the prefix (segment 0) and of one's own segment. (rows, 1, length, length)."""
+    """Lets a token see earlier ones of the prefix (segment 0) and of its own segment. (rows, 1, length, length)."""
     length = segments.shape[1]
     same = (segments[:, None, :] == segments[:, :, None]) | (segments[:, None, :] == 0)
     seen = same & torch.ones(length, length, dtype=torch.bool).tril()

@@ -1,4 +1,4 @@
-"""How a sentence reaches the model: casing, punctuation, politeness, slips of ear and finger.
+"""Looks of a sentence on its way to the model: casing, punctuation, politeness, slips of ear and finger.
 
 Works on strings only; the meaning never changes.
 """
@@ -48,12 +48,12 @@ _NOT_IMPERATIVE: Final = _QUESTION | frozenset(
 
 
 def is_question(text: str) -> bool:
-    """Whether it begins like a question."""
+    """Tells if the text begins like a question."""
     return text.split(" ", 1)[0].lower() in _QUESTION
 
 
 def is_imperative(text: str) -> bool:
-    """Whether "please" or "don't" may stand before it."""
+    """Tells if "please" or "don't" may stand before the text."""
     return text.split(" ", 1)[0].lower().strip(",") not in _NOT_IMPERATIVE
 
 

@@ -1,0 +1,28 @@
+"""A builder's own nano: examples from his tools and phrases, a fine-tuning on a CPU, a GGUF that ``--model`` takes.
+
+Only ``edgeagent train`` and the laboratory import this room. ``course``, ``fine_tuning``, ``nano`` and ``weights`` need
+the extra ``train`` (torch, gguf); the rest does without.
+"""
+
+from edgeagent.front import front
+
+__getattr__ = front(
+    __name__,
+    {
+        "app_dialogues": "App AppAuthor",
+        "course": "Course write_listed",
+        "curve": "draw_curve",
+        "encoding": "Encoded Encoder",
+        "fine_tuning": "Budget Loss Optimizer Point tensors tune",
+        "frames": "Frame Said Slot Values fill frame_of",
+        "lessons": "Lessons",
+        "nano": "Nano Shape block_mask",
+        "packing": "Batch Row",
+        "phrases_file": "Call Phrase cases_of kept_apart read_phrases",
+        "reminders": "OfferedTool Setting read_replay replay_path write_replay",
+        "results_of": "result told templates_of",
+        "spoken_numbers": "cardinal decimal_words digits number",
+        "weights": "Weights read_weights retrained tensor_name write_gguf",
+        "wording": "negated not_asked reworded",
+    },
+)

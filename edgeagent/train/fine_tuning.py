@@ -1,0 +1,191 @@
+"""Training of nano on rows of tokens, on a CPU: the loss, the optimizer, and a fine-tuning with a time budget.
+
+Needs the extra ``train``. Knows nothing of tools or phrases. On the calling thread; PyTorch uses the other cores.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - everybody calls it so
+from torch import Tensor
+
+from edgeagent.llm.native import usable_cores
+from edgeagent.train.nano import Nano, block_mask
+from edgeagent.train.packing import Batch
+from edgeagent.train.weights import Weights
+
+_CLIP: Final = 1.0
+_WARMUP: Final = 15
+"""Steps until the full learning rate."""
+_HOLD: Final = 0.4
+"""Part of the budget at the full learning rate; then it falls in a line to zero."""
+_LOOKS: Final = 30
+"""Times that the loss on phrases kept apart is measured."""
+_TRIALS: Final = 2
+"""Passes that are timed in each way; the first of them warms up."""
+
+
+class Loss(torch.nn.Module):
+    """Weighted cross-entropy of a batch, in one graph with the model so that a compiler sees both."""
+
+    def __init__(self, model: Nano) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor, positions: Tensor, segments: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
+        """The mean over weights."""
+        logits = self.model(ids, positions, block_mask(segments, torch.bfloat16))
+        losses = F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), reduction="none")
+        return (losses * weights.flatten()).sum() / weights.sum()
+
+
+def tensors(batch: Batch) -> tuple[Tensor, ...]:
+    """The batch as Loss takes it."""
+    return tuple(torch.from_numpy(getattr(batch, field.name)) for field in dataclasses.fields(batch))
+
+
+class Optimizer:
+    """Muon for the matrices of the blocks, AdamW for the embedding and the gains; one schedule."""
+
+    def __init__(self, model: Nano, *, rate: float, muon: bool) -> None:
+        matrices = [p for n, p in model.named_parameters() if p.dim() == 2 and "embedding" not in n]
+        rest = [p for n, p in model.named_parameters() if p.dim() < 2 or "embedding" in n]
+        if muon:
+            first: torch.optim.Optimizer = torch.optim.Muon(
+                matrices, lr=rate, weight_decay=0.05, momentum=0.95, adjust_lr_fn="match_rms_adamw"
+            )
+        else:
+            first = torch.optim.AdamW(matrices, lr=rate, betas=(0.9, 0.95), weight_decay=0.05, fused=True)
+        self._parts = (first, torch.optim.AdamW(rest, lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True))
+        self._rate = rate
+
+    def step(self, scale: float) -> None:
+        """One step at a share of the full rate; clears the gradients."""
+        for part in self._parts:
+            for group in part.param_groups:
+                group["lr"] = self._rate * scale
+            part.step()
+            part.zero_grad(set_to_none=True)
+
+    def state(self) -> list[Any]:
+        """For a checkpoint."""
+        return [p.state_dict() for p in self._parts]
+
+    def restore(self, state: list[Any]) -> None:
+        """From a checkpoint."""
+        for part, one in zip(self._parts, state, strict=True):
+            part.load_state_dict(one)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The state of a training after a step."""
+
+    step: int
+    share: float
+    """Part of the budget that is spent, from 0 to 1."""
+    loss: float
+    apart: float | None
+    """Loss on phrases kept apart, where it was measured after this step."""
+    tokens_per_s: float
+    left_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The end of a training: seconds of the clock, or steps, which a seed makes repeatable."""
+
+    seconds: float | None = None
+    steps: int | None = None
+
+    def share(self, elapsed_s: float, step: int) -> float:
+        """The part that is spent."""
+        spent = [elapsed_s / self.seconds] if self.seconds else []
+        return max([*spent, *([step / self.steps] if self.steps else [])], default=1.0)
+
+
+def tune(
+    weights: Weights,
+    batches: Iterator[Batch],
+    budget: Budget,
+    *,
+    apart: Batch | None,
+    rate: float,
+    told: Callable[[Point], object],
+) -> dict[str, Tensor]:
+    """Trains a model further.
+
+    Args:
+        apart: Rows whose loss is measured now and then, and that are never trained on.
+        rate: The highest learning rate.
+        told: Called after each step.
+
+    Returns:
+        The new weights.
+    """
+    torch.manual_seed(0)
+    model = Nano(weights.shape)
+    model.load_state_dict(weights.state)
+    loss_of, optimizer = Loss(model), Optimizer(model, rate=rate, muon=True)
+    begun = time.monotonic()
+    _, half = _fastest(loss_of, next(batches))
+    step, looked, seen = 0, -1, 0
+    for batch in batches:
+        share = budget.share(time.monotonic() - begun, step)
+        if share >= 1:
+            break
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            loss = loss_of(*tensors(batch))
+        loss.backward()  # type: ignore[no-untyped-call,unused-ignore]
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), _CLIP)
+        if math.isfinite(float(norm)):
+            optimizer.step(min(1.0, (step + 1) / _WARMUP, (1 - share) / (1 - _HOLD)))
+        else:
+            model.zero_grad(set_to_none=True)
+        step, seen = step + 1, seen + batch.ids.size
+        elapsed = time.monotonic() - begun
+        share = min(1.0, budget.share(elapsed, step))
+        measured: float | None = None
+        if apart is not None and int(share * _LOOKS) > looked:
+            looked = int(share * _LOOKS)
+            measured = _measured(loss_of, apart, half=half)
+        told(Point(step, share, float(loss.detach()), measured, seen / elapsed, elapsed * (1 - share) / share))
+    return {name: tensor.detach() for name, tensor in model.state_dict().items()}
+
+
+@torch.no_grad()
+def _measured(loss_of: Loss, batch: Batch, *, half: bool) -> float:
+    with torch.autocast("cpu", torch.bfloat16, enabled=half):
+        return float(loss_of(*tensors(batch)))
+
+
+def _fastest(loss_of: Loss, batch: Batch) -> tuple[int, bool]:
+    """Compares one thread with all, and float32 with bfloat16.
+
+    bfloat16 is several times as fast on some CPUs and as slow on others. On a machine with other work two threads that
+    wait for each other are slower than one. Leaves PyTorch with the best number of threads.
+
+    Returns:
+        Threads, and True for bfloat16.
+    """
+    row = Batch(*(getattr(batch, field.name)[:1] for field in dataclasses.fields(batch)))
+    taken: dict[tuple[int, bool], float] = {}
+    for threads in sorted({1, usable_cores()}):
+        torch.set_num_threads(threads)
+        for half in (True, False) * _TRIALS:
+            begun = time.monotonic()
+            with torch.autocast("cpu", torch.bfloat16, enabled=half):
+                loss_of(*tensors(row)).backward()
+            way = (threads, half)
+            taken[way] = min(taken.get(way, math.inf), time.monotonic() - begun)
+            loss_of.zero_grad(set_to_none=True)
+    best = min(taken, key=taken.__getitem__)
+    torch.set_num_threads(best[0])
+    return best

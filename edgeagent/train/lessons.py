@@ -1,0 +1,130 @@
+"""Batches of an app's lessons: rows of its own dialogues, and rows of other robots' dialogues between them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from edgeagent.agent import Agent
+from edgeagent.agent.handoffs import reached
+from edgeagent.check.trial import StoppedTools
+from edgeagent.errors import ConfigError
+from edgeagent.llm import LLM
+from edgeagent.messages import Message, ToolCall
+from edgeagent.tools import Tool
+from edgeagent.train.app_dialogues import App, AppAuthor
+from edgeagent.train.encoding import Encoded, Encoder
+from edgeagent.train.packing import Batch, Row
+from edgeagent.train.phrases_file import Phrase
+from edgeagent.train.reminders import Setting
+
+ROW: Final = 512
+"""Tokens of a row, longer where the tools of an app need it."""
+_ROWS: Final = 3
+"""Rows of a step."""
+_DIALOGUES: Final = 256
+"""Tokens of a row that are left for dialogues behind the tools."""
+REPLAYED: Final = 0.25
+"""Share of rows with other robots' dialogues."""
+_MISSES: Final = 4
+_STEP: Final = 64
+"""Rows are as long as a multiple of so many tokens."""
+
+
+class Lessons:
+    """Makes batches for one app, endlessly and by a seed.
+
+    Args:
+        agent: The app's agent, whose tools have lost their bodies.
+        llm: The model that is trained; it renders and tokenises.
+
+    Raises:
+        ConfigError: No agent can make the calls of any phrase, or the tools leave no room in the model's window.
+        ModelError: The model's template is none of nano's.
+    """
+
+    def __init__(self, agent: Agent, llm: LLM, phrases: Sequence[Phrase], replay: Sequence[Setting], seed: str) -> None:
+        self._rng = random.Random(f"edgeagent train {seed}")
+        self._encoder = Encoder(llm)
+        self._replay = list(replay)
+        self._prefixes: dict[int, list[int]] = {}
+        self._agents: list[tuple[list[int], AppAuthor]] = []
+        for each in reached(agent):
+            tools = tuple(each.tools)
+            names = {tool.name for tool in tools}
+            mine = tuple(p for p in phrases if all(call.name in names for call in p.calls))
+            if any(phrase.calls for phrase in mine):
+                author = AppAuthor(App(each.instructions, tools, mine), _bodies(each), replay, self._rng)
+                self._agents.append((self._encoder.prefix(each.instructions, tools), author))
+        if not self._agents:
+            raise ConfigError("no agent of the app has all the tools of a phrase; write phrases for the tools of each")
+        longest = max(len(prefix) for prefix, _ in self._agents)
+        self.length = max(ROW, -(-(longest + _DIALOGUES) // _STEP) * _STEP)
+        """Tokens of a row."""
+        if self.length > llm.context_window:
+            raise ConfigError(
+                f"the tools and instructions take {longest} tokens of a window of {llm.context_window}; shorten them"
+            )
+
+    def batches(self) -> Iterator[Batch]:
+        """Endless batches."""
+        while True:
+            yield Row.batch([self._row() for _ in range(_ROWS)])
+
+    def of(self, phrases: Sequence[Phrase]) -> Batch | None:
+        """Phrases as they are, each as a dialogue of one turn; None where none has a call."""
+        rows: list[Row] = []
+        for prefix, author in self._agents:
+            names = {tool.name for tool in author.app.tools}
+            row = Row(prefix, self.length)
+            for phrase in phrases:
+                if not phrase.calls or any(call.name not in names for call in phrase.calls):
+                    continue
+                calls = tuple(ToolCall("", call.name, dict(call.arguments)) for call in phrase.calls)
+                one = self._encoder.dialogue([Message("user", phrase.say), Message("assistant", tool_calls=calls)])
+                if len(one.ids) > row.room:
+                    rows.append(row)
+                    row = Row(prefix, self.length)
+                if len(one.ids) <= row.room:
+                    row.add(one.ids, one.weights)
+            rows.append(row)
+        return Row.batch(rows) if any(row.room < self.length - row.start for row in rows) else None
+
+    def _row(self) -> Row:
+        rng = self._rng
+        if rng.random() < REPLAYED:
+            made = self._replayed()
+            if made is not None:
+                return made
+        prefix, author = rng.choice(self._agents)
+        return self._filled(prefix, author.dialogue)
+
+    def _replayed(self) -> Row | None:
+        """A row of another robot; None where its tools are too long for it."""
+        rng = self._rng
+        # the house, which is the first, as often as all others together
+        index = 0 if rng.random() < 0.5 else rng.randrange(len(self._replay))
+        setting = self._replay[index]
+        if index not in self._prefixes:
+            self._prefixes[index] = self._encoder.prefix(setting.system, setting.tools)
+        prefix = self._prefixes[index]
+        if len(prefix) > self.length - _DIALOGUES:
+            return None
+        return self._filled(prefix, lambda: list(rng.choice(setting.dialogues)))
+
+    def _filled(self, prefix: list[int], draw: Callable[[], list[Message]]) -> Row:
+        row = Row(prefix, self.length)
+        misses = 0
+        while misses < _MISSES and row.room > _STEP // 2:
+            one: Encoded = self._encoder.dialogue(draw())
+            if len(one.ids) <= row.room:
+                row.add(one.ids, one.weights)
+            else:
+                misses += 1
+        return row
+
+
+def _bodies(agent: Agent) -> list[Tool]:
+    """The tools with their functions."""
+    return list(agent.tools.tools.values()) if isinstance(agent.tools, StoppedTools) else list(agent.tools)
