@@ -117,7 +117,8 @@ def found(tools: list[Tool]) -> str:
 def advice(app: Path) -> str:
     """Returns advice about unfamiliar tools."""
     file = shlex.quote(str(app))
-    return f"count them with: edgeagent check --app {file}; teach nano: edgeagent train --app {file} --phrases FILE; {PULL}"
+    own = f"teach nano: edgeagent train --app {file} --phrases FILE"
+    return f"count them with: edgeagent check --app {file}; {own}; {PULL}"
 
 
 def _listed(llm: LLM) -> Listed:

@@ -25,8 +25,8 @@ _LEAST: Final = 11
 than his voice, and what was taken for a word in the robot's own voice at most 9; of 72 stop words at -6 dB 64 pass."""
 _LEAST_SURE: Final = 6
 """The same where the spotter is sure of the word. In 20 minutes of the robot's own speech in the simulated room, at -20
-to +6 dB, what it was sure of had at most one. Just after a long silence the echo is learnt anew, and a person's "stop" at
-0 dB has 8."""
+to +6 dB, what it was sure of had at most one. Just after a long silence the echo is learnt anew, and a person's "stop"
+at 0 dB has 8."""
 
 
 class OwnVoice:
