@@ -102,6 +102,12 @@ def amounts_of(words: Sequence[str]) -> list[Amount]:
     return found
 
 
+def counted(words: Collection[str]) -> set[int]:
+    """Numbers of things that words tell otherwise than as an amount: "the third pallet", "pallet one"."""
+    ranks = {number_words.rank(word) for word in words}
+    return {rank for rank in ranks if rank is not None} | ({1} if "one" in words else set())
+
+
 def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
     """Derives amounts from others: sums of hours and minutes, "two plus three", "two meters three times"."""
     for first, second in pairwise(said):

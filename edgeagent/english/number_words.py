@@ -216,6 +216,13 @@ def ordinal(words: Sequence[str]) -> Read | None:
     return None
 
 
+def rank(word: str) -> int | None:
+    """The place that a single word tells: third, 13th; None of any other word."""
+    if found := re.fullmatch(r"([0-9]{1,9})(?:st|nd|rd|th)", word):
+        return int(found[1])
+    return _ORDINAL.get(word)
+
+
 def _suffixed(value: int) -> str:
     last = 0 if value % 100 in (11, 12, 13) else value % 10
     return f"{value}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"

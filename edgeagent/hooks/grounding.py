@@ -15,6 +15,7 @@ from edgeagent.english.amounts import (
     Directions,
     amounts_of,
     clause,
+    counted,
     derived,
     is_usual,
     orientation,
@@ -288,6 +289,8 @@ def _doubted_number(
 ) -> _Doubt | None:
     """The doubt about a number; None where it is known where it comes from."""
     directions = _orientation(tool, name)
+    if unit_of(name) is None and value in counted(said.words):
+        return None
     of_this = [amount for amount in said.known if _is(amount, name, value)]
     if of_this:
         signs = {_sign(amount, said.words, directions) for amount in of_this}

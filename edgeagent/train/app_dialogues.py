@@ -250,16 +250,14 @@ class AppAuthor:
 
 
 def names_in(replay: Iterable[Setting]) -> list[str]:
-    """Collects the names of things and places that dialogues have as arguments."""
-    found = {
-        value
-        for setting in replay
-        for dialogue in setting.dialogues
-        for message in dialogue
-        for call in message.tool_calls
-        for value in call.arguments.values()
-        if isinstance(value, str) and re.fullmatch(r"[a-z ]+", value)
-    }
+    """Collects names of things and places, and other words, that are to be copied where a tool takes any name."""
+    found: set[str] = set()
+    for setting in replay:
+        for message in (message for dialogue in setting.dialogues for message in dialogue):
+            if message.role == "user":
+                found.update(word for word in re.findall(r"[a-z]+", message.text) if len(word) > _SHORT_WORDS)
+            given = [value for call in message.tool_calls for value in call.arguments.values()]
+            found.update(value for value in given if isinstance(value, str) and re.fullmatch(r"[a-z ]+", value))
     return sorted(found)
 
 

@@ -74,9 +74,12 @@ def _line(pen: ImageDraw.ImageDraw, points: list[tuple[float, float]], colour: s
 
 
 def _smooth(curve: Curve) -> Curve:
+    """A running mean that does not lean on the first value."""
     made: list[tuple[float, float]] = []
+    total = weight = 0.0
     for step, loss in curve:
         if math.isfinite(loss):
-            before = made[-1][1] if made else loss
-            made.append((step, before + _SMOOTHING * (loss - before)))
+            total += _SMOOTHING * (loss - total)
+            weight += _SMOOTHING * (1 - weight)
+            made.append((step, total / weight))
     return made

@@ -29,7 +29,9 @@ _HOLD: Final = 0.4
 _LOOKS: Final = 30
 """Times that the loss on phrases kept apart is measured."""
 _TRIALS: Final = 2
-"""Passes that are timed in each way; the first of them warms up."""
+"""Passes that are timed in each precision; the first of them warms up."""
+_HOPELESS: Final = 3.0
+"""Times that a first pass with all threads may take of one with one thread."""
 
 
 class Loss(torch.nn.Module):
@@ -135,7 +137,7 @@ def tune(
     model.load_state_dict(weights.state)
     loss_of, optimizer = Loss(model), Optimizer(model, rate=rate, muon=True)
     begun = time.monotonic()
-    _, half = _fastest(loss_of, next(batches))
+    half = _fastest(loss_of, next(batches))
     step, looked, seen = 0, -1, 0
     for batch in batches:
         share = budget.share(time.monotonic() - begun, step)
@@ -166,26 +168,30 @@ def _measured(loss_of: Loss, batch: Batch, *, half: bool) -> float:
         return float(loss_of(*tensors(batch)))
 
 
-def _fastest(loss_of: Loss, batch: Batch) -> tuple[int, bool]:
-    """Compares one thread with all, and float32 with bfloat16.
+def _fastest(loss_of: Loss, batch: Batch) -> bool:
+    """Compares float32 with bfloat16, then one thread with all; leaves PyTorch with the better number of threads.
 
-    bfloat16 is several times as fast on some CPUs and as slow on others. On a machine with other work two threads that
-    wait for each other are slower than one. Leaves PyTorch with the best number of threads.
+    bfloat16 is several times as fast on some CPUs and as slow on others. On a machine with other work threads that wait
+    for each other are slower than one.
 
     Returns:
-        Threads, and True for bfloat16.
+        True for bfloat16.
     """
     row = Batch(*(getattr(batch, field.name)[:1] for field in dataclasses.fields(batch)))
-    taken: dict[tuple[int, bool], float] = {}
-    for threads in sorted({1, usable_cores()}):
+
+    def taken(threads: int, *, half: bool) -> float:
+        """Seconds of a pass."""
         torch.set_num_threads(threads)
-        for half in (True, False) * _TRIALS:
-            begun = time.monotonic()
-            with torch.autocast("cpu", torch.bfloat16, enabled=half):
-                loss_of(*tensors(row)).backward()
-            way = (threads, half)
-            taken[way] = min(taken.get(way, math.inf), time.monotonic() - begun)
-            loss_of.zero_grad(set_to_none=True)
-    best = min(taken, key=taken.__getitem__)
-    torch.set_num_threads(best[0])
-    return best
+        begun = time.monotonic()
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            loss_of(*tensors(row)).backward()
+        loss_of.zero_grad(set_to_none=True)
+        return time.monotonic() - begun
+
+    ways = {half: min(taken(1, half=half) for _ in range(_TRIALS)) for half in (True, False)}
+    half = ways[True] < ways[False]
+    every = usable_cores()
+    # a first pass warms up, but not for so long
+    if every > 1 and (taken(every, half=half) > _HOPELESS * ways[half] or taken(every, half=half) > ways[half]):
+        torch.set_num_threads(1)
+    return half

@@ -1,5 +1,6 @@
 """``edgeagent train``: what it asks for, and what it refuses before minutes are spent."""
 
+import signal
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -73,3 +74,19 @@ def test_a_held_out_phrase_that_is_learnt_is_refused(edgeagent, app: Path, phras
     ended = edgeagent("train", "--app", app, "--phrases", phrases, "--held-out", phrases)
     assert ended.returncode == 2
     assert "has this phrase too" in ended.stderr
+
+
+@with_torch
+def test_ctrl_c_leaves_nothing(edgeagent, app: Path, phrases: Path) -> None:
+    command = edgeagent.start("train", "--app", app, "--phrases", phrases, "--minutes", "5", "--out", "mine.gguf")
+    try:
+        while b"learning from" not in (line := command.stderr.readline()):
+            assert line
+        command.send_signal(signal.SIGINT)
+        _, told = command.communicate(timeout=60)
+    finally:
+        command.kill()
+        command.wait()
+    assert command.returncode == 130
+    assert b"mine.gguf is not written" in told
+    assert [path.name for path in edgeagent.cwd.iterdir()] == ["phrases.txt"]

@@ -93,6 +93,10 @@ class Robot:
         ("level four", call("set_level", level=4)),
         ("level four", call("set_level", level=4, mode="eco")),
         ("keep in mind that the milk is empty", call("note", text="buy milk, bread and six eggs tomorrow")),
+        ("choose the third level", call("set_level", level=3)),
+        ("the 13th level please", call("set_level", level=13)),
+        ("could you choose the ninth level for me", call("set_level", level=9)),
+        ("set the timer to two minutes and choose level one", call("set_level", level=1)),
     ],
 )
 def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
@@ -120,6 +124,8 @@ def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
         ("go to the moon", call("go_to", place="balcony"), "Did you mean the balcony? Say yes."),
         ("drive 12 meters", call("drive", distance_m=12), "Drive 12 meters? Say yes."),
         ("turn right 1000 degrees", call("turn", angle_deg=-1000), "Turn right 1000 degrees? Say yes."),
+        ("choose a better level", call("set_level", level=1), "What level do you mean?"),
+        ("choose the third level", call("set_level", level=4), "What level do you mean?"),
     ],
 )
 def test_what_nobody_said_and_what_goes_far_is_asked_about(text: str, wanted: Call, question: str) -> None:
