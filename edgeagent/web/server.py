@@ -53,6 +53,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise ConfigError(_told(host, port, error)) from error
     # Linux hands these to every connection that is accepted.
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio sets it only where proto is TCP
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(GONE_S * 1000))
     return listening
 

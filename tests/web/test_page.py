@@ -345,6 +345,14 @@ def test_the_framework_is_the_one_that_its_note_names() -> None:
 # --- the socket -----------------------------------------------------------------------------------------------------
 
 
+def test_small_answers_do_not_wait_for_each_other_on_the_wire() -> None:
+    with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+
 def test_a_port_that_is_taken_is_told() -> None:
     with listen("127.0.0.1", 0) as taken, pytest.raises(ConfigError, match="is taken by another program") as raised:
         listen("127.0.0.1", taken.getsockname()[1])
