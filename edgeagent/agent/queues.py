@@ -96,7 +96,7 @@ class Queues:
             return any(self._queues.values())
 
 
-class Inbox:
+class RunInbox:
     """Messages that one run takes from the queues, and gives back where no request will hold them.
 
     Args:

@@ -14,7 +14,7 @@ from edgeagent import events
 from edgeagent.agent.copies import Copies, cut
 from edgeagent.agent.ledger import Budget, CallLedger, LastTurn
 from edgeagent.agent.log import Broadcast
-from edgeagent.agent.queues import Inbox, Queues
+from edgeagent.agent.queues import Queues, RunInbox
 from edgeagent.agent.run_hooks import hooks_of
 from edgeagent.agent.run_options import Options, RunResult, RunState
 from edgeagent.agent.run_stop import SAFETY, RunStop
@@ -219,7 +219,7 @@ class Run:
         self.workers = workers
         self.ask = ask
         self.out = out
-        self.inbox = Inbox(queues, options)
+        self.inbox = RunInbox(queues, options)
         self.stop = RunStop(callers_stop, options.deadline_s)
         self.budget = Budget(options)
         self.parts: list[Part] = []

@@ -132,7 +132,7 @@ def _driver(
     return BaseDriver(found)
 
 
-class Unanswered(EdgeAgentError):
+class NoAnswer(EdgeAgentError):
     """Raised when nobody answers any more."""
 
 
@@ -140,13 +140,13 @@ def _asked(question: str) -> str:
     """Asks at the terminal.
 
     Raises:
-        Unanswered: It is closed.
+        NoAnswer: It is closed.
     """
     from edgeagent.cli.approvals import typed
 
     line = typed(f"{question} ")
     if line is None:
-        raise Unanswered("nobody answers any more; the base stands")
+        raise NoAnswer("nobody answers any more; the base stands")
     return line.strip().casefold()
 
 

@@ -32,11 +32,11 @@ from edgeagent.errors import BusyError, EdgeAgentError
 
 if TYPE_CHECKING:
     from edgeagent.cli.talk_view import Item
-    from edgeagent.web import Door, Question
+    from edgeagent.web import PageActions, Question
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _AskedLine:
     """A question that waits for a line."""
 
     number: int
@@ -50,7 +50,7 @@ class ChatScreen(Screen):
     def __init__(self, app: App, *, always: bool = False) -> None:
         super().__init__(app)
         self._always = always
-        self._asked: deque[_Asked] = deque()
+        self._asked: deque[_AskedLine] = deque()
         self._questions = itertools.count(1)
         self._again: Again | None = None
         """Request to be asked again, once a person has allowed that."""
@@ -82,14 +82,14 @@ class ChatScreen(Screen):
         """On a thread of a run: the next line that is typed is the answer; None when the run ends before it, or the
         time is over."""
         answer: SimpleQueue[str | None] = SimpleQueue()
-        loop.call_soon_threadsafe(self._take_question, _Asked(next(self._questions), question, answer))
+        loop.call_soon_threadsafe(self._take_question, _AskedLine(next(self._questions), question, answer))
         try:
             return answer.get(timeout=self._app.agent.options.confirm_timeout_s)
         except Empty:
             loop.call_soon_threadsafe(self._drop_question, answer)
             return None
 
-    def _take_question(self, asked: _Asked) -> None:
+    def _take_question(self, asked: _AskedLine) -> None:
         self._asked.append(asked)
         self._prompt.app.invalidate()
 
@@ -151,11 +151,11 @@ class ChatScreen(Screen):
 
     # --- the page's, on threads of its own --------------------------------------------------------------------------
 
-    def door(self) -> Door:
+    def door(self) -> PageActions:
         """Functions that a page may ask for."""
-        from edgeagent.web import Door
+        from edgeagent.web import PageActions
 
-        return Door(
+        return PageActions(
             name=self._app.agent.name,
             model=self._app.llm.name,
             latch=self._stops.latch,

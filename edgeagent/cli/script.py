@@ -25,7 +25,7 @@ from edgeagent.cli.web_door import picture_of
 from edgeagent.errors import BusyError, EdgeAgentError
 
 if TYPE_CHECKING:
-    from edgeagent.web import Door
+    from edgeagent.web import PageActions
 
 _POLL_S: Final = 0.02
 _PROMPT: Final = "> "
@@ -57,11 +57,11 @@ class LineScript:
         )
         app.subscribe(self._events.put)
 
-    def door(self) -> Door:
+    def door(self) -> PageActions:
         """Functions that a page may ask for: a script has its own lines, so the page looks on and stops."""
-        from edgeagent.web import Door
+        from edgeagent.web import PageActions
 
-        return Door(
+        return PageActions(
             name=self._app.agent.name,
             model=self._app.llm.name,
             latch=self._stops.latch,

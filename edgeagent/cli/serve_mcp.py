@@ -106,13 +106,14 @@ def _over_http(port: int, token_file: Path | None) -> Callable[[Server[Any]], Ca
     """Takes the port and the token now, so that what is wrong is told before the model loads."""
     import platformdirs
 
-    from edgeagent.mcp_agent.serving import HOST, PATH, listen, serve_http
+    from edgeagent.mcp_agent.serving import HOST, PATH, serve_http
+    from edgeagent.web import listen
     from edgeagent.web.access import kept_token
 
     path = token_file or platformdirs.user_config_path("edgeagent") / _KEPT_IN
     is_new = not path.exists()
     token = kept_token(path)
-    listening = listen(port)
+    listening = listen(HOST, port)
 
     def begin(server: Server[Any]) -> Callable[[], Awaitable[None]]:
         streams.tell(f"serving MCP at http://{HOST}:{listening.getsockname()[1]}{PATH}; the token is in {path}")

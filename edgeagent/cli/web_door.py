@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from edgeagent.app.conversation import Conversation
     from edgeagent.cli.slash import Stops
     from edgeagent.config import Config
-    from edgeagent.web import Door, Question
+    from edgeagent.web import PageActions, Question
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8765
@@ -62,7 +62,9 @@ def _place(config: Config) -> tuple[str, int, bool]:
 
 
 @contextmanager
-def served(config: Config, app: App, door: Callable[[], Door], subscribe: Subscribe, last: ExitStack) -> Iterator[None]:
+def served(
+    config: Config, app: App, door: Callable[[], PageActions], subscribe: Subscribe, last: ExitStack
+) -> Iterator[None]:
     """Serves the page while a conversation goes on, if the settings ask for it, and tells its address.
 
     Args:
@@ -176,9 +178,9 @@ def picture_of(app: App) -> Callable[[], tuple[str, bytes]] | None:
     return drawn
 
 
-def voice_door(app: App, conversation: Conversation) -> Door:
+def voice_door(app: App, conversation: Conversation) -> PageActions:
     """Functions that a page may ask of a conversation aloud."""
-    from edgeagent.web import Door, Question
+    from edgeagent.web import PageActions, Question
 
     dialogue, person = conversation.dialogue, conversation.dialogue.robot.person
 
@@ -201,7 +203,7 @@ def voice_door(app: App, conversation: Conversation) -> Door:
         found = dialogue.level
         return None if found is None else (found.level_db, found.floor_db, found.voiced)
 
-    return Door(
+    return PageActions(
         name=app.agent.name,
         model=app.llm.name,
         latch=conversation.latch,

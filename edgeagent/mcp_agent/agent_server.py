@@ -62,7 +62,7 @@ TOOLS: Final = (
 """Tools of the agent, as a client sees them."""
 
 
-class Refused(EdgeAgentError):
+class RequestRefused(EdgeAgentError):
     """A request that is answered with an error; the text says why."""
 
 
@@ -91,7 +91,7 @@ class AgentDoor:
         try:
             heard = self._loudspeaker.say(text)
         except EdgeAgentError as error:
-            raise Refused(f"the robot cannot speak: {error}") from error
+            raise RequestRefused(f"the robot cannot speak: {error}") from error
         return "said" if heard else "stopped before it was said to its end"
 
     def ask(self, text: str, began: Callable[[RunHandle], object]) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class AgentDoor:
         began(handle)
         result = handle.result()
         if result.error is not None:
-            raise Refused(f"the robot could not answer: {result.error}")
+            raise RequestRefused(f"the robot could not answer: {result.error}")
         calls = [
             {"name": call.name, "status": "not_run" if call.result is None else call.result.status}
             for call in result.tool_calls
@@ -181,7 +181,7 @@ async def _called(door: AgentDoor, name: str, arguments: dict[str, Any]) -> mcp_
         case "status":
             shown = door.status()
             return _result("\n".join(f"{key}: {value}" for key, value in shown.items()), shown)
-    raise Refused(f"there is no tool {name!r}; there are say, ask, stop and status")
+    raise RequestRefused(f"there is no tool {name!r}; there are say, ask, stop and status")
 
 
 async def _asked(door: AgentDoor, text: str) -> mcp_types.CallToolResult:
@@ -208,9 +208,9 @@ async def _asked(door: AgentDoor, text: str) -> mcp_types.CallToolResult:
 def _text(arguments: dict[str, Any]) -> str:
     text = arguments.get("text")
     if not isinstance(text, str) or len(text) > TEXT_MAX or set(arguments) != {"text"}:
-        raise Refused(f"give one argument, text, of at most {TEXT_MAX} characters")
+        raise RequestRefused(f"give one argument, text, of at most {TEXT_MAX} characters")
     if not (said := " ".join(without_escapes(text).split())):
-        raise Refused("the text is empty")
+        raise RequestRefused("the text is empty")
     return said
 
 
@@ -230,7 +230,9 @@ def on_thread(work: Callable[[], T], *, name: str) -> asyncio.Future[T]:
         if error is None:
             done.set_result(cast(T, value))
         else:
-            done.set_exception(error if isinstance(error, Exception) else Refused(f"{type(error).__name__}: {error}"))
+            done.set_exception(
+                error if isinstance(error, Exception) else RequestRefused(f"{type(error).__name__}: {error}")
+            )
 
     def run() -> None:
         value, error = None, None

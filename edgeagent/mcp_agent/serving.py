@@ -22,7 +22,6 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from edgeagent.errors import ConfigError
 from edgeagent.web.access import Access, allowed_names
 
 LINE_MAX_BYTES: Final = 1024 * 1024
@@ -163,19 +162,6 @@ def _message(line: bytes) -> SessionMessage | Exception:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:
         return error
-
-
-def listen(port: int) -> socket.socket:
-    """A socket of this machine alone; port 0 is any that is free.
-
-    Raises:
-        ConfigError: The port is taken or not allowed.
-    """
-    try:
-        return socket.create_server((HOST, port))
-    except OSError as error:
-        why = os.strerror(error.errno or 0)
-        raise ConfigError(f"port {port} cannot be listened to: {why}; name another one, or 0 for any") from None
 
 
 async def serve_http(server: Server[Any], listening: socket.socket, token: str) -> None:

@@ -11,7 +11,7 @@ __getattr__ = front(
         "base": "Base BaseLimits Odometry Position Velocity",
         "base_driver": "BaseDriver Drive",
         "base_process": "keep_awake",
-        "cdr": "Pose decode_twist encode_odometry encode_twist",
+        "cdr": "RosPose decode_twist encode_odometry encode_twist",
         "dead_mans_switch": "DeadMansSwitch SwitchRelay SwitchState",
         "driving": "base_tools",
         "gpio_base": "GpioBase",

@@ -17,12 +17,12 @@ _LITTLE: Final = b"\x00\x01\x00\x00"
 _TWIST: Final = struct.Struct("<6d")
 _POSE_DOUBLES: Final = 7
 _ODOMETRY_DOUBLES: Final = 7 + 36 + 6 + 36
-"""Pose, its covariance, twist, its covariance."""
+"""RosPose, its covariance, twist, its covariance."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pose:
-    """Pose of a robot in the plane and its orientation as a quaternion, as ``nav_msgs/msg/Odometry`` has it."""
+class RosPose:
+    """RosPose of a robot in the plane and its orientation as a quaternion, as ``nav_msgs/msg/Odometry`` has it."""
 
     x_m: float
     y_m: float
@@ -43,14 +43,14 @@ def decode_twist(data: bytes) -> Velocity:
     Raises:
         ValueError: The bytes are no Twist.
     """
-    reader = _Reader(data)
+    reader = _CdrReader(data)
     forward, *_, turn = reader.doubles(6)
     reader.end()
     return Velocity(forward, turn)
 
 
 def encode_odometry(
-    pose: Pose, velocity: Velocity, stamp_ns: int, frame: str = "odom", child: str = "base_link"
+    pose: RosPose, velocity: Velocity, stamp_ns: int, frame: str = "odom", child: str = "base_link"
 ) -> bytes:
     """Writes a ``nav_msgs/msg/Odometry`` with covariances of zero."""
     body = struct.pack("<iI", *divmod(stamp_ns, 1_000_000_000)) + _text(frame)
@@ -62,19 +62,19 @@ def encode_odometry(
     return _LITTLE + _padded(body, 8) + struct.pack(f"<{_ODOMETRY_DOUBLES}d", *values)
 
 
-def decode_odometry(data: bytes) -> Pose:
+def decode_odometry(data: bytes) -> RosPose:
     """Reads the pose of a ``nav_msgs/msg/Odometry``.
 
     Raises:
         ValueError: The bytes are no Odometry.
     """
-    reader = _Reader(data)
+    reader = _CdrReader(data)
     reader.skip(8, align=4)
     reader.text()
     reader.text()
     x, y, _, *orientation = reader.doubles(_ODOMETRY_DOUBLES)[:_POSE_DOUBLES]
     reader.end()
-    return Pose(x, y, *orientation)
+    return RosPose(x, y, *orientation)
 
 
 def encode_string(text: str) -> bytes:
@@ -88,7 +88,7 @@ def decode_string(data: bytes) -> str:
     Raises:
         ValueError: The bytes are no String.
     """
-    reader = _Reader(data)
+    reader = _CdrReader(data)
     text = reader.text()
     reader.end()
     return text
@@ -103,7 +103,7 @@ def _padded(body: bytes, size: int) -> bytes:
     return body + bytes(-len(body) % size)
 
 
-class _Reader:
+class _CdrReader:
     """Reads fields one after the other. Raises ValueError when the bytes do not fit."""
 
     def __init__(self, data: bytes) -> None:

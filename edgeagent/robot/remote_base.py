@@ -15,7 +15,7 @@ from typing import Final
 
 from edgeagent.errors import DriveError
 from edgeagent.robot.base import ZERO, BaseLimits, Odometry, Velocity
-from edgeagent.robot.cdr import Pose
+from edgeagent.robot.cdr import RosPose
 from edgeagent.robot.dead_mans_switch import BEAT_S, EVERYBODY, TIMEOUT_S, SwitchState
 
 UNHEARD_S: Final = 0.5
@@ -139,7 +139,7 @@ class RemoteBase:
     def _forget(self) -> None:
         self._heard = threading.Condition()
         self._state: SwitchState | None = None
-        self._pose: Pose | None = None
+        self._pose: RosPose | None = None
         self._switch_s = self._pose_s = -math.inf
         self._way = Odometry()
         self.is_known = self._reaches = False
@@ -190,7 +190,7 @@ class RemoteBase:
             self._reaches = self.is_known or self._reaches or "" in state.senders
             self._heard.notify_all()
 
-    def hear_pose(self, pose: Pose) -> None:
+    def hear_pose(self, pose: RosPose) -> None:
         """Takes a pose, and adds the way from the last one. Steps to the front count as forward, others as back."""
         length = math.hypot(pose.qx, pose.qy, pose.qz, pose.qw)
         if not (math.isfinite(pose.x_m) and math.isfinite(pose.y_m)) or not abs(length - 1) <= _UNIT:
@@ -216,5 +216,5 @@ class RemoteBase:
             self._heard.notify_all()
 
 
-def _yaw_rad(pose: Pose) -> float:
+def _yaw_rad(pose: RosPose) -> float:
     return math.atan2(2 * (pose.qw * pose.qz + pose.qx * pose.qy), 1 - 2 * (pose.qy * pose.qy + pose.qz * pose.qz))

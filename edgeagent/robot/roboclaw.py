@@ -38,7 +38,7 @@ _TRIES_AT_START: Final = 5
 _COUNTS: Final = 1 << 32
 
 
-class _Command(IntEnum):
+class _Number(IntEnum):
     """Commands by their numbers in the manual."""
 
     SET_TIMEOUT = 14
@@ -87,9 +87,9 @@ class RoboClaw:
         """
         self._serial: Any = open_port(self.port, self.baud, board="RoboClaw")
         self._tries = _TRIES_AT_START
-        self._order(_Command.SET_TIMEOUT, bytes([TENTHS]))
+        self._order(_Number.SET_TIMEOUT, bytes([TENTHS]))
         self._check_timeout()
-        self._counts: tuple[int, int] = self._question(_Command.READ_ENCODERS, ">II")
+        self._counts: tuple[int, int] = self._question(_Number.READ_ENCODERS, ">II")
         self._pulses = [0, 0]
         self._drives = False
         self.set_velocity(ZERO)
@@ -101,10 +101,10 @@ class RoboClaw:
         if not velocity.is_zero and not self._drives:
             self._check_timeout()
         self._drives = not velocity.is_zero
-        self._order(_Command.DRIVE, struct.pack(">ii", *(round(mps * self.pulses_per_m) for mps in wheels)))
+        self._order(_Number.DRIVE, struct.pack(">ii", *(round(mps * self.pulses_per_m) for mps in wheels)))
 
     def odometry(self) -> Odometry:
-        counts = self._question(_Command.READ_ENCODERS, ">II")
+        counts = self._question(_Number.READ_ENCODERS, ">II")
         for wheel, (now, before) in enumerate(zip(counts, self._counts, strict=True)):
             # the counters wrap at 32 bits
             self._pulses[wheel] += (now - before + _COUNTS // 2) % _COUNTS - _COUNTS // 2
@@ -113,7 +113,7 @@ class RoboClaw:
         return Odometry((left_m + right_m) / 2, (right_m - left_m) / self.track_m)
 
     def battery_v(self) -> float:
-        (tenths,) = self._question(_Command.READ_BATTERY, ">H")
+        (tenths,) = self._question(_Number.READ_BATTERY, ">H")
         return float(tenths) / 10
 
     def stop(self) -> None:
@@ -130,7 +130,7 @@ class RoboClaw:
         Raises:
             DriveError: The board has another one.
         """
-        (kept,) = self._question(_Command.READ_TIMEOUT, ">B")
+        (kept,) = self._question(_Number.READ_TIMEOUT, ">B")
         if kept != TENTHS:
             raise DriveError(f"the board on {self.port} has a time-out of {kept / 10} s, not of {TIMEOUT_S} s")
 

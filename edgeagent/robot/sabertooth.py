@@ -41,7 +41,7 @@ _MOST_WAITING: Final = 60
 """Bytes that may wait in the port: five velocities. More of them would be driven later, a stop behind them."""
 
 
-class _Command(IntEnum):
+class _Packet(IntEnum):
     """Commands by their numbers in the guide."""
 
     FORWARD_1 = 0
@@ -51,7 +51,10 @@ class _Command(IntEnum):
     SERIAL_TIMEOUT = 14
 
 
-_WAYS: Final = ((_Command.FORWARD_1, _Command.BACKWARD_1), (_Command.FORWARD_2, _Command.BACKWARD_2))
+_WAYS: Final = (
+    (_Packet.FORWARD_1, _Packet.BACKWARD_1),
+    (_Packet.FORWARD_2, _Packet.BACKWARD_2),
+)
 """Forward and backward, of motors 1 and 2."""
 
 
@@ -110,7 +113,7 @@ class Sabertooth:
         wheels = (velocity.forward_mps - half_mps, velocity.forward_mps + half_mps)
         # a curve at full speed keeps its shape: both wheels slow down together
         largest = max(1.0, *(abs(mps) / self.full_speed_mps for mps in wheels))
-        sent = self._packet(_Command.SERIAL_TIMEOUT, TENTHS)
+        sent = self._packet(_Packet.SERIAL_TIMEOUT, TENTHS)
         for (forward, backward), mps in zip(_WAYS, wheels, strict=True):
             power = round(abs(mps) / self.full_speed_mps / largest * _FULL)
             sent += self._packet(forward if mps >= 0 else backward, power)

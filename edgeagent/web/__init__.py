@@ -8,7 +8,7 @@ __getattr__ = front(
     __name__,
     {
         "access": "Access allowed_names is_loopback kept_token new_token",
-        "door": "Door Question",
+        "page_actions": "PageActions Question",
         "feed": "BEAT_S Feed",
         "inbox": "LIMIT Inbox Note",
         "page": "MAP_S MOST_PAGES MOST_TYPED_CHARS OPEN_PATHS STOPPED_BY Page",

@@ -16,8 +16,8 @@ from typing import Any, Final
 from edgeagent.messages import Message
 from edgeagent.pii import Mode, redact
 from edgeagent.robot.latch import LatchState
-from edgeagent.web.door import Door
 from edgeagent.web.inbox import Inbox
+from edgeagent.web.page_actions import PageActions
 from edgeagent.web.story import Story
 
 _log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class Feed:
         mode: Treatment of personal data: ``PII.log``.
     """
 
-    def __init__(self, door: Door, inbox: Inbox, mode: Mode) -> None:
+    def __init__(self, door: PageActions, inbox: Inbox, mode: Mode) -> None:
         self._door, self._inbox, self._mode = door, inbox, mode
         self.story = Story(mode, voice=door.aloud)
         self._changed = asyncio.Event()

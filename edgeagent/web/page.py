@@ -25,8 +25,8 @@ from starlette.routing import Route
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.json_lines import json_text
-from edgeagent.web.door import Door
 from edgeagent.web.feed import Feed
+from edgeagent.web.page_actions import PageActions
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class Page:
         door: What pages may ask for.
     """
 
-    def __init__(self, feed: Feed, door: Door) -> None:
+    def __init__(self, feed: Feed, door: PageActions) -> None:
         self._feed, self._door = feed, door
         self._pages = self._commands = 0
         self._drawing = asyncio.Lock()

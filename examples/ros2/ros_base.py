@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot import Pose, RemoteBase, Velocity
+from edgeagent.robot import RemoteBase, RosPose, Velocity
 
 QUEUE = 1
 """Velocities that wait for a slow reader: an old one is worth nothing."""
@@ -137,7 +137,7 @@ class RosBase(RemoteBase):
 
     def _take_odometry(self, message: Any) -> None:
         position, turned = message.pose.pose.position, message.pose.pose.orientation
-        self.hear_pose(Pose(position.x, position.y, turned.x, turned.y, turned.z, turned.w))
+        self.hear_pose(RosPose(position.x, position.y, turned.x, turned.y, turned.z, turned.w))
 
 
 def own_gid(node: Any, topic: str) -> str:

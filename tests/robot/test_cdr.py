@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.robot import Pose, Velocity, cdr, decode_twist, encode_odometry, encode_twist
+from edgeagent.robot import RosPose, Velocity, cdr, decode_twist, encode_odometry, encode_twist
 
 TWIST = "00010000" + "000000000000d03f" + "00" * 32 + "000000000000e0bf"
 ODOMETRY_BEGINS = (
@@ -25,9 +25,9 @@ def test_a_twist_is_what_ros_writes() -> None:
 
 
 def test_odometry_is_what_ros_writes() -> None:
-    written = encode_odometry(Pose(1.5, -0.25, qz=0.6, qw=0.8), Velocity(), 7_000_000_000)
+    written = encode_odometry(RosPose(1.5, -0.25, qz=0.6, qw=0.8), Velocity(), 7_000_000_000)
     assert written == ODOMETRY.replace(b"\0\x55\0\0", b"\0\0\0\0")
-    assert cdr.decode_odometry(ODOMETRY) == Pose(1.5, -0.25, qz=0.6, qw=0.8)
+    assert cdr.decode_odometry(ODOMETRY) == RosPose(1.5, -0.25, qz=0.6, qw=0.8)
 
 
 def test_a_string_is_what_ros_writes() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot import DeadMansSwitch, Pose, RemoteBase, SwitchState, Velocity
+from edgeagent.robot import DeadMansSwitch, RemoteBase, RosPose, SwitchState, Velocity
 
 AHEAD = Velocity(0.2)
 STATE = SwitchState(0.3, senders=("me",)).to_json()
@@ -120,7 +120,7 @@ class Wire(RemoteBase):
     def connect(self) -> None:
         self.sent: list[Velocity] = []
         self.hear_switch(STATE)
-        self.hear_pose(Pose(0.0, 0.0))
+        self.hear_pose(RosPose(0.0, 0.0))
 
     def publish(self, velocity: Velocity) -> None:
         self.sent.append(velocity)
@@ -137,8 +137,8 @@ def base() -> Wire:
     return base
 
 
-def facing(x_m: float, y_m: float, degrees: float) -> Pose:
-    return Pose(x_m, y_m, qz=math.sin(math.radians(degrees) / 2), qw=math.cos(math.radians(degrees) / 2))
+def facing(x_m: float, y_m: float, degrees: float) -> RosPose:
+    return RosPose(x_m, y_m, qz=math.sin(math.radians(degrees) / 2), qw=math.cos(math.radians(degrees) / 2))
 
 
 def test_the_way_is_forward_minus_back_and_the_turn_is_never_wrapped(base: Wire) -> None:
@@ -151,15 +151,21 @@ def test_the_way_is_forward_minus_back_and_the_turn_is_never_wrapped(base: Wire)
 
 
 def test_a_jump_to_the_side_is_told_as_a_way(base: Wire) -> None:
-    base.hear_pose(Pose(0.0, 5.0))
+    base.hear_pose(RosPose(0.0, 5.0))
     assert abs(base.odometry().travelled_m) == 5.0
 
 
 @pytest.mark.parametrize(
     "pose",
-    [Pose(math.nan, 0.0), Pose(0.0, math.inf), Pose(0.0, 0.0, qw=0.0), Pose(0.0, 0.0, qw=math.nan), Pose(0, 0, qz=5)],
+    [
+        RosPose(math.nan, 0.0),
+        RosPose(0.0, math.inf),
+        RosPose(0.0, 0.0, qw=0.0),
+        RosPose(0.0, 0.0, qw=math.nan),
+        RosPose(0, 0, qz=5),
+    ],
 )
-def test_a_pose_that_is_none_ends_motion(base: Wire, pose: Pose) -> None:
+def test_a_pose_that_is_none_ends_motion(base: Wire, pose: RosPose) -> None:
     base.set_velocity(AHEAD)
     base.hear_pose(pose)
     with pytest.raises(DriveError, match="nonsense"):

@@ -12,7 +12,7 @@ import threading
 import time
 from pathlib import Path
 
-from edgeagent.robot import Pose, Velocity, decode_twist, encode_odometry, open_session
+from edgeagent.robot import RosPose, Velocity, decode_twist, encode_odometry, open_session
 
 RATE_HZ = 50
 
@@ -43,12 +43,12 @@ class Robot:
             case "silent":
                 return None
             case "jumps":
-                return encode_odometry(Pose(x_m, self._y_m + 5.0, qz=qz, qw=qw), self._velocity, time.time_ns())
+                return encode_odometry(RosPose(x_m, self._y_m + 5.0, qz=qz, qw=qw), self._velocity, time.time_ns())
             case "nan":
                 x_m = math.nan
             case "garbage":
                 return b"\xff\x00 what a day"
-        return encode_odometry(Pose(x_m, self._y_m, qz=qz, qw=qw), self._velocity, time.time_ns())
+        return encode_odometry(RosPose(x_m, self._y_m, qz=qz, qw=qw), self._velocity, time.time_ns())
 
     def _move(self) -> None:
         now_s = time.monotonic()

@@ -14,7 +14,7 @@ import pytest
 
 from edgeagent.events import Event, VoiceEvent
 from edgeagent.robot import SafetyLatch
-from edgeagent.web import OPEN_PATHS, Access, Door, Feed, Inbox, Page, Question, WebServer, allowed_names, listen
+from edgeagent.web import OPEN_PATHS, Access, Feed, Inbox, Page, PageActions, Question, WebServer, allowed_names, listen
 from tests.cli.conftest import at_terminal, edgeagent  # noqa: F401 - fixtures
 
 LIMIT_S = 20.0
@@ -59,8 +59,8 @@ class Robot:
         self.drawn += 1
         return self.picture or ("", b"")
 
-    def door(self, *, aloud: bool) -> Door:
-        return Door(
+    def door(self, *, aloud: bool) -> PageActions:
+        return PageActions(
             name="robi",
             model="nano",
             latch=self.latch,

@@ -19,7 +19,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class PageActions:
     """Functions of a conversation, each safe on any thread. None: that is not possible here.
 
     Args:
