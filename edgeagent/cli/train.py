@@ -176,8 +176,8 @@ def _train(
         cases = cases_of(apart, trial.tools)
         course = Course(trial, learnt, apart, seed)
         before = _scored(trial, cases, "before")
-        streams.tell(_plan(learnt, apart, budget_s, steps), "dim")
         try:
+            streams.tell(_plan(learnt, apart, budget_s, steps), "dim")
             with _progress() as told:
                 course.run(Budget(budget_s, steps), out, told)
         except KeyboardInterrupt:

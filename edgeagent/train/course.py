@@ -20,7 +20,7 @@ from edgeagent.train.fine_tuning import Budget, Point, tune
 from edgeagent.train.lessons import Lessons
 from edgeagent.train.phrases_file import Phrase
 from edgeagent.train.reminders import read_replay, replay_path
-from edgeagent.train.weights import read_weights, retrained
+from edgeagent.train.weights import Weights, read_weights, retrained
 
 RATE: Final = 2e-3
 """Highest learning rate: the one with which nano's own training ended."""
@@ -48,6 +48,7 @@ class Course:
     points: list[Point] = field(default_factory=list)
     """The training so far, step by step."""
     _base: Path = field(init=False)
+    _weights: Weights = field(init=False)
 
     def __post_init__(self) -> None:
         if not any(phrase.calls for phrase in self.phrases):
@@ -56,6 +57,7 @@ class Course:
         if not isinstance(llm, LlamaLLM):
             raise ModelError(f"{llm.name} is no model file, so it can't be trained")
         self._base = llm.path
+        self._weights = read_weights(self._base)  # a model of another kind is refused before anything is asked of it
 
     def run(self, budget: Budget, out: Path, told: Callable[[Point], object]) -> None:
         """Trains, and writes the model and the list of its tools.
@@ -64,17 +66,15 @@ class Course:
             told: Called after each step.
 
         Raises:
-            ModelError: The file of the base is of another kind.
-            ConfigError: A file can't be written.
+            ConfigError: No agent can make the calls of a phrase, or a file can't be written.
         """
-        weights = read_weights(self._base)
         lessons = Lessons(self.trial.agent, self.trial.llm, self.phrases, read_replay(replay_path()), self.seed)
 
         def kept(point: Point) -> None:
             self.points.append(point)
             told(point)
 
-        state = tune(weights, lessons.batches(), budget, apart=lessons.of(self.apart), rate=RATE, told=kept)
+        state = tune(self._weights, lessons.batches(), budget, apart=lessons.of(self.apart), rate=RATE, told=kept)
         tools = self.trial.tools
         description = f"edgeagent's nano, trained further for the tools of {self.trial.agent.name}"
         try:

@@ -27,6 +27,8 @@ _DIALOGUES: Final = 256
 """Tokens of a row that are left for dialogues behind the tools."""
 REPLAYED: Final = 0.25
 """Share of rows with other robots' dialogues."""
+_MEASURED: Final = 8
+"""Rows of phrases kept apart whose loss is measured; more take memory and tell the same."""
 _MISSES: Final = 4
 _STEP: Final = 64
 """Rows are as long as a multiple of so many tokens."""
@@ -73,7 +75,7 @@ class Lessons:
             yield Row.batch([self._row() for _ in range(_ROWS)])
 
     def of(self, phrases: Sequence[Phrase]) -> Batch | None:
-        """Phrases as they are, each as a dialogue of one turn; None where none has a call."""
+        """Phrases as they are, each as a dialogue of one turn, at most a few rows; None where none has a call."""
         rows: list[Row] = []
         for prefix, author in self._agents:
             names = {tool.name for tool in author.app.tools}
@@ -89,7 +91,8 @@ class Lessons:
                 if len(one.ids) <= row.room:
                     row.add(one.ids, one.weights)
             rows.append(row)
-        return Row.batch(rows) if any(row.room < self.length - row.start for row in rows) else None
+        filled = [row for row in rows if row.room < self.length - row.start]
+        return Row.batch(filled[:_MEASURED]) if filled else None
 
     def _row(self) -> Row:
         rng = self._rng

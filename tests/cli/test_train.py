@@ -90,3 +90,27 @@ def test_ctrl_c_leaves_nothing(edgeagent, app: Path, phrases: Path) -> None:
     assert command.returncode == 130
     assert b"mine.gguf is not written" in told
     assert [path.name for path in edgeagent.cwd.iterdir()] == ["phrases.txt"]
+
+
+@with_torch
+def test_a_model_of_another_kind_is_refused(edgeagent, app: Path, phrases: Path, checkout: Path) -> None:
+    import gguf
+
+    from edgeagent.train import read_weights, write_gguf
+
+    def settings(writer) -> None:
+        for field in gguf.GGUFReader(checkout / "models" / "nano.gguf").fields.values():
+            if not field.name.startswith(("GGUF.", "general.architecture")):
+                value = 2 if field.name == "llama.attention.head_count_kv" else field.contents()
+                item = field.types[-1] if field.types[0] == gguf.GGUFValueType.ARRAY else None
+                writer.add_key_value(field.name, value, field.types[0], sub_type=item)
+
+    other = edgeagent.cwd / "other.gguf"
+    state = read_weights(checkout / "models" / "nano.gguf").state
+    halved = {name: one[:128] if name.endswith((".k.weight", ".v.weight")) else one for name, one in state.items()}
+    arrays = {name: one.numpy() for name, one in halved.items()}
+    kinds = gguf.GGMLQuantizationType
+    write_gguf(other, settings, arrays, lambda name: kinds.F32 if "norm" in name else kinds.Q8_0)
+    ended = edgeagent("train", "--app", app, "--phrases", phrases, "--model", other)
+    assert ended.returncode == 3
+    assert "is no model of nano's shape" in ended.stderr
