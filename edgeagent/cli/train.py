@@ -29,7 +29,7 @@ from edgeagent.resources import expanded
 if TYPE_CHECKING:
     from edgeagent.check import Case, Report, Trial
     from edgeagent.config import Config
-    from edgeagent.train.fine_tuning import Point
+    from edgeagent.train.fine_tuning import LossPoint
     from edgeagent.train.phrases_file import Phrase
 
 EPILOG: Final = """\
@@ -167,7 +167,7 @@ def _train(
         from edgeagent.check import Trial
         from edgeagent.train.course import Course
         from edgeagent.train.curve import draw_curve
-        from edgeagent.train.fine_tuning import Budget
+        from edgeagent.train.fine_tuning import TrainingBudget
         from edgeagent.train.phrases_file import cases_of
 
     with Trial(config, override=True) as trial:
@@ -179,7 +179,7 @@ def _train(
         try:
             streams.tell(_plan(learnt, apart, budget_s, steps), "dim")
             with _progress() as told:
-                course.run(Budget(budget_s, steps), out, told)
+                course.run(TrainingBudget(budget_s, steps), out, told)
         except KeyboardInterrupt:
             streams.tell(f"stopped; {out} is not written")
             raise
@@ -273,7 +273,7 @@ def _progress() -> Iterator[_Told]:
 class _Told:
     """Progress of a training for a person."""
 
-    def __call__(self, point: Point) -> None:
+    def __call__(self, point: LossPoint) -> None:
         raise NotImplementedError
 
 
@@ -282,7 +282,7 @@ class _Bar(_Told):
         self._bar = bar
         self._task = bar.add_task("", total=1.0, state="measuring this machine")
 
-    def __call__(self, point: Point) -> None:
+    def __call__(self, point: LossPoint) -> None:
         self._bar.update(self._task, completed=point.share, state=_state(point))
 
 
@@ -290,11 +290,11 @@ class _Lines(_Told):
     def __init__(self) -> None:
         self._told_s = time.monotonic()
 
-    def __call__(self, point: Point) -> None:
+    def __call__(self, point: LossPoint) -> None:
         if time.monotonic() - self._told_s >= _TELL_EVERY_S or point.share >= 1:
             self._told_s = time.monotonic()
             streams.tell(f"{point.share:4.0%}  {_state(point)}  {point.left_s / 60:.1f} min left", "dim")
 
 
-def _state(point: Point) -> str:
+def _state(point: LossPoint) -> str:
     return f"step {point.step}  loss {point.loss:.2f}  {point.tokens_per_s:.0f} tokens/s"

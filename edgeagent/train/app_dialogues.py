@@ -14,9 +14,9 @@ from typing import Final
 from edgeagent.messages import Message, ToolCall
 from edgeagent.tools import Tool
 from edgeagent.train import dressing, results_of, wording
-from edgeagent.train.frames import Frame, Said, Values, fill, frame_of
-from edgeagent.train.phrases_file import Call, Phrase
-from edgeagent.train.reminders import Setting
+from edgeagent.train.frames import FrameText, SentenceFrame, Values, fill, frame_of
+from edgeagent.train.phrases_file import Phrase, TaughtCall
+from edgeagent.train.reminders import Reminder
 
 _KINDS: Final = {
     "single": 0.46,
@@ -44,7 +44,7 @@ _EMPTY: Final = frozenset("get set the and for with number value name code level
 
 
 @dataclass(frozen=True, slots=True)
-class App:
+class TaughtApp:
     """One agent of a builder's app."""
 
     system: str | None
@@ -62,7 +62,7 @@ class AppAuthor:
         replay: Dialogues of other robots, for talk and for names of things.
     """
 
-    def __init__(self, app: App, bodies: Iterable[Tool], replay: Sequence[Setting], rng: random.Random) -> None:
+    def __init__(self, app: TaughtApp, bodies: Iterable[Tool], replay: Sequence[Reminder], rng: random.Random) -> None:
         self.app = app
         self._rng = rng
         self._tools = {tool.name: tool for tool in app.tools}
@@ -94,7 +94,7 @@ class AppAuthor:
             messages += self._told(said.calls)
         return messages
 
-    def _turn(self) -> tuple[str, Said, str]:
+    def _turn(self) -> tuple[str, FrameText, str]:
         """Draws what is said, as it is written and with its calls, and the reply where there is no call."""
         rng = self._rng
         while True:
@@ -104,7 +104,7 @@ class AppAuthor:
                 said, reply = drawn
                 return self._dressed(said, polite=bool(said.calls)), said, reply
 
-    def _drawn(self, kind: str) -> tuple[Said, str] | None:
+    def _drawn(self, kind: str) -> tuple[FrameText, str] | None:
         """A turn of a kind; None where the app or the draw has none."""
         rng = self._rng
         match kind:
@@ -119,10 +119,10 @@ class AppAuthor:
                 text = self._said(self._frame()).text
                 made = wording.negated(text, rng) if kind == "forbidden" else wording.not_asked(text, rng)
                 reply = rng.choice(wording.WONT if kind == "forbidden" else wording.HEARD)
-                return None if made is None else (Said(made, ()), reply)
+                return None if made is None else (FrameText(made, ()), reply)
             case "about":
                 return (
-                    (Said(wording.about(rng.choice(self._nouns), rng), ()), rng.choice(wording.HEARD))
+                    (FrameText(wording.about(rng.choice(self._nouns), rng), ()), rng.choice(wording.HEARD))
                     if self._nouns
                     else None
                 )
@@ -132,17 +132,17 @@ class AppAuthor:
                 if not self._own_talk:
                     return None
                 phrase = rng.choice(self._own_talk)
-                return Said(phrase.say, ()), phrase.reply or rng.choice(wording.HEARD)
+                return FrameText(phrase.say, ()), phrase.reply or rng.choice(wording.HEARD)
             case _:
                 if not self._talk:
                     return None
                 text, reply = rng.choice(self._talk)
-                return Said(text, ()), reply
+                return FrameText(text, ()), reply
 
-    def _frame(self) -> Frame:
+    def _frame(self) -> SentenceFrame:
         return self._rng.choices(self._frames, self._weights)[0]
 
-    def _said(self, frame: Frame) -> Said:
+    def _said(self, frame: SentenceFrame) -> FrameText:
         """A sentence of a frame, mostly in other words."""
         rng = self._rng
         pieces, said = fill(frame, self._values)
@@ -158,9 +158,9 @@ class AppAuthor:
         kept: list[str | None] = [p if isinstance(p, str) else None for p in frame.pieces]
         changed = wording.reworded(kept, rng, apart)
         text = "".join(new if new is not None else old for new, old in zip(changed, pieces, strict=True))
-        return Said(text, said.calls, said.names)
+        return FrameText(text, said.calls, said.names)
 
-    def _several(self) -> Said:
+    def _several(self) -> FrameText:
         rng = self._rng
         parts = [self._said(self._frame())]
         wanted = rng.choices((2, 3), (0.8, 0.2))[0]
@@ -172,9 +172,9 @@ class AppAuthor:
         for one in parts[1:]:
             text += rng.choice(wording.JOINTS) + one.text
         calls = tuple(call for one in parts for call in one.calls)
-        return Said(text, calls, tuple(name for one in parts for name in one.names))
+        return FrameText(text, calls, tuple(name for one in parts for name in one.names))
 
-    def _corrected(self) -> Said | None:
+    def _corrected(self) -> FrameText | None:
         """A command whose speaker takes one value back."""
         frame = self._frame()
         slots = frame.slots
@@ -186,23 +186,23 @@ class AppAuthor:
             return None
         right = next(piece for piece, of in zip(pieces, frame.pieces, strict=True) if not isinstance(of, str))
         text = f"{''.join(wrong_pieces)}{self._rng.choice(wording.CORRECTIONS)}{right}"
-        return Said(text, said.calls, (*wrong.names, *said.names))
+        return FrameText(text, said.calls, (*wrong.names, *said.names))
 
-    def _broken_off(self) -> tuple[Said, str] | None:
+    def _broken_off(self) -> tuple[FrameText, str] | None:
         """A command that ends where its value should stand."""
         frame = self._frame()
         first = frame.pieces[0]
         if len(frame.pieces) != 2 or not isinstance(first, str) or len(first.split()) < 2:
             return None
-        return Said(first.strip(), ()), self._rng.choice(wording.AGAIN)
+        return FrameText(first.strip(), ()), self._rng.choice(wording.AGAIN)
 
-    def _dressed(self, said: Said, *, polite: bool) -> str:
+    def _dressed(self, said: FrameText, *, polite: bool) -> str:
         """The sentence as it is typed or heard; names that are to be copied stay as they are."""
         text = dressing.polite(said.text, self._rng) if polite else said.text
         dressed = dressing.dress(text, self._rng, slips=0.06)
         return dressed if all(name in dressed for name in said.names) else text
 
-    def _told(self, calls: Sequence[Call]) -> list[Message]:
+    def _told(self, calls: Sequence[TaughtCall]) -> list[Message]:
         """Results of calls, and the reply to them."""
         rng = self._rng
         messages: list[Message] = []
@@ -231,10 +231,10 @@ class AppAuthor:
             texts = [tool.name.replace("_", " "), *tool.traits.phrases]
             schema = tool.parameters.get("properties", {}).get(needed[0], {}) if len(needed) == 1 else {}
             if not needed:
-                made += [Phrase(text, (Call(tool.name, {}),)) for text in texts]
+                made += [Phrase(text, (TaughtCall(tool.name, {}),)) for text in texts]
             if schema.get("type") == "integer" and "enum" not in schema:
                 low = int(schema.get("minimum", 1))
-                made.append(Phrase(f"{texts[0]} {low}", (Call(tool.name, {needed[0]: low}),)))
+                made.append(Phrase(f"{texts[0]} {low}", (TaughtCall(tool.name, {needed[0]: low}),)))
         return [phrase for phrase in made if phrase.say.lower() not in known]
 
     def _balanced(self, weights: list[float]) -> list[float]:
@@ -249,7 +249,7 @@ class AppAuthor:
         ]
 
 
-def names_in(replay: Iterable[Setting]) -> list[str]:
+def names_in(replay: Iterable[Reminder]) -> list[str]:
     """Collects names of things and places, and other words, that are to be copied where a tool takes any name."""
     found: set[str] = set()
     for setting in replay:
@@ -274,7 +274,7 @@ def nouns_of(tools: Iterable[Tool]) -> list[str]:
     return sorted(word for word in words if len(word) > _SHORT_WORDS - 1 and word not in _EMPTY)
 
 
-def _talk(replay: Iterable[Setting], said: set[str], tools: set[str]) -> Iterable[tuple[str, str]]:
+def _talk(replay: Iterable[Reminder], said: set[str], tools: set[str]) -> Iterable[tuple[str, str]]:
     """Sentences of other robots' dialogues that no tool of this app serves, with their replies."""
     first_words = {word for word in said if word.isalpha()}
     for setting in replay:
@@ -291,13 +291,13 @@ def _talk(replay: Iterable[Setting], said: set[str], tools: set[str]) -> Iterabl
                     yield user.text, wording.CANNOT[len(words) % len(wording.CANNOT)]
 
 
-def _calling(calls: Iterable[Call]) -> Message:
+def _calling(calls: Iterable[TaughtCall]) -> Message:
     return Message("assistant", tool_calls=tuple(ToolCall("", call.name, dict(call.arguments)) for call in calls))
 
 
-def _aim(call: Call) -> str:
+def _aim(call: TaughtCall) -> str:
     return call.name.replace("_", " ")
 
 
-def _names(frame: Frame) -> tuple[str, ...]:
+def _names(frame: SentenceFrame) -> tuple[str, ...]:
     return tuple(call.name for call in frame.phrase.calls)

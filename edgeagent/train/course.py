@@ -16,7 +16,7 @@ from edgeagent.check import Trial
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.llm.llama import LlamaLLM
 from edgeagent.tools import Tool
-from edgeagent.train.fine_tuning import Budget, Point, tune
+from edgeagent.train.fine_tuning import LossPoint, TrainingBudget, tune
 from edgeagent.train.lessons import Lessons
 from edgeagent.train.phrases_file import Phrase
 from edgeagent.train.reminders import read_replay, replay_path
@@ -45,7 +45,7 @@ class Course:
     phrases: Sequence[Phrase]
     apart: Sequence[Phrase]
     seed: str = "1"
-    points: list[Point] = field(default_factory=list)
+    points: list[LossPoint] = field(default_factory=list)
     """The training so far, step by step."""
     _base: Path = field(init=False)
     _weights: Weights = field(init=False)
@@ -59,7 +59,7 @@ class Course:
         self._base = llm.path
         self._weights = read_weights(self._base)  # a model of another kind is refused before anything is asked of it
 
-    def run(self, budget: Budget, out: Path, told: Callable[[Point], object]) -> None:
+    def run(self, budget: TrainingBudget, out: Path, told: Callable[[LossPoint], object]) -> None:
         """Trains, and writes the model and the list of its tools.
 
         Args:
@@ -70,7 +70,7 @@ class Course:
         """
         lessons = Lessons(self.trial.agent, self.trial.llm, self.phrases, read_replay(replay_path()), self.seed)
 
-        def kept(point: Point) -> None:
+        def kept(point: LossPoint) -> None:
             self.points.append(point)
             told(point)
 

@@ -19,7 +19,7 @@ _REPLY_WEIGHT: Final = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedDialogue:
     """Tokens of a dialogue behind its prefix, and the weight of each as a target."""
 
     ids: list[int]
@@ -62,7 +62,7 @@ class Encoder:
             raise ModelError(f"the chat template of {self._llm.name} mixes tools and messages")
         return ids[: -len(tail)]
 
-    def dialogue(self, messages: Sequence[Message]) -> Encoded:
+    def dialogue(self, messages: Sequence[Message]) -> EncodedDialogue:
         """Encodes messages behind a prefix. The assistant's tokens have a weight, all others none."""
         ids = self._llm.tokenize(LLMRequest(messages=messages))[: -len(self._opening)]
         starts = [at for at, token in enumerate(ids) if token == self._start]
@@ -74,4 +74,4 @@ class Encoder:
                 first, last = begin + len(self._opening), end - len(self._closing) + 1
                 weights[first:last] = [weight] * (last - first)
             previous = message.role
-        return Encoded(ids, weights)
+        return EncodedDialogue(ids, weights)

@@ -87,7 +87,7 @@ class Optimizer:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class LossPoint:
     """The state of a training after a step."""
 
     step: int
@@ -101,7 +101,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class TrainingBudget:
     """The end of a training: seconds of the clock, or steps, which a seed makes repeatable."""
 
     seconds: float | None = None
@@ -116,11 +116,11 @@ class Budget:
 def tune(
     weights: Weights,
     batches: Iterator[Batch],
-    budget: Budget,
+    budget: TrainingBudget,
     *,
     apart: Batch | None,
     rate: float,
-    told: Callable[[Point], object],
+    told: Callable[[LossPoint], object],
 ) -> dict[str, Tensor]:
     """Trains a model further.
 
@@ -158,7 +158,7 @@ def tune(
         if apart is not None and int(share * _LOOKS) > looked:
             looked = int(share * _LOOKS)
             measured = _measured(loss_of, apart, half=half)
-        told(Point(step, share, float(loss.detach()), measured, seen / elapsed, elapsed * (1 - share) / share))
+        told(LossPoint(step, share, float(loss.detach()), measured, seen / elapsed, elapsed * (1 - share) / share))
     return {name: tensor.detach() for name, tensor in model.state_dict().items()}
 
 

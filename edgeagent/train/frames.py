@@ -16,7 +16,7 @@ from edgeagent.english import number_words
 from edgeagent.english.amounts import Amount, Dimension, amounts_of, unit_of
 from edgeagent.tools import Tool
 from edgeagent.tools.coercion import ArgumentError
-from edgeagent.train.phrases_file import Call, Phrase
+from edgeagent.train.phrases_file import Phrase, TaughtCall
 from edgeagent.train.spoken_numbers import cardinal, decimal_words, digits, number
 
 _WORD: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:st|nd|rd|th)?|[^\W\d_]+(?:'[^\W\d_]+)*|%|°")
@@ -64,17 +64,17 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FrameText:
     """A sentence with the calls that are right."""
 
     text: str
-    calls: tuple[Call, ...]
+    calls: tuple[TaughtCall, ...]
     names: tuple[str, ...] = ()
     """Values that must stand in the sentence letter by letter."""
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class SentenceFrame:
     """A phrase in pieces."""
 
     phrase: Phrase
@@ -108,7 +108,7 @@ class Values:
                     seen.setdefault((call.name, name), []).append(value)
         return cls(rng, {tool.name: tool for tool in tools}, schemas, seen, names)
 
-    def draw(self, slot: Slot, call: Call) -> tuple[str, Any]:
+    def draw(self, slot: Slot, call: TaughtCall) -> tuple[str, Any]:
         """The words and the value for a slot."""
         place = (call.name, slot.key[1])
         old = call.arguments[slot.key[1]]
@@ -235,7 +235,7 @@ def ordinal(value: int) -> str:
     return word or f"{value}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
 
 
-def frame_of(phrase: Phrase, tools: dict[str, Tool]) -> Frame:
+def frame_of(phrase: Phrase, tools: dict[str, Tool]) -> SentenceFrame:
     """Finds the values of a phrase's calls in its sentence."""
     words = list(_WORD.finditer(phrase.say))
     lower = [_SIGNS.get(word[0], word[0].lower()) for word in words]
@@ -262,10 +262,10 @@ def frame_of(phrase: Phrase, tools: dict[str, Tool]) -> Frame:
         pieces += [phrase.say[at : words[start].start()], slot]
         at = words[end - 1].end()
     pieces.append(phrase.say[at:])
-    return Frame(phrase, tuple(piece for piece in pieces if piece != ""))
+    return SentenceFrame(phrase, tuple(piece for piece in pieces if piece != ""))
 
 
-def fill(frame: Frame, values: Values) -> tuple[list[str], Said]:
+def fill(frame: SentenceFrame, values: Values) -> tuple[list[str], FrameText]:
     """Draws a sentence of a frame. The calls fit their tools; the builder's own do where no others are found.
 
     Returns:
@@ -276,11 +276,11 @@ def fill(frame: Frame, values: Values) -> tuple[list[str], Said]:
         if all(_fits(call, values.tools[call.name]) for call in said.calls):
             return pieces, said
     names = tuple(slot.said for slot in frame.slots if slot.kind == "name")
-    written = Said(frame.phrase.say, frame.phrase.calls, names)
+    written = FrameText(frame.phrase.say, frame.phrase.calls, names)
     return [piece if isinstance(piece, str) else piece.whole for piece in frame.pieces], written
 
 
-def _fits(call: Call, tool: Tool) -> bool:
+def _fits(call: TaughtCall, tool: Tool) -> bool:
     try:
         tool.signature.validate(dict(call.arguments))
     except ArgumentError:
@@ -288,7 +288,7 @@ def _fits(call: Call, tool: Tool) -> bool:
     return True
 
 
-def _filled(frame: Frame, values: Values) -> tuple[list[str], Said]:
+def _filled(frame: SentenceFrame, values: Values) -> tuple[list[str], FrameText]:
     pieces: list[str] = []
     arguments = [dict(call.arguments) for call in frame.phrase.calls]
     names: list[str] = []
@@ -302,8 +302,8 @@ def _filled(frame: Frame, values: Values) -> tuple[list[str], Said]:
         arguments[index][name] = value
         if piece.kind == "name":
             names.append(said)
-    calls = tuple(Call(call.name, given) for call, given in zip(frame.phrase.calls, arguments, strict=True))
-    return pieces, Said("".join(pieces), calls, tuple(names))
+    calls = tuple(TaughtCall(call.name, given) for call, given in zip(frame.phrase.calls, arguments, strict=True))
+    return pieces, FrameText("".join(pieces), calls, tuple(names))
 
 
 def _of(tool: Tool) -> Iterable[tuple[str, dict[str, Any]]]:

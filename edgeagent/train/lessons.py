@@ -13,11 +13,11 @@ from edgeagent.errors import ConfigError
 from edgeagent.llm import LLM
 from edgeagent.messages import Message, ToolCall
 from edgeagent.tools import Tool
-from edgeagent.train.app_dialogues import App, AppAuthor
-from edgeagent.train.encoding import Encoded, Encoder
-from edgeagent.train.packing import Batch, Row
+from edgeagent.train.app_dialogues import AppAuthor, TaughtApp
+from edgeagent.train.encoding import EncodedDialogue, Encoder
+from edgeagent.train.packing import Batch, TrainingRow
 from edgeagent.train.phrases_file import Phrase
-from edgeagent.train.reminders import Setting
+from edgeagent.train.reminders import Reminder
 
 ROW: Final = 512
 """Tokens of a row, longer where the tools of an app need it."""
@@ -46,7 +46,9 @@ class Lessons:
         ModelError: The model's template is none of nano's.
     """
 
-    def __init__(self, agent: Agent, llm: LLM, phrases: Sequence[Phrase], replay: Sequence[Setting], seed: str) -> None:
+    def __init__(
+        self, agent: Agent, llm: LLM, phrases: Sequence[Phrase], replay: Sequence[Reminder], seed: str
+    ) -> None:
         self._rng = random.Random(f"edgeagent train {seed}")
         self._encoder = Encoder(llm)
         self._replay = list(replay)
@@ -57,7 +59,7 @@ class Lessons:
             names = {tool.name for tool in tools}
             mine = tuple(p for p in phrases if all(call.name in names for call in p.calls))
             if any(phrase.calls for phrase in mine):
-                author = AppAuthor(App(each.instructions, tools, mine), _bodies(each), replay, self._rng)
+                author = AppAuthor(TaughtApp(each.instructions, tools, mine), _bodies(each), replay, self._rng)
                 self._agents.append((self._encoder.prefix(each.instructions, tools), author))
         if not self._agents:
             raise ConfigError("no agent of the app has all the tools of a phrase; write phrases for the tools of each")
@@ -72,14 +74,14 @@ class Lessons:
     def batches(self) -> Iterator[Batch]:
         """Endless batches."""
         while True:
-            yield Row.batch([self._row() for _ in range(_ROWS)])
+            yield TrainingRow.batch([self._row() for _ in range(_ROWS)])
 
     def of(self, phrases: Sequence[Phrase]) -> Batch | None:
         """Phrases as they are, each as a dialogue of one turn, at most a few rows; None where none has a call."""
-        rows: list[Row] = []
+        rows: list[TrainingRow] = []
         for prefix, author in self._agents:
             names = {tool.name for tool in author.app.tools}
-            row = Row(prefix, self.length)
+            row = TrainingRow(prefix, self.length)
             for phrase in phrases:
                 if not phrase.calls or any(call.name not in names for call in phrase.calls):
                     continue
@@ -87,14 +89,14 @@ class Lessons:
                 one = self._encoder.dialogue([Message("user", phrase.say), Message("assistant", tool_calls=calls)])
                 if len(one.ids) > row.room:
                     rows.append(row)
-                    row = Row(prefix, self.length)
+                    row = TrainingRow(prefix, self.length)
                 if len(one.ids) <= row.room:
                     row.add(one.ids, one.weights)
             rows.append(row)
         filled = [row for row in rows if row.room < self.length - row.start]
-        return Row.batch(filled[:_MEASURED]) if filled else None
+        return TrainingRow.batch(filled[:_MEASURED]) if filled else None
 
-    def _row(self) -> Row:
+    def _row(self) -> TrainingRow:
         rng = self._rng
         if rng.random() < REPLAYED:
             made = self._replayed()
@@ -103,7 +105,7 @@ class Lessons:
         prefix, author = rng.choice(self._agents)
         return self._filled(prefix, author.dialogue)
 
-    def _replayed(self) -> Row | None:
+    def _replayed(self) -> TrainingRow | None:
         """A row of another robot; None where its tools are too long for it."""
         rng = self._rng
         # the house, which is the first, as often as all others together
@@ -116,11 +118,11 @@ class Lessons:
             return None
         return self._filled(prefix, lambda: list(rng.choice(setting.dialogues)))
 
-    def _filled(self, prefix: list[int], draw: Callable[[], list[Message]]) -> Row:
-        row = Row(prefix, self.length)
+    def _filled(self, prefix: list[int], draw: Callable[[], list[Message]]) -> TrainingRow:
+        row = TrainingRow(prefix, self.length)
         misses = 0
         while misses < _MISSES and row.room > _STEP // 2:
-            one: Encoded = self._encoder.dialogue(draw())
+            one: EncodedDialogue = self._encoder.dialogue(draw())
             if len(one.ids) <= row.room:
                 row.add(one.ids, one.weights)
             else:

@@ -67,7 +67,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return scores.softmax(-1, dtype=torch.float32).to(v.dtype) @ v
 
 
-class Block(nn.Module):
+class DecoderBlock(nn.Module):
     """Attention and feed-forward, each behind a norm."""
 
     def __init__(self, shape: Shape) -> None:
@@ -101,7 +101,7 @@ class Nano(nn.Module):
         super().__init__()
         self.shape = shape
         self.embedding = nn.Embedding(shape.vocabulary, shape.width)
-        self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
+        self.blocks = nn.ModuleList(DecoderBlock(shape) for _ in range(shape.layers))
         self.norm = RMSNorm(shape.width, shape.epsilon)
         half = shape.width // shape.heads // 2
         frequencies = shape.rope_base ** (-torch.arange(half, dtype=torch.float32) / half)

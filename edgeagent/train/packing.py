@@ -26,7 +26,7 @@ class Batch:
     weights: Array
 
 
-class Row:
+class TrainingRow:
     """One row that is being filled.
 
     Args:
@@ -67,7 +67,7 @@ class Row:
         self._at += n
 
     @staticmethod
-    def batch(rows: Sequence[Row]) -> Batch:
+    def batch(rows: Sequence[TrainingRow]) -> Batch:
         """Stacks rows of one length."""
         ids, positions, segments, weights = (
             np.stack(arrays)

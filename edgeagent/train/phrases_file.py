@@ -29,7 +29,7 @@ _WORDS: Final = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TaughtCall:
     """A call with the arguments as the builder wrote them."""
 
     name: str
@@ -41,7 +41,7 @@ class Phrase:
     """One line of a file."""
 
     say: str
-    calls: tuple[Call, ...]
+    calls: tuple[TaughtCall, ...]
     """In their order; empty where no call is right."""
     reply: str = ""
     """The answer where no call is right; empty where the line gives none."""
@@ -103,7 +103,7 @@ def kept_apart(phrases: Sequence[Phrase], *, every: int) -> tuple[list[Phrase], 
     return learnt, apart
 
 
-def _expected(tool: Tool, call: Call) -> Expected:
+def _expected(tool: Tool, call: TaughtCall) -> Expected:
     return complete(tool, dict(call.arguments))
 
 
@@ -140,7 +140,7 @@ def _parts(text: str) -> list[str]:
     return parts
 
 
-def _call(text: str, tools: dict[str, Tool]) -> Call:
+def _call(text: str, tools: dict[str, Tool]) -> TaughtCall:
     try:
         node = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -159,7 +159,7 @@ def _call(text: str, tools: dict[str, Tool]) -> Call:
         if keyword.arg is None or keyword.arg in arguments:
             raise ValueError(f"{text!r}: give every argument once, by its name")
         arguments[keyword.arg] = _value(keyword.value, text)
-    call = Call(name, arguments)
+    call = TaughtCall(name, arguments)
     try:
         _expected(tools[name], call)
     except ArgumentError as error:

@@ -35,7 +35,7 @@ class OfferedTool:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Reminder:
     """A system prompt with tools, and dialogues in it."""
 
     system: str
@@ -48,7 +48,7 @@ def replay_path() -> Path:
     return models_dir() / _FILE
 
 
-def read_replay(path: Path) -> list[Setting]:
+def read_replay(path: Path) -> list[Reminder]:
     """Reads the dialogues.
 
     Raises:
@@ -81,10 +81,10 @@ def _written(message: dict[str, Any]) -> list[Any]:
     return [message["role"], calls or message["content"]]
 
 
-def _setting(line: dict[str, Any]) -> Setting:
+def _setting(line: dict[str, Any]) -> Reminder:
     tools = tuple(OfferedTool(one["name"], one["description"], one["parameters"]) for one in line["tools"])
     dialogues = tuple(tuple(_message(*given) for given in dialogue) for dialogue in line["dialogues"])
-    return Setting(line["system"], tools, dialogues)
+    return Reminder(line["system"], tools, dialogues)
 
 
 def _message(role: str, content: Any) -> Message:

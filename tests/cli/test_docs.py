@@ -11,8 +11,8 @@ from edgeagent.cli import HELP
 def test_every_option_that_is_named_exists_and_the_other_way_round(in_process, checkout: Path) -> None:
     text = (checkout / "docs/cli.md").read_text(encoding="utf-8")
     commands = """
-        , ask, chat, replay, say, listen, talk, doctor, voice-test, train, mcp, base test, sessions list, sessions remove,
-        service install
+        , ask, chat, replay, say, listen, talk, doctor, voice-test, train, mcp, base test,
+        sessions list, sessions remove, service install
     """
     shown = "".join(in_process(*command.split(), "--help").stdout for command in commands.split(","))
     options = re.compile(r"--[a-z]+")

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 
 from edgeagent import Agent, Tool, tool
-from edgeagent.train import Setting, read_replay, replay_path
+from edgeagent.train import Reminder, read_replay, replay_path
 
 
 @pytest.fixture(scope="session")
@@ -63,5 +63,5 @@ def phrases_file(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def replay() -> list[Setting]:
+def replay() -> list[Reminder]:
     return read_replay(replay_path())

@@ -10,13 +10,13 @@ from pydantic import Field
 from edgeagent import Agent, ConfigError, LlamaLLM, Message, Tool, tool
 from edgeagent.llm import LLMRequest
 from edgeagent.train import (
-    App,
     AppAuthor,
-    Call,
     Encoder,
     Lessons,
     Phrase,
-    Setting,
+    Reminder,
+    TaughtApp,
+    TaughtCall,
     Values,
     fill,
     frame_of,
@@ -27,7 +27,7 @@ from edgeagent.train import (
 DRAWS = 300
 
 
-def draws(phrase: Phrase, tools: list[Tool]) -> dict[str, tuple[Call, ...]]:
+def draws(phrase: Phrase, tools: list[Tool]) -> dict[str, tuple[TaughtCall, ...]]:
     known = {tool.name: tool for tool in tools}
     values = Values.of(tools, [phrase], ["wooden spoon"], random.Random(1))
     made = [fill(frame_of(phrase, known), values)[1] for _ in range(8 * DRAWS)]
@@ -56,18 +56,18 @@ def test_other_values_take_the_place_of_the_said_one(
 
 
 def test_a_value_that_is_not_said_stays(tools: list[Tool]) -> None:
-    phrase = Phrase("hurry up", (Call("set_speed", {"level": "fast"}),))
+    phrase = Phrase("hurry up", (TaughtCall("set_speed", {"level": "fast"}),))
     assert set(draws(phrase, tools)) == {"hurry up"}
 
 
 def test_a_code_keeps_its_case_and_is_said_as_it_is_called(tools: list[Tool]) -> None:
-    for text, (call,) in draws(Phrase("pick order B17", (Call("pick_order", {"code": "B17"}),)), tools).items():
+    for text, (call,) in draws(Phrase("pick order B17", (TaughtCall("pick_order", {"code": "B17"}),)), tools).items():
         assert text == f"pick order {call.arguments['code']}"
 
 
-def test_every_drawn_call_fits_its_tool(agent: Agent, phrases_file: Path, replay: list[Setting]) -> None:
+def test_every_drawn_call_fits_its_tool(agent: Agent, phrases_file: Path, replay: list[Reminder]) -> None:
     tools = {tool.name: tool for tool in agent.tools}
-    app = App(agent.instructions, tuple(agent.tools), tuple(read_phrases(phrases_file, agent.tools)))
+    app = TaughtApp(agent.instructions, tuple(agent.tools), tuple(read_phrases(phrases_file, agent.tools)))
     author = AppAuthor(app, agent.tools, replay, random.Random(3))
     kinds = set()
     for _ in range(DRAWS):
@@ -98,7 +98,7 @@ def test_a_lesson_is_the_prompt_and_the_reply_of_a_run(nano: LlamaLLM, agent: Ag
 
 
 def test_the_same_seed_gives_the_same_batches(
-    nano: LlamaLLM, agent: Agent, phrases_file: Path, replay: list[Setting]
+    nano: LlamaLLM, agent: Agent, phrases_file: Path, replay: list[Reminder]
 ) -> None:
     phrases = read_phrases(phrases_file, agent.tools)
     one, same, other = (next(Lessons(agent, nano, phrases, replay, seed).batches()) for seed in ("1", "1", "2"))
@@ -114,13 +114,13 @@ def test_a_draw_that_does_not_fit_its_tool_gives_way(tmp_path: Path) -> None:
 
     (tmp_path / "p.txt").write_text("park in bay four with AB7 = park(bay=4, code='AB7')", encoding="utf-8")
     made = draws(read_phrases(tmp_path / "p.txt", [park])[0], [park])
-    assert made["park in bay four with AB7"] == (Call("park", {"bay": 4, "code": "AB7"}),)
+    assert made["park in bay four with AB7"] == (TaughtCall("park", {"bay": 4, "code": "AB7"}),)
     for (call,) in made.values():
         assert park.signature.validate(call.arguments)[0] == call.arguments
 
 
 def test_tools_without_room_for_dialogues_are_refused(
-    nano: LlamaLLM, agent: Agent, phrases_file: Path, replay: list[Setting]
+    nano: LlamaLLM, agent: Agent, phrases_file: Path, replay: list[Reminder]
 ) -> None:
     phrases = read_phrases(phrases_file, agent.tools)
     agent.instructions = "Be kind to all of them, and mind the cat. " * 900

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from edgeagent import ConfigError, Tool
-from edgeagent.train import Call, Phrase, cases_of, kept_apart, read_phrases
+from edgeagent.train import Phrase, TaughtCall, cases_of, kept_apart, read_phrases
 
 
 def test_a_line_is_a_sentence_and_its_calls(phrases_file: Path, tools: list[Tool]) -> None:
     phrases = read_phrases(phrases_file, tools)
-    assert phrases[0] == Phrase("scan the third pallet", (Call("scan_pallet", {"number": 3}),), line=3)
+    assert phrases[0] == Phrase("scan the third pallet", (TaughtCall("scan_pallet", {"number": 3}),), line=3)
     assert [call.name for call in phrases[-2].calls] == ["scan_pallet", "set_lamp"]
     assert phrases[-1] == Phrase("who built you", (), "Two friends.", 11)
 
@@ -58,11 +58,14 @@ def test_a_file_without_phrases_is_refused(content: bytes, tmp_path: Path, tools
 def test_a_semicolon_in_a_text_ends_no_call(tmp_path: Path, tools: list[Tool]) -> None:
     path = tmp_path / "p.txt"
     path.write_text('pick it = pick_order(code="a;b"); set_lamp(on=True)', encoding="utf-8")
-    assert read_phrases(path, tools)[0].calls == (Call("pick_order", {"code": "a;b"}), Call("set_lamp", {"on": True}))
+    assert read_phrases(path, tools)[0].calls == (
+        TaughtCall("pick_order", {"code": "a;b"}),
+        TaughtCall("set_lamp", {"on": True}),
+    )
 
 
 def test_every_fifth_phrase_of_a_tool_is_kept_apart() -> None:
-    phrases = [Phrase(f"{name} {n}", (Call(name, {}),)) for name in ("a", "b") for n in range(6)]
-    learnt, apart = kept_apart([*phrases, Phrase("c", (Call("c", {}),))], every=5)
+    phrases = [Phrase(f"{name} {n}", (TaughtCall(name, {}),)) for name in ("a", "b") for n in range(6)]
+    learnt, apart = kept_apart([*phrases, Phrase("c", (TaughtCall("c", {}),))], every=5)
     assert [phrase.say for phrase in apart] == ["a 4", "b 4"]
     assert len(learnt) == 11

@@ -13,7 +13,7 @@ from grammar import Grammar
 from template import IM_END, IM_START, render
 from tokenizers import Tokenizer
 
-from edgeagent.train import Batch, Row
+from edgeagent.train import Batch, TrainingRow
 
 WINDOW: Final = 4096
 ROW: Final = 512
@@ -48,13 +48,13 @@ class RowMaker:
         length = WINDOW if long else ROW
         generator = Generator(self._grammar, f"{self._seed} step {step}")
         rows = [self._row(generator, length, long=long) for _ in range(max(1, tokens // length))]
-        return Row.batch(rows)
+        return TrainingRow.batch(rows)
 
-    def _row(self, generator: Generator, length: int, *, long: bool) -> Row:
+    def _row(self, generator: Generator, length: int, *, long: bool) -> TrainingRow:
         setting = generator.setting()
         tools = list(setting.tools)
         head = render(with_system(setting, []), tools)
-        row = Row(self._tokenizer.encode(head).ids, length)
+        row = TrainingRow(self._tokenizer.encode(head).ids, length)
         misses = 0
         while row.room > _SHORTEST and misses < 5:
             messages: list[dict[str, Any]] = generator.dialogue(setting, turns=80 if long else None)
