@@ -11,9 +11,10 @@ import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, cast
+from typing import Any, Final, NoReturn, cast
 
 from edgeagent.agent import Agent, Options
 from edgeagent.errors import ConfigError, EdgeAgentError
@@ -25,6 +26,14 @@ from edgeagent.session import Session
 _log = logging.getLogger(__name__)
 _ELSEWHERE: Final = {"agent", "options"}
 """Keywords of a session that the file says by names of their own."""
+
+
+class _AppLoader(SourceFileLoader):
+    """Compiles an app each time: a compiled file stands for every text of the same second and length."""
+
+    def path_stats(self, path: str) -> NoReturn:
+        """Raises OSError, so that no compiled file is read or written."""
+        raise OSError(f"{path} is never kept compiled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +58,14 @@ class AppFile:
         if folder not in sys.path:
             sys.path.insert(0, folder)
         name = f"_app_{path.stem}"
-        spec = importlib.util.spec_from_file_location(name, path.resolve())
-        if spec is None or spec.loader is None:
+        loader = _AppLoader(name, str(path.resolve()))
+        spec = importlib.util.spec_from_file_location(name, path.resolve(), loader=loader)
+        if spec is None or path.suffix != ".py":
             raise ConfigError(f"{path} is no Python file; --app needs one whose name ends in .py")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module  # dataclasses of the file look their module up
         file = cls(path, module)
-        file._guarded(functools.partial(spec.loader.exec_module, module))
+        file._guarded(functools.partial(loader.exec_module, module))
         return file
 
     def agent(self, llm: Callable[[], LLM]) -> Agent:

@@ -1,5 +1,6 @@
 """``--app FILE.py``: what a builder's file may define, and what is said of one that is wrong."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,6 +51,15 @@ def configured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr("edgeagent.llm.llama.LlamaLLM", make)
     return made
+
+
+def test_an_edit_of_the_same_second_and_length_counts(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    for reply in ("one", "two"):
+        path = write(AGENT + f"agent = Agent('toy', llm=ScriptedLLM({reply!r}))")
+        os.utime(path, (1, 1))
+        with build(Config(app=path)) as app:
+            assert app.session.step("hello").reply == reply
 
 
 def test_an_agent_with_a_model_of_its_own(write: Write, configured: list[str]) -> None:

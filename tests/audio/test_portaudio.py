@@ -15,7 +15,7 @@ import pytest
 
 from tests.audio.pulse import Pulse, missing
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = [pytest.mark.real_time, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 LIMIT_S = 60
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.robot.bases import Board, calls, until
 
+pytestmark = pytest.mark.real_time
+
 PULSES_PER_M = "10000"
 
 

@@ -16,6 +16,8 @@ from edgeagent import Agent, Session
 
 from .conftest import LIMIT_S, Command
 
+pytestmark = pytest.mark.real_time
+
 GONE_S = 2.0
 """From the signal to the end (contract, section 6)."""
 SLACK_S = 18.0

@@ -16,6 +16,8 @@ from edgeagent.testing import synthesised
 from tests.audio.pulse import ASOUND, Pulse, missing
 from tests.processes import descendants
 
+pytestmark = pytest.mark.real_time
+
 sound = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 RATE_HZ = 16_000
 APP = """

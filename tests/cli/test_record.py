@@ -18,6 +18,8 @@ from edgeagent.audio import WavWriter, read_wav
 from edgeagent.testing import synthesised
 from tests.audio.pulse import Pulse, missing
 
+pytestmark = pytest.mark.real_time
+
 RATE_HZ = 16_000
 LIMIT_S = 60
 

@@ -15,6 +15,8 @@ import pytest
 from edgeagent.audio import read_wav
 from tests.audio.pulse import ASOUND, Pulse, missing
 
+pytestmark = pytest.mark.real_time
+
 sound = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 SILENCE = 10 ** (-50 / 20)
 

@@ -22,6 +22,8 @@ from edgeagent.errors import ConfigError
 from tests.audio.pulse import Pulse, missing
 from tests.processes import descendants, left
 
+pytestmark = pytest.mark.real_time
+
 LIMIT_S = 60
 APP = """
 import os, signal, socket

@@ -17,6 +17,8 @@ from edgeagent.stt import RATE_HZ, Transcript
 from edgeagent.testing import synthesised
 from tests.audio.pulse import ASOUND, Pulse, missing
 
+pytestmark = pytest.mark.real_time
+
 sound = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 PHRASES = ["go to the kitchen", "turn left", "where are you"]
 APP = f"phrases = {PHRASES!r}\nagent = Agent('a', llm=ScriptedLLM())\n"

@@ -20,6 +20,8 @@ from edgeagent.doctor import audio_section as audio_module
 from edgeagent.errors import AudioError
 from tests.audio.pulse import Pulse, missing
 
+pytestmark = pytest.mark.real_time
+
 sound = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 LIMIT_S = 60
 BEGIN = """

@@ -24,6 +24,8 @@ from edgeagent.testing import ScriptedLLM, call
 
 from .bases import LIMIT_S, SHORT, Board, BrokenBase, WatchedGpioBase, calls, until
 
+pytestmark = pytest.mark.real_time
+
 PULSES_PER_M = 10_000.0
 
 

@@ -24,6 +24,8 @@ from edgeagent.testing import ScriptedLLM, call
 
 from .bases import LIMIT_S, QUICK, BlindBase, Board, BrokenBase, calls, until
 
+pytestmark = pytest.mark.real_time
+
 
 class Rover:
     """The tools of a base, called as an agent calls them."""

@@ -22,6 +22,8 @@ from edgeagent.robot import BaseDriver, BaseLimits, Velocity, ZenohBase, encode_
 
 from .bases import LIMIT_S, calls, until
 
+pytestmark = pytest.mark.real_time
+
 ROOT = Path(__file__).parents[2]
 PROMISED_S = 0.5
 QUICK = BaseLimits(acceleration_mps2=100.0, board_timeout_s=0.3)

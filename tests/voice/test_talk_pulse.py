@@ -48,6 +48,7 @@ IN_ROOM = [f"--rate={RATE_HZ}", "--channels=1", "--format=s16le", "-d", "room"]
 MAIN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from edgeagent.cli import main; main()"
 
 pytestmark = [
+    pytest.mark.real_time,
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
     pytest.mark.timeout(240),  # of 30 s, as a rule; on a busy machine lines have to be said again
 ]
