@@ -71,7 +71,7 @@ class SwitchState:
             state = cls(
                 float(read["timeout_s"]), bool(read["is_heard"]), senders, str(read["refused"]), str(read["why"])
             )
-        except (LookupError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ValueError(f"{text[:80]!r} is no state of a dead man's switch") from error
         if not 0 < state.timeout_s <= LONGEST_TIMEOUT_S:
             raise ValueError(f"a switch with a time-out of {state.timeout_s!r} s is none")

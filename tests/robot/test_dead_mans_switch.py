@@ -99,6 +99,8 @@ def test_a_time_out_that_is_none_is_refused(timeout_s: float) -> None:
         "[]",
         "{}",
         '{"timeout_s": 9, "is_heard": true, "senders": [], "refused": "", "why": ""}',
+        '{"timeout_s": %s, "is_heard": true, "senders": [], "refused": "", "why": ""}' % ("9" * 400),
+        "[" * 100_000,
         "null",
         '"a"',
         "\0",
