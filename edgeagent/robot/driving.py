@@ -230,6 +230,8 @@ class Pilot:
             The way in that direction, until the base stood again, and why it ended early.
         """
         limits, goal, why = self._driver.limits, command.goal, ""
+        if self._goal is not goal:
+            return 0.0, "another command has begun"
         begun: float | None = None
         top, gain, near = limits.speed_mps, limits.acceleration_mps2, _NEAR_M
         if turns:

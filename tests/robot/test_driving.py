@@ -297,6 +297,21 @@ def test_a_stop_between_two_drives_of_a_command_ends_it(how):
     assert result.text == "drove 0 m" if how == "stop tool" else "it was stopped" in result.text
 
 
+def test_an_older_command_does_not_drive_on_between_two_drives_of_its_own():
+    with Rover(places={"kitchen": (-1.0, 0.0)}) as rover:
+        rest, newer, results = rover.driver.wait_for_rest, GoalHandle(), []
+
+        def another_begins() -> bool:
+            rover.driver.wait_for_rest = rest
+            results.append(rover.start("drive", newer, distance_m=0.4))
+            return True
+
+        rover.driver.wait_for_rest = another_begins
+        older = rover("go_to", stops(rover), place="kitchen")
+        assert "another command has begun" in older.text
+        assert results[0]().status == "ok"
+
+
 def test_a_latch_that_holds_lets_the_base_wait_and_go_on():
     latch = SafetyLatch()
     with Rover() as rover:
