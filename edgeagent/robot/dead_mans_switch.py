@@ -132,10 +132,9 @@ class DeadMansSwitch:
             return self._refuse(sender, "a velocity or a time that is no number came")
         self._senders.add(sender)
         if sender != self._sender:
-            if velocity.is_zero:
-                return ""  # another program at rest takes nothing from the one that drives
             if not self.look(now_s).is_zero:
-                return self._refuse(sender, "another program drives the robot")
+                # another program at rest takes nothing from the one that drives
+                return "" if velocity.is_zero else self._refuse(sender, "another program drives the robot")
             self._sender, self._offset_s, self._taken_s = sender, now_s - sent_s, now_s
         self._offset_s = min(self._offset_s + _CREEP * (now_s - self._taken_s), now_s - sent_s)
         self._taken_s = now_s
