@@ -30,6 +30,8 @@ EPILOG: Final = """\
 
 [cyan]edgeagent base test --board roboclaw --port /dev/ttyACM0 --pulses-per-m 5600 --track-m 0.25[/]  a RoboClaw
 
+[cyan]edgeagent base test --board sabertooth --port /dev/serial0 --full-speed-mps 0.6 --track-m 0.3[/]  a Sabertooth
+
 [cyan]edgeagent base test --board simulated[/]  how the test goes, without motors
 
 [cyan]edgeagent base test --app my_robot.py --yes[/]  asks nothing, and tries what needs no eyes; the wheels are off the
@@ -67,6 +69,7 @@ class Board(StrEnum):
 
     SIMULATED = "simulated"
     ROBOCLAW = "roboclaw"
+    SABERTOOTH = "sabertooth"
 
 
 @base.callback()
@@ -80,11 +83,16 @@ def try_base(
         Path | None, typer.Option("--app", metavar="FILE.py", help="Your own robot: a file that defines base.")
     ] = None,
     board: Annotated[Board | None, typer.Option("--board", help="A base without a file.", show_choices=True)] = None,
-    port: Annotated[str, typer.Option("--port", metavar="PATH", help="Serial port of a RoboClaw.")] = "",
+    port: Annotated[str, typer.Option("--port", metavar="PATH", help="Serial port of the board.")] = "",
     pulses_per_m: Annotated[
-        float | None, typer.Option("--pulses-per-m", metavar="N", help="Of its encoders, for a metre of a wheel.")
+        float | None,
+        typer.Option("--pulses-per-m", metavar="N", help="RoboClaw: of its encoders, for a metre of a wheel."),
     ] = None,
-    track_m: Annotated[float | None, typer.Option("--track-m", metavar="M", help="Metres between its wheels.")] = None,
+    full_speed_mps: Annotated[
+        float | None,
+        typer.Option("--full-speed-mps", metavar="MPS", help="Sabertooth: of a wheel at full power, metres a second."),
+    ] = None,
+    track_m: Annotated[float | None, typer.Option("--track-m", metavar="M", help="Metres between the wheels.")] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="The wheels are off the ground: try what needs no eyes, ask nothing.")
     ] = False,
@@ -95,7 +103,14 @@ def try_base(
         exits.watch(screen=False)
         if not yes and not sys.stdin.isatty():
             raise ConfigError("nobody is there to be asked: with the wheels off the ground, say --yes for the rest")
-        driver = _driver(app, board, port=port, pulses_per_m=pulses_per_m, track_m=track_m)
+        if app is not None and board is None:
+            driver = _app_driver(app)
+        elif board is not None and app is None:
+            driver = _board_driver(
+                board, port=port, pulses_per_m=pulses_per_m, full_speed_mps=full_speed_mps, track_m=track_m
+            )
+        else:
+            raise ConfigError("name the base: either --app FILE.py or --board NAME")
         trial = BaseTrial(driver, ask=None if yes else _asked)
         with closing(driver), exits.ending():
             trial.run()
@@ -103,27 +118,38 @@ def try_base(
     raise typer.Exit(exits.OK if trial.is_well else exits.FAILED)
 
 
-def _driver(
-    app: Path | None, board: Board | None, *, port: str, pulses_per_m: float | None, track_m: float | None
+def _board_driver(
+    board: Board, *, port: str, pulses_per_m: float | None, full_speed_mps: float | None, track_m: float | None
 ) -> BaseDriver:
-    """The driver of the base that was named.
+    """The driver of a board.
 
     Raises:
-        ConfigError: None or two were named, the file defines none, or it can't be driven.
+        ConfigError: An option of it is missing, or is no such number.
     """
-    from edgeagent.robot import BaseDriver, RoboClaw, SimulatedBase
+    from edgeagent.robot import BaseDriver, RoboClaw, Sabertooth, SimulatedBase
 
-    if (app is None) == (board is None):
-        raise ConfigError("name the base: either --app FILE.py or --board NAME")
-    if board is Board.SIMULATED:
-        return BaseDriver(SimulatedBase())
-    if board is Board.ROBOCLAW:
-        if not port or pulses_per_m is None or track_m is None:
-            raise ConfigError("a RoboClaw needs --port /dev/ttyACM0, --pulses-per-m and --track-m")
-        return BaseDriver(RoboClaw(port=port, pulses_per_m=pulses_per_m, track_m=track_m))
+    match board:
+        case Board.SIMULATED:
+            return BaseDriver(SimulatedBase())
+        case Board.ROBOCLAW:
+            if not port or pulses_per_m is None or track_m is None:
+                raise ConfigError("a RoboClaw needs --port /dev/ttyACM0, --pulses-per-m and --track-m")
+            return BaseDriver(RoboClaw(port=port, pulses_per_m=pulses_per_m, track_m=track_m))
+        case Board.SABERTOOTH:
+            if not port or full_speed_mps is None or track_m is None:
+                raise ConfigError("a Sabertooth needs --port /dev/serial0, --full-speed-mps and --track-m")
+            return BaseDriver(Sabertooth(port=port, full_speed_mps=full_speed_mps, track_m=track_m))
+
+
+def _app_driver(app: Path) -> BaseDriver:
+    """The driver of the base that a file defines.
+
+    Raises:
+        ConfigError: It defines none, or one that can't be driven.
+    """
     from edgeagent.app import AppFile
+    from edgeagent.robot import BaseDriver
 
-    assert app is not None  # noqa: S101 - or the board
     found: Any = getattr(AppFile.load(app).module, "base", None)
     if isinstance(found, BaseDriver):
         return found

@@ -7,7 +7,7 @@ own, and is the only caller of its methods.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
 from edgeagent.errors import ConfigError
@@ -111,6 +111,16 @@ class BaseLimits:
                 continue
             if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
                 raise ConfigError(f"{field.name} of a base's limits is {value!r}; it must be a number above 0")
+
+    def reached_by(self, full_speed_mps: float, track_m: float) -> BaseLimits:
+        """Limits that two wheels can reach. A way that is counted by the commanded speed is too long beyond them.
+
+        Args:
+            full_speed_mps: Metres a second of a wheel at full power.
+            track_m: Metres between the wheels.
+        """
+        turn_rps = min(self.turn_rps, 2 * full_speed_mps / track_m)
+        return replace(self, speed_mps=min(self.speed_mps, full_speed_mps), turn_rps=turn_rps)
 
 
 class Base(Protocol):

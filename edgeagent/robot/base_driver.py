@@ -239,7 +239,7 @@ class BaseDriver:
 
     def silence(self, seconds: float) -> None:
         """Has the base told nothing for so long, 2 s at most, while it drives: only the time-out of its board stops it
-        then, which a test wants to see. A stop ends the silence."""
+        then, which a test wants to see. A stop or a hold ends the silence."""
         self._send("silence", seconds, link=self._link)
 
     def close(self) -> None:

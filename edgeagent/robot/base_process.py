@@ -169,6 +169,7 @@ class BaseLoop:
                 self._stop(drive, str(why))
             case "hold", (held,):
                 self._held = bool(held)
+                self._silent_until_s = 0.0
             case "silence", (seconds,):
                 self._silent_until_s = time.monotonic() + min(float(seconds), LONGEST_SILENCE_S)
             case _:

@@ -124,7 +124,8 @@ def unknown(kind: str, name: str) -> CommandReport:
 def number_error(value: object, what: str, span: tuple[float, float], unit: str) -> str:
     """Why a number can't be driven or turned, empty if it can; the sign is free."""
     least, most = span
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+    is_nan = isinstance(value, float) and math.isnan(value)  # an integer may be too large for a float
+    if isinstance(value, bool) or not isinstance(value, int | float) or is_nan:
         return f"the {what} is not a number"
     if abs(value) < least:
         return f"the {what} must be at least {number(least, 2)} {unit}"

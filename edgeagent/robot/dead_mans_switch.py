@@ -71,7 +71,7 @@ class SwitchState:
             state = cls(
                 float(read["timeout_s"]), bool(read["is_heard"]), senders, str(read["refused"]), str(read["why"])
             )
-        except (LookupError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ValueError(f"{text[:80]!r} is no state of a dead man's switch") from error
         if not 0 < state.timeout_s <= LONGEST_TIMEOUT_S:
             raise ValueError(f"a switch with a time-out of {state.timeout_s!r} s is none")
@@ -132,10 +132,9 @@ class DeadMansSwitch:
             return self._refuse(sender, "a velocity or a time that is no number came")
         self._senders.add(sender)
         if sender != self._sender:
-            if velocity.is_zero:
-                return ""  # another program at rest takes nothing from the one that drives
             if not self.look(now_s).is_zero:
-                return self._refuse(sender, "another program drives the robot")
+                # another program at rest takes nothing from the one that drives
+                return "" if velocity.is_zero else self._refuse(sender, "another program drives the robot")
             self._sender, self._offset_s, self._taken_s = sender, now_s - sent_s, now_s
         self._offset_s = min(self._offset_s + _CREEP * (now_s - self._taken_s), now_s - sent_s)
         self._taken_s = now_s

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -130,7 +131,8 @@ class Pilot:
         if error := number_error(distance_m, "distance", (_LEAST_M, self._driver.limits.distance_m), "m"):
             return CommandReport("failed", error)
         ahead, partly = ("forward", "drove") if distance_m > 0 else ("back", "drove back")
-        way_m, why = self._move(distance_m, self._begin(goal), turns=False)
+        with self._begin(goal) as command:
+            way_m, why = self._move(distance_m, command, turns=False)
         told = f"{number(way_m, 2)} m"
         if why:
             return self._ended(f"{partly} {told} of {number(abs(distance_m), 2)} m", told, why, goal)
@@ -142,7 +144,8 @@ class Pilot:
         if error := number_error(angle_deg, "angle", (_LEAST_DEG, most_deg), "degrees"):
             return CommandReport("failed", error)
         side = "left" if angle_deg > 0 else "right"
-        way_rad, why = self._move(math.radians(angle_deg), self._begin(goal), turns=True)
+        with self._begin(goal) as command:
+            way_rad, why = self._move(math.radians(angle_deg), command, turns=True)
         told = number(math.degrees(way_rad), 0)
         if why:
             partly = f"turned {side} {told} of {number(abs(angle_deg))} degrees"
@@ -154,7 +157,10 @@ class Pilot:
         name = plain_name(place)
         if name not in self._places:
             return unknown("place", place)
-        command = self._begin(goal)
+        with self._begin(goal) as command:
+            return self._go_to(name, command)
+
+    def _go_to(self, name: str, command: _Command) -> CommandReport:
         limit_m, driven_m, legs, why = self._driver.limits.distance_m, 0.0, 0, ""
         while (way := _towards(self._driver.position, self._places[name]))[0] > THERE_M:
             left_m, bearing_rad = way
@@ -171,7 +177,7 @@ class Pilot:
                 driven_m += way_m
             if why:
                 told = f"{number(driven_m, 2)} m"
-                return self._ended(f"drove {told}", told, why, goal)
+                return self._ended(f"drove {told}", told, why, command.goal)
         return CommandReport("done", f"arrived at the {name} by dead reckoning")
 
     def stop(self) -> CommandReport:
@@ -206,10 +212,16 @@ class Pilot:
         seen = f"nearest obstacle: {number(metres, 2)} m ahead" if metres < math.inf else "no obstacle ahead"
         return CommandReport("done", seen)
 
-    def _begin(self, goal: GoalHandle) -> _Command:
-        """Begins a command, which a stop ends from now on, also between two of its drives."""
+    @contextmanager
+    def _begin(self, goal: GoalHandle) -> Iterator[_Command]:
+        """Begins a command, which a stop ends from now on, also between two of its drives. A hold ends with it: nobody
+        releases what has ended."""
         self._goal = goal
-        return _Command(goal, self._driver.stops)
+        try:
+            yield _Command(goal, self._driver.stops)
+        finally:
+            if self._goal is goal:
+                self._driver.release()
 
     def _move(self, wanted: float, command: _Command, *, turns: bool) -> tuple[float, str]:
         """Drives, or turns, until that many metres or radians are covered.
@@ -218,6 +230,8 @@ class Pilot:
             The way in that direction, until the base stood again, and why it ended early.
         """
         limits, goal, why = self._driver.limits, command.goal, ""
+        if self._goal is not goal:
+            return 0.0, "another command has begun"
         begun: float | None = None
         top, gain, near = limits.speed_mps, limits.acceleration_mps2, _NEAR_M
         if turns:
@@ -278,6 +292,8 @@ class Pilot:
             if isinstance(metres, bool):
                 raise TypeError("true or false is no distance")
             metres, age_s = float(metres), time.monotonic() - float(at_s)
+        except DriveError:  # a sensor that says itself what is wrong
+            raise
         except Exception as error:  # the builder's code
             raise DriveError(f"the distance sensor failed: {type(error).__name__}: {error}") from error
         if not metres > 0:
@@ -295,7 +311,7 @@ def _point(name: str, place: tuple[float, float]) -> tuple[float, float]:
     """
     try:
         ahead_m, left_m = (float(metres) for metres in place)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         ahead_m = left_m = math.nan
     if not (math.isfinite(ahead_m) and math.isfinite(left_m)):
         raise ConfigError(

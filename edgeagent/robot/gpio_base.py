@@ -40,6 +40,7 @@ class GpioBase:
         for name in ("full_speed_mps", "track_m"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} of a base on pins is {getattr(self, name)!r}; it must be a number above 0")
+        self.limits = self.limits.reached_by(self.full_speed_mps, self.track_m)
 
     def open(self) -> None:
         """Takes the pins, motors at rest.

@@ -28,7 +28,7 @@ PING_S: Final = 0.06
 """Seconds between two measurements. The HC-SR04's data sheet asks for 60 ms, so that no echo meets the next ping."""
 ECHO_S: Final = 0.1
 """Seconds for an echo to come. An HC-SR04 that hears none ends its pulse after 38 ms."""
-STALE_S: Final = 0.4
+STALE_S: Final = 0.3
 """Seconds after which a measurement counts for nothing. A larger number trusts a sensor that hangs for longer."""
 NEAREST_M: Final = 0.02
 """Metres of the HC-SR04's shortest range. Less than that is a fault of the sensor, or something that touches it."""
@@ -192,8 +192,8 @@ class GpioDistance(_Part):
             good = [metres for metres in self._last if metres is not None]
             age_s = time.monotonic() - self._measured_s
             trouble = self.trouble or "too few of its last answers are good"
-        if STALE_S < age_s < math.inf:
-            trouble = f"its last answer is {age_s:.1f} s old"
+        if age_s > STALE_S:
+            trouble = self.trouble or f"its last answer is {age_s:.1f} s old"
         elif len(good) >= _FEWEST:
             return statistics.median_low(good)
         raise DriveError(f"the distance sensor on pins {self._pins} tells no distance: {trouble}")
@@ -215,7 +215,8 @@ class GpioDistance(_Part):
                 return
             with self._lock:
                 self._last.append(metres)
-                self._measured_s = time.monotonic()
+                if metres is not None:
+                    self._measured_s = time.monotonic()
                 before, self.trouble = self.trouble, trouble
             if trouble and trouble != before:
                 _log.warning("the distance sensor on pins %s tells no distance: %s", self._pins, trouble)

@@ -92,7 +92,8 @@ class Sabertooth:
             raise ConfigError(f"baud of a Sabertooth is {self.baud!r}; it must be one of {', '.join(map(str, BAUDS))}")
         if not 128 <= self.address <= 135:
             raise ConfigError(f"address of a Sabertooth is {self.address!r}; it must be 128 to 135")
-        self.limits = replace(self.limits, board_timeout_s=TIMEOUT_S)
+        limits = self.limits.reached_by(self.full_speed_mps, self.track_m)
+        self.limits = replace(limits, board_timeout_s=TIMEOUT_S)
 
     def open(self) -> None:
         """Opens the port for this process alone. No board says whether it is there.

@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from tests.robot.bases import Board, calls, until
+from tests.robot.sabertooth_board import SabertoothBoard
 
 pytestmark = pytest.mark.real_time
 
@@ -25,6 +26,7 @@ def roboclaw(board: Board) -> list[object]:
         (["--yes", "--app", "nowhere.py"], "nowhere.py is not there"),
         (["--yes", "--board", "roboclaw"], "a RoboClaw needs --port /dev/ttyACM0"),
         (["--yes", "--board", "roboclaw", "--port", "/dev/null"], "--pulses-per-m and --track-m"),
+        (["--yes", "--board", "sabertooth"], "a Sabertooth needs --port /dev/serial0, --full-speed-mps and --track-m"),
         (["--yes", *"--board roboclaw --port x --pulses-per-m nan --track-m 1".split()], "pulses_per_m of a RoboClaw"),
     ],
 )
@@ -76,6 +78,27 @@ def test_without_eyes_it_tries_what_encoders_tell(edgeagent):
         "ok      board time-out",
         "change what is marked CHANGE, and test again; 3 not tried",
     ]
+
+
+def test_a_sabertooth_is_tried_and_a_person_sees_that_its_time_out_stops_it(at_terminal):
+    with SabertoothBoard() as board:
+        options = ["--port", board.port, "--full-speed-mps", "0.6", "--track-m", "0.3"]
+        terminal = at_terminal("base", "test", "--board", "sabertooth", *options)
+        for shown, answer in (
+            (r"off the ground, .* \[y/N\] ", "y"),
+            (r"left wheel ran .*\? ", "f"),
+            (r"right wheel ran .*\? ", "f"),
+            (r"left wheel ran .*\? ", "b"),
+            (r"right wheel ran .*\? ", "f"),
+            (r"for the scale, .* \[y/N\] ", "n"),
+            (r"do they stop early\? ready\? \[y/N\] ", "y"),
+            (r"did they stop at \[o\]nce, .*\? ", "o"),
+        ):
+            terminal.expect(shown)
+            terminal.enter(answer)
+        assert terminal.ends() == 0
+        assert board.stopped_itself == 1
+        assert (board.wheels, board.damaged, board.driven_without_timeout) == ((0, 0), 0, False)
 
 
 def test_it_says_what_to_change_at_a_board_that_is_set_up_wrongly(at_terminal):

@@ -12,6 +12,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from edgeagent import Agent
+from edgeagent.app import AppFile
 from edgeagent.errors import ConfigError
 from edgeagent.robot import BaseDriver, BaseLimits, SafetyLatch, SimulatedBase
 from edgeagent.testing import ScriptedLLM, call
@@ -55,6 +56,24 @@ def ros(monkeypatch: pytest.MonkeyPatch) -> None:
         module = ModuleType(name)
         vars(module).update(values)
         monkeypatch.setitem(sys.modules, name, module)
+
+
+def test_the_app_drives_with_the_commands_of_every_base(ros: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    messages = {"BatteryState": object, "LaserScan": object}
+    signals = {"SignalHandlerOptions": SimpleNamespace(NO=0)}
+    for name, values in {"rclpy.signals": signals, "sensor_msgs": {}, "sensor_msgs.msg": messages}.items():
+        module = ModuleType(name)
+        vars(module).update(values)
+        monkeypatch.setitem(sys.modules, name, module)
+    rclpy = sys.modules["rclpy"]
+    vars(rclpy).update(init=lambda **options: None, create_node=lambda name: Node())
+    import topics
+
+    monkeypatch.setattr(topics, "spin", lambda node: None)
+    app = AppFile.load(EXAMPLE / "robot.py")
+    agent = app.agent(lambda: ScriptedLLM("x"))
+    assert agent.tools.names() == ["drive", "turn", "stop", "get_battery", "get_distance"]
+    assert app.module.base.limits.speed_mps == 0.2
 
 
 # --- topics -----------------------------------------------------------------------------------------------------------

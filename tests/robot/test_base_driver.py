@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -130,6 +131,16 @@ def test_a_held_base_stands_and_goes_on_when_it_is_released(driver):
         keep_driving(drive, lambda: driver.velocity.is_zero)
         driver.release()
         keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+
+
+def test_a_hold_ends_a_silence(driver):
+    with driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+        driver.silence(2.0)
+        driver.hold()
+        begun_s = time.monotonic()
+        keep_driving(drive, lambda: driver.velocity.is_zero)
+        assert time.monotonic() - begun_s < 1.0
 
 
 def test_a_base_that_was_held_before_it_was_started_does_not_move(log):

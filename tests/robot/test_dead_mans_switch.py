@@ -47,6 +47,13 @@ def test_velocities_that_waited_in_a_queue_do_not_pass(switch: DeadMansSwitch) -
     assert switch.look(103.0) == AHEAD
 
 
+def test_first_velocities_that_waited_in_a_queue_do_not_pass(switch: DeadMansSwitch) -> None:
+    assert switch.take(Velocity(), "a", 50.0, 100.0) == ""  # the base was opened
+    for waited in range(20):
+        assert "late" in switch.take(AHEAD, "a", 51.0 + waited / 50, 105.0)
+        assert switch.look(105.0).is_zero
+
+
 def test_clocks_that_drift_apart_do_not_stop_the_robot(switch: DeadMansSwitch) -> None:
     for second in range(100_000):
         assert switch.take(AHEAD, "agent", second * 0.9999, 100.0 + second) == ""
@@ -99,6 +106,8 @@ def test_a_time_out_that_is_none_is_refused(timeout_s: float) -> None:
         "[]",
         "{}",
         '{"timeout_s": 9, "is_heard": true, "senders": [], "refused": "", "why": ""}',
+        '{"timeout_s": %s, "is_heard": true, "senders": [], "refused": "", "why": ""}' % ("9" * 400),
+        "[" * 100_000,
         "null",
         '"a"',
         "\0",

@@ -17,7 +17,7 @@ import pytest
 
 from edgeagent import Agent, GoalHandle, LlamaLLM, Session, ToolResult
 from edgeagent.app import AppFile
-from edgeagent.errors import ConfigError
+from edgeagent.errors import ConfigError, DriveError
 from edgeagent.house import HouseRobot
 from edgeagent.robot import BaseDriver, BaseLimits, RoboClaw, SafetyLatch, SimulatedBase, base_tools
 from edgeagent.testing import ScriptedLLM, call
@@ -137,6 +137,7 @@ def test_a_long_command_tells_its_progress():
         ("drive", {"distance_m": 11.0}, "the distance must be at most 10 m"),
         ("drive", {"distance_m": 0.0}, "the distance must be at least 0.01 m"),
         ("drive", {"distance_m": math.nan}, "the distance is not a number"),
+        ("drive", {"distance_m": -(10**400)}, "the distance must be at most 10 m"),
         ("turn", {"angle_deg": 1e9}, "the angle must be at most 720 degrees"),
         ("go_to", {"place": "moon"}, "there is no place called moon"),
         ("go_to", {"place": "garden"}, "it is 50 m away, and a drive ends after 10 m"),
@@ -150,7 +151,7 @@ def test_what_can_not_be_driven_is_told_before_anything_moves(tmp_path, name, ar
         assert calls(base.log) == []
 
 
-@pytest.mark.parametrize("place", [(1.0,), "here", (math.nan, 0.0), None, (1.0, "x")])
+@pytest.mark.parametrize("place", [(1.0,), "here", (math.nan, 0.0), None, (1.0, "x"), (10**400, 0)])
 def test_a_place_that_is_none_is_refused(place):
     with pytest.raises(ConfigError, match="metres ahead and to the left"):
         base_tools(SimulatedBase(QUICK), places={"kitchen": place})
@@ -200,6 +201,9 @@ def test_nothing_ahead_is_infinitely_far():
 
 
 def test_a_distance_that_is_none_stops_the_base():
+    def mute() -> float:
+        raise DriveError("the distance sensor on pins 23 and 24 tells no distance")
+
     readings = [
         (lambda: 0.0, "the distance sensor tells 0 m"),
         (lambda: math.nan, "the distance sensor tells nan m"),
@@ -210,6 +214,7 @@ def test_a_distance_that_is_none_stops_the_base():
         (lambda: 1 / 0, "the distance sensor failed: ZeroDivisionError"),
         (lambda: (2.0, time.monotonic() - 1), "the distance that the sensor tells is 1.0 s old"),
         (lambda: (2.0, time.time()), "s old"),
+        (mute, "m: the distance sensor on pins 23 and 24 tells no distance"),
         (lambda: time.sleep(0.4) or 2.0, "the distance that the sensor tells is 0.4 s old"),  # the fault itself
     ]
     bad = iter(readings)
@@ -294,6 +299,21 @@ def test_a_stop_between_two_drives_of_a_command_ends_it(how):
     assert result.text == "drove 0 m" if how == "stop tool" else "it was stopped" in result.text
 
 
+def test_an_older_command_does_not_drive_on_between_two_drives_of_its_own():
+    with Rover(places={"kitchen": (-1.0, 0.0)}) as rover:
+        rest, newer, results = rover.driver.wait_for_rest, GoalHandle(), []
+
+        def another_begins() -> bool:
+            rover.driver.wait_for_rest = rest
+            results.append(rover.start("drive", newer, distance_m=0.4))
+            return True
+
+        rover.driver.wait_for_rest = another_begins
+        older = rover("go_to", stops(rover), place="kitchen")
+        assert "another command has begun" in older.text
+        assert results[0]().status == "ok"
+
+
 def test_a_latch_that_holds_lets_the_base_wait_and_go_on():
     latch = SafetyLatch()
     with Rover() as rover:
@@ -316,6 +336,21 @@ def test_a_command_that_was_held_and_cancelled_does_not_hold_the_next_one():
         assert until(lambda: rover.driver.velocity.is_zero)
         goal.cancel()
         assert result().status == "ok"
+        assert rover.start("drive", stops(rover), distance_m=0.1)().status == "ok"
+
+
+def test_a_command_that_ends_while_it_is_held_does_not_hold_the_next_one():
+    ahead_m = [2.0]
+    with Rover(distance=lambda: ahead_m[0]) as rover:
+        goal = stops(rover)
+        result = rover.start("drive", goal, distance_m=5.0)
+        goal.pause()
+        assert until(lambda: rover.driver.velocity.is_zero)
+        ahead_m[0] = 0.1  # who said "wait" steps in the way
+        assert result().text.startswith("blocked by an obstacle")
+        goal.finish("failed")
+        goal.resume()
+        ahead_m[0] = 2.0
         assert rover.start("drive", stops(rover), distance_m=0.1)().status == "ok"
 
 

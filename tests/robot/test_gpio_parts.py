@@ -3,6 +3,7 @@
 import logging
 import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -221,6 +222,25 @@ def test_a_measurement_that_hangs_is_an_error_after_a_moment(pins):
         assert sensor.tells(None)
         with pytest.raises(DriveError, match=r"its last answer is \d+\.\d s old"):
             sensor.distance()
+
+
+def test_no_distance_is_older_than_what_a_drive_allows(pins):
+    with Sensor(pins, 1.0) as sensor:
+        assert sensor.tells(1.0)
+        good_s, told_s = time.monotonic(), []
+        sensor.set(None)
+        assert until(lambda: sensor.distance.trouble != "")
+        sensor.trigger.hangs = threading.Event()  # one ping is not answered, and the next one hangs
+
+        def is_told_no_more() -> bool:
+            at_s = time.monotonic()
+            if told_by(sensor.distance) is None:
+                return True
+            told_s.append(at_s)
+            return False
+
+        assert until(is_told_no_more)
+    assert max(told_s, default=good_s) - good_s < 0.3 + 0.06, "what base_tools allow, and a ping"
 
 
 def test_one_wrong_echo_does_not_count(pins):

@@ -12,7 +12,7 @@ import pytest
 import serial
 
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot import BaseDriver, Sabertooth, Velocity
+from edgeagent.robot import BaseDriver, BaseLimits, GpioBase, Sabertooth, Velocity
 
 from .bases import until
 from .sabertooth_board import SabertoothBoard
@@ -74,6 +74,18 @@ def test_it_drives_without_odometry_and_says_so():
         assert until(lambda: board.wheels == (0, 0))
         assert driver.odometry is None
         assert (board.damaged, board.driven_without_timeout, board.stopped_itself) == (0, False, 0)
+
+
+@pytest.mark.parametrize("kind", ["sabertooth", "pins"])
+def test_what_counts_its_way_by_time_counts_no_speed_that_its_wheels_do_not_have(kind):
+    limits = BaseLimits(speed_mps=0.5, turn_rps=4.0, board_timeout_s=0.1)
+    if kind == "sabertooth":
+        base = Sabertooth(port="x", full_speed_mps=0.2, track_m=0.4, limits=limits)
+    else:
+        base = GpioBase(left=(1, 2), right=(3, 4), full_speed_mps=0.2, track_m=0.4, limits=limits)
+    assert base.limits.speed_mps == 0.2
+    assert base.limits.turn_rps == pytest.approx(1.0)
+    assert base.limits.distance_m == limits.distance_m
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
