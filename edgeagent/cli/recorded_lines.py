@@ -47,7 +47,7 @@ def check_target(path: Path) -> None:
     """
     if path.suffix.lower() != SOUND:
         raise ConfigError(f"--record {path}: a recording is a WAV file; name it {path.with_suffix(SOUND).name}")
-    if not os.access(path.parent, os.W_OK):
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise ConfigError(f"--record {path}: there is no such folder, or it is not yours")
 
 
@@ -67,7 +67,7 @@ def record_lines(conversation: Conversation, path: Path, app: App) -> Path:
 def _free(path: Path) -> Path:
     """The path, or the first one with a number where neither sound nor lines are there: nothing is overwritten."""
     numbered = (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(2))
-    return next(one for one in chain([path], numbered) if not one.exists() and not lines_of(one).exists())
+    return next(one for one in chain([path], numbered) if not any(map(os.path.lexists, (one, lines_of(one)))))
 
 
 class RecordedLines:

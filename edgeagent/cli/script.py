@@ -20,7 +20,7 @@ from edgeagent.cli.activity import Activity, Line
 from edgeagent.cli.approvals import Approvals, is_yes
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.replies import Replies
-from edgeagent.cli.slash import Slash, is_slash
+from edgeagent.cli.slash import Again, Slash, is_slash
 from edgeagent.cli.web_door import picture_of
 from edgeagent.errors import BusyError, EdgeAgentError
 
@@ -76,21 +76,30 @@ class LineScript:
         for line in self._lines:
             said = text.utterance(line)
             if is_slash(said):
-                if not self._slash.run(said):
+                if not self._obey(said):
                     return
-                self._retry()
             elif said and not self._stops.take(said):
                 self._run(said)
             self._prompt()
 
-    def _retry(self) -> None:
-        """Asks the last request again, if the last command wants that; where it did something, the next line says."""
+    def _obey(self, said: str) -> bool:
+        """Does what a slash command says. False means: leave."""
+        if not self._slash.run(said):
+            return False
         again = self._slash.take_again()
         if again is None:
-            return
-        if again.question and not is_yes(self._next_line(again.question)):
-            streams.tell("not asked again")
-            return
+            return True
+        answer = self._next_line(again.question) if again.question else "y"
+        if is_yes(answer):
+            self._ask_again(again)
+            return True
+        streams.tell("not asked again")
+        if is_slash(answer or ""):
+            return self._obey(answer or "")
+        self._stops.take(answer or "", asked=True)
+        return True
+
+    def _ask_again(self, again: Again) -> None:
         try:
             self._until_end(self._slash.ask_again(again))
         except EdgeAgentError as error:

@@ -12,6 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.cli.talk import talk
 from edgeagent.cli.unit import MARK, NAME, Unit, check_user, command, missing_groups, run_as, unit_path
 from edgeagent.errors import ConfigError
 
@@ -142,6 +143,8 @@ def _unit(
     """
     if user is not None and not system:
         raise ConfigError("--user is for --system; without it the unit is your own")
+    unit_path(name, system=system)
+    _check_talk(arguments)
     whose = (check_user(user) if user else run_as()) if system else ""
     options.settings(config, app=app)  # or the first start would tell what is wrong, at a boot that nobody sees
     if app is not None and not app.is_file():
@@ -149,6 +152,20 @@ def _unit(
     files = [word for flag, file in (("--app", app), ("--config", config)) if file for word in (flag, _absolute(file))]
     folder = next((file.absolute().parent for file in (app, config) if file), Path.cwd())
     return Unit(name=name, system=system, command=command([*files, *arguments]), folder=folder, user=whose)
+
+
+def _check_talk(arguments: list[str]) -> None:
+    """Refuses what ``talk`` would refuse at a boot that nobody sees; typer tells of an option that it has not.
+
+    Raises:
+        ConfigError: One of them needs somebody at a terminal.
+    """
+    alone = typer.Typer(add_completion=False)
+    alone.command()(talk)
+    given = typer.main.get_command(alone).make_context("edgeagent talk", list(arguments)).params
+    for option in ("text", "push_to_talk"):
+        if given[option]:
+            raise ConfigError(f"--{option.replace('_', '-')} needs somebody at a terminal, and a unit has none")
 
 
 def _absolute(file: Path) -> str:

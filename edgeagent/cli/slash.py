@@ -54,7 +54,8 @@ class Again:
     """The last request, which is to be asked again.
 
     Attributes:
-        question: What a person has to allow first, because the robot has done something; empty where it has not.
+        question: What a person has to allow first, because the robot has done something or was told more since; empty
+            where it has not.
     """
 
     text: str
@@ -195,7 +196,12 @@ class Slash:
             self._complain("there is nothing to ask again")
         else:
             did = "; ".join(self._done(exchange))
-            question = f"it did this, and may do it again: {did}. Ask again? [y/N] " if did else ""
+            said = [message.text for message in exchange if message.role == "user" and message.origin == "steering"]
+            parts = [f"it did this, and may do it again: {did}."] if did else []
+            if said:  # perhaps a no to it
+                asked, later = (shortened(text, _DONE_CHARS) for text in (exchange[0].text, "; ".join(said)))
+                parts.append(f'what is asked again is "{asked}", without what you said to it later: "{later}".')
+            question = " ".join((*parts, "Ask again? [y/N] ")) if parts else ""
             self._again = Again(exchange[0].text, question, tuple(message.id for message in exchange))
 
     def take_again(self) -> Again | None:

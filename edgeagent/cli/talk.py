@@ -162,7 +162,7 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
                 raise
             if not text:
                 raise AudioError(f"{error}; to type instead: edgeagent talk --text") from error
-            streams.warn(f"{error}; so type")
+            streams.warn(f"{error}; so type{'' if record is None else ', and nothing is recorded'}")
         else:
             with conversation, exits.ending():
                 stop_signal.serve(conversation)

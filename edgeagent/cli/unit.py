@@ -52,7 +52,7 @@ class Unit:
         """The file.
 
         Raises:
-            ConfigError: A path or an argument has a line end in it.
+            ConfigError: A path or an argument has a line end in it, or is no UTF-8.
         """
         own = self._system_lines() if self.system else ()
         lines = (
@@ -175,6 +175,10 @@ def quoted(argument: str) -> str:
 def _escaped(text: str) -> str:
     if "\n" in text or "\r" in text or "\0" in text:
         raise ConfigError(f"{text!r} has a line end in it, which no unit can hold")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{text!r} is no UTF-8, which a unit has to be: rename it") from None
     return text.replace("%", "%%")
 
 

@@ -6,12 +6,14 @@ terminals and settings. Any thread, any number of processes.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
 import logging
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -118,7 +120,7 @@ class Shelf:
         """
         path = self.path(name)
         try:
-            with path.open("rb") as file:
+            with _opened(path) as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who opens it now looks again, and begins a new one
                 freed = 0
                 for one in (path, *self.folder.glob(f"{path.name}.damaged-*")):
@@ -174,10 +176,23 @@ def _noted_path(note: Path) -> Path | None:
         return None
 
 
+def _opened(path: Path) -> BinaryIO:
+    """The file to read, without waiting for the other end of a pipe.
+
+    Raises:
+        OSError: It can't be opened, or is a pipe or a device.
+    """
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if stat.S_ISREG(os.fstat(number).st_mode):
+        return os.fdopen(number, "rb")
+    os.close(number)
+    raise OSError(errno.EINVAL, "it is no file")
+
+
 def look_at(path: Path, name: str) -> KeptSession | None:
     """A journal as far as it is whole, whoever writes to it meanwhile; None if it is not there."""
     try:
-        with path.open("rb") as stream:
+        with _opened(path) as stream:
             about = os.fstat(stream.fileno())
             seen = KeptSession(name=name, path=path, changed_t=about.st_mtime, bytes=about.st_size)
             return _read(stream, seen)

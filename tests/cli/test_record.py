@@ -145,3 +145,24 @@ def test_a_recording_is_played_and_its_lines_come_at_their_times(command: Any) -
         recorder.stdout.close()
     assert (done.returncode, done.stdout) == (0, "    0.2 s  first\n    1.5 s  second\n"), done.stderr
     assert np.abs(np.frombuffer(bytes(heard[: len(heard) // 2 * 2]), "<i2").astype(float)).max() > 5_000
+
+
+def test_a_chat_in_place_of_a_talk_says_that_it_is_not_recorded(edgeagent: Any) -> None:
+    done = edgeagent("talk", "--text", "--record", "talk.wav", house=True, stdin=b"")
+    assert done.returncode == 0
+    assert "so type, and nothing is recorded" in done.stderr
+    assert not list(edgeagent.cwd.glob("talk*"))
+
+
+def test_a_folder_of_a_recording_that_is_a_file_is_told_early(in_process: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = in_process("talk", "--record", tmp_path / "file" / "talk.wav")
+    assert done.returncode == 2
+    assert "there is no such folder" in done.stderr
+
+
+def test_lines_never_go_through_a_link(command: Any) -> None:
+    (command.cwd / "talk.lines.jsonl").symlink_to(command.cwd / "elsewhere")
+    done = command("talk", *asked(command.cwd, "what time is it"), "--record", "talk.wav")
+    assert "recording in talk-2.wav" in done.stderr
+    assert not (command.cwd / "elsewhere").exists()

@@ -138,6 +138,9 @@ def test_a_link_to_a_version_is_kept(edgeagent: Any, tmp_path: Path) -> None:
         (["install", "--user", "nobody"], "--user is for --system"),
         (["install", "--system", "--user", "no such user"], "this machine has no such user"),
         (["install", "--name", "../x"], "write letters, digits"),
+        (["install", "--name", "../x", "--print"], "write letters, digits"),
+        (["install", "--print", "--", "--text"], "--text needs somebody at a terminal"),
+        (["install", "--print", "--", "--push-to-talk"], "--push-to-talk needs somebody at a terminal"),
         (["status"], "there is no unit"),
         (["uninstall"], "there is no unit"),
     ],
@@ -146,6 +149,23 @@ def test_what_is_wrong_is_told_in_a_line(in_process: Any, arguments: list[str], 
     done = in_process("service", *arguments)
     assert done.returncode == 2
     assert told in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("words", [["--nonsense"], ["--session"], ["nonsense"]])
+def test_options_that_talk_has_not_are_refused_before_a_boot(in_process: Any, words: list[str]) -> None:
+    done = in_process("service", "install", "--print", "--", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words[0] in done.stderr
+
+
+def test_a_folder_that_is_no_utf8_is_told_and_leaves_nothing_behind(edgeagent: Any) -> None:
+    folder = edgeagent.cwd / os.fsdecode(b"robot\xff")
+    folder.mkdir()
+    (folder / "edgeagent.toml").touch()
+    done = edgeagent("service", "install", "--config", folder / "edgeagent.toml")
+    assert done.returncode == 2
+    assert "is no UTF-8" in done.stderr.splitlines()[-1]
+    assert not list((edgeagent.home / ".config").rglob("*.new"))
 
 
 @pytest.fixture

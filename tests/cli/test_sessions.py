@@ -173,3 +173,20 @@ def test_what_still_moves_is_not_asked_again(edgeagent: Any, at_terminal: Any) -
     terminal.expect("the robot is at work")
     terminal.enter("/quit")
     assert terminal.ends() == 0
+
+
+STEERED = DRIVES.replace('return "64 percent"', 'agent.steer("hi"); return "64 percent"')
+
+
+def test_what_was_said_to_a_request_later_is_not_dropped_without_a_yes(edgeagent: Any) -> None:
+    done = edgeagent("chat", "--app", edgeagent.app(STEERED), stdin=b"battery\n/retry\nno\n")
+    assert 'what is asked again is "battery", without what you said to it later: "hi". Ask again?' in done.stderr
+    assert done.stdout.splitlines() == ["hello"]
+
+
+def test_a_stop_in_the_place_of_an_answer_stops(edgeagent: Any) -> None:
+    script = b"drive\n/retry\n/stop\n/continue\n/retry\n/quit\nhi\n"
+    done = edgeagent("chat", "--app", edgeagent.app(DRIVES), stdin=script)
+    assert done.stderr.count("not asked again") == 2
+    assert "drove 2 m" not in done.stdout
+    assert "hello" not in done.stdout

@@ -122,3 +122,10 @@ def test_a_new_name_is_free_and_made_of_letters(shelf: Shelf) -> None:
     Journal.open(shelf.path("house")).close()
     assert shelf.free_name("house") == "house-2"
     assert shelf.free_name("...") == "session"
+
+
+def test_a_pipe_holds_nobody_up(shelf: Shelf) -> None:
+    os.mkfifo(shelf.path("pipe"))
+    assert [(one.name, one.fault) for one in shelf.sessions()] == [("pipe", "it is no file")]
+    with pytest.raises(ConfigError, match="can't be removed: it is no file"):
+        shelf.remove("pipe")
