@@ -14,6 +14,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, Self
 
 import anyio
@@ -22,12 +23,14 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from edgeagent.mcp_agent.agent_server import on_thread
 from edgeagent.web.access import Access, allowed_names
+from edgeagent.web.server import Connection
 
 LINE_MAX_BYTES: Final = 1024 * 1024
 """Bytes of a message from stdin."""
 CONNECTIONS_MAX: Final = 32
-"""Connections at once; a further request is answered with 503."""
+"""Connections at once; a further request is answered with 503, if all of them are being answered."""
 CLIENTS_MAX: Final = 16
 """Sessions of clients over HTTP."""
 PATH: Final = "/mcp"
@@ -121,17 +124,26 @@ async def serve_streams(server: Server[Any], stdin: int, stdout: int) -> None:
         async with to_send:
             async for sent in to_send:
                 data = sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-                try:
-                    while data:
-                        data = data[os.write(stdout, data) :]
+                try:  # a client that does not read keeps this thread, and no stop that it sends
+                    await on_thread(partial(_write, stdout, data), name="mcp-stdout")
                 except OSError:  # nobody reads any more
                     group.cancel_scope.cancel()
+        written.set()
 
+    written = anyio.Event()
     threading.Thread(target=read, name="mcp-stdin", daemon=True).start()
     async with anyio.create_task_group() as group:
         group.start_soon(write)
         await server.run(incoming, outgoing, server.create_initialization_options())
+        await outgoing.aclose()
+        with anyio.move_on_after(_JOIN_S):
+            await written.wait()
         group.cancel_scope.cancel()
+
+
+def _write(file: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(file, data) :]
 
 
 def _lines(file: int) -> Iterator[bytes]:
@@ -170,7 +182,7 @@ async def serve_http(server: Server[Any], listening: socket.socket, token: str) 
     guarded = Access(app, names=allowed_names(HOST), token=token)
     config = uvicorn.Config(
         guarded,
-        http="h11",
+        http=Connection,
         ws="none",
         lifespan="on",
         log_config=None,

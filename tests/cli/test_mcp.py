@@ -176,8 +176,7 @@ def test_a_client_that_reads_no_more_ends_it_without_a_word(edgeagent: Command) 
         assert process.stderr.read() == b""
 
 
-def test_sigterm_stops_what_moves_and_leaves(edgeagent: Command) -> None:
-    app = """
+DRIVE = """
 started = threading.Event()
 @skill(stop=lambda: print("motors stopped", flush=True))
 def drive(goal: GoalHandle) -> str:
@@ -189,7 +188,30 @@ def drive(goal: GoalHandle) -> str:
 
 agent = Agent("robi", llm=ScriptedLLM([call("drive")], "Done."), tools=[drive])
 """
-    with edgeagent.start("mcp", "--app", edgeagent.app(app)) as process:
+
+
+def test_a_stop_does_not_wait_until_the_client_reads(edgeagent: Command) -> None:
+    def called(number: int, name: str) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": {}}}
+
+    with edgeagent.start("mcp", "--app", edgeagent.app(DRIVE)) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        for one in (HELLO, INITIALIZED, ASK):
+            process.stdin.write(json.dumps(one).encode() + b"\n")
+        process.stdin.flush()
+        assert b"driving" in process.stderr.readline()
+        for one in (*(called(number, "status") for number in range(10, 310)), called(310, "stop")):
+            process.stdin.write(json.dumps(one).encode() + b"\n")
+        process.stdin.flush()  # the answers fill the pipe
+        assert select.select([process.stderr], [], [], LIMIT_S)[0], "it was never stopped"
+        assert b"motors stopped" in process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT_S) == 128 + signal.SIGTERM
+
+
+def test_sigterm_stops_what_moves_and_leaves(edgeagent: Command) -> None:
+    with edgeagent.start("mcp", "--app", edgeagent.app(DRIVE)) as process:
         assert process.stdin is not None
         assert process.stderr is not None
         for one in (HELLO, INITIALIZED, ASK):
