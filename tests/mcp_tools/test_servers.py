@@ -1,5 +1,6 @@
 """Tools of real servers, as processes and over HTTP, with what can go wrong with them."""
 
+import asyncio
 import logging
 import socket
 import subprocess
@@ -232,6 +233,23 @@ def test_a_flood_is_cut_and_read_slowly(shop: Callable[..., Shop], caplog: pytes
     until(lambda: any("more lines" in text for text in caplog.messages))
     assert len(caplog.messages) < 200
     assert max(map(len, caplog.messages)) < 600
+
+
+@pytest.mark.parametrize(("counts", "least_s"), [([100, 100, 100], 0.0), ([300, 1], 1.0), ([950], 3.0)])
+def test_a_pace_has_what_is_too_much_wait(counts: list[int], least_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    async def take() -> None:
+        pace = process_link.Pace(300)
+        for count in counts:
+            await pace.take(count)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    asyncio.run(take())
+    assert sum(slept) == pytest.approx(least_s, abs=0.2)
 
 
 def test_other_tools_are_followed_between_runs(shop: Callable[..., Shop]) -> None:
