@@ -31,8 +31,10 @@ LINE_MAX_BYTES: Final = 1024 * 1024
 """Bytes of a message from stdin."""
 CONNECTIONS_MAX: Final = 32
 """Connections at once; a further request is answered with 503, if all of them are being answered."""
-CLIENTS_MAX: Final = 16
-"""Sessions of clients over HTTP."""
+CLIENTS_MAX: Final = 256
+"""Sessions of clients over HTTP. A client that dies leaves one behind, and must not keep the next one's stop away."""
+CLIENT_IDLE_S: Final = 600.0
+"""Seconds until the session of a client that asks for nothing ends."""
 PATH: Final = "/mcp"
 HOST: Final = "127.0.0.1"
 _CHUNK_BYTES: Final = 65_536
@@ -178,7 +180,9 @@ def _message(line: bytes) -> SessionMessage | Exception:
 
 async def serve_http(server: Server[Any], listening: socket.socket, token: str) -> None:
     """Serves the clients that know the token, by the rules of ``Access``."""
-    app = server.streamable_http_app(streamable_http_path=PATH, host=HOST, max_sessions=CLIENTS_MAX)
+    app = server.streamable_http_app(
+        streamable_http_path=PATH, host=HOST, max_sessions=CLIENTS_MAX, session_idle_timeout=CLIENT_IDLE_S
+    )
     guarded = Access(app, names=allowed_names(HOST), token=token)
     config = uvicorn.Config(
         guarded,
@@ -193,4 +197,10 @@ async def serve_http(server: Server[Any], listening: socket.socket, token: str) 
         limit_concurrency=CONNECTIONS_MAX,
         timeout_graceful_shutdown=1,
     )
-    await uvicorn.Server(config).serve(sockets=[listening])
+    running = uvicorn.Server(config)
+    try:
+        await running.serve(sockets=[listening])
+    except asyncio.CancelledError:
+        if running.started:
+            await running.lifespan.shutdown()  # which else logs that it was cancelled
+        raise

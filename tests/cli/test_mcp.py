@@ -238,6 +238,7 @@ def served(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         told = line + process.stderr.read().decode()
         assert process.wait(LIMIT_S) == 128 + signal.SIGTERM
     assert (edgeagent.cwd / "token").read_text().strip() not in told
+    assert len(told.splitlines()) == 1, told
 
 
 def test_over_http_the_token_the_host_and_the_origin_are_checked(served: tuple[str, Path]) -> None:
@@ -258,6 +259,13 @@ def test_over_http_the_token_the_host_and_the_origin_are_checked(served: tuple[s
         assert answer.status_code == status, (headers, answer.text)
     much = httpx2.post(url, content=b"x" * 100_000, headers=accept | token, trust_env=False)
     assert much.status_code == 413
+
+
+def test_clients_that_died_keep_no_other_away(served: tuple[str, Path]) -> None:
+    url, path = served
+    headers = {"authorization": f"Bearer {path.read_text().strip()}", "accept": "application/json, text/event-stream"}
+    for _ in range(20):
+        assert httpx2.post(url, json=HELLO, headers=headers, timeout=LIMIT_S).status_code == 200
 
 
 def test_our_own_client_asks_and_stops_a_robot_over_http(served: tuple[str, Path]) -> None:
