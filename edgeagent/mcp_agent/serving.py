@@ -30,7 +30,7 @@ from edgeagent.web.server import Connection
 LINE_MAX_BYTES: Final = 1024 * 1024
 """Bytes of a message from stdin."""
 CONNECTIONS_MAX: Final = 32
-"""Connections at once; a further request is answered with 503, if all of them are being answered."""
+"""Connections at once; a further request is answered with 503."""
 CLIENTS_MAX: Final = 256
 """Sessions of clients over HTTP. A client that dies leaves one behind, and must not keep the next one's stop away."""
 CLIENT_IDLE_S: Final = 600.0

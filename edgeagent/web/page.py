@@ -131,7 +131,13 @@ class Page:
         between the two."""
         self._feed.stopped()
         try:
-            await asyncio.shield(_on_thread(partial(self._door.stop, STOPPED_BY)))
+            stop = partial(self._door.stop, STOPPED_BY)
+            try:
+                stopping = _on_thread(stop)
+            except RuntimeError:  # the system has no thread left; a stop must not fail for that
+                stop()
+            else:
+                await asyncio.shield(stopping)
         except Exception as error:
             _log.exception("the stop button of the page failed")
             raise HTTPException(500, "the stop failed") from error

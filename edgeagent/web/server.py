@@ -29,7 +29,9 @@ GONE_S: Final = 20.0
 _HEADER_LIMIT: Final = 16_384
 """Bytes of the head of a request."""
 _MOST_CONNECTIONS: Final = 64
-"""Connections at once; a further request is answered with 503, if all of them are being answered."""
+"""Connections at once; a further request is answered with 503."""
+_FULL_SHARE: Final = 0.5
+"""Share of all connections, from which on a new one takes the place of one that asks for nothing."""
 _GRACE_S: Final = 1
 """Whole seconds that answers have at the end."""
 _SIOCGIFADDR: Final = 0x8915
@@ -95,7 +97,8 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self._since_s = self.loop.time()
         waiting = [one for one in self.connections if isinstance(one, Connection) and one is not self and one._waits]
-        if len(self.connections) >= (self.limit_concurrency or math.inf) and waiting:
+        room = (self.limit_concurrency or math.inf) * _FULL_SHARE  # requests that are gone end a moment later
+        if len(self.connections) >= room and waiting:
             oldest = min(waiting, key=lambda one: one._since_s)
             oldest.transport.abort()
             self.connections.discard(oldest)

@@ -237,6 +237,18 @@ def test_connections_without_a_whole_request_keep_no_stop_away(serve: Serve, rob
     assert robot.latch.state == "tripped"
 
 
+def test_a_stop_needs_no_new_thread(serve: Serve, robot: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+    serving, start = serve(robot), threading.Thread.start
+
+    def started(thread: threading.Thread) -> None:
+        if thread.name == "web-command":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", started)
+    assert serving.ask("stop").json() == {"latch": "tripped"}
+
+
 def test_a_stop_needs_no_body_of_any_kind(serve: Serve, robot: Robot) -> None:
     assert serve(robot).client.post("/api/stop", content=b"\xff{garbage").status_code == 200
     assert robot.latch.state == "tripped"
