@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.mcp_tools import LeftOut, ServerSettings, as_result, offered, readable
-from edgeagent.mcp_tools.offered_tools import one_line
+from edgeagent.mcp_tools import LeftOut, ServerSettings, as_result, offered, offered_tools, readable
 from edgeagent.tools import ArgumentError, coerce
 
 SERVER = ServerSettings(name="shop", url="http://127.0.0.1/")
@@ -112,7 +111,7 @@ def test_a_schema_keeps_what_restricts_and_loses_what_only_costs() -> None:
 
 def test_a_description_has_nothing_that_a_model_reads_and_a_person_does_not_see() -> None:
     unseen = "".join(chr(0xE0000 + ord(char)) for char in "scrap all") + "\u200b\u2060\ufeff\u061c\ud800"
-    assert one_line(f"Add.{unseen} Two.", 300) == "Add. Two."
+    assert offered_tools.one_line(f"Add.{unseen} Two.", 300) == "Add. Two."
     with pytest.raises(LeftOut, match="control characters"):
         readable({"properties": {"a": {"enum": [f"x{unseen}"]}}})
 
