@@ -14,6 +14,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, Self
 
 import anyio
@@ -22,14 +23,18 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from edgeagent.mcp_agent.agent_server import on_thread
 from edgeagent.web.access import Access, allowed_names
+from edgeagent.web.server import Connection
 
 LINE_MAX_BYTES: Final = 1024 * 1024
 """Bytes of a message from stdin."""
 CONNECTIONS_MAX: Final = 32
 """Connections at once; a further request is answered with 503."""
-CLIENTS_MAX: Final = 16
-"""Sessions of clients over HTTP."""
+CLIENTS_MAX: Final = 256
+"""Sessions of clients over HTTP. A client that dies leaves one behind, and must not keep the next one's stop away."""
+CLIENT_IDLE_S: Final = 600.0
+"""Seconds until the session of a client that asks for nothing ends."""
 PATH: Final = "/mcp"
 HOST: Final = "127.0.0.1"
 _CHUNK_BYTES: Final = 65_536
@@ -121,17 +126,26 @@ async def serve_streams(server: Server[Any], stdin: int, stdout: int) -> None:
         async with to_send:
             async for sent in to_send:
                 data = sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-                try:
-                    while data:
-                        data = data[os.write(stdout, data) :]
+                try:  # a client that does not read keeps this thread, and no stop that it sends
+                    await on_thread(partial(_write, stdout, data), name="mcp-stdout")
                 except OSError:  # nobody reads any more
                     group.cancel_scope.cancel()
+        written.set()
 
+    written = anyio.Event()
     threading.Thread(target=read, name="mcp-stdin", daemon=True).start()
     async with anyio.create_task_group() as group:
         group.start_soon(write)
         await server.run(incoming, outgoing, server.create_initialization_options())
+        await outgoing.aclose()
+        with anyio.move_on_after(_JOIN_S):
+            await written.wait()
         group.cancel_scope.cancel()
+
+
+def _write(file: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(file, data) :]
 
 
 def _lines(file: int) -> Iterator[bytes]:
@@ -166,11 +180,13 @@ def _message(line: bytes) -> SessionMessage | Exception:
 
 async def serve_http(server: Server[Any], listening: socket.socket, token: str) -> None:
     """Serves the clients that know the token, by the rules of ``Access``."""
-    app = server.streamable_http_app(streamable_http_path=PATH, host=HOST, max_sessions=CLIENTS_MAX)
+    app = server.streamable_http_app(
+        streamable_http_path=PATH, host=HOST, max_sessions=CLIENTS_MAX, session_idle_timeout=CLIENT_IDLE_S
+    )
     guarded = Access(app, names=allowed_names(HOST), token=token)
     config = uvicorn.Config(
         guarded,
-        http="h11",
+        http=Connection,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -181,4 +197,10 @@ async def serve_http(server: Server[Any], listening: socket.socket, token: str) 
         limit_concurrency=CONNECTIONS_MAX,
         timeout_graceful_shutdown=1,
     )
-    await uvicorn.Server(config).serve(sockets=[listening])
+    running = uvicorn.Server(config)
+    try:
+        await running.serve(sockets=[listening])
+    except asyncio.CancelledError:
+        if running.started:
+            await running.lifespan.shutdown()  # which else logs that it was cancelled
+        raise

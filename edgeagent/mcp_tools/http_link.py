@@ -9,7 +9,7 @@ from typing import Any, Final
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from edgeagent.mcp_tools.process_link import MESSAGE_MAX_BYTES
+from edgeagent.mcp_tools.process_link import LARGE_BYTES, MESSAGE_MAX_BYTES, MESSAGES_MAX, Pace
 from edgeagent.mcp_tools.server_settings import ServerSettings
 
 CONNECT_S: Final = 5.0
@@ -47,9 +47,9 @@ class _LimitedTransport(httpx2.AsyncHTTPTransport):
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
             raise httpx2.RemoteProtocolError("the answer is packed, which was not asked for")
-        if not response.headers.get("content-type", "").startswith("text/event-stream"):
-            assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - it is an async transport's
-            response.stream = _LimitedStream(response.stream)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - it is an async transport's
+        has_events = response.headers.get("content-type", "").startswith("text/event-stream")
+        response.stream = (_PacedStream if has_events else _LimitedStream)(response.stream)
         return response
 
 
@@ -69,3 +69,13 @@ class _LimitedStream(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._stream.aclose()
+
+
+class _PacedStream(_LimitedStream):
+    """A stream of events, which are read as slowly as the messages of a process."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pace = Pace(MESSAGES_MAX)
+        async for chunk in self._stream:
+            await pace.take(chunk.count(b"data:") + len(chunk) // LARGE_BYTES)
+            yield chunk

@@ -29,8 +29,12 @@ TOLD_MAX: Final = 300
 """Characters of a description. Longer ones cost a small model its window."""
 SCHEMA_MAX: Final = 16_000
 """Characters of a schema as JSON."""
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-"""Control characters, ends of lines, and marks that turn the direction of writing."""
+_CONTROL: Final = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ud800-\udfff"
+    r"\U000e0000-\U000e0fff]+"
+)
+"""Control characters, ends of lines, marks that turn the direction of writing, halves of characters, and what no person
+sees and a model reads, such as the letters of Unicode's tags."""
 _REFERENCE: Final = re.compile(r"#/\$defs/([^/]+)")
 _DROPPED: Final = frozenset({"$schema", "$id", "$comment", "title", "examples", "example"})
 """Keywords that restrict nothing and cost a model tokens."""
@@ -112,7 +116,7 @@ def readable(schema: Mapping[str, Any]) -> dict[str, Any]:
         expression(Rules(), clean)
     except SchemaError as error:
         raise LeftOut(f"its schema is not understood: {one_line(str(error), TOLD_MAX)}") from None
-    except (RecursionError, TypeError, ValueError, KeyError, AttributeError) as error:
+    except (RecursionError, TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as error:
         raise LeftOut(f"its schema can't be read: {one_line(str(error), TOLD_MAX)}") from None
     return clean
 

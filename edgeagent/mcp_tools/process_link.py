@@ -30,6 +30,9 @@ GARBAGE_MAX: Final = 100
 """Lines on stdout that are no messages, of one process."""
 MESSAGES_MAX: Final = 300
 """Messages a second that are read. More of them make the interpreter late for sound."""
+LARGE_BYTES: Final = 8192
+"""Bytes of a message that count as one of ``MESSAGES_MAX``; a larger one counts as many. 4 MB of many small values keep
+the interpreter for a second."""
 LOG_MAX_BYTES: Final = 256 * 1024
 """Bytes of stderr a second that are read."""
 LOG_LINES_MAX: Final = 20
@@ -62,7 +65,8 @@ class Ended:
 
 
 class Pace:
-    """Lets so many things pass in a second, and has the reader wait for the next second then."""
+    """Lets so many things pass in a second, and has the reader wait for the next second then, or a later one if what
+    it takes is more than that."""
 
     def __init__(self, most: int) -> None:
         self._most = self._left = most
@@ -74,6 +78,7 @@ class Pace:
             self._until_s, self._left = now_s + _SECOND_S, self._most
         self._left -= count
         if self._left < 0:
+            self._until_s += -self._left // self._most * _SECOND_S
             await asyncio.sleep(self._until_s - now_s)
 
 
@@ -169,7 +174,7 @@ class _ProcessLink:
                 return f"it sent a message of more than {MESSAGE_MAX_BYTES // 1024**2} MB"
             if not line:
                 return ""
-            await pace.take()
+            await pace.take(1 + len(line) // LARGE_BYTES)
             if not line.strip():
                 continue
             try:

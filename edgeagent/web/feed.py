@@ -115,7 +115,7 @@ class Feed:
         match state:
             case LatchState.TRIPPED:
                 self.stopped()
-                self._inbox.note(f"■ stopped ({reason})", "error")
+                self._inbox.note(f"■ stopped ({self._shown(reason)})", "error")
             case LatchState.FREE:
                 self._inbox.note("it may move", "dim")
 
@@ -127,10 +127,14 @@ class Feed:
             "stops": self.stops,
             **self._door.status(),
         }
-        if status["question"] is not None and self._mode == "redact":
+        status["reason"] = self._shown(status["reason"])
+        if status["question"] is not None:
             number, text, yes_or_no = status["question"]
-            status["question"] = [number, redact(text), yes_or_no]
+            status["question"] = [number, self._shown(text), yes_or_no]
         return status
+
+    def _shown(self, text: str) -> str:
+        return redact(text) if self._mode == "redact" else text
 
     @property
     def _picture(self) -> int | None:

@@ -93,12 +93,13 @@ class Page:
             raise HTTPException(503, f"{MOST_PAGES} pages look on already")
         return StreamingResponse(self._told(), media_type="text/event-stream")
 
-    async def _told(self) -> AsyncIterator[str]:
+    async def _told(self) -> AsyncIterator[bytes]:
         self._pages += 1
         try:
             beginning = {"robot": self._door.name, "model": self._door.model, "can": self._can()}
             async for news in self._feed.page():
-                yield f"data: {json_text({**beginning, **news})}\n\n"
+                # half a character, which a tool may return, goes as JSON's escape of it
+                yield f"data: {json_text({**beginning, **news})}\n\n".encode(errors="backslashreplace")
                 beginning = {}
         finally:
             self._pages -= 1
@@ -130,7 +131,13 @@ class Page:
         between the two."""
         self._feed.stopped()
         try:
-            await asyncio.shield(_on_thread(partial(self._door.stop, STOPPED_BY)))
+            stop = partial(self._door.stop, STOPPED_BY)
+            try:
+                stopping = _on_thread(stop)
+            except RuntimeError:  # the system has no thread left; a stop must not fail for that
+                stop()
+            else:
+                await asyncio.shield(stopping)
         except Exception as error:
             _log.exception("the stop button of the page failed")
             raise HTTPException(500, "the stop failed") from error

@@ -9,6 +9,7 @@ import asyncio
 import errno
 import fcntl
 import ipaddress
+import math
 import os
 import socket
 import struct
@@ -18,6 +19,7 @@ from contextlib import suppress
 from typing import Final
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from edgeagent.errors import ConfigError
 from edgeagent.web.access import ASGIApp
@@ -28,6 +30,8 @@ _HEADER_LIMIT: Final = 16_384
 """Bytes of the head of a request."""
 _MOST_CONNECTIONS: Final = 64
 """Connections at once; a further request is answered with 503."""
+_FULL_SHARE: Final = 0.5
+"""Share of all connections, from which on a new one takes the place of one that asks for nothing."""
 _GRACE_S: Final = 1
 """Whole seconds that answers have at the end."""
 _SIOCGIFADDR: Final = 0x8915
@@ -84,6 +88,27 @@ def own_addresses(host: str) -> list[str]:
     return sorted(found, key=lambda address: address.startswith("127."))
 
 
+class Connection(H11Protocol):
+    """A connection, for uvicorn's ``http``. One that is too many takes the place of the oldest that asks for nothing,
+    or has not asked to the end: whoever only connects must not keep a stop away."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Makes room for the new one."""
+        super().connection_made(transport)
+        self._since_s = self.loop.time()
+        waiting = [one for one in self.connections if isinstance(one, Connection) and one is not self and one._waits]
+        room = (self.limit_concurrency or math.inf) * _FULL_SHARE  # requests that are gone end a moment later
+        if len(self.connections) >= room and waiting:
+            oldest = min(waiting, key=lambda one: one._since_s)
+            oldest.transport.abort()
+            self.connections.discard(oldest)
+
+    @property
+    def _waits(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle  # None until the first request, whatever uvicorn declares
+        return cycle is None or cycle.response_complete or cycle.more_body
+
+
 class WebServer:
     """Serves an application from a socket until ``end``.
 
@@ -101,7 +126,7 @@ class WebServer:
             uvicorn.Config(
                 app,
                 loop="asyncio",
-                http="h11",
+                http=Connection,
                 ws="none",
                 lifespan="on",
                 log_config=None,

@@ -176,8 +176,7 @@ def test_a_client_that_reads_no_more_ends_it_without_a_word(edgeagent: Command) 
         assert process.stderr.read() == b""
 
 
-def test_sigterm_stops_what_moves_and_leaves(edgeagent: Command) -> None:
-    app = """
+DRIVE = """
 started = threading.Event()
 @skill(stop=lambda: print("motors stopped", flush=True))
 def drive(goal: GoalHandle) -> str:
@@ -189,7 +188,30 @@ def drive(goal: GoalHandle) -> str:
 
 agent = Agent("robi", llm=ScriptedLLM([call("drive")], "Done."), tools=[drive])
 """
-    with edgeagent.start("mcp", "--app", edgeagent.app(app)) as process:
+
+
+def test_a_stop_does_not_wait_until_the_client_reads(edgeagent: Command) -> None:
+    def called(number: int, name: str) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": {}}}
+
+    with edgeagent.start("mcp", "--app", edgeagent.app(DRIVE)) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        for one in (HELLO, INITIALIZED, ASK):
+            process.stdin.write(json.dumps(one).encode() + b"\n")
+        process.stdin.flush()
+        assert b"driving" in process.stderr.readline()
+        for one in (*(called(number, "status") for number in range(10, 310)), called(310, "stop")):
+            process.stdin.write(json.dumps(one).encode() + b"\n")
+        process.stdin.flush()  # the answers fill the pipe
+        assert select.select([process.stderr], [], [], LIMIT_S)[0], "it was never stopped"
+        assert b"motors stopped" in process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT_S) == 128 + signal.SIGTERM
+
+
+def test_sigterm_stops_what_moves_and_leaves(edgeagent: Command) -> None:
+    with edgeagent.start("mcp", "--app", edgeagent.app(DRIVE)) as process:
         assert process.stdin is not None
         assert process.stderr is not None
         for one in (HELLO, INITIALIZED, ASK):
@@ -216,6 +238,7 @@ def served(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         told = line + process.stderr.read().decode()
         assert process.wait(LIMIT_S) == 128 + signal.SIGTERM
     assert (edgeagent.cwd / "token").read_text().strip() not in told
+    assert len(told.splitlines()) == 1, told
 
 
 def test_over_http_the_token_the_host_and_the_origin_are_checked(served: tuple[str, Path]) -> None:
@@ -236,6 +259,13 @@ def test_over_http_the_token_the_host_and_the_origin_are_checked(served: tuple[s
         assert answer.status_code == status, (headers, answer.text)
     much = httpx2.post(url, content=b"x" * 100_000, headers=accept | token, trust_env=False)
     assert much.status_code == 413
+
+
+def test_clients_that_died_keep_no_other_away(served: tuple[str, Path]) -> None:
+    url, path = served
+    headers = {"authorization": f"Bearer {path.read_text().strip()}", "accept": "application/json, text/event-stream"}
+    for _ in range(20):
+        assert httpx2.post(url, json=HELLO, headers=headers, timeout=LIMIT_S).status_code == 200
 
 
 def test_our_own_client_asks_and_stops_a_robot_over_http(served: tuple[str, Path]) -> None:

@@ -1,5 +1,6 @@
 """Tools of real servers, as processes and over HTTP, with what can go wrong with them."""
 
+import asyncio
 import logging
 import socket
 import subprocess
@@ -7,13 +8,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from edgeagent import Agent, Options, ToolResult
-from edgeagent.mcp_tools import ToolServers, checked_settings, process_link, tool_server
+from edgeagent.mcp_tools import ToolServers, checked_settings, http_link, process_link, tool_server
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import ToolTraits
@@ -234,6 +237,23 @@ def test_a_flood_is_cut_and_read_slowly(shop: Callable[..., Shop], caplog: pytes
     assert max(map(len, caplog.messages)) < 600
 
 
+@pytest.mark.parametrize(("counts", "least_s"), [([100, 100, 100], 0.0), ([300, 1], 1.0), ([950], 3.0)])
+def test_a_pace_has_what_is_too_much_wait(counts: list[int], least_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    async def take() -> None:
+        pace = process_link.Pace(300)
+        for count in counts:
+            await pace.take(count)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    asyncio.run(take())
+    assert sum(slept) == pytest.approx(least_s, abs=0.2)
+
+
 def test_other_tools_are_followed_between_runs(shop: Callable[..., Shop]) -> None:
     made = shop()
     agent = made.agent([call("shop_grow")], [call("shop_saw")], "Not yet.", [call("shop_saw")])
@@ -334,3 +354,29 @@ def test_other_tools_are_followed_over_http(shop: Callable[..., Shop], served: S
     until(lambda: made.servers.notes == [])
     made.results(call("shop_grow"))
     until(lambda: "shop_saw" in made.names())
+
+
+class Flooding(BaseHTTPRequestHandler):
+    """Answers with 900 events at once."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        self.wfile.write(b"data: {}\n\n" * 900)
+
+    def log_message(self, *told: object) -> None:
+        pass
+
+
+def test_a_flood_of_events_is_read_slowly() -> None:
+    async def read(url: str) -> bytes:
+        async with httpx2.AsyncClient(transport=http_link._LimitedTransport(), timeout=LIMIT_S) as client:
+            return (await client.get(url)).content
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Flooding) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        began_s = time.monotonic()
+        assert asyncio.run(read(f"http://127.0.0.1:{server.server_port}/")).count(b"data:") == 900
+        server.shutdown()
+    assert time.monotonic() - began_s > 1

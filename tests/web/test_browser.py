@@ -91,6 +91,24 @@ def test_two_pages_type_stop_by_key_and_allow_motion_again(
     assert robot.latch.state == "tripped"
 
 
+def test_a_stop_waits_for_no_other_tab_of_its_browser(
+    serve: Callable[..., Serving], robot: Robot, visit: Callable[..., Any]
+) -> None:
+    serving = serve(robot)
+    first = visit(address(serving))
+    first.get_by_text("ready").wait_for()
+    for _ in range(7):
+        last = first.context.new_page()
+        last.goto(address(serving))
+        last.get_by_text("ready").wait_for()
+    first.get_by_text("Not connected", exact=True).wait_for()
+    last.keyboard.press("Escape")
+    last.get_by_role("button", name="It may move again").wait_for()
+    assert robot.latch.state == "tripped"
+    first.evaluate("dispatchEvent(new Event('focus'))")
+    first.get_by_role("button", name="It may move again").wait_for()
+
+
 def test_a_phone_has_large_buttons_and_nothing_beside_its_edge(
     serve: Callable[..., Serving], robot: Robot, visit: Callable[..., Any]
 ) -> None:

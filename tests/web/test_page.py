@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,22 @@ def test_an_event_that_can_not_be_shown_keeps_no_other_from_being_shown(serve: S
     with serving.looking() as page:
         serving.put(ToolExecutionUpdate(**fields, call=ToolCall("c", "drive"), update=Broken()), notice("after"))
         page.until(lambda page: page.texts("note") == ["after"])
+
+
+def test_half_a_character_keeps_no_page_from_being_told(serve: Serve) -> None:
+    serving = serve()
+    serving.put(notice("a \ud83d b"))
+    with serving.looking() as page:
+        page.until(lambda page: page.texts("note") == ["a \ud83d b"])
+
+
+def test_personal_data_in_the_reason_of_a_stop_is_shown_as_a_log_shows_it(serve: Serve, robot: Robot) -> None:
+    serving = serve(robot)
+    with serving.looking() as page:
+        page.until(lambda page: page.state["latch"] == "free")
+        robot.latch.trip("ada@example.com said so")
+        page.until(lambda page: page.state["latch"] == "tripped" and page.texts("note"))
+        assert "ada@" not in page.state["reason"] + page.texts("note")[0]
 
 
 def test_two_pages_are_told_the_same(serve: Serve) -> None:
@@ -206,6 +223,30 @@ def test_a_stop_waits_for_no_other_command(serve: Serve, robot: Robot) -> None:
     for thread in asking:
         thread.join(LIMIT_S)
     assert robot.entered == ["hello"] * 16
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n"])
+def test_connections_without_a_whole_request_keep_no_stop_away(serve: Serve, robot: Robot, sent: bytes) -> None:
+    serving = serve(robot, token="t" * 32)
+    with ExitStack() as idle:
+        for _ in range(80):
+            one = idle.enter_context(socket.create_connection(("127.0.0.1", serving.port)))
+            with suppress(OSError):
+                one.sendall(sent)
+        assert serving.ask("stop").status_code == 200
+    assert robot.latch.state == "tripped"
+
+
+def test_a_stop_needs_no_new_thread(serve: Serve, robot: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+    serving, start = serve(robot), threading.Thread.start
+
+    def started(thread: threading.Thread) -> None:
+        if thread.name == "web-command":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", started)
+    assert serving.ask("stop").json() == {"latch": "tripped"}
 
 
 def test_a_stop_needs_no_body_of_any_kind(serve: Serve, robot: Robot) -> None:

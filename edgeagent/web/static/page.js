@@ -5,6 +5,7 @@ import { html, render, useEffect, useRef, useState } from "./preact.js";
 const SILENT_MS = 3500; // the server speaks every second
 const AGAIN_MS = 1000;
 const ASK_MS = 4000;
+const MOST_STREAMS = 3; // of one browser, which has six connections to a server: a stop must not wait for one
 const SHOWN_TURNS = 12;
 const HELD_MS = 2000;
 const MAP_MS = 1000;
@@ -47,13 +48,30 @@ class Stream {
   constructor(show) {
     this.show = show;
     this.state = fresh;
-    this.stop = null;
     this.wake = null;
+    this.ending = null;
+    this.left = false; // for pages of this browser that were looked at later
+    this.id = `${Math.random()}`;
+    this.later = new Set();
+    this.pages = new BroadcastChannel("edgeagent");
+    this.pages.onmessage = ({ data }) => {
+      this.later.add(data);
+      if (this.later.size < MOST_STREAMS) return;
+      this.left = true;
+      this.ending?.abort();
+    };
     this.run();
   }
 
   again() {
+    this.left = false;
+    this.tellPages();
     this.wake?.();
+  }
+
+  tellPages() {
+    this.later.clear();
+    this.pages.postMessage(this.id);
   }
 
   set(changes) {
@@ -63,6 +81,11 @@ class Stream {
 
   async run() {
     for (;;) {
+      while (this.left || document.visibilityState === "hidden") {
+        await new Promise((done) => {
+          this.wake = done;
+        });
+      }
       try {
         await this.listen();
       } catch {
@@ -78,6 +101,8 @@ class Stream {
 
   async listen() {
     const ending = new AbortController();
+    this.ending = ending;
+    this.tellPages();
     let timer = setTimeout(() => ending.abort(), SILENT_MS);
     try {
       const answer = await fetch("/api/events", { headers: headers(), cache: "no-store", signal: ending.signal });
