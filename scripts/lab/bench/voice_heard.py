@@ -14,7 +14,7 @@ from bench.voice_trials import LIMIT_S, VOICES, Once, Row, calm, talking, tell
 from edgeagent.audio import Resampler, Samples
 from edgeagent.llm import LLMRequest
 from edgeagent.testing import Recorded, RoomSettings
-from edgeagent.tts import EspeakSpeaker
+from edgeagent.tts import make_speaker
 from edgeagent.voice import State
 
 _FAINT: Final = 1e-3
@@ -31,7 +31,7 @@ class Reference:
         self.words: list[tuple[float, float]] = []
         parts: list[Samples] = []
         passed_s = 0.0
-        with closing(EspeakSpeaker()) as speaker:
+        with closing(make_speaker()) as speaker:
             for sentence in text.split(". "):
                 chunks = list(speaker.speak(sentence.rstrip(".") + ".", Event()))
                 samples = np.concatenate([chunk.samples for chunk in chunks])
