@@ -312,7 +312,7 @@ class BaseTrial:
             before, begun_s = self._driver.way, time.monotonic()
             self._driver.stop()
             while not self._driver.velocity.is_zero and time.monotonic() - begun_s < 2 * PROMISED_S:
-                time.sleep(_STEP_S / 4)  # the driver tells every 20 ms
+                time.sleep(_STEP_S / 4)  # the driver tells its velocity every 20 ms, and calls nobody
             took_s = time.monotonic() - begun_s
         stands = self._driver.wait_for_rest()
         rolled_m = self._driver.way.travelled_m - before.travelled_m
@@ -368,7 +368,7 @@ class BaseTrial:
             else:
                 while self._driver.way.travelled_m - begun.travelled_m < metres:
                     drive.set(*speeds)
-                    time.sleep(_STEP_S)
+                    time.sleep(_STEP_S)  # the pace of the leases
         self._driver.wait_for_rest()
         way = self._driver.way
         return Odometry(way.travelled_m - begun.travelled_m, way.turned_rad - begun.turned_rad)
@@ -377,7 +377,7 @@ class BaseTrial:
         end_s = time.monotonic() + seconds
         while time.monotonic() < end_s:
             renew()
-            time.sleep(_STEP_S)
+            time.sleep(_STEP_S)  # the pace of the leases
 
     # --- answers ------------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import platform
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
@@ -255,7 +255,7 @@ def _of(missed: Sequence[object], every: Sequence[object]) -> str:
 
 
 @contextmanager
-def _progress() -> Iterator[_Told]:
+def _progress() -> Iterator[Callable[[LossPoint], object]]:
     """A bar at a terminal, a line now and then elsewhere."""
     if not streams.animated(sys.stderr):
         yield _Lines()
@@ -270,14 +270,7 @@ def _progress() -> Iterator[_Told]:
         yield _Bar(bar)
 
 
-class _Told:
-    """Progress of a training for a person."""
-
-    def __call__(self, point: LossPoint) -> None:
-        raise NotImplementedError
-
-
-class _Bar(_Told):
+class _Bar:
     def __init__(self, bar: Progress) -> None:
         self._bar = bar
         self._task = bar.add_task("", total=1.0, state="measuring this machine")
@@ -286,7 +279,7 @@ class _Bar(_Told):
         self._bar.update(self._task, completed=point.share, state=_state(point))
 
 
-class _Lines(_Told):
+class _Lines:
     def __init__(self) -> None:
         self._told_s = time.monotonic()
 

@@ -25,7 +25,7 @@ from mcp_types import jsonrpc_message_adapter
 
 from edgeagent.mcp_agent.agent_server import on_thread
 from edgeagent.web.access import Access, allowed_names
-from edgeagent.web.server import Connection
+from edgeagent.web.server import configured
 
 LINE_MAX_BYTES: Final = 1024 * 1024
 """Bytes of a message from stdin."""
@@ -184,20 +184,7 @@ async def serve_http(server: Server[Any], listening: socket.socket, token: str) 
         streamable_http_path=PATH, host=HOST, max_sessions=CLIENTS_MAX, session_idle_timeout=CLIENT_IDLE_S
     )
     guarded = Access(app, names=allowed_names(HOST), token=token)
-    config = uvicorn.Config(
-        guarded,
-        http=Connection,
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        log_level="error",
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        limit_concurrency=CONNECTIONS_MAX,
-        timeout_graceful_shutdown=1,
-    )
-    running = uvicorn.Server(config)
+    running = uvicorn.Server(configured(guarded, connections=CONNECTIONS_MAX))
     try:
         await running.serve(sockets=[listening])
     except asyncio.CancelledError:

@@ -226,4 +226,4 @@ class SwitchRelay:
         self._switch.drop()
         for _ in range(_ZEROS):
             self._send(ZERO)
-            time.sleep(BEAT_S)
+            time.sleep(BEAT_S)  # the pace of the beats: nobody answers

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -37,7 +38,7 @@ def _behind_a_switch() -> BaseLimits:
 
 
 @dataclass(kw_only=True)
-class RemoteBase:
+class RemoteBase(ABC):
     """Rules of a base behind a transport, whose class adds ``connect``, ``publish`` and ``disconnect``.
 
     Attributes:
@@ -50,31 +51,31 @@ class RemoteBase:
     has_odometry: bool = True
     answer_s: float = ANSWER_S
 
+    @abstractmethod
     def connect(self) -> None:
         """Opens the transport. From then on, ``hear_switch`` and ``hear_pose`` are called as messages come.
 
         Raises:
             DriveError: Nothing is there; the text says what to start.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def publish(self, velocity: Velocity) -> None:
         """Sends a velocity to the switch."""
-        raise NotImplementedError
 
+    @abstractmethod
     def disconnect(self) -> None:
         """Closes the transport. Called also when ``connect`` has failed."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def sender(self) -> str:
         """Name under which the switch knows this base."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def switch_hint(self) -> str:
         """Command that starts the switch, for an error."""
-        raise NotImplementedError
 
     # --- what the driver calls ----------------------------------------------------------------------------------------
 

@@ -46,8 +46,8 @@ _CANDIDATE: Final = "Go to the kitchen and turn on the light."
 _TIMES: Final = 2
 _FILE: Final = "whisper.json"
 USUAL_WINDOW_S: Final = 15.0
-"""What the encoder sees where the speech is shorter. On 62 utterances in a room, half of them over noise, 15 s made as
-many words wrong as 30 s and 10 s a fifth more; the encoder takes 0.20 s, 0.70 s and 0.14 s on a busy core."""
+"""Seconds that the encoder sees where the speech is shorter. On 62 utterances in a room, half of them over noise, 15 s
+made as many words wrong as 30 s and 10 s a fifth more; the encoder takes 0.20 s, 0.70 s and 0.14 s on a busy core."""
 LEAST_WINDOW_S: Final = 10.0
 USUAL_BEAM: Final = 5
 """Paths of Whisper's decoder. With one, 12.5 % of the words of commands over a motor at 10 dB are wrong, with five

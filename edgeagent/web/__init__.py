@@ -12,7 +12,7 @@ __getattr__ = front(
         "feed": "BEAT_S Feed",
         "inbox": "LIMIT Inbox Note",
         "page": "MAP_S MOST_PAGES MOST_TYPED_CHARS OPEN_PATHS STOPPED_BY Page",
-        "server": "Connection WebServer listen own_addresses",
+        "server": "WebServer configured listen own_addresses",
         "story": "KEPT Story",
     },
 )

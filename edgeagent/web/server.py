@@ -109,6 +109,29 @@ class Connection(H11Protocol):
         return cycle is None or cycle.response_complete or cycle.more_body
 
 
+def configured(app: ASGIApp, *, connections: int) -> uvicorn.Config:
+    """Settings of uvicorn for a server of the robot's: no logs, nothing that a proxy says, and room for a stop.
+
+    Args:
+        connections: At most at once; a further request is answered with 503.
+    """
+    return uvicorn.Config(
+        app,
+        loop="asyncio",
+        http=Connection,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=connections,
+        h11_max_incomplete_event_size=_HEADER_LIMIT,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+
+
 class WebServer:
     """Serves an application from a socket until ``end``.
 
@@ -122,23 +145,7 @@ class WebServer:
         self._socket = listening
         self._on_end = on_end
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._server = uvicorn.Server(
-            uvicorn.Config(
-                app,
-                loop="asyncio",
-                http=Connection,
-                ws="none",
-                lifespan="on",
-                log_config=None,
-                log_level="error",
-                access_log=False,
-                proxy_headers=False,
-                server_header=False,
-                limit_concurrency=_MOST_CONNECTIONS,
-                h11_max_incomplete_event_size=_HEADER_LIMIT,
-                timeout_graceful_shutdown=_GRACE_S,
-            )
-        )
+        self._server = uvicorn.Server(configured(app, connections=_MOST_CONNECTIONS))
         self._thread = threading.Thread(target=self._serve, name="web", daemon=True)
 
     def start(self) -> None:

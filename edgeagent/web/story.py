@@ -73,9 +73,9 @@ class Story:
         self._heard_s: tuple[float, float] | None = None
         """End of the speech and time of its transcript that no run has answered yet."""
         self._unanswered: deque[str] = deque(maxlen=8)
-        """What was shown when it was heard, and no run has told of yet."""
+        """Texts that were shown when they were heard, and that no run has told of yet."""
         self._unheard: deque[str] = deque(maxlen=8)
-        """What a run has told of since somebody began to speak, and no ears yet."""
+        """Texts that a run has told of since somebody began to speak, and no ears yet."""
         self._next = 0
         self.version = 0
         self.state = _STATES[0]
