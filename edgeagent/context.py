@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 Ask = Callable[[list[str], Callable[[], bool], float], Any]
 """Puts questions to a person: the questions, whether to give up, and the seconds that there are for an answer."""
 _POLL_S: Final = 0.02
-"""Seconds between two looks at a caller's event; the contract allows 0.05 s."""
+"""Seconds between two looks at a caller's event: a stop is to be noticed within 0.05."""
 
 
 class StopSignal(threading.Event):

@@ -25,6 +25,7 @@ from edgeagent.tools.threads import ask_person
 
 logger = logging.getLogger(__name__)
 _POLL_S: Final = 0.02
+NO_MORE_CALLS: Final = "no more tool calls are allowed"
 _MOTION: Final = "motion"
 """The resource of a skill that moves, outlives its run in a conversation, and names none: the next one replaces it."""
 
@@ -122,7 +123,7 @@ class RunHost:
 
     def may_start(self) -> str | None:
         """None, or why no further call of the batch may start."""
-        return None if self._run.ended is None else "the run was ended before it began"
+        return None if self._run.hook_reply is None else "the run was ended before it began"
 
     def answer_at_once(self) -> bool:
         """True where every hook before the tool is quick."""
@@ -179,15 +180,11 @@ class RunHost:
         if confirm is None or not prepared.tool.traits.destructive:
             return None
         call = prepared.call
-
-        def stopped() -> bool:
-            return stop_event.is_set() or self._run.stop.now() is not None
-
         with self._confirming:
             try:
                 answer = ask_person(
                     lambda: bool(confirm(call.name, call.copy().arguments)),
-                    stopping=stopped,
+                    stopping=lambda: self._stops(stop_event),
                     timeout_s=self._options.confirm_timeout_s,
                     name="confirm",
                 )
@@ -195,7 +192,13 @@ class RunHost:
                 return _result(call, "error", f"confirm failed: {error}")
         if answer:
             return None
-        return self._stopped(prepared) if stopped() else _result(call, "declined", "the user did not allow it")
+        if self._stops(stop_event):
+            return self._stopped(prepared)
+        return _result(call, "declined", "the user did not allow it")
+
+    def _stops(self, stop_event: threading.Event) -> bool:
+        """True if the call or its run is to stop."""
+        return stop_event.is_set() or self._run.stop.now() is not None
 
     def _stopped(self, prepared: Prepared) -> ToolResult:
         """The result of a call that was stopped at its gates: by the latch, or with its run."""
@@ -218,14 +221,14 @@ class RunHost:
         if self._run.ask is None:
             raise EdgeAgentError("nobody can be asked: start the run with callbacks=views.Callbacks(on_question=...)")
         questions = [text for value in prepared.call.arguments.values() for text in _texts(value)]
-
-        def stopped() -> bool:
-            return stop_event.is_set() or self._run.stop.now() is not None
-
         try:
-            return self._run.ask(questions or [prepared.tool.description], stopped, self._options.confirm_timeout_s)
+            return self._run.ask(
+                questions or [prepared.tool.description],
+                lambda: self._stops(stop_event),
+                self._options.confirm_timeout_s,
+            )
         except Exception as error:
-            if stopped():
+            if self._stops(stop_event):
                 raise GoalCancelled("stopped before anybody answered") from error
             raise
 
@@ -264,8 +267,8 @@ class RunHost:
     def _end(self, reply: str) -> None:
         """A hook ended the run; the first one counts."""
         with self._ending:
-            if self._run.ended is None:
-                self._run.ended = reply
+            if self._run.hook_reply is None:
+                self._run.hook_reply = reply
 
     # --- news, on the loop's thread ---------------------------------------------------------------------------------
 
@@ -344,7 +347,7 @@ def act(run: Run, reply: Message) -> None:
     if reply.stop_reason == "length":
         refuse(run, reply.tool_calls, "the reply was cut off before it was complete")
     elif not run.budget.tools_allowed:
-        refuse(run, reply.tool_calls, "no more tool calls are allowed")
+        refuse(run, reply.tool_calls, NO_MORE_CALLS)
     else:
         commit(run, execute(run, reply.tool_calls))
         run.budget.spend_hop()

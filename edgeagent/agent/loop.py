@@ -1,7 +1,7 @@
 """The loop, its ends and its handovers: ask the model, run the tools it asked for, take up what was queued.
 
 Runs on the run's own thread, which alone emits events. Knows nothing of audio, sessions or any engine. The order of
-events is the contract's, sections 3 to 7 and 10.
+events, and what each end writes, are docs/loop.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from edgeagent import events
-from edgeagent.agent.calls import act, refuse
+from edgeagent.agent.calls import NO_MORE_CALLS, act, refuse
 from edgeagent.agent.model_call import think
 from edgeagent.agent.run import Ending, Run
 from edgeagent.agent.run_options import RunResult
@@ -66,7 +66,7 @@ def begin(run: Run) -> Ending | None:
     run.open_turn()
     if part.task is not None:
         run.inject(part.task)
-    run.ended = fired.reply
+    run.hook_reply = fired.reply
     return stop(run)
 
 
@@ -91,8 +91,8 @@ def react(run: Run) -> Ending:
             return fail(run, reply)
 
         # 3. its tools
-        if last or run.ended is not None:
-            refuse(run, reply.tool_calls, "no more tool calls are allowed" if last else "the run was ended")
+        if last or run.hook_reply is not None:
+            refuse(run, reply.tool_calls, NO_MORE_CALLS if last else "the run was ended")
         else:
             act(run, reply)
         ending = end_of_turn(run, reply, last=last)
@@ -118,7 +118,7 @@ def react(run: Run) -> Ending:
 
 def end_of_turn(run: Run, reply: Message, *, last: bool) -> Ending | None:
     """Closes the turn, and ends the part if a hook, a tool, a stop or a callback says so."""
-    if run.ended is not None:
+    if run.hook_reply is not None:
         return stop(run)
     if run.turn.results and all(result.terminate for result in run.turn.results):
         return terminate(run)
@@ -188,7 +188,7 @@ def take_up(run: Run, pending: list[Message]) -> None:
 
 def stop(run: Run) -> Ending:
     """A hook ended the run: its reply is the assistant's last message."""
-    reply = run.ended or ""
+    reply = run.hook_reply or ""
     run.inject(Message.assistant(reply))
     run.close_turn()
     return Ending("stopped", reply)
@@ -237,8 +237,8 @@ def out_of_budget(run: Run) -> Ending:
         reply = think(run, "none")
         if reply.stop_reason in ("error", "aborted"):
             return fail(run, reply)
-        refuse(run, reply.tool_calls, "no more tool calls are allowed")
-        if run.ended is not None:
+        refuse(run, reply.tool_calls, NO_MORE_CALLS)
+        if run.hook_reply is not None:
             return stop(run)
         run.close_turn()
     return Ending("budget", last_words(run))

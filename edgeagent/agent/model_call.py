@@ -41,7 +41,7 @@ def think(
         messages: What the request holds instead of the history.
         tools: What it holds instead of all tools.
 
-    A hook may end the run before the model is asked; then ``run.ended`` is set and the message has no stop reason.
+    A hook may end the run before the model is asked; then ``run.hook_reply`` is set and the message has no stop reason.
 
     Raises:
         ModelError: The model cannot answer at all.
@@ -49,16 +49,16 @@ def think(
     """
     part = run.part
     in_words, run.turn.in_words = run.turn.in_words, False
-    held = _messages(run, part.history if messages is None else messages)
+    asked = _messages(run, part.history if messages is None else messages)
     if in_words:
         tool_choice = "none"
-        held.append(Message.user(IN_WORDS, origin="ephemeral"))
-    payload = BeforeLLM(held, list(part.tools if tools is None else tools), run.budget.hops)
+        asked.append(Message.user(IN_WORDS, origin="ephemeral"))
+    payload = BeforeLLM(asked, list(part.tools if tools is None else tools), run.budget.hops)
     fired = part.hooks.fire(FirePoint.BEFORE_LLM, payload)
     run.tell_notices()
     message = Message("assistant", stop_reason=None)
     if fired.reply is not None:
-        run.ended = fired.reply
+        run.hook_reply = fired.reply
         return message
     # a stopped run makes no request: even that takes time where the history is long
     request = (
@@ -71,8 +71,8 @@ def think(
     run.emit(events.MessageStart, message=message)
     reading: Reading | None = None
     try:
-        message, silent, reading = _stream(run, request, message, may_go_on=tool_choice != "none")
-        message = _after(run, message, silent, reading)
+        message, untold, reading = _stream(run, request, message, may_go_on=tool_choice != "none")
+        message = _after(run, message, untold, reading)
     except BaseException as error:
         message = replace(run.turn.streaming, stop_reason="error", error=str(error) or type(error).__name__)
         raise
@@ -144,18 +144,18 @@ def _check_length(run: Run, request: LLMRequest) -> None:
 def _stream(
     run: Run, request: LLMRequest, message: Message, *, may_go_on: bool
 ) -> tuple[Message, bool, Reading | None]:
-    """Tells what streams back as it comes. Text that is held is in the message only if the reply has come to its end:
-    what was not told of one that fails is not kept.
+    """Tells what streams back as it comes. Text that was not told is in the message only if the reply has come to its
+    end: of one that fails it is not kept.
 
     Args:
         may_go_on: A reply that stays hidden may have another turn.
 
     Returns:
-        The message, True if its text was held to the end, and how the reply was read.
+        The message, True if its text was not told yet, and how the reply was read.
     """
     if run.stop.now():  # while the request was made: a long one costs time even to refuse
         return replace(message, stop_reason="aborted"), False, None
-    hold = _holds_text(run)
+    untold = _holds_text(run)
     text = ""
     calls: tuple[ToolCall, ...] = ()
     with _streaming(run, request) as stream:
@@ -163,9 +163,9 @@ def _stream(
             match event:
                 case TextDelta(delta):
                     text += delta
-                    if hold and not _holds_text(run, text):
-                        hold, delta = False, text
-                    if not hold:
+                    if untold and not _holds_text(run, text):
+                        untold, delta = False, text
+                    if not untold:
                         message = replace(message, text=text, tool_calls=calls)
                         run.turn.streaming = message
                         run.emit(events.MessageUpdate, channel="text", delta=delta, message=message.copy())
@@ -177,21 +177,21 @@ def _stream(
                     # a model may use an id twice; results are matched by it, so it is ours
                     calls += (replace(call.copy(), id=new_id("call"), result=None, agent=None),)
                 case Error(why, usage):
-                    return replace(message, stop_reason="error", error=why, usage=usage), hold, None
+                    return replace(message, stop_reason="error", error=why, usage=usage), untold, None
                 case End("error" | "aborted" as reason, usage, reading):
-                    return replace(message, stop_reason=reason, usage=usage), hold, reading
+                    return replace(message, stop_reason=reason, usage=usage), untold, reading
                 case End(reason, usage, reading, hidden):
                     message = replace(message, text=text, tool_calls=calls, stop_reason=reason, usage=usage)
                     if hidden is not None:
                         message = _hide(run, message, hidden, may_go_on=may_go_on)
-                        hold = hold or not text  # then nothing was told: what stands in its place is told as a whole
-                    return message, hold, reading
+                        untold = untold or not text  # then nothing was told: what stands in its place is told whole
+                    return message, untold, reading
                 case TextEnd(text):  # the whole text; a late </think> may have made reasoning of what came before it
-                    if not hold:
+                    if not untold:
                         message = replace(message, text=text)
                 case ThinkingEnd(thinking):
                     message = replace(message, thinking=thinking)
-    return replace(message, stop_reason="error", error="the model's stream ended without saying why"), hold, None
+    return replace(message, stop_reason="error", error="the model's stream ended without saying why"), untold, None
 
 
 @contextmanager
@@ -223,27 +223,27 @@ def _hide(run: Run, message: Message, hidden: Hidden, *, may_go_on: bool) -> Mes
     return replace(message, tool_calls=calls, stop_reason="tool_calls" if message.stop_reason == "stop" else "length")
 
 
-def _after(run: Run, message: Message, held: bool, reading: Reading | None) -> Message:
-    """AFTER_LLM may replace text and calls; text that was held is told now, unless nobody has vouched for it."""
+def _after(run: Run, message: Message, untold: bool, reading: Reading | None) -> Message:
+    """AFTER_LLM may replace text and calls; untold text is told now, unless nobody has vouched for it."""
     if message.stop_reason in ("error", "aborted"):
         return message
     copies = tuple(call.copy() for call in message.tool_calls)
     fired = run.part.hooks.fire(FirePoint.AFTER_LLM, AfterLLM(message.text, copies, run.budget.hops, reading))
     said: AfterLLM = fired.payload
     if fired.reply is not None:
-        run.ended = fired.reply
+        run.hook_reply = fired.reply
     calls = message.tool_calls if said.tool_calls is copies else _with_ids(message.tool_calls, said.tool_calls)
     reason = message.stop_reason
     if reason in ("stop", "tool_calls"):
         reason = "tool_calls" if calls else "stop"
-    text = "" if fired.unjudged and held else said.text
+    text = "" if fired.unjudged and untold else said.text
     run.turn.in_words = run.turn.in_words and not (text or calls)  # a hook has said or called something instead
     if not any(run.turn.faults.get(call.id) and call in message.tool_calls for call in calls):
         run.turn.faults = {}  # a hook has mended what did not fit, or left it out: the gates check the rest
     if (text, calls, reason) != (message.text, message.tool_calls, message.stop_reason):
         message = replace(message, text=text, tool_calls=calls, stop_reason=reason)
     run.turn.streaming = message
-    if message.text and held:
+    if message.text and untold:
         said_aloud = run.part.context.spoken
         delta = message.text if said_aloud is None else said_aloud(message.text)
         run.emit(events.MessageUpdate, channel="text", delta=delta, message=message.copy())

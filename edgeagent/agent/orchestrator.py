@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
-from edgeagent.agent.calls import commit, execute, refuse, refused
+from edgeagent.agent.calls import NO_MORE_CALLS, commit, execute, refuse, refused
 from edgeagent.agent.loop import fail, hand_over, handoff_in, last_words, may_extend, stop
 from edgeagent.agent.model_call import think
 from edgeagent.agent.queues import QueueName
@@ -104,7 +104,7 @@ class RunControl:
         if reply.stop_reason in ("error", "aborted"):
             self._leave(fail(run, reply))
         self._open = list(reply.tool_calls)
-        if run.ended is not None:
+        if run.hook_reply is not None:
             self.settle()
             self._leave(stop(run))
         if run.turn.in_words:
@@ -137,11 +137,11 @@ class RunControl:
             results = execute(run, wanted)
             run.budget.spend_hop()
         else:
-            results = refused(run, wanted, "no more tool calls are allowed")
+            results = refused(run, wanted, NO_MORE_CALLS)
         left = refused(run, [call for call in asked if call.id not in ids], "it was not chosen")
         by_id = {result.call_id: result for result in (*results, *left)}
         commit(run, [by_id[call.id] for call in asked])
-        if run.ended is not None:
+        if run.hook_reply is not None:
             self._leave(stop(run))
         if any(result.status == "denied" for result in results):
             run.close_turn()

@@ -201,7 +201,7 @@ class Run:
         inbox: What it takes from the queues.
         stop: Its stop.
         parts: Whose turns it has: the last one's is now, the first is the agent's that was asked.
-        ended: The reply with which a hook ended the run.
+        hook_reply: The reply with which a hook ended the run.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ class Run:
         self.ledger = CallLedger()
         self.sizes = RequestSizes()
         self.error: str | None = None
-        self.ended: str | None = None
+        self.hook_reply: str | None = None
         self._heard: dict[str, str] = {}
 
     @property

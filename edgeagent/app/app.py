@@ -40,7 +40,7 @@ NAME: Final = "robi"
 INSTRUCTIONS: Final = "You are the house robot of a small flat. Act with the tools; answer in one short sentence."
 """The nano model is trained with exactly these words."""
 MAX_TOOL_HOPS: Final = 6
-"""Turns with tools for one request (contract, section 7): enough for a model that makes one call a turn."""
+"""Turns with tools for one request: enough for a model that makes one call a turn."""
 
 Subscriber = Callable[[events.Event], object]
 

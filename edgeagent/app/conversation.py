@@ -79,7 +79,7 @@ class Conversation:
         agent: Agent,
         *,
         config: Config | None = None,
-        input: Device | str | int | Path | None = None,  # noqa: A002 - the contract's word
+        input: Device | str | int | Path | None = None,  # noqa: A002 - the word for it on every page
         output: Device | str | int | Path | None = None,
         session: Session | None = None,
         telling: Telling | None = None,
@@ -265,7 +265,7 @@ class Conversation:
 
     def _device(
         self,
-        input: Device | str | int | Path | None,  # noqa: A002 - the contract's word
+        input: Device | str | int | Path | None,  # noqa: A002 - the word for it on every page
         output: Device | str | int | Path | None,
     ) -> Device:
         named = (str, int, Path, type(None))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SMALL_WEIGHTS: Final = 4_000_000_000
-"""A model with fewer weights gets the hooks of small models (contract, section 8)."""
+"""A model with fewer weights gets the hooks of small models."""
 
 
 def configured_llm(config: Config) -> LlamaLLM:

@@ -53,8 +53,8 @@ _BAND_HZ: Final = (250, 4_000)
 _WINDOW: Final = 25
 """Frames over which what is left is compared with the echo."""
 _PERSON: Final = 10**-1.0
-"""Power of a person beside the echo's, -10 dB: a short "stop" over an echo as loud reaches -9 dB. The robot alone leaves
--16 dB in half of its sentences, and more than -10 dB in one of eight."""
+"""Power of a person beside the echo's, -10 dB: a short "stop" over an echo as loud reaches -9 dB. The robot
+alone leaves -16 dB in half of its sentences, and more than -10 dB in one of eight."""
 _SILENT_SHARE: Final = 1e-3
 """Power beside the loudest, -30 dB, under which a moment of the echo is a pause."""
 _NOISE_PERCENTILE: Final = 10

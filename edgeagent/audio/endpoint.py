@@ -47,8 +47,8 @@ _OWN_SHARE: Final = 0.005
 _SILENT_DB: Final = -90.0
 _PRE_ROLLS: Final = ("pre_roll_ms", "far_pre_roll_ms")
 _PIECE: Final = RATE_HZ
-_NO_SOUND: Final[Samples] = np.zeros(0, np.float32)
 """Longer blocks are taken in pieces of so many samples."""
+_NO_SOUND: Final[Samples] = np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)

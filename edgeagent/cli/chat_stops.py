@@ -1,4 +1,4 @@
-"""Stop phrases in a chat: what a typed "stop", "wait" or "cancel" does, and "continue" after it (contract, case 19).
+"""Stop phrases in a chat: what a typed "stop", "wait" or "cancel" does, and "continue" after it.
 
 The latch decides what may move; a chat has no speech to hold. On the main thread, except where a method says otherwise.
 """

@@ -24,7 +24,7 @@ from typing import Any, Final
 LEAVE_S: Final = 1.5
 """Seconds from a signal that ends the command to the exit without whatever hangs."""
 KILL_S: Final = 1.9
-"""Seconds from that signal to the kill, if no Python runs; the contract allows two."""
+"""Seconds from that signal to the kill, if no Python runs; within two the program is gone."""
 END_S: Final = 10.0
 """Seconds that a command which ends by itself has for its last steps."""
 _JOURNAL_S: Final = 0.2

@@ -1,4 +1,4 @@
-"""The phrases that stop a robot, in three grades, and the two that let it go on (contract, case 19).
+"""The phrases that stop a robot, in three grades, and the two that let it go on.
 
 One table for what is typed, what a program passes on as heard, and what a recogniser has understood. In the table a
 phrase counts as a whole utterance only: politeness, the robot's name and repetition may stand around it, nothing else.

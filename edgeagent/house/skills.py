@@ -41,7 +41,7 @@ def _errands(house: HouseRobot) -> tuple[Tool, ...]:
         return house.dock(goal=goal).result(goal)
 
     @skill(resources=_ARM, stop=house.world.halt, pause=house.pause, resume=house.resume)
-    def pick_up(object: str, goal: GoalHandle) -> ToolResult:  # noqa: A002 - the parameter's name is the contract's
+    def pick_up(object: str, goal: GoalHandle) -> ToolResult:  # noqa: A002 - the word that a model knows
         """Fetch an object."""
         return house.pick_up(object, goal=goal).result(goal)
 

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Resolve = Callable[[str], LLM]
 _STUCK_S: Final = 30.0
-"""Without a sign of life for so long, a local model is stuck (contract, section 11)."""
+"""Without a sign of life for so long, a local model is stuck."""
 _SILENT_S: Final = 10.0
 """Without a first token for so long, a model that tells of no chunks, such as a remote one, is given up (the same)."""
 

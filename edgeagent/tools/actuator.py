@@ -18,7 +18,7 @@ from edgeagent.tools.threads import Reserved, Threads
 
 logger = logging.getLogger(__name__)
 LIMIT_S: Final = 0.5
-"""Seconds that a function of an actuator may take to return (contract, section 6)."""
+"""Seconds that a function of an actuator may take to return."""
 _TELL_S: Final = 0.1
 """Seconds beyond that limit in which whoever waits lets a silent function be told of."""
 What = Literal["stop", "pause", "resume"]

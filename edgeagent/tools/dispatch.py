@@ -35,7 +35,7 @@ from edgeagent.tools.workers import MAX_ABANDONED, Busy
 
 logger = logging.getLogger(__name__)
 _POLL_S: Final = 0.02
-"""Seconds between two looks for a stop while tools run; the contract allows 0.05."""
+"""Seconds between two looks for a stop while tools run: it is to be noticed within 0.05."""
 
 DispatchMode = Literal["sequential", "parallel", "batch"]
 

@@ -34,11 +34,11 @@ _ABORT_S: Final = 0.1
 """Seconds for which the result of a body that a tripped latch ended waits for an abort, which mostly comes next: the
 model is not to be asked in between."""
 TOLD_S: Final = 0.5
-"""Seconds for which a stopped call waits for subscribers that are still being told of its start (contract, case 16)."""
+"""Seconds for which a stopped call waits for subscribers that are still being told of its start."""
 _ENTERED_S: Final = 0.05
 """Seconds for which readers of the log wait for a body to be called before they see its start."""
 _POLL_S: Final = 0.02
-"""Seconds between two looks for a stop while subscribers are told of a start; the contract allows 0.05."""
+"""Seconds between two looks for a stop while subscribers are told of a start: one is to be noticed within 0.05."""
 _GOAL_STATES: Final[dict[str, GoalState]] = {"ok": "succeeded", "interrupted": "cancelled"}
 
 

@@ -15,11 +15,11 @@ from edgeagent.tools.tool import Handoff
 
 logger = logging.getLogger(__name__)
 OF_BODY: Final = frozenset({"ok", "error"})
-"""Statuses that a body may return; the others say what the loop did with a call (contract, section 4)."""
+"""Statuses that a body may return; the others say what the loop did with a call."""
 OF_HOOK: Final = frozenset(get_args(Status)) - {"denied"}
 """Statuses that a hook may give; only ``policy_check`` denies."""
 OUTPUT_LIMIT: Final = 8192
-"""Characters of a result that reach the model (contract, section 1)."""
+"""Characters of a result that reach the model."""
 
 
 def as_result(call: ToolCall, value: Any, *, may: frozenset[str] = OF_BODY) -> ToolResult:

@@ -21,7 +21,7 @@ from edgeagent.tools.goal import GoalHandle
 from edgeagent.tools.threads import Threads
 
 MAX_ABANDONED: Final = 16
-"""With this many bodies that never came back, no further call starts (contract, section 4)."""
+"""With this many bodies that never came back, no further call starts."""
 
 State = Literal["running", "detached", "abandoned"]
 

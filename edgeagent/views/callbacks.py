@@ -21,7 +21,8 @@ from edgeagent.errors import EdgeAgentError
 from edgeagent.messages import Message, ToolResult
 
 logger = logging.getLogger(__name__)
-_POLL_S: Final = 0.02  # how often a stop is looked for; the contract allows 0.05
+_POLL_S: Final = 0.02
+"""Seconds between two looks for a stop, which is to be noticed within 0.05."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

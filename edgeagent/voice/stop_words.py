@@ -34,7 +34,7 @@ _WORD: Final = "stop word"
 _DEAF: Final = "the robot hears nothing"
 """Why motion is held."""
 WAIT_S: Final = 20.0
-"""Seconds of silence after "wait" in which speech is held (contract, case 19); motion is held until "continue"."""
+"""Seconds of silence after "wait" in which speech is held; motion is held until "continue"."""
 _NUMBERS: Final = count(1)
 EARS_S: Final = 1.0
 """Ears that fail or are behind for so long hear no stop word in time."""

@@ -17,9 +17,9 @@ from edgeagent.stt.hearing import SpottedPhrase
 from edgeagent.stt.transcriber import Transcript
 
 AFTER_SPEECH_S: Final = 1.0
-"""Seconds after the end of the speech at which an unclear stop word counts (contract, section 4)."""
+"""Seconds after the end of the speech at which an unclear stop word counts."""
 AFTER_WORD_S: Final = 3.0
-"""Seconds after the word at which it counts at the latest (contract, section 4)."""
+"""Seconds after the word at which it counts at the latest."""
 ALONE_S: Final = 0.8
 """Seconds after a word in the robot's own voice at which it is certain that nobody has spoken: voice activity takes up
 to half a second over the robot's voice. Of 58 stop words that people said over it and that were spotted, one was not

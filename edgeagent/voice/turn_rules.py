@@ -122,10 +122,10 @@ def event_of_words(
 ) -> TableEvent | None:
     """Chooses the event of the table that the words until the soft end are; None: they change nothing yet.
 
-    ``TWO_WORDS`` is for a statement over the robot's voice.
+    ``ENOUGH_WORDS`` is for a statement over the robot's voice.
     """
     if kind not in _EVENT_OF and over and kind is Kind.STATEMENT and says_something(transcript, preset, phrases):
-        return TableEvent.TWO_WORDS
+        return TableEvent.ENOUGH_WORDS
     return _EVENT_OF.get(kind)
 
 

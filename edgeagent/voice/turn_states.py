@@ -37,9 +37,9 @@ class TableEvent(StrEnum):
     """A person has asked the robot to wait, while it moves, speaks or thinks."""
     GO_ON = "go on"
     """A person has ended that, or nobody has said anything for ``stop_words.WAIT_S``."""
-    TWO_WORDS = "two words"
+    ENOUGH_WORDS = "enough words"
     """Over the robot's voice: the partial transcript has as many words as the preset asks for."""
-    HALF_SECOND = "half a second"
+    LONG_SPEECH = "long speech"
     """Over the robot's voice: somebody has spoken for ``final_after_ms``."""
     BACKCHANNEL = "backchannel"
     """The words until the soft end are "uh-huh" and the like."""
@@ -140,8 +140,8 @@ _AT_WORK: Final[dict[TableEvent, Cell]] = {
 }
 
 _OVER_ITS_VOICE: Final[dict[TableEvent, Cell]] = {
-    TableEvent.TWO_WORDS: _CUT,
-    TableEvent.HALF_SECOND: _CUT,
+    TableEvent.ENOUGH_WORDS: _CUT,
+    TableEvent.LONG_SPEECH: _CUT,
     TableEvent.WAKE_WORD: _CUT,
     TableEvent.CALL: _CUT_OFF,
     TableEvent.COMMAND: _CUT,

@@ -167,8 +167,8 @@ def test_what_is_probably_a_wait_or_a_no_holds_what_drives(driving: Stage, base:
     assert until(lambda: base.notes == ["pause", "resume"])
 
 
-@pytest.mark.parametrize("text", ["start", "top", "please, start it"])
-def test_what_may_have_been_a_stop_holds_what_drives_however_little_of_it_is_sure(
+@pytest.mark.parametrize("text", ["start", "top", "please, start it", "hold on", "cancel that", "never mind"])
+def test_what_may_have_been_a_stop_phrase_holds_what_drives_however_little_of_it_is_sure(
     driving: Stage, base: Base, text: str
 ) -> None:
     driving.say(text, understood=False, confidence=0.05)
