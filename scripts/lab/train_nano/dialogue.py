@@ -117,7 +117,7 @@ class Author:
         text = said.text
         if said.bare and said.calls:
             text = noise.polite(text, self._rng)
-        return noise.dress(text, self._rng)
+        return text if said.as_typed else noise.dress(text, self._rng)
 
     def _utterance(self, setting: Setting) -> Utterance:
         rng = self._rng

@@ -46,14 +46,29 @@ class Nothing:
                 self._reported,
                 self._broken_off,
                 self._gibberish,
+                self._idiom,
+                self._foreign,
+                self._wordless,
             ),
-            (0.52, 0.14, 0.1, 0.07, 0.08, 0.06, 0.03),
+            (0.36, 0.12, 0.08, 0.06, 0.08, 0.05, 0.02, 0.13, 0.05, 0.05),
         )[0]
         return kind()
 
     def said(self) -> Utterance:
         """Small talk, statements, questions about something else: the rules with `none`."""
-        one = self._speaker.draw("none")
+        return self._of("none")
+
+    def _idiom(self) -> Utterance:
+        return self._of("none idioms")
+
+    def _foreign(self) -> Utterance:
+        return self._of("none languages")
+
+    def _wordless(self) -> Utterance:
+        return replace(self._of("none wordless"), as_typed=True)
+
+    def _of(self, group: str) -> Utterance:
+        one = self._speaker.draw(group)
         pieces = expand(one.rule.reply, self._rng) if one.rule.reply else []
         words = [
             one.draws[p.key].surface

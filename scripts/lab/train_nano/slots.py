@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import lexicon
+import wordless
 
 from edgeagent.train import cardinal, decimal_words, digits, number
 
@@ -212,6 +213,16 @@ def _one_of(words: tuple[str, ...], articles: tuple[str, ...] = ("",)) -> Draw:
     return draw
 
 
+def _said(make: Callable[[random.Random], str]) -> Draw:
+    """Draws what is no argument of any call."""
+
+    def draw(rng: random.Random) -> Drawn:
+        text = make(rng)
+        return Drawn(text, text)
+
+    return draw
+
+
 def count(rng: random.Random) -> Drawn:
     """How often: 2 to 4."""
     n = rng.choice((2, 2, 2, 3, 3, 4))
@@ -332,6 +343,11 @@ KINDS: Final[dict[str, Draw]] = _COUNTED | {
     "thing": _one_of(lexicon.UNKNOWN_OBJECTS + tuple(lexicon.OBJECTS), ("the", "my")),
     "topic": _one_of(lexicon.TOPICS),
     "song": _one_of(lexicon.SONGS),
+    "emoji": _said(wordless.emoji),
+    "script": _said(wordless.script),
+    "figures": _said(wordless.figures),
+    "signs": _said(wordless.signs),
+    "keys": _said(wordless.keys),
     "nonword": lambda rng: Drawn(word := pseudo_word(rng), word),
 }
 """Every slot kind a phrase file may name."""

@@ -25,6 +25,9 @@ _SWAPPABLE: Final = frozenset(
     ("dist", "angle", "duration", "room", "light", "place", "dropplace", "object", "landmark", "direction")
 )
 
+APART: Final = ("languages", "wordless", "idioms")
+"""Phrase files whose rules without a call are groups of their own."""
+
 _TOOL_WEIGHT: Final = {
     "drive": 2.2, "turn": 1.8, "go_to": 1.8, "stop": 0.8, "get_battery": 0.8, "get_location": 0.8, "scan": 0.9, "pick_up": 1.5,
     "put_down": 1.2, "set_light": 1.4, "set_timer": 1.8, "get_time": 0.7, "follow": 0.8, "dock": 0.8, "look": 1.0,
@@ -42,6 +45,8 @@ class Utterance:
     tag: str = "single"
     bare: bool = True
     """Whether politeness may still be put around it."""
+    as_typed: bool = False
+    """Whether it stays letter by letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ class Speaker:
             groups[_group(rule)].append(rule)
         for name, rules in groups.items():
             self._groups[name] = rules, [r.weight * (1 + min(count(r.pattern), 4096)) ** 0.5 for r in rules]
-        self._names = [n for n in self._groups if n not in ("none", "several")]
+        self._names = [n for n in self._groups if n != "several" and not n.startswith("none")]
         self._name_weights = [_TOOL_WEIGHT.get(n, 1.0) for n in self._names]
 
     def realise(self, rule: Rule) -> Realised:
@@ -128,7 +133,7 @@ class Speaker:
         return Realised(rule, pieces, draws)
 
     def draw(self, group: str) -> Realised:
-        """Realises a rule of a group: a tool's name, "none" or "several"."""
+        """Realises a rule of a group: a tool's name, "several", "none", or "none FILE" for the files of ``APART``."""
         rules, weights = self._groups[group]
         return self.realise(self.rng.choices(rules, weights)[0])
 
@@ -354,4 +359,7 @@ def _times(one: Realised) -> int:
 
 def _group(rule: Rule) -> str:
     names = {c.name for c in rule.calls}
-    return "none" if not names else names.pop() if len(names) == 1 and len(rule.calls) == 1 else "several"
+    if not names:
+        file = rule.where.partition(".")[0]
+        return f"none {file}" if file in APART else "none"
+    return names.pop() if len(names) == 1 and len(rule.calls) == 1 else "several"
