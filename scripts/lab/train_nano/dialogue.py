@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
+import corrections
 import followup
 import foreign
+import orders
+import reasons
 import results
 from nothing import CANNOT, Nothing
 from results import Call, Outcome
@@ -133,13 +137,20 @@ class Author:
         """One turn to a house robot with all of its tools: commands plain or composed, or nothing to do."""
         rng, speaker = self._rng, self._speaker
         kind = rng.random()
-        if kind < 0.37:
+        if kind < 0.36:
             return speaker.single()
-        if kind < 0.61:
-            return speaker.several()
-        if kind < 0.665:
-            return speaker.corrected()
-        if kind < 0.72:
+        if kind < 0.41:
+            return speaker.together()
+        if kind < 0.54:
+            count = rng.choices((2, 3, 4), (0.45, 0.32, 0.23))[0]
+            return orders.chain(speaker, count, speaker.joined if count == 2 else partial(orders.joined, rng))
+        if kind < 0.595:
+            return orders.turned(speaker)
+        if kind < 0.65:
+            return reasons.reasoned(speaker)
+        if kind < 0.71:
+            return corrections.corrected(speaker)
+        if kind < 0.75:
             return speaker.negated_beside()
         return self._nothing.draw()
 
