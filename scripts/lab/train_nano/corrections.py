@@ -50,7 +50,7 @@ def contrary(call: Call) -> Call | None:
         arguments[_SIDED[call.name]] = number(-arguments[_SIDED[call.name]])
     elif call.name == "set_light":
         arguments["on"] = not arguments["on"]
-    elif call.name == "look" and arguments["direction"] in _CONTRARY:
+    elif call.name == "look" and arguments["direction"] in _DIRECTIONS["look"]:
         arguments["direction"] = _CONTRARY[arguments["direction"]]
     else:
         return None

@@ -10,6 +10,7 @@ import random
 import re
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Final
 
 from grammar import CallTemplate, Grammar, Rule, Slot, count, expand
@@ -123,7 +124,8 @@ class Speaker:
         for rule in grammar.rules:
             groups[_group(rule)].append(rule)
         for name, rules in groups.items():
-            self._groups[name] = rules, [r.weight * (1 + min(count(r.pattern), 4096)) ** 0.5 for r in rules]
+            weights = (r.weight * (1 + min(count(r.pattern), 4096)) ** 0.5 for r in rules)
+            self._groups[name] = rules, list(accumulate(weights))
         self._names = [n for n in self._groups if n != "several" and not n.startswith("none")]
         self._name_weights = [_TOOL_WEIGHT.get(n, 1.0) for n in self._names]
 
@@ -144,8 +146,8 @@ class Speaker:
 
     def draw(self, group: str) -> Realised:
         """Realises a rule of a group: a tool's name, "several", "none", or "none FILE" for the files of ``APART``."""
-        rules, weights = self._groups[group]
-        return self.realise(self.rng.choices(rules, weights)[0])
+        rules, summed = self._groups[group]
+        return self.realise(self.rng.choices(rules, cum_weights=summed)[0])
 
     def command(self, names: list[str] | None = None) -> Realised:
         """One command, of any tool or of the named ones."""

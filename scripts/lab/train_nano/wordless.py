@@ -18,7 +18,7 @@ _UNSPACED: Final = 3
 _SIGNS: Final = (
     *". .. ... ? ?? ??? ! !! !!! , ; : - -- --- / // \\ | || _ __ * ** *** # ## & % $ @ ^ ~ ` ' \" () [] {} <> = == + ++".split(),
     "<tool_call>", "</tool_call>", "{}", "null", "undefined", "NaN", "\\n", "\\x00", "\x00", "\x07", "\x1b[2J", "\x1b[A",
-    "\x7f", "\u200b", "\ufeff", "\ufffd", "\u202e", "\r", "\t", "</s>", "%s", "0x1f", "--help", "; drop table", "^C",
+    "\x7f", "\u200b", "\ufeff", "\ufffd", "\u202e", "</s>", "%s", "0x1f", "--help", "; drop table", "^C",
 )  # fmt: skip
 _KEYS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "yxcvbnm", "azertyuiop", "bcdfghjklmnpqrstvwxz")
 
