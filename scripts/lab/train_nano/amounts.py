@@ -19,7 +19,7 @@ _LENGTHS: Final[tuple[tuple[float, float, str, str, tuple[str, ...], tuple[int, 
     (3, 0.0254, "inch", "inches", ("in", "inches"), (*range(1, 13), *range(2, 13), 15, 18, 20, 24, 30, 36)),
     (2, 0.9144, "yard", "yards", ("yd", "yds"), (*range(1, 7), *range(1, 11), 15, 20)),
     (1.5, 0.001, "millimeter", "millimeters", ("mm",), (10, 50, 80, 100, 150, 200, 250, 300, 400, 500, 700, 750, 900)),
-    (0.5, 0.001, "millimetre", "millimetres", ("mm",), (5, 50, 100, 120, 200, 250, 350, 500, 600, 800, 1000)),
+    (0.5, 0.001, "millimetre", "millimetres", ("mm",), (20, 50, 100, 120, 200, 250, 350, 500, 600, 800, 1000)),
     (0.7, 0.1, "decimeter", "decimeters", ("decimeters",), tuple(range(1, 10))),
 )
 """Weight, meters, one, many, short forms, and the numbers that are said of it."""
