@@ -83,7 +83,7 @@ def length(rng: random.Random) -> Said:
 def negative(surface: str, value: float, rng: random.Random) -> Said:
     """The same with a sign."""
     if surface[:1].isdigit():
-        sign = rng.choice(("-", "-", "-", "minus ", "negative ", "- ", "\u2212"))
+        sign = rng.choice(("-", "-", "-", "minus ", "negative ", "\u2212"))
     else:
         sign = rng.choice(("minus ", "minus ", "minus ", "negative "))
     return sign + surface, number(-value)
