@@ -38,6 +38,25 @@ _HOMOPHONES: Final = {
     "off": ("of",), "turn": ("tern",), "drive": ("dive",), "phone": ("fone",), "halt": ("hault",), "seconds": ("second",),
 }  # fmt: skip
 
+_SHORTHAND: Final = {
+    "please": ("pls", "plz", "please"), "you": ("u", "ya"), "your": ("ur", "yer"), "are": ("r", "are"), "to": ("2", "to"), "for": ("4", "for"),
+    "and": ("n", "&", "and"), "going": ("goin",), "could": ("cud",), "would": ("wud",), "want": ("wanna",), "the": ("da", "the", "teh"),
+    "right": ("rite", "right"), "light": ("lite", "light"), "lights": ("lites",), "because": ("cuz", "cos"), "thanks": ("thx",),
+    "about": ("bout",), "okay": ("k", "ok"), "then": ("den", "then"), "tomorrow": ("tmrw",), "minutes": ("mins",), "seconds": ("secs",),
+}  # fmt: skip
+"""Words as they stand in short messages."""
+_BESIDE: Final = {
+    "a": "sq", "b": "vn", "c": "xv", "d": "sf", "e": "wr", "f": "dg", "g": "fh", "h": "gj", "i": "uo", "j": "hk", "k": "jl", "l": "k",
+    "m": "n", "n": "bm", "o": "ip", "p": "o", "q": "wa", "r": "et", "s": "ad", "t": "ry", "u": "yi", "v": "cb", "w": "qe", "x": "zc", "y": "tu", "z": "x",
+}  # fmt: skip
+"""Keys beside a key."""
+_SHORTEST: Final = 4
+"""Letters of a word in which a finger slips."""
+_NUMBERS: Final = frozenset(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen "
+    "twenty thirty forty fifty sixty seventy eighty ninety hundred thousand point half quarter quarters third couple minus negative".split()
+)
+
 _QUESTION: Final = frozenset(
     "what where how is are can could would will do does did which who when why any am may should was were whats wheres hows what's where's how's who's".split()
 )
@@ -70,11 +89,18 @@ def polite(text: str, rng: random.Random, chance: float = 0.4) -> str:
 
 
 def _slip(word: str, rng: random.Random) -> str:
-    if len(word) < 5 or not word.isalpha():
+    """A word as a hurried finger types it. Numbers stay, and first letters."""
+    if len(word) < _SHORTEST or not word.isalpha() or word in _NUMBERS:
         return word
     i = rng.randint(1, len(word) - 2)
+    beside = rng.choice(_BESIDE.get(word[i], word[i]))
     return rng.choice(
-        (word[:i] + word[i + 1 :], word[:i] + word[i + 1] + word[i] + word[i + 2 :], word[:i] + word[i] + word[i:])
+        (
+            word[:i] + word[i + 1 :],
+            word[:i] + word[i + 1] + word[i] + word[i + 2 :],
+            word[:i] + word[i] + word[i:],
+            word[:i] + beside + word[i + 1 :],
+        )
     )
 
 
@@ -82,17 +108,27 @@ def _slips(text: str, rng: random.Random) -> str:
     words = text.split(" ")
     kind = rng.random()
     i = rng.randrange(len(words))
-    if kind < 0.35:
-        words[i] = _slip(words[i], rng)
-    elif kind < 0.6:
+    if kind < 0.4:
+        long = [j for j, word in enumerate(words) if _slip(word, rng) != word]
+        for j in rng.sample(long, min(len(long), rng.choice((1, 1, 1, 2)))):
+            words[j] = _slip(words[j], rng)
+    elif kind < 0.55:
         known = [j for j, w in enumerate(words) if w in _HOMOPHONES]
         if known:
             j = rng.choice(known)
             words[j] = rng.choice(_HOMOPHONES[words[j]])
-    elif kind < 0.85:
-        words = [w for w in words if w not in ("the", "a", "an", "my")] or words
-    else:
-        words.insert(i, rng.choice(_FILLERS))
+    elif kind < 0.7:
+        left_out = ("the", "a", "an", "my") if rng.random() < 0.7 else ("the", "a", "an", "my", "to", "in", "of")
+        words = [w for w in words if w not in left_out] or words
+    elif kind < 0.83:
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            words.insert(rng.randrange(len(words) + 1), rng.choice(_FILLERS))
+    elif kind < 0.89:
+        words.insert(i, words[i] if words[i] not in _NUMBERS and words[i].isalpha() else "uh")
+    elif kind < 0.94:
+        words = [rng.choice(_SHORTHAND.get(word, (word,))) for word in words]
+    elif i + 1 < len(words) and words[i].isalpha() and words[i + 1].isalpha():
+        words[i : i + 2] = [words[i] + words[i + 1]]
     return " ".join(words)
 
 
@@ -101,7 +137,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def dress(text: str, rng: random.Random, *, slips: float = 0.1) -> str:
+def dress(text: str, rng: random.Random, *, slips: float = 0.14) -> str:
     """Gives a plain lower-case sentence the look of speech recognition or of typing."""
     if rng.random() < slips:
         text = _slips(text, rng)

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
+import corrections
 import followup
 import foreign
+import orders
+import reasons
 import results
 from nothing import CANNOT, Nothing
+from referring import Past
 from results import Call, Outcome
 from tools import HOUSE_SYSTEM, HOUSE_TOOLS, ToolSpec, name_of
 from utterances import Speaker, Utterance
@@ -30,6 +35,12 @@ _SYSTEMS: Final = (
 _NOT_HOUSE_MIX: Final = 0.5
 _CUT_SHORT: Final = 0.5
 """Dialogues that end with the last turn's calls: telling results is easy, and their tokens are better spent on calls."""
+
+
+_TURNS: Final = (0.6, 0.22, 0.12, 0.06)
+"""Shares of dialogues of one to four turns."""
+_FOLLOWING: Final = 0.68
+"""Share of later turns that follow up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +96,16 @@ class Author:
     def dialogue(self, setting: Setting, *, turns: int | None = None) -> list[Message]:
         """The messages after the system prompt."""
         rng = self._rng
-        wanted = turns or rng.choices((1, 2, 3, 4), (0.64, 0.21, 0.1, 0.05))[0]
+        wanted = turns or rng.choices((1, 2, 3, 4), _TURNS)[0]
         messages: list[Message] = []
-        last: tuple[Call, ...] = ()
-        last_ok = True
+        past = Past((), (), ())
         for turn in range(wanted):
             if rng.random() < 0.015 and setting.house & {"set_timer"}:
                 messages += self._timer_message()
                 continue
             said: Utterance | None = None
-            if turn and rng.random() < 0.6:
-                said = followup.draw(self._speaker, rng, last, ok=last_ok)
+            if turn and rng.random() < _FOLLOWING:
+                said = followup.draw(rng, past)
                 if said is not None and {c.name for c in said.calls} - setting.house:
                     said = None
             if said is None:
@@ -110,14 +120,15 @@ class Author:
             outcomes = self._outcomes(said.calls)
             messages += [{"role": "tool", "content": o.content} for o in outcomes]
             messages.append({"role": "assistant", "content": results.tell(outcomes)})
-            last, last_ok = said.calls, all(o.ok for o in outcomes)
+            places = tuple(c.arguments["place"] for c in said.calls if c.name == "go_to" and "place" in c.arguments)
+            past = Past(said.calls, tuple(outcomes), past.places + places)
         return messages
 
     def _spoken(self, said: Utterance) -> str:
         text = said.text
         if said.bare and said.calls:
             text = noise.polite(text, self._rng)
-        return noise.dress(text, self._rng)
+        return text if said.as_typed else noise.dress(text, self._rng)
 
     def _utterance(self, setting: Setting) -> Utterance:
         rng = self._rng
@@ -133,13 +144,20 @@ class Author:
         """One turn to a house robot with all of its tools: commands plain or composed, or nothing to do."""
         rng, speaker = self._rng, self._speaker
         kind = rng.random()
-        if kind < 0.37:
+        if kind < 0.36:
             return speaker.single()
-        if kind < 0.61:
-            return speaker.several()
-        if kind < 0.665:
-            return speaker.corrected()
-        if kind < 0.72:
+        if kind < 0.41:
+            return speaker.together()
+        if kind < 0.54:
+            count = rng.choices((2, 3, 4), (0.45, 0.32, 0.23))[0]
+            return orders.chain(speaker, count, speaker.joined if count == 2 else partial(orders.joined, rng))
+        if kind < 0.595:
+            return orders.turned(speaker)
+        if kind < 0.65:
+            return reasons.reasoned(speaker)
+        if kind < 0.71:
+            return corrections.corrected(speaker)
+        if kind < 0.75:
             return speaker.negated_beside()
         return self._nothing.draw()
 

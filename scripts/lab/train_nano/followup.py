@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Final
 
 import lexicon
+import referring
+from referring import Past
 from results import Call
 from slots import KINDS
-from utterances import Speaker, Utterance
+from utterances import Utterance
 
 from edgeagent.train import number
 
@@ -79,10 +81,17 @@ _THANKS: Final = (
 )
 
 
-def draw(speaker: Speaker, rng: random.Random, last: tuple[Call, ...], *, ok: bool) -> Utterance | None:
+_REFERRING: Final = 0.45
+"""Share of follow-ups that referring.py draws."""
+
+
+def draw(rng: random.Random, past: Past) -> Utterance | None:
     """A follow-up to the last calls, or None where none comes to mind."""
+    last, ok = past.calls, past.ok
     if not last:
         return None
+    if rng.random() < _REFERRING and (said := referring.draw(rng, past)) is not None:
+        return said
     kind = rng.random()
     if kind < 0.1:
         return Utterance(
@@ -92,10 +101,7 @@ def draw(speaker: Speaker, rng: random.Random, last: tuple[Call, ...], *, ok: bo
             bare=False,
         )
     if kind < 0.25:
-        texts = (
-            _AGAIN if ok else (*_AGAIN, "try again", "try it again", "please try again", "give it another try", "retry")
-        )
-        return Utterance(rng.choice(texts), last, tag="followup", bare=False)
+        return Utterance(rng.choice(_AGAIN), last, tag="followup", bare=False)
     if not ok and kind < 0.35:
         return Utterance(
             rng.choice(("oh no", "too bad", "what a pity", "okay then", "oh well", "that is bad")),

@@ -64,7 +64,7 @@ class Generator:
             said = self.said()
             text = noise.polite(said.text, self.rng) if said.bare and said.calls else said.text
             calls = [{"name": c.name, "arguments": c.arguments} for c in said.calls]
-            yield {"text": noise.dress(text, self.rng), "calls": calls, "tags": [said.tag]}
+            yield {"text": text if said.as_typed else noise.dress(text, self.rng), "calls": calls, "tags": [said.tag]}
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from typing import Final
 
 import lexicon
 from grammar import Slot, expand
+from inflection import inflected
 from slots import KINDS, pseudo_word
 from utterances import ARTICLES, Speaker, Utterance
 
@@ -24,7 +25,21 @@ CANNOT: Final = (
 )
 _WONT: Final = ("Okay, I won't.", "All right, I won't.", "Okay, I will not do that.", "Fine, I won't.")
 _UNKNOWN: Final = ("Sorry, I did not understand that.", "I did not get that.", "Sorry, could you say that again?")
+_WHO: Final = ("she", "he", "my brother", "my boss", "my mother", "somebody", "the neighbour")
 _PLACED: Final = frozenset(("go_to", "pick_up", "put_down", "set_light"))
+
+
+_RETOLD: Final = (
+    "i have {done}", "i've already {done}", "i have just {done} myself", "{w} has {done}", "{w} has just {done}", "{w} has already {done}", "we have {done} before", "nobody has {done} yet",
+    "{w} is {ing}", "{w} was {ing} when i came home", "i was {ing} when the phone rang", "i was just {ing}", "i am {ing} right now", "we were {ing} all day", "{w} keeps {ing} all the time",
+    "i saw how {w} was {ing}", "i hate {ing}", "i love {ing}", "i enjoy {ing}", "{w} likes {ing}", "{w} is good at {ing}", "i'm thinking about {ing}", "i am tired of {ing}", "i dreamed of {ing}", "i remember {ing}",
+    "{w} will be {ing} tomorrow", "i will be {ing} next week", "yesterday {w} was {ing}", "last night i was {ing}", "{w} got hurt while {ing}", "{w} got lost after {ing}", "{ing} is not easy", "{ing} is hard work",
+    "{ing} takes time", "{ing} is what robots do", "{ing} makes me tired", "why were you {ing}", "why was {w} {ing}", "who was {ing}", "did you like {ing}", "is {w} {ing}", "was {w} {ing} again", "is {ing} difficult",
+    "have you ever {done}", "has {w} {done}", "had you {done} before", "you have {done} so well", "i know that you have {done}", "i see you have {done}", "you had {done} by then", "i should have {done}", "you could have {done}",
+    "{w} would have {done}", "i wish i had {done}", "i wish {w} had {done}", "i forgot that i had {done}", "if i had {done} it would be better", "what if {w} had {done}", "instead of {ing} i went to bed", "without {ing} it does not work",
+    "i can't imagine {ing}", "there's no sense in {ing}", "the film is about {ing}", "it's all about {ing}", "i like the way you are {ing}", "some day you might be {ing}", "maybe one day {w} will be {ing}", "i never said anything about {ing}",
+)  # fmt: skip
+"""A command's words, of what was, will be, or somebody else does; {w} is somebody, the rest are forms of the verb."""
 
 
 class Nothing:
@@ -46,14 +61,39 @@ class Nothing:
                 self._reported,
                 self._broken_off,
                 self._gibberish,
+                self._idiom,
+                self._foreign,
+                self._wordless,
+                self._retold,
             ),
-            (0.52, 0.14, 0.1, 0.07, 0.08, 0.06, 0.03),
+            (0.33, 0.12, 0.08, 0.06, 0.07, 0.05, 0.02, 0.11, 0.05, 0.05, 0.06),
         )[0]
         return kind()
 
     def said(self) -> Utterance:
         """Small talk, statements, questions about something else: the rules with `none`."""
-        one = self._speaker.draw("none")
+        return self._of("none")
+
+    def _idiom(self) -> Utterance:
+        return self._of("none idioms")
+
+    def _foreign(self) -> Utterance:
+        return self._of("none languages")
+
+    def _retold(self) -> Utterance:
+        rng = self._rng
+        while (forms := inflected(self._speaker.imperative().text())) is None:
+            pass
+        who = rng.choice((*_WHO, rng.choice(lexicon.NAMES).lower()))
+        text = rng.choice(_RETOLD).format(ing=forms[0], done=forms[1], w=who)
+        reply = rng.choice(("I don't know.", "I can't say.") if noise.is_question(text) else ("I see.", "Okay."))
+        return Utterance(text, reply=reply, tag="none", bare=False)
+
+    def _wordless(self) -> Utterance:
+        return replace(self._of("none wordless"), as_typed=True)
+
+    def _of(self, group: str) -> Utterance:
+        one = self._speaker.draw(group)
         pieces = expand(one.rule.reply, self._rng) if one.rule.reply else []
         words = [
             one.draws[p.key].surface

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+import amounts
 import lexicon
+import wordless
 
 from edgeagent.train import cardinal, decimal_words, digits, number
 
@@ -46,8 +48,15 @@ def _unit(rng: random.Random, figure: str, long: str, short: tuple[str, ...], *,
     return f"{figure} {long if one or rng.random() < 0.03 else long + 's'}"
 
 
+_CONVERTED: Final = 0.17
+"""Share of distances in other units, and of times in short spellings."""
+
+
 def dist(rng: random.Random) -> Drawn:
     """Metres, positive."""
+    if rng.random() < _CONVERTED:
+        surface, value = amounts.length(rng)
+        return Drawn(surface, number(value))
     metre = rng.choice(("meter", "meter", "metre"))
     kind = rng.random()
     if kind < 0.42:
@@ -92,17 +101,7 @@ def angle(rng: random.Random) -> Drawn:
     """Degrees, positive."""
     kind = rng.random()
     if kind < 0.1:
-        return Drawn(
-            *rng.choice(
-                (
-                    ("a quarter turn", 90),
-                    ("a half turn", 180),
-                    ("half a turn", 180),
-                    ("a full turn", 360),
-                    ("a quarter of a turn", 90),
-                )
-            )
-        )
+        return parts(rng)
     n: float = rng.choice(
         (
             30,
@@ -130,6 +129,21 @@ def angle(rng: random.Random) -> Drawn:
     return Drawn(f"{figure} {'degree' if n == 1 or rng.random() < 0.03 else 'degrees'}", number(n))
 
 
+def parts(rng: random.Random) -> Drawn:
+    """Parts of a turn, and several turns."""
+    return Drawn(*rng.choice(amounts.PARTS))
+
+
+def _negative(draw: Draw) -> Draw:
+    def drawn(rng: random.Random) -> Drawn:
+        while True:
+            one = draw(rng)
+            if one.surface.split(" ", 1)[0] not in ("a", "an", "half", "about", "three"):
+                return Drawn(*amounts.negative(one.surface, float(one.value), rng))
+
+    return drawn
+
+
 def _span(rng: random.Random, n: int, unit: str) -> str:
     short = {"second": ("s", "sec", "secs"), "minute": ("min", "mins", "min"), "hour": ("h", "hr", "hrs")}[unit]
     figure = _figure(rng, n, 0.55)
@@ -140,6 +154,8 @@ def _span(rng: random.Random, n: int, unit: str) -> str:
 
 def duration(rng: random.Random) -> Drawn:
     """Seconds as an integer."""
+    if rng.random() < _CONVERTED:
+        return Drawn(*amounts.span(rng))
     kind = rng.random()
     if kind < 0.5:
         n = rng.choice(
@@ -208,6 +224,16 @@ def _one_of(words: tuple[str, ...], articles: tuple[str, ...] = ("",)) -> Draw:
     def draw(rng: random.Random) -> Drawn:
         word = rng.choice(words)
         return Drawn(f"{rng.choice(articles)} {word}".strip(), word)
+
+    return draw
+
+
+def _said(make: Callable[[random.Random], str]) -> Draw:
+    """Draws what is no argument of any call."""
+
+    def draw(rng: random.Random) -> Drawn:
+        text = make(rng)
+        return Drawn(text, text)
 
     return draw
 
@@ -306,6 +332,9 @@ _PLACES: Final = lexicon.ROOMS | lexicon.LANDMARKS
 _COUNTED: Final[dict[str, Draw]] = {"dist": dist, "angle": angle, "duration": duration, "count": count}
 
 KINDS: Final[dict[str, Draw]] = _COUNTED | {
+    "negdist": _negative(dist),
+    "negangle": _negative(angle),
+    "parts": parts,
     "int": whole,
     "number": whole,
     "num": whole,
@@ -332,6 +361,11 @@ KINDS: Final[dict[str, Draw]] = _COUNTED | {
     "thing": _one_of(lexicon.UNKNOWN_OBJECTS + tuple(lexicon.OBJECTS), ("the", "my")),
     "topic": _one_of(lexicon.TOPICS),
     "song": _one_of(lexicon.SONGS),
+    "emoji": _said(wordless.emoji),
+    "script": _said(wordless.script),
+    "figures": _said(wordless.figures),
+    "signs": _said(wordless.signs),
+    "keys": _said(wordless.keys),
     "nonword": lambda rng: Drawn(word := pseudo_word(rng), word),
 }
 """Every slot kind a phrase file may name."""

@@ -3,6 +3,7 @@
     python train.py --run runs/nano --minutes 60
     python train.py --run runs/nano --minutes 60 --resume            # go on where it stopped
     python train.py --run runs/more --steps 4000 --init runs/nano/stable.pt   # more training, bigger corpus
+    python train.py --run runs/more --minutes 30 --init models/nano.gguf --rate 1e-3   # the same from a model's file
 
 A run folder holds a copy of the phrase files, tokenizer.json, last.pt (every few minutes), stable.pt (before the
 learning rate falls: the one to go on from) and final.pt. The same seed and --steps give the same training.
@@ -30,7 +31,7 @@ from rows import ROW, RowMaker
 from template import CALL_END, CALL_START
 from tokenizers import Tokenizer
 
-from edgeagent.train import Batch, Loss, Nano, Optimizer, Shape, block_mask, tensors
+from edgeagent.train import Batch, Loss, Nano, Optimizer, Shape, block_mask, read_weights, tensors
 
 _AHEAD: Final = 4
 """Batches in preparation."""
@@ -46,6 +47,7 @@ _HOLD: Final = 0.35
 """Part of the budget at the full learning rate; then it falls in a line to zero."""
 
 _CLIP: Final = 1.0
+_MODEL: Final = ".gguf"
 _makers: list[RowMaker] = []
 """The one of this process, filled when the process starts."""
 
@@ -116,16 +118,18 @@ def save(path: Path, model: Nano, optimizer: Optimizer, step: int, spent_s: floa
 
 
 def open_run(run: Path, init: Path | None, seed: str) -> Tokenizer:
-    """Fills the run folder with the corpus of now and a tokenizer (that of ``init`` where given)."""
+    """Fills the run folder with the corpus of now and a tokenizer (that of ``init``, a checkpoint or GGUF, where given)."""
     run.mkdir(parents=True, exist_ok=True)
     if not (run / "corpus").exists():
         shutil.copytree(CORPUS, run / "corpus")
     path = run / "tokenizer.json"
     if not path.exists():
-        if init is not None:
-            shutil.copy(init.parent / "tokenizer.json", path)
-        else:
+        if init is None:
             tokenizer_module.train(seed, run / "corpus").save(str(path))
+        elif init.suffix == _MODEL:
+            tokenizer_module.read(init).save(str(path))
+        else:
+            shutil.copy(init.parent / "tokenizer.json", path)
     return Tokenizer.from_file(str(path))
 
 
@@ -136,7 +140,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, help="budget in wall-clock minutes (not reproducible to the bit)")
     parser.add_argument("--steps", type=int, help="budget in steps (reproducible)")
     parser.add_argument("--resume", action="store_true", help="go on from last.pt of the run")
-    parser.add_argument("--init", type=Path, help="checkpoint whose weights and optimizer state to start from")
+    parser.add_argument("--init", type=Path, help="checkpoint, or GGUF, whose weights to start from")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--tokens", type=int, default=16 * ROW, help="tokens a step")
     parser.add_argument("--rate", type=float, default=3e-3, help="highest learning rate")
@@ -159,11 +163,15 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     torch.manual_seed(int.from_bytes(args.seed.encode(), "big") % 2**31)
     tokenizer = open_run(args.run, args.init, args.seed)
-    model = Nano(Shape(vocabulary=tokenizer.get_vocab_size(), width=args.width, layers=args.layers, hidden=args.hidden))
+    shape = Shape(vocabulary=tokenizer.get_vocab_size(), width=args.width, layers=args.layers, hidden=args.hidden)
+    given = read_weights(args.init) if args.init is not None and args.init.suffix == _MODEL else None
+    model = Nano(shape if given is None else given.shape)
     optimizer = Optimizer(model, rate=args.rate, muon=args.optimizer == "muon")
     step, spent_s = 0, 0.0
     source = args.run / "last.pt" if args.resume else args.init
-    if source is not None:
+    if given is not None and not args.resume:
+        model.load_state_dict(given.state)
+    elif source is not None:
         state = torch.load(source, weights_only=True)
         model.load_state_dict(state["model"])
         optimizer.restore(state["optimizer"])

@@ -1,6 +1,6 @@
 """One user turn without history: what is said and what is right.
 
-Draws from the rules of a grammar and composes: several commands, corrections, negations, reports, broken-off sentences.
+Draws from the rules of a grammar; what is composed of several draws stands in orders.py, corrections.py and reasons.py.
 Knows nothing of tools being offered or of results.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Final
 
 from grammar import CallTemplate, Grammar, Rule, Slot, count, expand
@@ -21,9 +22,22 @@ from edgeagent.train import number
 
 ARTICLES: Final = frozenset("the a an my your our that this some its his her".split())
 _ADJECTIVAL: Final = frozenset("timer alarm reminder countdown timers nap break".split())
-_SWAPPABLE: Final = frozenset(
-    ("dist", "angle", "duration", "room", "light", "place", "dropplace", "object", "landmark", "direction")
+SWAPPABLE: Final = frozenset(
+    ("dist", "angle", "duration", "room", "light", "place", "dropplace", "object", "landmark", "direction", "parts")
 )
+"""Slots that a speaker may correct."""
+_MOST_IN_PART: Final = 3
+_PAIRS: Final = ("{} and {}",) * 5 + (
+    "{} then {}", "{} and then {}", "{}, then {}", "{}, {}", "{}. {}", "{}. then {}", "first {} then {}", "first {}, then {}",
+    "first {} and then {}", "{} after that {}", "{} and after that {}", "{} and also {}", "{}, and {}", "{} afterwards {}",
+    "{} and afterwards {}", "{}, after that {}", "{} next {}", "{} once you are done {}", "{} and when you're done {}",
+    "{} followed by {}", "{} plus {}", "{}; {}", "{} {}", "{} and please {}", "{}. after that, {}", "{}, and once that's done {}", "{} & {}", "{} + {}",
+    "{}, and then please {}", "{}. and then {}", "both {} and {}", "{} as well as {}", "{}, also {}", "{}. also {}",
+)  # fmt: skip
+"""What stands between two commands."""
+
+APART: Final = ("languages", "wordless", "idioms")
+"""Phrase files whose rules without a call are groups of their own."""
 
 _TOOL_WEIGHT: Final = {
     "drive": 2.2, "turn": 1.8, "go_to": 1.8, "stop": 0.8, "get_battery": 0.8, "get_location": 0.8, "scan": 0.9, "pick_up": 1.5,
@@ -42,6 +56,8 @@ class Utterance:
     tag: str = "single"
     bare: bool = True
     """Whether politeness may still be put around it."""
+    as_typed: bool = False
+    """Whether it stays letter by letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +124,9 @@ class Speaker:
         for rule in grammar.rules:
             groups[_group(rule)].append(rule)
         for name, rules in groups.items():
-            self._groups[name] = rules, [r.weight * (1 + min(count(r.pattern), 4096)) ** 0.5 for r in rules]
-        self._names = [n for n in self._groups if n not in ("none", "several")]
+            weights = (r.weight * (1 + min(count(r.pattern), 4096)) ** 0.5 for r in rules)
+            self._groups[name] = rules, list(accumulate(weights))
+        self._names = [n for n in self._groups if n != "several" and not n.startswith("none")]
         self._name_weights = [_TOOL_WEIGHT.get(n, 1.0) for n in self._names]
 
     def realise(self, rule: Rule) -> Realised:
@@ -128,9 +145,9 @@ class Speaker:
         return Realised(rule, pieces, draws)
 
     def draw(self, group: str) -> Realised:
-        """Realises a rule of a group: a tool's name, "none" or "several"."""
-        rules, weights = self._groups[group]
-        return self.realise(self.rng.choices(rules, weights)[0])
+        """Realises a rule of a group: a tool's name, "several", "none", or "none FILE" for the files of ``APART``."""
+        rules, summed = self._groups[group]
+        return self.realise(self.rng.choices(rules, cum_weights=summed)[0])
 
     def command(self, names: list[str] | None = None) -> Realised:
         """One command, of any tool or of the named ones."""
@@ -156,7 +173,7 @@ class Speaker:
         text, calls = one.text(), one.calls()
         if (
             len(calls) == 1
-            and calls[0].name in ("drive", "turn", "look")
+            and calls[0].name in ("drive", "turn")
             and self.rng.random() < 0.06
             and noise.is_imperative(text)
             and not any(s.kind == "count" for s in one.rule.slots)
@@ -165,147 +182,27 @@ class Speaker:
             return Utterance(f"{text} {n.surface}", calls * int(n.value), tag="repeat")
         return Utterance(text, calls)
 
-    def several(self) -> Utterance:
-        """Two to four commands in one sentence."""
-        rng = self.rng
-        if "several" in self._groups and rng.random() < 0.25:
+    def chainable(self) -> Realised:
+        """A rule of several calls that may stand in a chain."""
+        while True:
             one = self.draw("several")
-            return Utterance(one.text(), one.calls(), tag="multi")
-        n = rng.choices((2, 3, 4), (0.66, 0.26, 0.08))[0]
-        parts = [self.imperative() for _ in range(n)]
-        if rng.random() < 0.12:
-            parts[-1] = self.command()
-        texts = [p.text() for p in parts]
-        if rng.random() < 0.08:
-            texts[rng.randrange(n)] += rng.choice((" please", " for me", " quickly"))
-        text = self._join(texts)
-        return Utterance(text, tuple(c for p in parts for c in p.calls()), tag="multi")
+            if noise.is_imperative(one.text()) and len(one.calls()) <= _MOST_IN_PART:
+                return one
 
-    def _join(self, texts: list[str]) -> str:
-        rng = self.rng
-        if len(texts) == 2:
-            shape = rng.choice(
-                ("{} and {}",) * 5
-                + (
-                    "{} then {}",
-                    "{} and then {}",
-                    "{}, then {}",
-                    "{}, {}",
-                    "{}. {}",
-                    "{}. then {}",
-                    "first {} then {}",
-                    "first {}, then {}",
-                    "first {} and then {}",
-                )
-                + (
-                    "{} after that {}",
-                    "{} and after that {}",
-                    "{} and also {}",
-                    "{}, and {}",
-                    "{} afterwards {}",
-                    "{} and afterwards {}",
-                    "{}, after that {}",
-                )
-                + (
-                    "{} next {}",
-                    "when you have done that {}",
-                    "{} once you are done {}",
-                    "{} and when you're done {}",
-                    "{} followed by {}",
-                    "{} plus {}",
-                    "{}; {}",
-                    "{} {}",
-                    "{} and please {}",
-                )
-            )
-            if shape.count("{}") == 2:
-                return shape.format(*texts)
-            return f"{texts[0]}. {shape.format(texts[1])}"
-        joints = [
-            rng.choice((" and ", " then ", ", ", ", then ", " and then ", ". ", " after that ")) for _ in texts[1:]
-        ]
-        if rng.random() < 0.5:
-            joints = [rng.choice((", ", ", ", " then ", ", then "))] * (len(texts) - 1)
-            joints[-1] = rng.choice((" and ", ", and ", " and then ", " and finally ", ", then ", " then "))
-        text = texts[0] + "".join(j + t for j, t in zip(joints, texts[1:], strict=True))
-        return rng.choice(("", "", "", "first ", "first of all ")) + text
+    def together(self) -> Utterance:
+        """A rule of several calls."""
+        one = self.draw("several")
+        return Utterance(one.text(), one.calls(), tag="multi")
 
-    def corrected(self) -> Utterance:
-        """A command that its speaker takes back in the same breath."""
-        rng = self.rng
-        sorry = rng.choice(
-            (
-                "no",
-                "no wait",
-                "no sorry",
-                "sorry",
-                "sorry i mean",
-                "i mean",
-                "no i mean",
-                "wait no",
-                "actually",
-                "actually no",
-                "or rather",
-                "make that",
-                "no make that",
-                "correction",
-                "i meant",
-                "oh no",
-                "no no",
-                "hmm no",
-                "rather",
-            )
-        )
-        comma = rng.choice((", ", ", ", " ", "... "))
-        if rng.random() < 0.62:
-            for _ in range(20):
-                one = self.imperative()
-                swaps = [s for s in one.draws if s[0] in _SWAPPABLE]
-                if len(swaps) != 1 or len(one.rule.calls) != 1 or _times(one) != 1:
-                    continue
-                key = swaps[0]
-                new = KINDS[key[0]](rng)
-                if new.value == one.draws[key].value:
-                    continue
-                fixed = replace(one, draws={**one.draws, key: new})
-                said = new.surface
-                if (
-                    rng.random() < 0.2
-                    and key[0] in ("place", "room", "dropplace")
-                    and one.rule.calls[0].name == "go_to"
-                ):
-                    said = f"to {said}"
-                return Utterance(
-                    f"{one.text()}{comma}{sorry}{rng.choice((', ', ' '))}{said}", fixed.calls(), tag="correction"
-                )
-        wrong, right = self.imperative(), self.imperative()
-        joint = rng.choice(
-            (
-                sorry,
-                "scratch that",
-                "forget that",
-                "never mind",
-                "cancel that",
-                "no wait",
-                "no, don't",
-                "wait",
-                "oh wait",
-                "nevermind that",
-                "forget it",
-                "strike that",
-            )
-        )
-        return Utterance(
-            f"{wrong.text()}{comma}{joint}{rng.choice((', ', ' '))}{right.text()}", right.calls(), tag="correction"
-        )
+    def joined(self, texts: list[str]) -> str:
+        """Two commands in one sentence, or in two."""
+        return self.rng.choice(_PAIRS).format(*texts)
 
     def negated_beside(self) -> Utterance:
         """A negation next to a command; only the command counts."""
         rng = self.rng
         no, yes = self.imperative(), self.imperative()
         kind = rng.random()
-        if kind < 0.35 and (contrast := self._contrasted()) is not None:
-            return contrast
         if kind < 0.6:
             no = self.draw(_group(yes.rule))
             if no.calls() == yes.calls() or not noise.is_imperative(no.text()):
@@ -327,31 +224,10 @@ class Speaker:
         )
         return Utterance(shape.format(d=dont, n=no.text(), y=yes.text()), yes.calls(), tag="negation")
 
-    def _contrasted(self) -> Utterance | None:
-        """One command with what it is not about: "not the cup, bring me the book"."""
-        rng = self.rng
-        for _ in range(20):
-            yes = self.imperative()
-            keys = [k for k in yes.draws if k[0] in _SWAPPABLE]
-            if len(keys) != 1:
-                continue
-            other = KINDS[keys[0][0]](rng)
-            if other.value == yes.draws[keys[0]].value:
-                continue
-            no = rng.choice(("not", "not", "and not", "but not")) if rng.random() < 0.6 else ""
-            comma = rng.choice((", ", " "))
-            if no:
-                text = f"{yes.text()}{comma}{no} {other.surface}"
-            else:
-                text = f"not {other.surface}{comma}{rng.choice(('', '', 'but ', 'just '))}{yes.text()}"
-            return Utterance(text, yes.calls(), tag="negation")
-        return None
-
-
-def _times(one: Realised) -> int:
-    return len(one.calls())
-
 
 def _group(rule: Rule) -> str:
     names = {c.name for c in rule.calls}
-    return "none" if not names else names.pop() if len(names) == 1 and len(rule.calls) == 1 else "several"
+    if not names:
+        file = rule.where.partition(".")[0]
+        return f"none {file}" if file in APART else "none"
+    return names.pop() if len(names) == 1 and len(rule.calls) == 1 else "several"

@@ -1,0 +1,71 @@
+"""Forms of the verbs with which commands begin: "after you have turned left", "before turning left"."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_VERBS: Final = """
+turn turning turned
+go going gone
+drive driving driven
+move moving moved
+come coming come
+put putting put
+set setting set
+roll rolling rolled
+look looking looked
+rotate rotating rotated
+take taking taken
+get getting got
+switch switching switched
+head heading headed
+spin spinning spun
+run running run
+back backing backed
+start starting started
+swivel swivelling swivelled
+pivot pivoting pivoted
+lay laying laid
+bring bringing brought
+drop dropping dropped
+place placing placed
+shut shutting shut
+reverse reversing reversed
+fetch fetching fetched
+pick picking picked
+check checking checked
+travel travelling travelled
+grab grabbing grabbed
+advance advancing advanced
+walk walking walked
+charge charging charged
+scan scanning scanned
+read reading read
+carry carrying carried
+collect collecting collected
+return returning returned
+recharge recharging recharged
+glance glancing glanced
+step stepping stepped
+dock docking docked
+visit visiting visited
+deliver delivering delivered
+light lighting lit
+"""
+_FORMS: Final = {base: (gerund, participle) for base, gerund, participle in map(str.split, _VERBS.split("\n")[1:-1])}
+
+
+def begins_with_verb(command: str) -> bool:
+    """True if a known verb in its base form is the first word."""
+    return command.partition(" ")[0] in _FORMS
+
+
+def inflected(command: str) -> tuple[str, str] | None:
+    """A command that has one verb, as a gerund and as a participle; None where its verb is not known."""
+    verb, _, rest = command.partition(" ")
+    if verb not in _FORMS or any(
+        word in command for word in (" and ", ",", " then ", ".", "yourself", "your ", "me up")
+    ):
+        return None
+    gerund, participle = _FORMS[verb]
+    return f"{gerund} {rest}".strip(), f"{participle} {rest}".strip()

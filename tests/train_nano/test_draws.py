@@ -1,0 +1,150 @@
+"""What the generator draws is right by rule: calls that the tools take, none where nothing was asked, nothing twice."""
+
+import random
+from itertools import islice, pairwise
+
+import pytest
+
+from edgeagent.english.amounts import amounts_of, derived
+from edgeagent.english.tokens import words_of
+from edgeagent.house import HouseRobot
+from edgeagent.train import number
+
+
+@pytest.fixture(scope="module")
+def speaker(scripts_on_path):
+    from generate import load_corpus
+    from utterances import Speaker
+
+    return Speaker(load_corpus(), random.Random("draws"))
+
+
+@pytest.fixture(scope="module")
+def house():
+    from dialogue import Setting
+    from tools import HOUSE_SYSTEM, HOUSE_TOOLS, name_of
+
+    return Setting(HOUSE_SYSTEM, HOUSE_TOOLS, frozenset(map(name_of, HOUSE_TOOLS)), ())
+
+
+def made(messages):
+    """The calls of each turn of the assistant."""
+    for message in messages:
+        yield [each["function"] for each in message.get("tool_calls", ())]
+
+
+def test_no_request_calls_twice_what_does_nothing_twice(speaker):
+    from generate import Generator, load_corpus
+    from orders import once_each
+    from results import Call
+
+    for item in islice(Generator(load_corpus(), "twice").labelled(), 2000):
+        calls = tuple(Call(each["name"], each["arguments"]) for each in item["calls"])
+        assert once_each(calls), item
+
+
+def test_every_rule_says_what_it_calls_once(speaker):
+    from generate import load_corpus
+    from orders import once_each
+
+    for rule in load_corpus().rules:
+        assert once_each(speaker.realise(rule).calls()), rule.where
+
+
+def test_nothing_calls_nothing_and_has_a_reply(speaker):
+    from nothing import Nothing
+
+    nothing = Nothing(speaker)
+    for _ in range(2000):
+        said = nothing.draw()
+        assert said.calls == ()
+        assert said.text.strip()
+        assert said.reply
+
+
+def test_every_call_of_a_dialogue_is_accepted_by_its_tool(house):
+    from generate import Generator, load_corpus
+
+    tools = {tool.name: tool for tool in HouseRobot().tools}
+    generator = Generator(load_corpus(), "dialogues")
+    for _ in range(400):
+        messages = generator.dialogue(house, turns=4)
+        for calls in made(messages):
+            for call in calls:
+                plain, _ = tools[call["name"]].signature.validate(call["arguments"])
+                assert plain == call["arguments"]
+        for asked, answer in pairwise(messages):
+            if asked["role"] in ("user", "tool") and answer["role"] == "assistant":
+                assert answer["content"] or answer.get("tool_calls"), messages
+
+
+def test_a_chain_has_the_calls_of_its_parts_and_loses_none(speaker):
+    from orders import chain, joined
+
+    rng = random.Random(1)
+    for count in (2, 3, 4):
+        for _ in range(200):
+            said = chain(speaker, count, speaker.joined if count == 2 else lambda texts: joined(rng, texts))
+            assert len(said.calls) >= count
+
+
+@pytest.mark.parametrize("kind", ["dist", "negdist", "angle", "parts", "negangle"])
+def test_amounts_are_those_that_the_product_reads(scripts_on_path, kind):
+    """The hook for grounded arguments would ask about another one."""
+    from slots import KINDS
+
+    rng, missed = random.Random(kind), set()
+    for _ in range(1500):
+        drawn = KINDS[kind](rng)
+        words = words_of(f"drive {drawn.surface}")
+        said = amounts_of(words)
+        if not any(one.is_about(drawn.value) for one in (*said, *derived(said, words))):
+            missed.add(drawn.surface)
+    assert len(missed) <= 15, missed
+
+
+@pytest.mark.parametrize(("unit", "meters"), [("foot", 0.3048), ("inch", 0.0254), ("yard", 0.9144), ("decimeter", 0.1)])
+def test_a_converted_length_has_three_decimals(scripts_on_path, unit, meters):
+    import amounts
+
+    rng = random.Random(unit)
+    said = dict(amounts.length(rng) for _ in range(3000))
+    assert said[f"one {unit}"] == number(round(meters, 3))
+    assert all(round(value, 3) == value for value in said.values())
+
+
+def test_a_direction_taken_back_is_the_other_one(scripts_on_path):
+    from corrections import contrary
+    from results import Call
+
+    assert contrary(Call("turn", {"angle_deg": 90})) == Call("turn", {"angle_deg": -90})
+    assert contrary(Call("drive", {"distance_m": -0.5})) == Call("drive", {"distance_m": 0.5})
+    assert contrary(Call("set_light", {"place": "office", "on": True})).arguments["on"] is False
+    assert contrary(Call("look", {"direction": "ahead"})) is None
+
+
+@pytest.mark.parametrize(
+    ("calls", "outcomes", "wanted"),
+    [
+        (["set_light kitchen on", "set_light office on"], ["ok", "ok"], {"kitchen": False, "office": False}),
+        (["go_to kitchen", "go_to office"], ["error", "not run"], None),
+    ],
+)
+def test_follow_ups_know_what_was_done(scripts_on_path, calls, outcomes, wanted):
+    from referring import Past, draw
+    from results import Call, Outcome
+
+    made = []
+    for text in calls:
+        name, place, *on = text.split()
+        made.append(Call(name, {"place": place} | ({"on": on == ["on"]} if on else {})))
+    told = tuple(Outcome({"not run": "not run: stopped"}.get(one, one), one, one == "ok") for one in outcomes)
+    past = Past(tuple(made), told, ())
+    draws = [said for seed in range(300) if (said := draw(random.Random(seed), past)) is not None]
+    if wanted is not None:
+        both_off = [s for s in draws if {c.arguments["place"]: c.arguments["on"] for c in s.calls} == wanted]
+        assert any("both" in said.text for said in both_off)
+    else:
+        rest = [said for said in draws if "rest" in said.text]
+        assert rest
+        assert all(said.calls == tuple(made[1:]) for said in rest)
