@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import invented
 import lexicon
 from results import Call
 from slots import KINDS, Drawn, pseudo_word
@@ -55,6 +56,13 @@ class ForeignTool:
 
     spec: ToolSpec
     say: Callable[[random.Random], Utterance]
+    astray: Callable[[random.Random], Utterance | None] = lambda rng: None
+    """Draws a sentence that comes close to a call and has none; None where there is none."""
+    invented: invented.InventedTool | None = None
+
+    def order(self, rng: random.Random) -> str:
+        """Draws a plain order, without politeness."""
+        return self.say(rng).text if self.invented is None else self.invented.order(rng)
 
 
 def _article(rng: random.Random) -> str:
@@ -280,8 +288,15 @@ _SHAPES: Final = (
 _HOUSE_NAMES: Final = frozenset(name_of(t) for t in HOUSE_TOOLS)
 
 
+_INVENTED: Final = 0.72
+"""Share of robots whose tools have several parameters and descriptions."""
+
+
 def draw(rng: random.Random, n: int) -> list[ForeignTool]:
-    """n tools with different names, none a house tool's; no two share their first word of name."""
+    """n tools with different names, none a house tool's, that a person can tell apart."""
+    if rng.random() < _INVENTED:
+        made = invented.draw(rng, n, _HOUSE_NAMES)
+        return [ForeignTool(one.spec, one.say, one.astray, one) for one in made]
     tools: dict[str, ForeignTool] = {}
     while len(tools) < n:
         tool = rng.choice(_SHAPES)(rng)
