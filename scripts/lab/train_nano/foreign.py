@@ -182,8 +182,8 @@ def _word_tool(rng: random.Random) -> ForeignTool:
             word = rng.choice((*lexicon.UNKNOWN_OBJECTS, *lexicon.OBJECTS)) if rng.random() < 0.9 else pseudo_word(rng)
             drawn = Drawn(word, word)
         else:
-            drawn = KINDS[kind](rng)
-            drawn = drawn if kind == "room_bare" else Drawn(drawn.surface.lower(), str(drawn.value).lower())
+            word = KINDS[kind](rng).surface.lower()
+            drawn = Drawn(word, word)
         return _plain(rng, name, tuple(t.format(drawn.surface) for t in texts), {arg: drawn.value})
 
     return ForeignTool(declare(f"{name}({arg}: string)"), say)

@@ -15,7 +15,7 @@ from results import Call
 from slots import pseudo_word
 from tools import ToolSpec
 from utterances import Utterance
-from values import Given, Parameter, draw_parameters
+from values import Given, Parameter, draw_parameters, of_goal, of_person, of_setting, of_thing
 
 from edgeagent.train import dressing
 
@@ -221,6 +221,33 @@ laundry|clothes
 window box|planter
 weather station|weather mast""".splitlines()
 )
+_WAYS: Final = tuple(
+    tuple(line.split("|"))
+    for line in """go|move|head
+drive|roll|travel
+ride|take the elevator|take the lift
+fly|float
+sail|cruise
+climb|go up
+return|go back|come back
+hurry|rush|run
+walk|march|step
+swim|paddle""".splitlines()
+)
+"""Acts whose object is where to go."""
+_SETTERS: Final = ("set", "set", "put", "change", "adjust", "turn", "switch")
+_SET_TOLD: Final = (
+    "set",
+    "change",
+    "adjust",
+    "control",
+    "open or close",
+    "switch",
+    "raise or lower",
+    "regulate",
+    "turn up or down",
+)
+_TO_PEOPLE: Final = frozenset("call greet warn guide fetch visit send show track order order".split())
 _TAILS: Final = (
     "", "", "", "", " of the robot", " in front", " once", " and wait until it is done", " for a person", " on the left side",
     " with the given settings", " as told", " of the station", " safely",
@@ -310,13 +337,29 @@ def _dressed(text: str, names: tuple[str, ...], calls: tuple[Call, ...], rng: ra
 def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> InventedTool:
     """Draws a tool for an act and a thing."""
     count = rng.choices(range(6), (0.14, 0.34, 0.27, 0.15, 0.07, 0.03))[0]
-    parameters = tuple(draw_parameters(rng, count))
+    way, setter = act in _WAYS, act == _SETTERS
+    own = rng.choice(thing)
+    first: Parameter | None = None
+    if way:
+        first = of_goal(rng)
+    elif setter:
+        first = of_setting(rng)
+    elif act[0] in _TO_PEOPLE and rng.random() < 0.5:
+        first = of_person(rng)
+    elif rng.random() < 0.22:
+        first = of_thing(rng, own)
+    parameters = tuple(draw_parameters(rng, max(count, 1) if first is not None else count, first))
+    if way:
+        parameters = tuple(one for one in parameters if one.role != "object")
     required = [one for one in parameters if not one.optional]
-    holder = next((one for one in required if one.role == "object"), None)
+    holder = next((one for one in required if one.role == "object"), first if way else None)
     name_act, name_thing = rng.choice(act[:2]), rng.choice(thing)
     shape = rng.random()
     if shape < 0.07:
         name = rng.choice((pseudo_word(rng), f"{pseudo_word(rng)}_{rng.randint(1, 9)}", f"task_{rng.randint(1, 30)}"))
+    elif way and first is not None:
+        place = first.name.partition("_")[0]
+        name = _snake(rng.choice(("{0}", "{0}_to", "{0}_to_{1}", "{0}_{1}")).format(name_act, place))
     elif holder is not None and shape < 0.35:
         name = _snake(name_act)
     elif shape < 0.85:
@@ -324,7 +367,7 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
     else:
         name = _snake(f"{name_thing}_{name_act}")
     opaque = shape < 0.07
-    told_act, told_thing = rng.choice(act), rng.choice(thing)
+    told_act, told_thing = rng.choice(_SET_TOLD if setter else act), rng.choice(thing)
     described = opaque or rng.random() < 0.85
     the = rng.choice(("the", "the", "the", "one"))
     lead = rng.choice(("", "", "", "", "Makes the robot ", "Use this to ", "Lets you "))
@@ -333,11 +376,17 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
     )
     sentence = f"{lead}{told_act} {object_told}{rng.choice(_TAILS)}"
     description = f"{sentence[0].upper()}{sentence[1:]}." if described else ""
-    only_act = holder is not None and told_thing not in description and name_thing not in name
+    if described and way and first is not None:
+        place = first.name.partition("_")[0]
+        description = f"{lead}{told_act} to {rng.choice(('a', 'one', 'the given'))} {place}{rng.choice(_TAILS)}."
+        description = description[0].upper() + description[1:]
+    only_act = way or (holder is not None and told_thing not in description and name_thing not in name)
 
     def words(rng: random.Random) -> tuple[str, str]:
         """Draws the verb and the thing as they are said."""
         kind = rng.random()
+        if setter:
+            return rng.choice(_SETTERS), rng.choice((name_thing, told_thing)) if described else name_thing
         if described and (opaque or kind < 0.45):
             return told_act, told_thing
         if kind < 0.9:
@@ -354,10 +403,13 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
                     given[one.name] = Given("", wrong)
             elif not one.optional or rng.random() < 0.4:
                 given[one.name] = one.give(rng)
+        arguments = {one.name: given[one.name].value for one in parameters if one.name in given}
         verb, noun = words(rng)
         the = rng.choice(("the", "the", "the", "the", "your", "my", "", "this"))
         objects = [given[one.name].text for one in parameters if one.name in given and one.role == "object"]
-        if objects and holder is None:
+        if way:
+            body = verb
+        elif objects and holder is None:
             body = f"{verb} {the} {noun} with {objects[0]}"
         elif objects:
             body = (
@@ -367,6 +419,18 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
             )
         else:
             body = f"{verb} {the} {noun}"
+        if setter and not objects and rng.random() < 0.3:
+            body, plain = body.removeprefix(verb), True
+        adjective = next((one for one in parameters if one.name in given and one.wrong is not None), None)
+        noun_at = f"{the} {noun}".strip()
+        if (
+            adjective is not None
+            and body.endswith(f" {noun_at}")
+            and rng.random() < 0.15
+            and given[adjective.name].value
+        ):
+            shown = str(given.pop(adjective.name).value).replace("_", " ")
+            body = f"{body.removesuffix(noun_at)}{the} {shown} {noun}"
         rest = [given[one.name].text for one in parameters if one.name in given and one.role != "object"]
         if rng.random() < 0.35:
             rng.shuffle(rest)
@@ -382,7 +446,6 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
             )
         ask = "{}" if first or plain else rng.choice(_ASKS)
         names = tuple(name for one in given.values() for name in one.names)
-        arguments = {one.name: given[one.name].value for one in parameters if one.name in given}
         return first + ask.format(body), arguments, names
 
     def say(rng: random.Random) -> Utterance:
@@ -407,10 +470,10 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
         one = rng.choice(asked)
         text, _, names = said(rng, one)
         heard = _dressed(text, names, (), rng)
-        reply = rng.choice(_WHICH).format(one.name.replace("_", " "))
+        reply = rng.choice(_WHICH).format(one.name.partition("_")[0])
         return Utterance(heard.text, reply=reply, tag="as said", bare=False)
 
-    return InventedTool(_spec(name, description, parameters), (act, thing), say, order, astray)
+    return InventedTool(_spec(name, description, parameters), (act, act if way else thing), say, order, astray)
 
 
 def draw(rng: random.Random, count: int, taken: frozenset[str]) -> list[InventedTool]:
@@ -423,10 +486,14 @@ def draw(rng: random.Random, count: int, taken: frozenset[str]) -> list[Invented
             made = _reading(rng)
         else:
             act, thing = rng.choice(_ACTS), _thing(rng)
+            if kind < 0.2:
+                act = rng.choice(_WAYS)
+            elif kind > 0.85:
+                act = _SETTERS
             last = [one.words for one in tools if one.words[0] in _ACTS]
-            if last and kind < 0.28:
+            if last and 0.2 < kind < 0.36:
                 thing = rng.choice(last)[1]
-            elif last and kind < 0.42:
+            elif last and 0.36 < kind < 0.48:
                 act = rng.choice(last)[0]
             made = make(rng, act, thing)
         name = made.spec["function"]["name"]

@@ -212,7 +212,7 @@ def _measured(rng: random.Random, *, optional: bool) -> Parameter:
     whole = rng.random() < 0.5
     name = f"{stem}_{ending}" if stem else ending
     if stem and rng.random() < 0.1:
-        name = stem
+        name, units = stem, units[:1]
 
     def give(rng: random.Random) -> Given:
         unit, factor = rng.choice(units) if rng.random() < 0.85 else units[0]
@@ -391,6 +391,67 @@ def _list(rng: random.Random, *, optional: bool) -> Parameter:
     return Parameter(name, schema, give, "object")
 
 
+def of_thing(rng: random.Random, thing: str) -> Parameter:
+    """A parameter that tells one of several things apart: bed 4, the north bed."""
+    name = rng.choice(("{}", "{}", "{}_id", "{}_name", "name", "which")).format(thing.replace(" ", "_"))
+    whole = rng.random() < 0.25
+
+    def give(rng: random.Random) -> Given:
+        if whole:
+            n = rng.choice((rng.randint(1, 9), rng.randint(1, 40)))
+            return Given(n, f"{thing} {rng.choice(('', '', 'number'))} {_spoken(rng, n)}")
+        said = code(rng) if rng.random() < 0.5 else word(rng)
+        if said.islower() and rng.random() < 0.6:
+            return Given(said, f"{rng.choice(('the', 'the', 'my', ''))} {said} {thing}", (said,))
+        return Given(said, f"{rng.choice(('', '', 'the'))} {thing} {said}", (said,))
+
+    return Parameter(name, {"type": "integer" if whole else "string"}, give, "object")
+
+
+def of_person(rng: random.Random) -> Parameter:
+    """A parameter that is somebody's name."""
+    name = rng.choice(("name", "person", "who", "user", "recipient", "employee", "patient", "contact"))
+    title = rng.choice(
+        ("", "", "nurse", "doctor", "captain", "mister", "professor", "my friend", "colleague", "technician")
+    )
+
+    def give(rng: random.Random) -> Given:
+        said = person(rng)
+        return Given(said, f"{title if rng.random() < 0.6 else ''} {said}", (said,))
+
+    return Parameter(name, {"type": "string"}, give, "object")
+
+
+def of_goal(rng: random.Random) -> Parameter:
+    """A parameter that is where to go: a numbered place or a name."""
+    return rng.choice((_numbered, _target, _target))(rng, optional=False)
+
+
+def of_setting(rng: random.Random) -> Parameter:
+    """A parameter to which something is set: a measure, a bare number, a choice, or on and off."""
+    kind = rng.random()
+    if kind < 0.4:
+        return _measured(rng, optional=False)
+    if kind < 0.65:
+        return _enum(rng, optional=False)
+    if kind < 0.8:
+        name = rng.choice(("level", "value", "amount", "strength", "volume", "brightness", "power", "setting"))
+        whole = rng.choice(("integer", "number"))
+
+        def number(rng: random.Random) -> Given:
+            n = rng.choice((rng.randint(0, 10), rng.randint(0, 100)))
+            return Given(n, f"{rng.choice(('to', 'to', 'at', '', f'to {name}', name))} {_spoken(rng, n)}")
+
+        return Parameter(name, {"type": whole}, number)
+    name = rng.choice(("on", "enabled", "active", "state", "power", "running"))
+
+    def switched(rng: random.Random) -> Given:
+        on = rng.random() < 0.5
+        return Given(on, "on" if on else "off")
+
+    return Parameter(name, {"type": "boolean"}, switched)
+
+
 def _schema(kind: str, *, optional: bool) -> dict[str, Any]:
     return {"anyOf": [{"type": kind}, {"type": "null"}], "default": None} if optional else {"type": kind}
 
@@ -401,9 +462,13 @@ _MAKERS: Final[tuple[tuple[Callable[..., Parameter], float], ...]] = (
 _AT_MOST: Final = {_measured: 2, _flag: 2, _target: 2}
 
 
-def draw_parameters(rng: random.Random, count: int) -> list[Parameter]:
-    """Draws so many parameters of different names, the required ones first; at most one is the object of the verb."""
-    drawn: list[Parameter] = []
+def draw_parameters(rng: random.Random, count: int, first: Parameter | None = None) -> list[Parameter]:
+    """Draws so many parameters of different names, the required ones first; at most one is the object of the verb.
+
+    Args:
+        first: One that is among them.
+    """
+    drawn: list[Parameter] = [first] if first is not None else []
     used: dict[Any, int] = {}
     while len(drawn) < count:
         maker = rng.choices([one for one, _ in _MAKERS], [weight for _, weight in _MAKERS])[0]
