@@ -68,7 +68,7 @@ def draw_setting(rng: random.Random) -> Setting:
             tools.sort(key=HOUSE_TOOLS.index)
     else:
         tools = rng.sample(tools, rng.randint(0, 6)) if rng.random() < _NOT_HOUSE_MIX else []
-        others = foreign.draw(rng, rng.randint(1, 9))
+        others = foreign.draw(rng, rng.randint(1, 9), beside_house=bool(tools))
     house = frozenset(map(name_of, tools))
     specs = tools + [t.spec for t in others]
     if others:

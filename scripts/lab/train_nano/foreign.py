@@ -292,10 +292,10 @@ _INVENTED: Final = 0.72
 """Share of robots whose tools have several parameters and descriptions."""
 
 
-def draw(rng: random.Random, n: int) -> list[ForeignTool]:
-    """n tools with different names, none a house tool's, that a person can tell apart."""
+def draw(rng: random.Random, n: int, *, beside_house: bool = False) -> list[ForeignTool]:
+    """n tools with different names, none a house tool's, that a person can tell apart, also from the house's if so."""
     if rng.random() < _INVENTED:
-        made = invented.draw(rng, n, _HOUSE_NAMES)
+        made = invented.draw(rng, n, _HOUSE_NAMES, beside_house=beside_house)
         return [ForeignTool(one.spec, one.say, one.astray, one) for one in made]
     tools: dict[str, ForeignTool] = {}
     while len(tools) < n:

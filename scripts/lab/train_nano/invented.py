@@ -273,6 +273,12 @@ next_job|what comes next|what comes next|what is the next job
 door_state|is the door open|is the door open|did somebody close the door
 light_level|how bright it is|how bright is it|is it dark""".splitlines()
 )
+_OF_THE_HOUSE: Final = frozenset(
+    "go drive ride roll travel return come turn rotate spin move fetch get bring take collect deliver pick drop grip grab put "
+    "carry charge dock stop halt look follow trace track light lamp lights battery position scan switch set change adjust "
+    "head fly walk march run hurry rush climb sail float swim guide call visit patrol".split()
+)
+"""Words by which a house robot's tools are asked for as well."""
 _ASKS: Final = ("{}", "{}", "{}", "{}", "{}", "{} now", "i want you to {}", "time to {}", "let's {}", "we need to {}", "i need you to {}", "go and {}")  # fmt: skip
 _WHICH: Final = ("Which {}?", "What {}?", "Which {} do you mean?", "Please tell me the {}.")
 
@@ -476,8 +482,13 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
     return InventedTool(_spec(name, description, parameters), (act, act if way else thing), say, order, astray)
 
 
-def draw(rng: random.Random, count: int, taken: frozenset[str]) -> list[InventedTool]:
-    """Draws tools that a person can tell apart, at times by their act or their thing alone."""
+def draw(rng: random.Random, count: int, taken: frozenset[str], *, beside_house: bool = False) -> list[InventedTool]:
+    """Draws tools that a person can tell apart, at times by their act or their thing alone.
+
+    Args:
+        taken: Names that none may have.
+        beside_house: Tools of the house robot are on offer too.
+    """
     tools: list[InventedTool] = []
     names = set(taken)
     while len(tools) < count:
@@ -497,6 +508,8 @@ def draw(rng: random.Random, count: int, taken: frozenset[str]) -> list[Invented
                 act = rng.choice(last)[0]
             made = make(rng, act, thing)
         name = made.spec["function"]["name"]
+        if beside_house and _OF_THE_HOUSE & set(" ".join((*made.words[0], *made.words[1])).split()):
+            continue
         if name not in names and all(_apart(made.words, one.words) for one in tools):
             names.add(name)
             tools.append(made)
