@@ -7,7 +7,7 @@ import pytest
 from edgeagent import Message
 from edgeagent.house import HouseRobot
 from edgeagent.llm import ChatTemplate, as_chat, as_tools
-from edgeagent.tools.coercion import coerce
+from edgeagent.tools import coerce
 from edgeagent.train import OfferedTool
 
 SETTINGS = 150

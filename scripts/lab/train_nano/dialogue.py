@@ -155,7 +155,7 @@ class Author:
             return rng.choice(tools).say(rng)
         if kind < 0.68:
             one, two = rng.choice(tools).say(rng), rng.choice(tools).say(rng)
-            if one.text[-1:] in "?!":
+            if one.text[-1:] in "?!" or one.calls == two.calls:
                 return one
             first, second = one.text.rstrip("."), two.text[:1].lower() + two.text[1:]
             tag = "as said" if "as said" in (one.tag, two.tag) else "foreign"

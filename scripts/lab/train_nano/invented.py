@@ -247,7 +247,7 @@ _SET_TOLD: Final = (
     "regulate",
     "turn up or down",
 )
-_TO_PEOPLE: Final = frozenset("call greet warn guide fetch visit send show track order order".split())
+_TO_PEOPLE: Final = frozenset("call greet warn guide fetch visit show track".split())
 _TAILS: Final = (
     "", "", "", "", " of the robot", " in front", " once", " and wait until it is done", " for a person", " on the left side",
     " with the given settings", " as told", " of the station", " safely",

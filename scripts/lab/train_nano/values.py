@@ -153,7 +153,8 @@ blanket syringe scalpel gauze insulin plasma vaccine stretcher monsoon blizzard 
 
 def code(rng: random.Random) -> str:
     """A code as on labels: A4, T-204, 77B, RX-88."""
-    letter, two = rng.choice(_LETTERS), "".join(rng.choices(_LETTERS, k=2))
+    letters = _LETTERS if rng.random() < 0.85 else _LETTERS.lower()
+    letter, two = rng.choice(letters), "".join(rng.choices(letters, k=2))
     return rng.choice(
         (
             f"{letter}{rng.randint(1, 99)}",
@@ -189,7 +190,8 @@ def word(rng: random.Random) -> str:
 
 def person(rng: random.Random) -> str:
     """A first or last name, half of them made up."""
-    return rng.choice(lexicon.NAMES) if rng.random() < 0.45 else (pseudo_word(rng) + rng.choice("aeiou")).capitalize()
+    name = rng.choice(lexicon.NAMES) if rng.random() < 0.45 else (pseudo_word(rng) + rng.choice("aeiou")).capitalize()
+    return name if rng.random() < 0.8 else name.lower()
 
 
 def _copied(rng: random.Random, name: str) -> str:
@@ -457,7 +459,7 @@ def _schema(kind: str, *, optional: bool) -> dict[str, Any]:
 
 
 _MAKERS: Final[tuple[tuple[Callable[..., Parameter], float], ...]] = (
-    (_measured, 3.0), (_counted, 0.7), (_numbered, 1.3), (_object, 2.2), (_target, 2.4), (_label, 1.8), (_enum, 2.0), (_flag, 1.5), (_list, 1.5),
+    (_measured, 3.0), (_counted, 0.7), (_numbered, 1.3), (_object, 2.2), (_target, 2.4), (_label, 1.8), (_enum, 2.0), (_flag, 1.5), (_list, 2.4),
 )  # fmt: skip
 _AT_MOST: Final = {_measured: 2, _flag: 2, _target: 2}
 
