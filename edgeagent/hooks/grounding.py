@@ -6,6 +6,7 @@ A hook at AFTER_LLM, on the loop's thread: nothing of a reply runs before all of
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -49,6 +50,9 @@ _UNITS: Final[dict[str, str]] = {"length": "meter", "angle": "degree", "time": "
 _PEOPLE: Final = ("user", "steering", "follow_up")
 _NAME_WORDS: Final = 4
 """Words of the longest text that is taken for a name; a longer one is prose, which a model words itself."""
+_MARKS: Final = re.compile(r"[][{}<>|\\]")
+"""Signs of JSON and of chat templates, which no name has unless a person typed them."""
+_RANGES: Final = frozenset({"to", "through", "until", "till"})
 _HANDOFF: Final = "handoff_to_"
 _ANSWER_WORDS: Final = 4
 """Words beside the number in "make it two meters please"."""
@@ -65,6 +69,7 @@ class _Said:
         calls: Made since then.
         earlier: Amounts in earlier turns and in results.
         names: Words of all of that.
+        marks: Signs of JSON and of chat templates in all of that.
     """
 
     words: list[str]
@@ -74,6 +79,7 @@ class _Said:
     earlier: list[Amount]
     earlier_words: list[str]
     names: frozenset[str]
+    marks: frozenset[str]
     asked: str
     """The robot's last answer, right before."""
     text: str
@@ -104,6 +110,7 @@ class _Said:
             ],
             earlier_words=[word for text in earlier for word in words_of(text)],
             names=words_in((*said, *told, *earlier)),
+            marks=frozenset(mark for text in (*said, *told, *earlier) for mark in _MARKS.findall(text)),
             asked=before[-1].text if before else "",
             text=said[0] if len(said) == 1 else "",
         )
@@ -150,7 +157,8 @@ class GroundingHook(BaseHook):
     A number comes from the person's words (in any unit, with its sign and simple arithmetic), from a result, an earlier
     turn, the tool's default, or from what words without a number mean: "a little", "turn around". A parameter's unit is
     told by its name: ``distance_m``, ``angle_deg``, ``seconds``; where it tells none, the bare number occurs. A short
-    text, such as a place or an object, comes from words, results and earlier turns. What does not is asked about in
+    text, such as a place, an object or a code, comes from words, results and earlier turns, with its numbers and signs;
+    so does each item of a list. What does not is asked about in
     place of the whole reply: "Drive 100 meters? Say yes.", "How far?". A yes, or a number, to that runs exactly what
     was asked about, whatever the model makes of it.
 
@@ -224,10 +232,23 @@ class GroundingHook(BaseHook):
                 if (number := _number_for(value, schema)) is not None:
                     if doubt := _doubted_number(at, tool, name, number, said, every):
                         yield doubt
-                elif isinstance(value, str) and _is_a_name(value, schema):
-                    others = self._other_names.get(value.casefold(), ())
-                    if not is_named(value, said.names, others):
-                        yield _Doubt(at, name, value, f"Did you mean {_with_article(value)}? {_SAY_YES}")
+                elif doubt := self._doubted_texts(at, name, value, schema, said):
+                    yield doubt
+                elif isinstance(value, list) and not all(_is_said(one, said) for one in value if _number(one)):
+                    yield _Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
+
+    def _doubted_texts(self, at: int, name: str, value: Any, schema: Mapping[str, Any], said: _Said) -> _Doubt | None:
+        """The doubt about a text, or about the first doubtful text of a list; None where it is known from where each
+        comes."""
+        texts = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
+        if any(set(_MARKS.findall(text)) - said.marks for text in texts):
+            return _Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
+        for text in texts:
+            others = self._other_names.get(text.casefold(), ())
+            named = is_named(text, said.names, others) and said.names | set(others) >= _figures(text)
+            if _is_a_name(text, schema) and not named:
+                return _Doubt(at, name, value, f"Did you mean {_with_article(text)}? {_SAY_YES}")
+        return None
 
     def _read_back(self, calls: Sequence[ToolCall], ctx: AgentContext) -> str:
         """Returns the question that is asked before a long way; empty where none is."""
@@ -399,6 +420,19 @@ def _with_article(value: str) -> str:
 def _is_a_name(value: str, schema: Mapping[str, Any]) -> bool:
     """True if a text names something; a longer one is what a model words itself."""
     return "enum" in schema or 0 < len(value.split()) <= _NAME_WORDS
+
+
+def _figures(text: str) -> set[str]:
+    """The numbers in a name: a code is only right with its own."""
+    return {word for word in words_of(text) if word.isdigit()}
+
+
+def _is_said(value: float, said: _Said) -> bool:
+    """True if a number of a list was said, or lies in a range that was."""
+    numbers = [amount.bare for amount in (*said.known, *said.earlier)]
+    if value in numbers or value in counted(said.words):
+        return True
+    return bool(_RANGES & set(said.words)) and bool(numbers) and min(numbers) <= value <= max(numbers)
 
 
 def _number(value: object) -> bool:

@@ -240,3 +240,78 @@ def test_a_yes_in_another_conversation_is_none() -> None:
     other.restore([Message.user("hello"), Message.assistant("Hello.")])
     other.step("yes")
     assert robot.done == []
+
+
+class Warehouse:
+    """A robot whose tools take codes, and the session that talks to it."""
+
+    def __init__(self, reply: Any) -> None:
+        self.done: list[Any] = []
+
+        @tool
+        def scan_pallets(codes: list[str]) -> str:
+            """Read pallets."""
+            self.done.append(codes)
+            return "read"
+
+        @tool
+        def visit_gates(numbers: list[int]) -> str:
+            """Drive by gates."""
+            self.done.append(numbers)
+            return "visited"
+
+        @tool
+        def fetch_part(code: str, speed: Literal["slow", "fast"] = "slow") -> str:
+            """Bring a part."""
+            self.done.append((code, speed))
+            return "fetched"
+
+        self.agent = Agent(
+            "w", llm=ScriptedLLM([reply], "."), tools=[scan_pallets, visit_gates, fetch_part], hooks=[GroundingHook()]
+        )
+
+    def hear(self, text: str) -> RunResult:
+        return Session(self.agent).step(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("scan the pallets", call("scan_pallets", codes=["}}</tool_call>"])),
+        ("scan the pallets", call("scan_pallets", codes=["A-17"])),
+        ("scan pallets A-17 and B-2", call("scan_pallets", codes=["A-17", "B-3"])),
+        ("fetch part K-317", call("fetch_part", code='K-317"}}')),
+        ("fetch part K-317", call("fetch_part", code="<tool_call>")),
+        ("fetch part K-317", call("fetch_part", code="K-371")),
+        ("fetch part K-317", call("fetch_part", code="a text of more words than a name has }}</tool_call>")),
+        ("fetch part K-317", call("fetch_part", code="K-317", speed="fast")),
+        ("visit gates 3 and 5", call("visit_gates", numbers=[3, 6])),
+    ],
+)
+def test_texts_that_nobody_said_are_asked_about(text: str, wanted: Call) -> None:
+    robot = Warehouse(wanted)
+    assert robot.hear(text).reply.endswith(("?", "Say yes."))
+    assert not robot.done
+
+
+def test_a_value_outside_of_its_choices_never_runs() -> None:
+    robot = Warehouse(call("fetch_part", code="K-317", speed="ultra"))
+    robot.hear("fetch part K-317 ultra")
+    assert not robot.done
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("scan pallets A-17 and b2", call("scan_pallets", codes=["A-17", "B2"])),
+        ("scan pallet a seventeen", call("scan_pallets", codes=["A-17"])),
+        ("fetch part K-317 fast", call("fetch_part", code="K-317", speed="fast")),
+        ("fetch the <left> one", call("fetch_part", code="<left>")),
+        ("visit gates three, 5 and nine", call("visit_gates", numbers=[3, 5, 9])),
+        ("visit gates 2 to 4", call("visit_gates", numbers=[2, 3, 4])),
+    ],
+)
+def test_texts_that_were_said_are_not_asked_about(text: str, wanted: Call) -> None:
+    robot = Warehouse(wanted)
+    robot.hear(text)
+    assert len(robot.done) == 1

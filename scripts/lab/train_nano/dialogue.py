@@ -13,6 +13,7 @@ from typing import Any, Final
 import corrections
 import followup
 import foreign
+import invented
 import orders
 import reasons
 import results
@@ -23,6 +24,7 @@ from tools import HOUSE_SYSTEM, HOUSE_TOOLS, ToolSpec, name_of
 from utterances import Speaker, Utterance
 
 from edgeagent.train import dressing as noise
+from edgeagent.train import wording
 
 Message = dict[str, Any]
 
@@ -32,7 +34,7 @@ _SYSTEMS: Final = (
     "You are Robo, a small mobile robot. Answer briefly.", "You are an assistant.", "Be brief.", "You are a robot arm on wheels. Reply in one sentence.",
     "You are the agent of a mobile robot. Call tools for commands, otherwise answer shortly.", "You help around the house.",
 )  # fmt: skip
-_NOT_HOUSE_MIX: Final = 0.5
+_NOT_HOUSE_MIX: Final = 0.3
 _CUT_SHORT: Final = 0.5
 """Dialogues that end with the last turn's calls: telling results is easy, and their tokens are better spent on calls."""
 
@@ -63,21 +65,21 @@ class Setting:
 def draw_setting(rng: random.Random) -> Setting:
     """Mostly the house robot as it ships; also subsets, other orders, other robots."""
     kind = rng.random()
-    if kind < 0.62:
+    if kind < 0.52:
         return Setting(HOUSE_SYSTEM, HOUSE_TOOLS, frozenset(map(name_of, HOUSE_TOOLS)), ())
     system = HOUSE_SYSTEM if rng.random() < 0.4 else rng.choice(_SYSTEMS)
     tools = list(HOUSE_TOOLS)
     others: list[foreign.ForeignTool] = []
-    if kind < 0.74:
+    if kind < 0.62:
         if rng.random() < 0.7:
             rng.shuffle(tools)
-    elif kind < 0.87:
+    elif kind < 0.72:
         tools = rng.sample(tools, rng.randint(1, 13))
         if rng.random() < 0.5:
             tools.sort(key=HOUSE_TOOLS.index)
     else:
-        tools = rng.sample(tools, rng.randint(0, 8)) if rng.random() < _NOT_HOUSE_MIX else []
-        others = foreign.draw(rng, rng.randint(1, 8))
+        tools = rng.sample(tools, rng.randint(0, 6)) if rng.random() < _NOT_HOUSE_MIX else []
+        others = foreign.draw(rng, rng.randint(1, 9), beside_house=bool(tools))
     house = frozenset(map(name_of, tools))
     specs = tools + [t.spec for t in others]
     if others:
@@ -126,6 +128,8 @@ class Author:
 
     def _spoken(self, said: Utterance) -> str:
         text = said.text
+        if said.tag == "as said":
+            return text
         if said.bare and said.calls:
             text = noise.polite(text, self._rng)
         return text if said.as_typed else noise.dress(text, self._rng)
@@ -164,37 +168,51 @@ class Author:
     def _foreign_utterance(self, setting: Setting) -> Utterance:
         rng = self._rng
         kind = rng.random()
-        if kind < 0.5:
-            return rng.choice(setting.foreign).say(rng)
-        if kind < 0.62:
-            one, two = rng.choice(setting.foreign).say(rng), rng.choice(setting.foreign).say(rng)
-            return Utterance(
-                f"{one.text}{rng.choice((' and ', ' then ', ', then ', ' and then '))}{two.text}",
-                one.calls + two.calls,
-                tag="foreign",
-            )
-        if kind < 0.7:
-            said = rng.choice(setting.foreign).say(rng)
-            return Utterance(
-                f"{rng.choice(('do not', 'please do not', 'never'))} {said.text}",
-                reply="Okay, I won't.",
-                tag="none",
-                bare=False,
-            )
-        if kind < 0.8:
-            mine = {name_of(t) for t in setting.tools}
+        tools = setting.foreign
+        if kind < 0.58:
+            return rng.choice(tools).say(rng)
+        if kind < 0.68:
+            one, two = rng.choice(tools).say(rng), rng.choice(tools).say(rng)
+            if one.text[-1:] in "?!" or one.calls == two.calls:
+                return one
+            first, second = one.text.rstrip("."), two.text[:1].lower() + two.text[1:]
+            tag = "as said" if "as said" in (one.tag, two.tag) else "foreign"
+            joint = rng.choice((" and ", " then ", ", then ", " and then ", ", and "))
+            return Utterance(first + joint + second, one.calls + two.calls, tag=tag, bare=False)
+        if kind < 0.79:
+            astray = rng.choice(tools).astray(rng)
+            if astray is not None:
+                return astray
+        if kind < 0.86:
+            return self._not_asked_for(rng.choice(tools).order(rng))
+        if kind < 0.91:
+            mine = [one.invented for one in tools if one.invented is not None]
+            if mine:
+                return Utterance(invented.near(rng, mine), reply=rng.choice(CANNOT), tag="missing")
+            names = {name_of(t) for t in setting.tools}
             other = next(
                 t
                 for t in (foreign.draw(rng, 1)[0] for _ in range(99))
-                if not any(set(name_of(t.spec).split("_")) & set(n.split("_")) for n in mine)
+                if not any(set(name_of(t.spec).split("_")) & set(n.split("_")) for n in names)
             )
             return Utterance(other.say(rng).text, reply=rng.choice(CANNOT), tag="missing", bare=False)
-        if kind < 0.9 or not setting.house:
+        if kind < 0.96 or not setting.house:
             return self._nothing.said()
         said = self.house_utterance()
         if {c.name for c in said.calls} <= setting.house:
             return said
         return Utterance(said.text, reply=rng.choice(CANNOT), tag="missing", bare=False)
+
+    def _not_asked_for(self, text: str) -> Utterance:
+        """A sentence about a command, or its negation."""
+        rng = self._rng
+        kind = rng.random()
+        other = wording.not_asked(text, rng) if kind < 0.4 else wording.negated(text, rng)
+        if other is None:
+            other = f"I know, {text}" if noise.is_question(text) else f"do not {text}"
+        if kind < 0.4 or noise.is_question(text):
+            return Utterance(other, reply=rng.choice(wording.HEARD), tag="none", bare=False)
+        return Utterance(other, reply="Okay, I won't.", tag="none", bare=False)
 
     def _outcomes(self, calls: tuple[Call, ...]) -> list[Outcome]:
         rng = self._rng

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import invented
 import lexicon
 from results import Call
 from slots import KINDS, Drawn, pseudo_word
@@ -55,6 +56,13 @@ class ForeignTool:
 
     spec: ToolSpec
     say: Callable[[random.Random], Utterance]
+    astray: Callable[[random.Random], Utterance | None] = lambda rng: None
+    """Draws a sentence that comes close to a call and has none; None where there is none."""
+    invented: invented.InventedTool | None = None
+
+    def order(self, rng: random.Random) -> str:
+        """Draws a plain order, without politeness."""
+        return self.say(rng).text if self.invented is None else self.invented.order(rng)
 
 
 def _article(rng: random.Random) -> str:
@@ -174,8 +182,8 @@ def _word_tool(rng: random.Random) -> ForeignTool:
             word = rng.choice((*lexicon.UNKNOWN_OBJECTS, *lexicon.OBJECTS)) if rng.random() < 0.9 else pseudo_word(rng)
             drawn = Drawn(word, word)
         else:
-            drawn = KINDS[kind](rng)
-            drawn = drawn if kind == "room_bare" else Drawn(drawn.surface.lower(), str(drawn.value).lower())
+            word = KINDS[kind](rng).surface.lower()
+            drawn = Drawn(word, word)
         return _plain(rng, name, tuple(t.format(drawn.surface) for t in texts), {arg: drawn.value})
 
     return ForeignTool(declare(f"{name}({arg}: string)"), say)
@@ -280,8 +288,15 @@ _SHAPES: Final = (
 _HOUSE_NAMES: Final = frozenset(name_of(t) for t in HOUSE_TOOLS)
 
 
-def draw(rng: random.Random, n: int) -> list[ForeignTool]:
-    """n tools with different names, none a house tool's; no two share their first word of name."""
+_INVENTED: Final = 0.72
+"""Share of robots whose tools have several parameters and descriptions."""
+
+
+def draw(rng: random.Random, n: int, *, beside_house: bool = False) -> list[ForeignTool]:
+    """n tools with different names, none a house tool's, that a person can tell apart, also from the house's if so."""
+    if rng.random() < _INVENTED:
+        made = invented.draw(rng, n, _HOUSE_NAMES, beside_house=beside_house)
+        return [ForeignTool(one.spec, one.say, one.astray, one) for one in made]
     tools: dict[str, ForeignTool] = {}
     while len(tools) < n:
         tool = rng.choice(_SHAPES)(rng)

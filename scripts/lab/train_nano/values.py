@@ -1,0 +1,486 @@
+"""Values that parameters of invented tools take, and the words in which a person gives them.
+
+Names, codes and made-up words are copied letter by letter; numbers have a unit in the parameter's name. Data and draws.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import lexicon
+from slots import pseudo_word
+
+from edgeagent.train import cardinal, digits
+
+Phrases = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value in a sentence: the call's value, its words, and what of them must stay as it is."""
+
+    value: Any
+    text: str
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of an invented tool and a way to give it.
+
+    Attributes:
+        schema: JSON Schema, as the product makes it.
+        give: Draws a value in its words, ready to stand in a sentence.
+        role: "object" stands behind the verb, "rest" behind the object, "flag" anywhere.
+        wrong: Draws words for a value that the parameter does not take; None where it takes any.
+    """
+
+    name: str
+    schema: dict[str, Any]
+    give: Callable[[random.Random], Given]
+    role: str = "rest"
+    optional: bool = False
+    wrong: Callable[[random.Random], str] | None = field(default=None)
+
+
+_UNITS: Final = (
+    # stem, ending of the name, spoken units with their factors, largest, prepositions
+    ("distance", "m", (("meters", 1), ("metres", 1), ("m", 1), ("cm", 0.01), ("centimeters", 0.01)), 40, ("by", "", "for")),
+    ("height", "cm", (("centimeters", 1), ("cm", 1), ("centimetres", 1)), 200, ("to", "by", "at", "to a height of")),
+    ("depth", "cm", (("centimeters", 1), ("cm", 1)), 60, ("to", "at", "by", "with a depth of")),
+    ("depth", "m", (("meters", 1), ("m", 1), ("metres", 1)), 30, ("to", "at", "in", "down to")),
+    ("length", "mm", (("millimeters", 1), ("mm", 1), ("cm", 10)), 300, ("to", "by", "with a length of")),
+    ("angle", "deg", (("degrees", 1), ("deg", 1)), 360, ("by", "to", "", "at")),
+    ("heading", "deg", (("degrees", 1), ("", 1)), 359, ("to", "at", "heading", "on")),
+    ("tilt", "degrees", (("degrees", 1),), 90, ("by", "to", "at")),
+    ("duration", "s", (("seconds", 1), ("seconds", 1), ("s", 1), ("minutes", 60)), 90, ("for", "for", "for about")),
+    ("", "seconds", (("seconds", 1), ("seconds", 1), ("sec", 1), ("minutes", 60)), 90, ("for", "for", "")),
+    ("", "minutes", (("minutes", 1), ("minutes", 1), ("min", 1), ("hours", 60)), 50, ("for", "for")),
+    ("delay", "s", (("seconds", 1), ("seconds", 1)), 60, ("in", "after", "with a delay of")),
+    ("", "hours", (("hours", 1), ("hours", 1)), 24, ("for", "in")),
+    ("", "percent", (("percent", 1), ("percent", 1), ("%", 1)), 100, ("to", "at", "to", "by")),
+    ("opening", "percent", (("percent", 1), ("percent", 1), ("%", 1)), 100, ("to", "at", "by")),
+    ("power", "percent", (("percent", 1), ("percent power", 1), ("%", 1)), 100, ("at", "with", "to")),
+    ("speed", "mps", (("meters per second", 1), ("m/s", 1)), 5, ("at", "with", "with a speed of")),
+    ("speed", "kmh", (("kilometers per hour", 1), ("km/h", 1), ("", 1)), 60, ("at", "to", "at a speed of")),
+    ("speed", "rpm", (("rpm", 1), ("revolutions per minute", 1)), 900, ("at", "to", "with")),
+    ("speed", "knots", (("knots", 1), ("knots", 1)), 12, ("at", "with")),
+    ("weight", "kg", (("kilos", 1), ("kg", 1), ("kilograms", 1)), 50, ("of", "with", "up to")),
+    ("weight", "g", (("grams", 1), ("g", 1)), 900, ("of", "with")),
+    ("", "liters", (("liters", 1), ("litres", 1), ("l", 1)), 40, ("with", "of", "for")),
+    ("amount", "ml", (("milliliters", 1), ("ml", 1)), 500, ("with", "of")),
+    ("temperature", "c", (("degrees", 1), ("degrees celsius", 1), ("degrees", 1)), 95, ("to", "at", "to")),
+    ("pressure", "bar", (("bar", 1), ("bar", 1)), 12, ("at", "to", "with")),
+    ("frequency", "hz", (("hertz", 1), ("hz", 1)), 500, ("at", "to")),
+    ("voltage", "v", (("volts", 1), ("v", 1)), 48, ("to", "at", "with")),
+)  # fmt: skip
+_COUNTS: Final = ("times", "count", "repeats", "passes", "rounds", "cycles", "laps")
+_NUMBERED: Final = tuple(
+    """floor level channel slot row shelf gear lane station bay track zone port page step layer sector gate drawer section stage
+program field column pin unit dock seat line ward deck tank""".split()
+)
+_OBJECT_NAMES: Final = tuple(
+    "item parcel box tube sample crate package part tool plant pot bottle file pallet tray order letter container bag object thing".split()
+)
+_TARGET_NAMES: Final = (
+    ("bay", "to|in|at|from|into"), ("station", "to|at|from"), ("place", "to|at|in|near"), ("room", "to|in"),
+    ("shelf", "to|on|from|onto"), ("zone", "to|in"), ("dock", "to|at"), ("rack", "to|in|from|into"), ("lab", "to|at|in"),
+    ("ward", "to|in"), ("bench", "to|on|at"), ("gate", "to|at"), ("destination", "to"), ("source", "from"),
+    ("bed", "to|at|in"), ("field", "to|in|on"), ("location", "to|at|in"), ("slot", "into|in|to"), ("person", "to|for|with"),
+    ("recipient", "to|for"), ("patient", "to|for"), ("customer", "to|for"), ("room_name", "to|in"), ("target", "to|at"),
+)  # fmt: skip
+_LABEL_NAMES: Final = (
+    ("title", "called|named|titled|with the title|title"), ("name", "called|named|with the name|as|by the name of"),
+    ("label", "as|with the label|labelled|label"), ("code", "with code|with the code|code|using code"),
+    ("color", "in|in the color|with color"), ("song", "with|song"), ("message", "saying|with the message|that says"),
+    ("species", "as|with species|species"), ("material", "of|from|in|with"), ("tag", "with tag|tagged|tag|with the tag"),
+    ("user", "for|as user|for user"), ("key", "with key|with the key|key"), ("reason", "because of|reason|for"),
+    ("crop", "with|of"), ("note", "with the note|note|with note"), ("password", "with password|password"),
+)  # fmt: skip
+_PEOPLE_NAMES: Final = frozenset("person recipient patient customer user".split())
+_ENUMS: Final = tuple(
+    tuple(line.split())
+    for line in (
+        "left right both", "up down", "front back both", "top bottom middle", "low medium high ultra", "slow normal fast turbo",
+        "red green blue yellow white purple orange", "eco normal boost sport", "day night dusk", "auto manual remote",
+        "north south east west", "small medium large huge", "happy sad angry calm", "soft firm hard", "wet dry damp",
+        "hot warm cold", "open closed half", "clockwise counterclockwise", "inner outer", "quiet loud silent",
+        "short long endless", "steel wood plastic glass paper", "fresh frozen ambient", "rain sun wind snow", "morning noon evening",
+        "square circle triangle star", "cover hull basket claw", "bow stern port starboard", "mono stereo", "fine coarse rough",
+        "water soap oil steam", "front_left front_right rear_left rear_right", "kitchen lobby garage attic", "info warning alarm",
+        "apple pear plum cherry", "photo video audio", "first second third", "light deep extra_deep", "beep chime bell horn",
+        "roses tulips beans herbs", "gentle standard strong", "solid blink pulse fade", "metric imperial", "indoor outdoor",
+    )
+)  # fmt: skip
+_ENUM_NAMES: Final = tuple(
+    "mode side direction quality level kind type style setting size area state position program".split()
+)
+_FLAGS: Final = (
+    # name, default, words for the other value
+    ("urgent", False, "urgent|urgently|it is urgent|this is urgent|as an urgent one"),
+    ("sound", True, "without sound|with the sound off|no sound|silently"),
+    ("gently", False, "gently|be gentle|with care"),
+    ("wait", False, "and wait|and wait there|then wait"),
+    ("loud", False, "loudly|out loud|loud"),
+    ("light", True, "without light|with the light off|no light"),
+    ("repeat", False, "on repeat|repeatedly|and repeat it"),
+    ("fast", False, "fast|quickly|in a hurry"),
+    ("quiet", False, "quietly|be quiet"),
+    ("fragile", False, "it is fragile|this is fragile|as fragile"),
+    ("force", False, "by force|with force|force it"),
+    ("cooled", False, "cooled|keep it cool|with cooling"),
+    ("confirm", True, "without confirmation|without asking|no confirmation"),
+    ("reverse", False, "in reverse|reversed"),
+    ("lock", False, "and lock it|locked|with the lock on"),
+    ("dry_run", False, "as a dry run|only as a test"),
+)  # fmt: skip
+_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
+_RARE: Final = tuple(
+    """neurology dentistry orthopedics begonia petunia saffron quartz granite cobalt zircon lavender thistle juniper pelican
+falcon otter badger walrus lynx marlin osprey raven condor gecko panther lilac thyme oregano parsley clover nettle
+marina lagoon canyon glacier tundra meadow delta ridge summit quarry sawmill foundry brewery archive annex vault hangar depot
+chapel terrace cloister pavilion arcade tango bravo sierra oscar quebec whiskey foxtrot yankee lima kilo aurora eclipse
+nebula comet saturn neptune orion vega copper bronze nickel titanium rubber velvet linen canvas ceramic marble bamboo cork
+walnut maple cedar birch spruce lentils quinoa barley walnuts raisins ginger cumin radish turnip spinach celery leek zucchini
+calibration inventory maintenance quarantine overflow returns inspection assembly packing shipping radiology oncology pediatrics
+pharmacy reception cafeteria laundry turbine gasket flange bracket washer bearing piston spindle bushing sprocket solder resistor
+blanket syringe scalpel gauze insulin plasma vaccine stretcher monsoon blizzard sunrise twilight midnight serenade polka tarantella""".split()
+)
+
+
+def code(rng: random.Random) -> str:
+    """A code as on labels: A4, T-204, 77B, RX-88."""
+    letters = _LETTERS if rng.random() < 0.85 else _LETTERS.lower()
+    letter, two = rng.choice(letters), "".join(rng.choices(letters, k=2))
+    return rng.choice(
+        (
+            f"{letter}{rng.randint(1, 99)}",
+            f"{letter}{rng.randint(1, 9)}",
+            f"{letter}-{rng.randint(1, 999)}",
+            f"{letter}-{rng.randint(0, 99):02d}",
+            f"{two}{rng.randint(1, 99)}",
+            f"{two}-{rng.randint(1, 99)}",
+            f"{rng.randint(1, 99)}{letter}",
+            f"{rng.randint(1, 9)}-{letter}",
+            f"{two}{letter}",
+        )
+    )
+
+
+def word(rng: random.Random) -> str:
+    """A word that is to be copied: rare, everyday or made up, at times two."""
+    kind = rng.random()
+    if kind < 0.34:
+        return rng.choice(_RARE)
+    if kind < 0.62:
+        return pseudo_word(rng)
+    if kind < 0.76:
+        return rng.choice(lexicon.UNKNOWN_OBJECTS)
+    if kind < 0.84:
+        return rng.choice(lexicon.UNKNOWN_PLACES)
+    if kind < 0.9:
+        return f"{rng.choice(lexicon.ADJECTIVES)} {rng.choice(_RARE)}"
+    if kind < 0.95:
+        return f"{rng.choice(_RARE)}-{rng.randint(1, 9)}"
+    return f"{pseudo_word(rng)} {rng.choice(_RARE)}"
+
+
+def person(rng: random.Random) -> str:
+    """A first or last name, half of them made up."""
+    name = rng.choice(lexicon.NAMES) if rng.random() < 0.45 else (pseudo_word(rng) + rng.choice("aeiou")).capitalize()
+    return name if rng.random() < 0.8 else name.lower()
+
+
+def _copied(rng: random.Random, name: str) -> str:
+    if name in _PEOPLE_NAMES:
+        return person(rng)
+    kind = rng.random()
+    if name in ("code", "key", "password", "tag", "tube", "sample", "bay", "bench", "rack", "slot", "order", "pallet"):
+        return code(rng) if kind < 0.75 else word(rng)
+    return code(rng) if kind < 0.25 else person(rng) if kind < 0.33 else word(rng)
+
+
+def _spoken(rng: random.Random, value: float) -> str:
+    if value == int(value) and rng.random() < 0.5:
+        return cardinal(int(value), hyphen=rng.random() < 0.4, and_=rng.random() < 0.5)
+    return digits(value)
+
+
+def _measured(rng: random.Random, *, optional: bool) -> Parameter:
+    stem, ending, units, largest, before = rng.choice(_UNITS)
+    whole = rng.random() < 0.5
+    name = f"{stem}_{ending}" if stem else ending
+    if stem and rng.random() < 0.1:
+        name, units = stem, units[:1]
+
+    def give(rng: random.Random) -> Given:
+        unit, factor = rng.choice(units) if rng.random() < 0.85 else units[0]
+        round_one = rng.choice((5, 10)) if largest >= 50 else 1
+        most = min(largest, 20) if factor > 1 else largest / factor if factor < 1 else largest
+        said: float = rng.choice(
+            (rng.randint(1, int(most)), max(1, rng.randint(1, int(most)) // round_one * round_one))
+        )
+        if not whole and factor == 1 and rng.random() < 0.3:
+            said = round(min(said, 20) + rng.choice((0.5, 0.5, 0.25, rng.randint(1, 9) / 10)), 2)
+        if whole and factor < 1:
+            unit, factor, said = units[0][0], 1, rng.randint(1, largest)
+        value = round(said * factor, 4)
+        figure = _spoken(rng, said)
+        words = (
+            figure
+            + ("" if unit == "%" or (len(unit) < 3 and figure[-1].isdigit() and rng.random() < 0.5) else " ")
+            + unit
+        )
+        if said == 1 and unit.endswith("s") and len(unit) > 2:
+            words = f"{rng.choice(('one', '1', 'an' if unit == 'hours' else 'a'))} {unit[:-1]}"
+        lead = (
+            rng.choice(before)
+            if rng.random() < 0.85 or not stem
+            else rng.choice((f"with {stem}", f"{stem}", f"{stem} of"))
+        )
+        return Given(int(value) if value == int(value) else value, f"{lead} {words.strip()}".strip())
+
+    return Parameter(name, _schema("integer" if whole else "number", optional=optional), give, optional=optional)
+
+
+def _counted(rng: random.Random, *, optional: bool) -> Parameter:
+    name = rng.choice(_COUNTS)
+
+    def give(rng: random.Random) -> Given:
+        n = rng.choice((2, 3, rng.randint(2, 5), rng.randint(2, 30)))
+        forms = [
+            f"{_spoken(rng, n)} times",
+            f"{_spoken(rng, n)} {name if name not in ('count', 'repeats') else 'times'}",
+        ]
+        return Given(n, rng.choice([*forms, "twice"] if n == 2 else forms))
+
+    return Parameter(name, _schema("integer", optional=optional), give, optional=optional)
+
+
+def _numbered(rng: random.Random, *, optional: bool) -> Parameter:
+    word = rng.choice(_NUMBERED)
+    name = rng.choice((word, word, f"{word}_number", "number"))
+
+    def give(rng: random.Random) -> Given:
+        n = rng.choice((rng.randint(1, 9), rng.randint(1, 20), rng.randint(1, 150)))
+        return Given(
+            n,
+            f"{rng.choice(('', 'to', 'on', 'at', 'in', 'for'))} {word} {rng.choice(('', '', 'number'))} {_spoken(rng, n)}",
+        )
+
+    return Parameter(name, _schema("integer", optional=optional), give, optional=optional)
+
+
+def _object(rng: random.Random, *, optional: bool) -> Parameter:
+    name = rng.choice(_OBJECT_NAMES)
+    kind = rng.choice((name, name, f"{name}_id", f"{name}_name"))
+
+    def give(rng: random.Random) -> Given:
+        said = _copied(rng, name)
+        lead = rng.choice(("", "", name, f"the {name}", f"{name} number" if said[-1].isdigit() else f"the {name}"))
+        if not lead and said.islower():
+            lead = rng.choice(("the", "", "a", "my"))
+        return Given(said, f"{lead} {said}", (said,))
+
+    return Parameter(kind, _schema("string", optional=False), give, "object")
+
+
+def _target(rng: random.Random, *, optional: bool) -> Parameter:
+    name, before = rng.choice(_TARGET_NAMES)
+    word_of = name.partition("_")[0]
+
+    def give(rng: random.Random) -> Given:
+        lead = rng.choice(before.split("|"))
+        if rng.random() < 0.12 and name not in _PEOPLE_NAMES:
+            other = rng.choice([one for one in _NUMBERED if one != word_of])
+            said = f"{other} {rng.randint(1, 30)}"
+            return Given(said, f"{lead} {said}", (said,))
+        said = _copied(rng, name) if rng.random() < 0.85 or name in _PEOPLE_NAMES else str(rng.randint(1, 60))
+        own = word_of in (
+            "bay",
+            "station",
+            "shelf",
+            "zone",
+            "dock",
+            "rack",
+            "lab",
+            "ward",
+            "bench",
+            "gate",
+            "bed",
+            "field",
+            "slot",
+            "room",
+        )
+        if own and (rng.random() < 0.5 or said.isdigit()):
+            shown = (
+                f"the {said} {word_of}"
+                if said.islower() and " " not in said and rng.random() < 0.4
+                else f"{word_of} {said}"
+            )
+            return Given(said, f"{lead} {shown}", (said,))
+        the = rng.choice(("the ", "")) if said.islower() and name not in _PEOPLE_NAMES else ""
+        return Given(said, f"{lead} {the}{said}", (said,))
+
+    return Parameter(name, _schema("string", optional=optional), give, optional=optional)
+
+
+def _label(rng: random.Random, *, optional: bool) -> Parameter:
+    name, before = rng.choice(_LABEL_NAMES)
+
+    def give(rng: random.Random) -> Given:
+        said = rng.choice(lexicon.COLORS) if name == "color" and rng.random() < 0.7 else _copied(rng, name)
+        return Given(said, f"{rng.choice(before.split('|'))} {said}", (said,))
+
+    return Parameter(name, _schema("string", optional=optional), give, optional=optional)
+
+
+def _enum(rng: random.Random, *, optional: bool) -> Parameter:
+    family = rng.choice(_ENUMS)
+    some = rng.sample(family, rng.randint(2, min(4, len(family)))) if len(family) > 2 else list(family)
+    others = [one for one in family if one not in some]
+    name = rng.choice(_ENUM_NAMES)
+
+    def said(rng: random.Random, value: str) -> str:
+        shown = value.replace("_", " ")
+        return rng.choice(
+            (shown, shown, f"to {shown}", f"in {shown} {name}", f"with {shown} {name}", f"{name} {shown}", f"on {shown}", f"{shown} {name}")
+        )  # fmt: skip
+
+    def give(rng: random.Random) -> Given:
+        value = rng.choice(some)
+        return Given(value, said(rng, value))
+
+    def wrong(rng: random.Random) -> str:
+        return said(rng, rng.choice(others) if others and rng.random() < 0.8 else pseudo_word(rng))
+
+    schema = _schema("string", optional=optional)
+    (schema["anyOf"][0] if "anyOf" in schema else schema)["enum"] = some
+    return Parameter(name, schema, give, optional=optional, wrong=wrong)
+
+
+def _flag(rng: random.Random, *, optional: bool) -> Parameter:
+    name, default, words = rng.choice(_FLAGS)
+    schema = {"type": "boolean", "default": default}
+    return Parameter(name, schema, lambda rng: Given(not default, rng.choice(words.split("|"))), "flag", True)
+
+
+def _list(rng: random.Random, *, optional: bool) -> Parameter:
+    noun = rng.choice(
+        (*_NUMBERED, "buoy", "pallet", "bench", "plant", "pot", "valve", "parcel", "lamp", "sensor", "code", "marker")
+    )
+    plural = f"{noun}es" if noun.endswith(("ch", "x", "s")) else f"{noun[:-1]}ies" if noun[-2:] == "ry" else f"{noun}s"
+    whole = rng.random() < 0.45
+    name = rng.choice((plural, plural, "numbers" if whole else "names", "ids", f"{noun}_list"))
+
+    def give(rng: random.Random) -> Given:
+        count = rng.choice((1, 2, 2, 3, 3, 4))
+        values = list(
+            {
+                (rng.randint(1, rng.choice((9, 30))) if whole else code(rng) if rng.random() < 0.6 else word(rng)): 0
+                for _ in range(count)
+            }
+        )
+        shown = [_spoken(rng, one) if whole else one for one in values]
+        lead = rng.choice((plural, plural, f"the {plural}", "")) if len(values) > 1 else noun
+        text = ", ".join(shown[:-1]) + rng.choice((" and ", " and ", ", ")) + shown[-1] if len(shown) > 1 else shown[0]
+        return Given(values, f"{lead} {text}", () if whole else tuple(values))
+
+    schema = {"type": "array", "items": {"type": "integer" if whole else "string"}}
+    return Parameter(name, schema, give, "object")
+
+
+def of_thing(rng: random.Random, thing: str) -> Parameter:
+    """A parameter that tells one of several things apart: bed 4, the north bed."""
+    name = rng.choice(("{}", "{}", "{}_id", "{}_name", "name", "which")).format(thing.replace(" ", "_"))
+    whole = rng.random() < 0.25
+
+    def give(rng: random.Random) -> Given:
+        if whole:
+            n = rng.choice((rng.randint(1, 9), rng.randint(1, 40)))
+            return Given(n, f"{thing} {rng.choice(('', '', 'number'))} {_spoken(rng, n)}")
+        said = code(rng) if rng.random() < 0.5 else word(rng)
+        if said.islower() and rng.random() < 0.6:
+            return Given(said, f"{rng.choice(('the', 'the', 'my', ''))} {said} {thing}", (said,))
+        return Given(said, f"{rng.choice(('', '', 'the'))} {thing} {said}", (said,))
+
+    return Parameter(name, {"type": "integer" if whole else "string"}, give, "object")
+
+
+def of_person(rng: random.Random) -> Parameter:
+    """A parameter that is somebody's name."""
+    name = rng.choice(("name", "person", "who", "user", "recipient", "employee", "patient", "contact"))
+    title = rng.choice(
+        ("", "", "nurse", "doctor", "captain", "mister", "professor", "my friend", "colleague", "technician")
+    )
+
+    def give(rng: random.Random) -> Given:
+        said = person(rng)
+        return Given(said, f"{title if rng.random() < 0.6 else ''} {said}", (said,))
+
+    return Parameter(name, {"type": "string"}, give, "object")
+
+
+def of_goal(rng: random.Random) -> Parameter:
+    """A parameter that is where to go: a numbered place or a name."""
+    return rng.choice((_numbered, _target, _target))(rng, optional=False)
+
+
+def of_setting(rng: random.Random) -> Parameter:
+    """A parameter to which something is set: a measure, a bare number, a choice, or on and off."""
+    kind = rng.random()
+    if kind < 0.4:
+        return _measured(rng, optional=False)
+    if kind < 0.65:
+        return _enum(rng, optional=False)
+    if kind < 0.8:
+        name = rng.choice(("level", "value", "amount", "strength", "volume", "brightness", "power", "setting"))
+        whole = rng.choice(("integer", "number"))
+
+        def number(rng: random.Random) -> Given:
+            n = rng.choice((rng.randint(0, 10), rng.randint(0, 100)))
+            return Given(n, f"{rng.choice(('to', 'to', 'at', '', f'to {name}', name))} {_spoken(rng, n)}")
+
+        return Parameter(name, {"type": whole}, number)
+    name = rng.choice(("on", "enabled", "active", "state", "power", "running"))
+
+    def switched(rng: random.Random) -> Given:
+        on = rng.random() < 0.5
+        return Given(on, "on" if on else "off")
+
+    return Parameter(name, {"type": "boolean"}, switched)
+
+
+def _schema(kind: str, *, optional: bool) -> dict[str, Any]:
+    return {"anyOf": [{"type": kind}, {"type": "null"}], "default": None} if optional else {"type": kind}
+
+
+_MAKERS: Final[tuple[tuple[Callable[..., Parameter], float], ...]] = (
+    (_measured, 3.0), (_counted, 0.7), (_numbered, 1.3), (_object, 2.2), (_target, 2.4), (_label, 1.8), (_enum, 2.0), (_flag, 1.5), (_list, 2.4),
+)  # fmt: skip
+_AT_MOST: Final = {_measured: 2, _flag: 2, _target: 2}
+
+
+def draw_parameters(rng: random.Random, count: int, first: Parameter | None = None) -> list[Parameter]:
+    """Draws so many parameters of different names, the required ones first; at most one is the object of the verb.
+
+    Args:
+        first: One that is among them.
+    """
+    drawn: list[Parameter] = [first] if first is not None else []
+    used: dict[Any, int] = {}
+    while len(drawn) < count:
+        maker = rng.choices([one for one, _ in _MAKERS], [weight for _, weight in _MAKERS])[0]
+        if used.get(maker, 0) >= _AT_MOST.get(maker, 1):
+            continue
+        made = maker(rng, optional=bool(drawn) and rng.random() < 0.35)
+        clash = any(one.name == made.name or (one.role == made.role == "object") for one in drawn)
+        words = set(made.name.split("_"))
+        if clash or any(words & set(one.name.split("_")) for one in drawn):
+            continue
+        used[maker] = used.get(maker, 0) + 1
+        drawn.append(made)
+    return sorted(drawn, key=lambda one: one.optional)
