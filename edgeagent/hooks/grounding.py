@@ -27,6 +27,7 @@ from edgeagent.english.answers import yes_or_no
 from edgeagent.english.tokens import is_named, words_in, words_of
 from edgeagent.english.word_lists import lists
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
+from edgeagent.hooks.retelling import Retelling
 from edgeagent.messages import Message, ToolCall
 from edgeagent.tools import Tool
 
@@ -183,6 +184,9 @@ class GroundingHook(BaseHook):
         question = doubts[0].question if doubts else self._read_back(payload.tool_calls, ctx)
         if not question:
             return None
+        if (told := Retelling.since_answer(ctx.history())).has_failed:
+            # a call that the model makes up after a failure is no wish of the person's: the failure is told
+            return HookResult.replace(replace(payload, text=" ".join(told.sentences()), tool_calls=()))
         self._pending = _pending(question, payload.tool_calls, doubts)
         logger.info("asked about %s: %s", ", ".join(call.name for call in payload.tool_calls), question)
         return HookResult.replace(replace(payload, text=question, tool_calls=()))
