@@ -24,6 +24,7 @@ from edgeagent.english.amounts import (
     unit_of,
 )
 from edgeagent.english.answers import yes_or_no
+from edgeagent.english.number_words import UNITS
 from edgeagent.english.tokens import is_named, words_in, words_of
 from edgeagent.english.word_lists import lists
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
@@ -51,6 +52,10 @@ _PEOPLE: Final = ("user", "steering", "follow_up")
 _NAME_WORDS: Final = 4
 """Words of the longest text that is taken for a name; a longer one is prose, which a model words itself."""
 _HANDOFF: Final = "handoff_to_"
+_AND_BACK: Final = " and back and"
+"""The end of a way there and back, whose second call has the other direction; "and" ends a sentence of the words."""
+_SOUNDS_LIKE: Final = {word: number for word, number in lists("heard").table("sounds_like").items() if word != "for"}
+"""Words that are written for a number."""
 _ANSWER_WORDS: Final = 4
 """Words beside the number in "make it two meters please"."""
 
@@ -86,7 +91,7 @@ class _Said:
         begin = max(answers, default=-1) + 1
         now, before = history[begin:], history[:begin]
         said = [one.text for one in now if _is_persons(one)]
-        words = [word for text in said for word in (*words_of(text), "and")]
+        words = _with_numbers([word for text in said for word in (*words_of(text), "and")])
         told = [one.text for one in history if one.role == "tool"]
         earlier = [one.text for one in before if _is_persons(one)]
         amounts = amounts_of(words)
@@ -108,6 +113,14 @@ class _Said:
             asked=before[-1].text if before else "",
             text=said[0] if len(said) == 1 else "",
         )
+
+
+def _with_numbers(words: list[str]) -> list[str]:
+    """The words, with a number for one that sounds like it and stands before a unit: "too meters". "For" is none."""
+    return [
+        _SOUNDS_LIKE[word] if word in _SOUNDS_LIKE and after in UNITS else word
+        for word, after in zip(words, [*words[1:], ""], strict=True)
+    ]
 
 
 def _is_persons(message: Message) -> bool:
@@ -326,6 +339,8 @@ def _fits(value: float, signs: set[int], directions: Directions | None, said: _S
     """True if the sign of a value is one that was said, now or in an earlier turn."""
     sign = -1 if value < 0 else 1
     if value == 0 or sign in signs:
+        return True
+    if _AND_BACK in " ".join(said.words):
         return True
     if 0 not in signs:
         return False
