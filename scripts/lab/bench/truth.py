@@ -165,11 +165,14 @@ class PlayHook(BaseHook):
     def __init__(self, request: Request) -> None:
         self._request = request
         self._asked = False
+        self.own = ""
+        """The newest reply of the model itself."""
         self._left = list(zip(request.calls, request.results, strict=True))
 
     def __call__(self, point: FirePoint, ctx: Any, payload: Any) -> HookResult | None:
         if isinstance(payload, AfterLLM):
             if self._asked:
+                self.own = payload.text
                 return None
             self._asked = True
             return HookResult.replace(replace(payload, text="", tool_calls=self._request.calls))
@@ -232,7 +235,8 @@ def play(llm: LlamaLLM, request: Request, *, plain: bool) -> Told | None:
     robot = HouseRobot(speed=float("inf"))
     others = {call.name for call in request.calls} <= {one.name for one in _TOOLS}
     tools: list[Tool] = list(_TOOLS) if others else robot.tools
-    hooks = [PlayHook(request), *([] if plain else default_slm_hooks())]
+    played = PlayHook(request)
+    hooks = [played, *([] if plain else default_slm_hooks())]
     options = Options(max_tool_hops=MAX_TOOL_HOPS)
     agent = Agent(NAME, INSTRUCTIONS, llm=llm, tools=tools, options=options, hooks=hooks, phrases=house_phrases())
     if not plain:
@@ -244,7 +248,7 @@ def play(llm: LlamaLLM, request: Request, *, plain: bool) -> Told | None:
     calls = tuple(call for call in result.tool_calls if call.result is not None)
     if not calls or result.reason == "stopped":
         return None
-    return Told(request.text, calls, result.reply)
+    return Told(request.text, calls, result.reply, played.own)
 
 
 class _Said:
@@ -280,12 +284,12 @@ def main() -> None:
     while len(told) < args.requests:
         said.next()
         one = play(llm, draw(rng, said), plain=args.plain)
-        if one is not None:
-            told.append((one, complaints(one)))
-    for one, found in told:
+        if one is None:
+            continue
+        told.append((one, found := complaints(one)))
         counts.update({complaint.partition(":")[0] for complaint in found})
         if found:
-            print(f"{one}\n    ! {'; '.join(found)}")
+            print(f"{one}\n    ! {'; '.join(found)}", flush=True)
     fine = [one for one, found in told if not found]
     for one in islice(random.Random(0).sample(fine, len(fine)), args.show):
         print(one)
@@ -293,6 +297,9 @@ def main() -> None:
     print(f"\n{len(told)} requests, {time.monotonic() - begun:.0f} s: {suspects} suspects ({suspects / len(told):.1%})")
     failed = sum(any(call.result is not None and call.result.status != "ok" for call in one.calls) for one, _ in told)
     print(f"{failed} with a failure or an undone part")
+    replaced = [one for one, _ in told if one.reply != one.own]
+    right = sum(not complaints(replace(one, reply=one.own)) for one in replaced)
+    print(f"{len(replaced)} replies replaced, {right} of which no rule complains as the model wrote them")
     for name, count in counts.most_common():
         print(f"{count:5d}  {name}")
 

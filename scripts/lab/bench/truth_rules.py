@@ -39,11 +39,12 @@ _BESIDE: Final = frozenset("degree meter second percent forward current now near
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A request, its calls with their results, and the reply."""
+    """A request, its calls with their results, the reply, and the reply that the model itself wrote."""
 
     text: str
     calls: tuple[ToolCall, ...]
     reply: str
+    own: str = ""
 
     def __str__(self) -> str:
         lines = [f"  {self.text}"]
