@@ -44,17 +44,18 @@ class GroundedReplyHook(BaseHook):
         if isinstance(payload, BeforeLLM):
             state["shown"] = [one for one in payload.messages if one.role != "assistant"]
             state["calls"] = [call for one in payload.messages for call in one.tool_calls]
-        if not isinstance(payload, AfterLLM) or payload.tool_calls or not any(map(str.isalnum, payload.text)):
+        if not isinstance(payload, AfterLLM) or payload.tool_calls:
+            return None
+        told = Retelling.since_answer(ctx.history())
+        if not told.results and not any(map(str.isalnum, payload.text)):
             return None
         shown: list[Message] = state.get("shown", [])
         arguments = [str(value) for call in state.get("calls", ()) for value in call.arguments.values()]
         known = KnownNumbers([*(one.text for one in shown), *arguments])
-        history = ctx.history()
-        told = Retelling.since_answer(history)
         sentences = SENTENCES.split(payload.text.strip())
         wrong = [not known.has_all_of(one, count=len(told.results)) for one in sentences]
         text = _mended(sentences, wrong, told.results) if any(wrong) else payload.text
-        if told.results and history[-1].role != "user" and not told.is_told_by(text):
+        if told.results and ctx.history()[-1].role != "user" and not told.is_told_by(text):
             text = " ".join(told.sentences()) or text
         if text == payload.text:
             return None

@@ -184,8 +184,13 @@ def sentence(result: Message, *, what: str = "") -> str:
     """
     text = in_words(_text(result)).strip()
     if result.status not in (None, *_FINE):
+        went = "did not work"
+        if result.status == "interrupted":
+            went = "was stopped"
+        elif result.status in (*_UNDONE, "declined"):
+            went = "was not done"
         what = f"{what[:1].upper()}{what[1:]}" or "That"
-        text = f"{what} did not work: {text}" if text else f"{what} did not work"
+        text = f"{what} {went}: {text}" if text else f"{what} {went}"
     else:
         text = text[:1].upper() + text[1:]
     return text if not text or text.endswith((".", "!", "?")) else f"{text}."

@@ -1,9 +1,11 @@
 """What no result says is replaced by what the results say."""
 
+from typing import Any
+
 import pytest
 
-from edgeagent import Agent, Message, Tool, ToolResult, skill, tool
-from edgeagent.hooks import GroundedReplyHook, GroundingHook
+from edgeagent import Agent, AgentContext, Message, Tool, ToolResult, skill, tool
+from edgeagent.hooks import BaseHook, FirePoint, GroundedReplyHook, GroundingHook, HookResult
 from edgeagent.testing import ScriptedLLM, call
 
 
@@ -124,6 +126,32 @@ def test_a_success_is_not_told_as_a_failure_nor_as_something_else() -> None:
     assert said("The kitchen light is off.", "kitchen light on") == "Kitchen light on."
     assert said("I am at the window.", "ticket RX-204 for Anna") == "Ticket RX-204 for Anna."
     assert said("Done.", '{"free": true}') == "Free: yes."
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (ToolResult("", "", "interrupted", "drove 0.8 m of 2 m"), "That was stopped: drove 0.8 m of 2 m."),
+        (ToolResult("", "", "declined", "the user did not allow it"), "That was not done: the user did not allow it."),
+        (
+            ToolResult("", "", "timed_out", "look took longer than 30 s"),
+            "That did not work: look took longer than 30 s.",
+        ),
+        (ToolResult.blocked("look is blocked on this robot"), "That did not work: look is blocked on this robot."),
+        (ToolResult.error(""), "That did not work."),
+    ],
+)
+@pytest.mark.parametrize("reply", ["Okay.", "", "I could not look: the battery is empty."])
+def test_each_way_to_fail_is_told_as_what_it_is(result: ToolResult, told: str, reply: str) -> None:
+    class Result(BaseHook):
+        points = frozenset({FirePoint.BEFORE_TOOL})
+
+        def __call__(self, point: FirePoint, ctx: AgentContext, payload: Any) -> HookResult:
+            return HookResult.supply(result)
+
+    llm = ScriptedLLM([call("look")], reply)
+    look = tool(lambda: "done", name="look", description="Look.")
+    assert Agent("robi", llm=llm, tools=[look], hooks=[Result(), GroundedReplyHook()]).run("look").reply == told
 
 
 def test_what_was_not_run_is_told_in_a_clause() -> None:
