@@ -25,9 +25,11 @@ from edgeagent.english.amounts import (
     unit_of,
 )
 from edgeagent.english.answers import yes_or_no
+from edgeagent.english.number_words import UNITS
 from edgeagent.english.tokens import is_named, words_in, words_of
 from edgeagent.english.word_lists import lists
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
+from edgeagent.hooks.retelling import Retelling
 from edgeagent.messages import Message, ToolCall
 from edgeagent.tools import Tool
 
@@ -54,6 +56,10 @@ _MARKS: Final = re.compile(r"[][{}<>|\\]")
 """Signs of JSON and of chat templates, which no name has unless a person typed them."""
 _RANGES: Final = frozenset({"to", "through", "until", "till"})
 _HANDOFF: Final = "handoff_to_"
+_AND_BACK: Final = " and back and"
+"""The end of a way there and back, whose second call has the other direction; "and" ends a sentence of the words."""
+_SOUNDS_LIKE: Final = {word: number for word, number in lists("heard").table("sounds_like").items() if word != "for"}
+"""Words that are written for a number."""
 _ANSWER_WORDS: Final = 4
 """Words beside the number in "make it two meters please"."""
 
@@ -91,7 +97,7 @@ class _Said:
         begin = max(answers, default=-1) + 1
         now, before = history[begin:], history[:begin]
         said = [one.text for one in now if _is_persons(one)]
-        words = [word for text in said for word in (*words_of(text), "and")]
+        words = _with_numbers([word for text in said for word in (*words_of(text), "and")])
         told = [one.text for one in history if one.role == "tool"]
         earlier = [one.text for one in before if _is_persons(one)]
         amounts = amounts_of(words)
@@ -114,6 +120,14 @@ class _Said:
             asked=before[-1].text if before else "",
             text=said[0] if len(said) == 1 else "",
         )
+
+
+def _with_numbers(words: list[str]) -> list[str]:
+    """The words, with a number for one that sounds like it and stands before a unit: "too meters". "For" is none."""
+    return [
+        _SOUNDS_LIKE[word] if word in _SOUNDS_LIKE and after in UNITS else word
+        for word, after in zip(words, [*words[1:], ""], strict=True)
+    ]
 
 
 def _is_persons(message: Message) -> bool:
@@ -191,6 +205,9 @@ class GroundingHook(BaseHook):
         question = doubts[0].question if doubts else self._read_back(payload.tool_calls, ctx)
         if not question:
             return None
+        if (told := Retelling.since_answer(ctx.history())).has_failed:
+            # a call that the model makes up after a failure is no wish of the person's: the failure is told
+            return HookResult.replace(replace(payload, text=" ".join(told.sentences()), tool_calls=()))
         self._pending = _pending(question, payload.tool_calls, doubts)
         logger.info("asked about %s: %s", ", ".join(call.name for call in payload.tool_calls), question)
         return HookResult.replace(replace(payload, text=question, tool_calls=()))
@@ -343,6 +360,8 @@ def _fits(value: float, signs: set[int], directions: Directions | None, said: _S
     """True if the sign of a value is one that was said, now or in an earlier turn."""
     sign = -1 if value < 0 else 1
     if value == 0 or sign in signs:
+        return True
+    if _AND_BACK in " ".join(said.words):
         return True
     if 0 not in signs:
         return False

@@ -1,9 +1,11 @@
-"""Numbers in a reply that nobody told the model are replaced by what the results say."""
+"""What no result says is replaced by what the results say."""
+
+from typing import Any
 
 import pytest
 
-from edgeagent import Agent, Message, ToolResult, tool
-from edgeagent.hooks import GroundedReplyHook
+from edgeagent import Agent, AgentContext, Message, Tool, ToolResult, skill, tool
+from edgeagent.hooks import BaseHook, FirePoint, GroundedReplyHook, GroundingHook, HookResult
 from edgeagent.testing import ScriptedLLM, call
 
 
@@ -37,10 +39,15 @@ def said(reply: str, *results: str | ToolResult, task: str = "tell me", before: 
         ("I set a timer for 5 minutes.", "timer set for 300 seconds"),
         ("It is 2:05 pm.", "it is 14:05"),
         ("It is 14:05.", "it is 14:05"),
-        ("The wall is 1.2 meters away. One moment, please.", "nearest obstacle: wall, 1.2 m ahead"),
+        ("The wall is 1.2 meters ahead. One moment, please.", "nearest obstacle: wall, 1.2 m ahead"),
         ("I am in the kitchen.", "arrived in the kitchen"),
-        ("Look at 1 thing.", "a cup"),
-        ("I could not drive forward 2 meters: blocked after 1.2 m.", "blocked by a wall after 1.2 m of 2 m"),
+        ("I see 1 cup.", "a cup"),
+        ("The light is on.", "kitchen light on"),
+        ("No weeds found.", "no weeds found"),
+        (
+            "The belt runs.",
+            "the belt runs at 3 m/s, and doors one to nine of hall 2 are open until ten, says the guard",
+        ),
     ],
 )
 def test_what_stands_in_the_result_is_told(reply: str, result: str) -> None:
@@ -84,3 +91,110 @@ def test_without_results_the_sentence_is_left_out() -> None:
 def test_a_reply_without_numbers_and_one_with_calls_are_left_alone() -> None:
     assert said("Hello there.") == "Hello there."
     assert said("\N{GRINNING FACE}") == "\N{GRINNING FACE}"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I could not look: the sensor does not answer.",
+        "I am looking.",
+        "Okay.",
+        "I could not look.",
+        "I looked. The distance must be at most 70 m.",
+        "I am in the kitchen. I could not look: the distance must be at most 50 m.",
+    ],
+)
+def test_a_failure_is_told_with_its_reason_and_nothing_beside_it(reply: str) -> None:
+    failure = ToolResult.error("the distance must be at most 50 m")
+    assert said(reply, failure) == "That did not work: the distance must be at most 50 m."
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I could not look: the lid is jammed at bay 3.",
+        "That did not work: the lid is jammed.",
+        "Sorry, the lid of bay 3 is jammed. It did not work.",
+    ],
+)
+def test_a_failure_that_is_told_is_left_alone(reply: str) -> None:
+    assert said(reply, ToolResult.error("the lid is jammed at bay 3")) == reply
+
+
+def test_a_success_is_not_told_as_a_failure_nor_as_something_else() -> None:
+    assert said("I could not do that.", "door locked") == "Door locked."
+    assert said("The kitchen light is off.", "kitchen light on") == "Kitchen light on."
+    assert said("I am at the window.", "ticket RX-204 for Anna") == "Ticket RX-204 for Anna."
+    assert said("Done.", '{"free": true}') == "Free: yes."
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (ToolResult("", "", "interrupted", "drove 0.8 m of 2 m"), "That was stopped: drove 0.8 m of 2 m."),
+        (ToolResult("", "", "declined", "the user did not allow it"), "That was not done: the user did not allow it."),
+        (
+            ToolResult("", "", "timed_out", "look took longer than 30 s"),
+            "That did not work: look took longer than 30 s.",
+        ),
+        (ToolResult.blocked("look is blocked on this robot"), "That did not work: look is blocked on this robot."),
+        (ToolResult.error(""), "That did not work."),
+    ],
+)
+@pytest.mark.parametrize("reply", ["Okay.", "", "I could not look: the battery is empty."])
+def test_each_way_to_fail_is_told_as_what_it_is(result: ToolResult, told: str, reply: str) -> None:
+    class Result(BaseHook):
+        points = frozenset({FirePoint.BEFORE_TOOL})
+
+        def __call__(self, point: FirePoint, ctx: AgentContext, payload: Any) -> HookResult:
+            return HookResult.supply(result)
+
+    llm = ScriptedLLM([call("look")], reply)
+    look = tool(lambda: "done", name="look", description="Look.")
+    assert Agent("robi", llm=llm, tools=[look], hooks=[Result(), GroundedReplyHook()]).run("look").reply == told
+
+
+def test_what_was_not_run_is_told_in_a_clause() -> None:
+    llm = ScriptedLLM([call("lift"), call("drive", to="bay 4"), call("lower")], "I lifted it. I am at bay 4.")
+    robot = Agent("robi", llm=llm, tools=_forklift(), hooks=[GroundedReplyHook()])
+    assert robot.run("lift, drive to bay 4, and lower").reply == "Lift did not work: too heavy. Not done: drive, lower."
+
+    right = "I could not lift: too heavy. I did not drive to bay 4 or lower it."
+    llm = ScriptedLLM([call("lift"), call("drive", to="bay 4"), call("lower")], right)
+    assert Agent("robi", llm=llm, tools=_forklift(), hooks=[GroundedReplyHook()]).run("lift and so on").reply == right
+
+
+def test_a_failure_is_told_and_not_asked_about_what_the_model_makes_up_then() -> None:
+    llm = ScriptedLLM([call("lift")], [call("drive", to="the moon")])
+    robot = Agent("robi", llm=llm, tools=_forklift(), hooks=[GroundingHook(), GroundedReplyHook()])
+    assert robot.run("lift it").reply == "That did not work: too heavy."
+
+
+def test_a_question_about_arguments_keeps_its_numbers() -> None:
+    @skill(resources=["base"])
+    def turn(angle_deg: float) -> str:
+        """Turn on the spot; positive is left."""
+        return "turned"
+
+    llm = ScriptedLLM([call("turn", angle_deg=900)])
+    robot = Agent("robi", llm=llm, tools=[turn], hooks=[GroundingHook(), GroundedReplyHook()])
+    assert robot.run("turn left two and a half rotations").reply == "Turn left 900 degrees? Say yes."
+
+
+def _forklift() -> list[Tool]:
+    @skill(resources=["base"])
+    def lift() -> ToolResult:
+        """Lift."""
+        return ToolResult.error("too heavy")
+
+    @skill(resources=["base"])
+    def drive(to: str) -> str:
+        """Drive to a bay."""
+        return "arrived"
+
+    @skill(resources=["base"])
+    def lower() -> str:
+        """Lower."""
+        return "lowered"
+
+    return [lift, drive, lower]

@@ -69,6 +69,9 @@ class Robot:
     [
         ("drive two meters", call("drive", distance_m=2)),
         ("drive 50 cm", call("drive", distance_m=0.5)),
+        ("drive too meters", call("drive", distance_m=2)),
+        ("reverse too metres and thirty centimetres", call("drive", distance_m=-2.3)),
+        ("turn 192 to the right and back", call("turn", angle_deg=192)),
         ("drive 3 feet", call("drive", distance_m=0.9144)),
         ("drive 3 feet", call("drive", distance_m=0.9)),
         ("drive -3 m", call("drive", distance_m=-3)),

@@ -215,16 +215,20 @@ class Author:
         return Utterance(other, reply="Okay, I won't.", tag="none", bare=False)
 
     def _outcomes(self, calls: tuple[Call, ...]) -> list[Outcome]:
+        """Results of calls; after a failed motion no other motion runs, and after a stop or a refusal nothing does."""
         rng = self._rng
         kind = rng.random()
-        if kind < 0.78:
+        if kind < 0.66:
             return [results.outcome(rng, c) for c in calls]
         at = rng.randrange(len(calls))
-        failed = "error" if kind < 0.94 else "interrupted" if kind < 0.985 else "not run"
-        carry_on = rng.random() < 0.5
+        failed = "error" if kind < 0.92 else "interrupted" if kind < 0.97 else "not run"
+        after = calls[at]
+        none = failed != "error" or rng.random() < 0.15
         outcomes = [results.outcome(rng, c) for c in calls[:at]]
-        outcomes.append(results.outcome(rng, calls[at], failed=failed))
-        outcomes += [results.outcome(rng, c, failed="" if carry_on else "not run") for c in calls[at + 1 :]]
+        outcomes.append(results.outcome(rng, after, failed=failed))
+        for call in calls[at + 1 :]:
+            left = none or (results.moves(after) and results.moves(call))
+            outcomes.append(results.outcome(rng, call, failed="not run" if left else "", after=after.name))
         return outcomes
 
     def _timer_message(self) -> list[Message]:

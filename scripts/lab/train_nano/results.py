@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import lexicon
+import reports
 
 from edgeagent.train import digits
 
@@ -28,14 +29,20 @@ class Outcome:
     """A tool's report and its telling.
 
     told is a verb phrase in the past ("drove 2 meters forward", said after "I") or, when sentence is set, a whole sentence.
+    undone is what was not even tried ("drive forward 2 meters"), said after "I did not".
     """
 
     content: str
     told: str
     ok: bool
     sentence: bool = False
+    undone: str = ""
 
 
+_HOUSE_WORDS: Final = 0.93
+"""Share of reports of the house robot's tools in its own words; the others are as another robot might say it."""
+_MOTION: Final = ("drive", "turn", "go_to", "pick_up", "put_down", "follow", "dock")
+_LATCHED: Final = ("emergency stop", "stop word", "the base does not answer", "bumper hit", "safety_stop", "tilted")
 _OBSTACLES: Final = (
     "wall",
     "sofa",
@@ -202,47 +209,96 @@ def _aim(call: Call) -> str:
             return "tell where I am"
         case "get_time":
             return "read the time"
-    return "do that"
+    return call.name.replace("_", " ")
 
 
 def _error(rng: random.Random, call: Call) -> str:
+    """Draws why a call failed: reasons of the house robot, of the loop, or of a builder's own robot."""
+    kind = rng.random()
+    if kind < 0.45 or (kind < 0.7 and call.name not in _OK):
+        return reports.reason(rng)
+    return rng.choice(_house_reasons(rng, call)) if kind < 0.8 else _loop_reason(rng, call)
+
+
+def _house_reasons(rng: random.Random, call: Call) -> tuple[str, ...]:
     other = rng.choice(list(lexicon.OBJECTS))
-    specific: dict[str, tuple[str, ...]] = {
-        "drive": (_blocked(rng, abs(call.arguments.get("distance_m", 2))),) * 4,
-        "go_to": (
-            _blocked(rng),
-            _blocked(rng),
-            _blocked(rng),
-            f"there is no place called {rng.choice(lexicon.UNKNOWN_PLACES)}",
-            "there is no way there",
-        ),
-        "dock": (_blocked(rng),) * 3,
-        "pick_up": (f"the gripper already holds the {other}",) * 3
-        + (_blocked(rng), f"there is no object called {rng.choice(lexicon.UNKNOWN_OBJECTS)}"),
-        "put_down": ("the gripper is empty",) * 3 + (_blocked(rng),),
-        "set_light": (f"there is no light called {rng.choice(lexicon.UNKNOWN_PLACES)}", "the light does not answer"),
-        "set_timer": ("a timer needs at least 1 second",) * 2,
-        "follow": (f"lost you after {rng.randint(2, 59)} s",) * 3,
-    }
-    generic = (
-        "timed out",
-        f"timed out after {rng.randint(5, 120)} s",
-        "the sensor does not answer",
-        "not available",
-        "motor fault",
+    place, thing = rng.choice(lexicon.UNKNOWN_PLACES), rng.choice(lexicon.UNKNOWN_OBJECTS)
+    most = rng.choice(("50", "50", str(rng.randint(1, 200)), f"{rng.randint(1, 99) / 10:g}"))
+    least = rng.choice(("0.01", "0.1", "0.5", "1", str(rng.randint(1, 20))))
+    way = (
+        *((_blocked(rng, abs(call.arguments.get("distance_m", 6))),) * 3),
+        f"gave up after {rng.choice((60, 90, 120, 150))} s",
+        f"stopped after {_gap(rng)} m",
+        f"the battery ran out after {_gap(rng)} m",
+        f"base is still busy with {rng.choice(_MOTION)}",
+        f"motion is off until it is re-armed: {rng.choice(_LATCHED)}",
+        f"stopped for safety ({rng.choice(_LATCHED)}); motion waits until it is re-armed",
         "the battery is empty",
+        "motor fault",
+        "there is no way there",
     )
-    return rng.choice((*specific.get(call.name, ()), rng.choice(generic)))
+    asked = str(call.arguments.get("place", place))
+    specific: dict[str, tuple[str, ...]] = {
+        "drive": (
+            *((f"the distance must be at most {most} m",) * 3),
+            *((f"the distance must be at least {least} m",) * 2),
+            f"it is {most} m away, and a drive ends after {least} m",
+        ),
+        "turn": (
+            f"the angle must be at most {rng.choice((360, 720, 3600))} degrees",
+            f"the angle must be at least {least} degrees",
+            f"stopped after {rng.randint(1, 180)} degrees: the wheel slips",
+        ),
+        "go_to": (f"there is no place called {place}", f"there is no place called {asked}", "the place has no name"),
+        "pick_up": (
+            *((f"the gripper already holds the {other}",) * 3),
+            *((f"there is no object called {thing}",) * 2),
+        ),
+        "put_down": (*(("the gripper is empty",) * 3), f"there is no place called {place}"),
+        "set_light": (f"there is no light called {place}", f"there is no light called {asked}", "the bulb is broken"),
+        "set_timer": (
+            "a timer needs at least 1 second",
+            f"a timer is at most {rng.choice((604800, 3600, 86400))} seconds",
+            f"{rng.choice((5, 10, 100))} timers are running already",
+            "a timer needs a whole number of seconds",
+        ),
+        "follow": (*((f"lost you after {rng.randint(2, 59)} s",) * 4), "nobody is there"),
+    }
+    mine = specific.get(call.name, ())
+    if call.name not in _MOTION:
+        return mine or ("the sensor does not answer", "not available", f"no reply after {rng.randint(1, 30)} s")
+    return (*mine, *mine, *way)
+
+
+def _loop_reason(rng: random.Random, call: Call) -> str:
+    """Draws a reason of the loop or of a hook: texts of edgeagent.tools, edgeagent.agent and edgeagent.hooks."""
+    argument = next(iter(call.arguments), "place")
+    return rng.choice(
+        (
+            f"{call.name} took longer than {rng.randint(1, 120)} s",
+            f"timed out after {rng.randint(5, 120)} s",
+            "timed out",
+            f"invalid arguments: {argument}: missing",
+            f"invalid arguments: {argument}: should be a number, not {rng.choice(lexicon.COMMON_WORDS)}",
+            f"{call.name} is blocked on this robot; do not call it again",
+            f"{call.name} is not among the tools that are allowed on this robot",
+            "the user did not allow it",
+            "not available",
+            f"unknown tool {call.name}",
+            f"{call.name} was called with these arguments before",
+        )
+    )
 
 
 def _interrupted(rng: random.Random, call: Call) -> Outcome:
+    why = rng.choice(("", "", "", "stop word: ", "hush: ", "replaced by stop(): ", "/stop: "))
     match call.name:
         case "drive":
             goal = abs(call.arguments["distance_m"])
             done = digits(round(rng.random() * goal, 1))
             way = "drove" if call.arguments["distance_m"] >= 0 else "drove back"
             return Outcome(
-                f"interrupted: {way} {done} m of {digits(goal)} m",
+                f"interrupted: {why}{way} {done} m of {digits(goal)} m",
                 f"was stopped after {done} of {digits(goal)} meters",
                 False,
             )
@@ -251,21 +307,57 @@ def _interrupted(rng: random.Random, call: Call) -> Outcome:
             done = str(rng.randint(0, int(goal)))
             way = "left" if call.arguments["angle_deg"] >= 0 else "right"
             return Outcome(
-                f"interrupted: turned {way} {done} of {digits(goal)} degrees",
+                f"interrupted: {why}turned {way} {done} of {digits(goal)} degrees",
                 f"was stopped after {done} of {digits(goal)} degrees",
                 False,
             )
     text = rng.choice(
-        ("stopped", f"stopped after {_gap(rng)} m", f"stopped {_at(rng.choice(list(lexicon.ROOMS)))}", "cancelled")
+        (
+            "stopped",
+            f"stopped after {_gap(rng)} m",
+            f"stopped after {_gap(rng)} m",
+            f"stopped {_at(rng.choice(list(lexicon.ROOMS)))}",
+            "cancelled",
+            reports.reason(rng),
+        )
     )
-    return Outcome(f"interrupted: {text}", f"could not {_aim(call)}: I was interrupted", False)
+    return Outcome(f"interrupted: {why}{text}", f"could not {_aim(call)}: {text}", False)
 
 
-def outcome(rng: random.Random, call: Call, *, failed: str = "") -> Outcome:
+def _not_run(rng: random.Random, call: Call, after: str) -> Outcome:
+    """A call that never began because ``after``, the tool of an earlier one, failed; or for a reason of its own."""
+    aim = _aim(call)
+    if after:
+        why = rng.choice(
+            (
+                *((f"{after} did not succeed, so {call.name} was not done",) * 6),
+                f"{after} was denied",
+                "an earlier call failed",
+                "stopped before it began",
+                "the run was ended before it began",
+                "skipped: the user said something else meanwhile",
+            )
+        )
+        return Outcome(f"not run: {why}", f"did not {aim}", False, undone=aim)
+    why = rng.choice(
+        (
+            "the user did not allow it",
+            "stopped before it began",
+            "another call of the reply does not fit its tool",
+            "the request was handed to another agent",
+            reports.reason(rng),
+            reports.reason(rng),
+        )
+    )
+    return Outcome(f"not run: {why}", f"did not {aim}: {why}", False)
+
+
+def outcome(rng: random.Random, call: Call, *, failed: str = "", after: str = "") -> Outcome:
     """Draws what a call of the house robot (or of any other) reports.
 
     Args:
         failed: "" for success, else "error", "interrupted" or "not run".
+        after: Name of the tool whose failure kept this call from running.
     """
     if failed == "error":
         text = _error(rng, call)
@@ -273,53 +365,57 @@ def outcome(rng: random.Random, call: Call, *, failed: str = "") -> Outcome:
     if failed == "interrupted":
         return _interrupted(rng, call)
     if failed == "not run":
-        text = rng.choice(
-            (
-                "an earlier call failed",
-                "cancelled",
-                "stopped",
-                "interrupted",
-                "the call before it failed",
-                "the user stopped it",
-            )
-        )
-        return Outcome(f"not run: {text}", f"did not {_aim(call)}", False)
-    if call.name in _OK:
+        return _not_run(rng, call, after)
+    if call.name in _OK and rng.random() < _HOUSE_WORDS:
         return _OK[call.name](rng, call.arguments)
     return _foreign(rng, call)
 
 
+def moves(call: Call) -> bool:
+    """True for a call that is not run after a failed motion."""
+    return call.name in _MOTION
+
+
 def _foreign(rng: random.Random, call: Call) -> Outcome:
+    """The report of a builder's own tool; his words are copied."""
     words = call.name.replace("_", " ")
     values = ", ".join(str(v) for v in call.arguments.values())
     n = rng.randint(0, 100)
+    if rng.random() < 0.65:
+        content, told = reports.value(rng)
+        return Outcome(content, told, True, sentence=True)
     options = (
-        ("ok", "Done", True),
-        ("done", "Done", True),
-        ("", "Done", True),
-        (f"{words}: {n}", f"{words.capitalize()}: {n}", True),
-        (f"{n} percent", f"It is {n} percent", True),
-        (f"{words} done" + (f": {values}" if values else ""), f"{words.capitalize()} is done", True),
+        ("ok", "Done"),
+        ("done", "Done"),
+        ("", "Done"),
+        (f"{words}: {n}", f"{words.capitalize()}: {n}"),
+        (f"{n} percent", f"It is {n} percent"),
+        (f"{words} done: {values}" if values else f"{words} done", f"{words.capitalize()} is done"),
     )
-    content, told, sentence = rng.choice(options)
-    return Outcome(content, told, True, sentence)
+    content, told = rng.choice(options)
+    return Outcome(content, told, True, sentence=True)
 
 
 def tell(outcomes: list[Outcome]) -> str:
-    """The reply to some results: failures first, then what was done, in order."""
-    ordered = [o for o in outcomes if not o.ok] + [o for o in outcomes if o.ok]
+    """The reply to some results, in their order: what was done, what failed and why, what was left undone."""
     sentences: list[str] = []
     phrases: list[str] = []
+    undone: list[str] = []
 
     def flush() -> None:
         if phrases:
-            head, last = phrases[:-1], phrases[-1]
-            sentences.append("I " + (", ".join(head) + " and " + last if head else last))
-            phrases.clear()
+            sentences.append(f"I {_joined(phrases, 'and')}")
+        if undone:
+            sentences.append(f"I did not {_joined(undone, 'or')}")
+        phrases.clear()
+        undone.clear()
 
-    for one in ordered:
-        if one.sentence:
+    for one in outcomes:
+        if not (undone if one.undone else phrases and one.ok and not one.sentence):
             flush()
+        if one.undone:
+            undone.append(one.undone)
+        elif one.sentence:
             if one.told not in sentences:
                 sentences.append(one.told)
         else:
@@ -328,3 +424,8 @@ def tell(outcomes: list[Outcome]) -> str:
                 flush()
     flush()
     return " ".join(s + "." for s in sentences)
+
+
+def _joined(phrases: list[str], word: str) -> str:
+    head, last = list(dict.fromkeys(phrases[:-1])), phrases[-1]
+    return f"{', '.join(head)} {word} {last}" if head else last
