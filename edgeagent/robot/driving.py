@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -131,8 +130,7 @@ class Pilot:
         if error := number_error(distance_m, "distance", (_LEAST_M, self._driver.limits.distance_m), "m"):
             return CommandReport("failed", error)
         ahead, partly = ("forward", "drove") if distance_m > 0 else ("back", "drove back")
-        with self._begin(goal) as command:
-            way_m, why = self._move(distance_m, command, turns=False)
+        way_m, why = self._move(distance_m, self._begin(goal), turns=False)
         told = f"{number(way_m, 2)} m"
         if why:
             return self._ended(f"{partly} {told} of {number(abs(distance_m), 2)} m", told, why, goal)
@@ -144,8 +142,7 @@ class Pilot:
         if error := number_error(angle_deg, "angle", (_LEAST_DEG, most_deg), "degrees"):
             return CommandReport("failed", error)
         side = "left" if angle_deg > 0 else "right"
-        with self._begin(goal) as command:
-            way_rad, why = self._move(math.radians(angle_deg), command, turns=True)
+        way_rad, why = self._move(math.radians(angle_deg), self._begin(goal), turns=True)
         told = number(math.degrees(way_rad), 0)
         if why:
             partly = f"turned {side} {told} of {number(abs(angle_deg))} degrees"
@@ -157,10 +154,7 @@ class Pilot:
         name = plain_name(place)
         if name not in self._places:
             return unknown("place", place)
-        with self._begin(goal) as command:
-            return self._go_to(name, command)
-
-    def _go_to(self, name: str, command: _Command) -> CommandReport:
+        command = self._begin(goal)
         limit_m, driven_m, legs, why = self._driver.limits.distance_m, 0.0, 0, ""
         while (way := _towards(self._driver.position, self._places[name]))[0] > THERE_M:
             left_m, bearing_rad = way
@@ -212,16 +206,10 @@ class Pilot:
         seen = f"nearest obstacle: {number(metres, 2)} m ahead" if metres < math.inf else "no obstacle ahead"
         return CommandReport("done", seen)
 
-    @contextmanager
-    def _begin(self, goal: GoalHandle) -> Iterator[_Command]:
-        """Begins a command, which a stop ends from now on, also between two of its drives. A hold ends with it: nobody
-        releases what has ended."""
+    def _begin(self, goal: GoalHandle) -> _Command:
+        """Begins a command, which a stop ends from now on, also between two of its drives."""
         self._goal = goal
-        try:
-            yield _Command(goal, self._driver.stops)
-        finally:
-            if self._goal is goal:
-                self._driver.release()
+        return _Command(goal, self._driver.stops)
 
     def _move(self, wanted: float, command: _Command, *, turns: bool) -> tuple[float, str]:
         """Drives, or turns, until that many metres or radians are covered.

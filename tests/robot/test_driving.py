@@ -328,6 +328,29 @@ def test_a_latch_that_holds_lets_the_base_wait_and_go_on():
     assert made.result.status == "ok"
 
 
+@pytest.mark.parametrize("name", ["drive", "turn"])
+def test_a_hold_between_the_end_of_a_body_and_of_its_goal_does_not_hold_the_next_command(name):
+    latch = SafetyLatch()
+    with Rover() as rover:
+        tools = base_tools(rover.driver)
+        held = next(tool for tool in tools if tool.name == name)
+        body = held.function
+
+        def ends_as_it_is_held(*args: object, **keywords: object) -> ToolResult:
+            result = body(*args, **keywords)
+            latch.hold("somebody spoke")
+            return result
+
+        held.function = ends_as_it_is_held
+        moves = {"drive": call("drive", distance_m=0.1), "turn": call("turn", angle_deg=5)}
+        llm = ScriptedLLM([moves[name]], "Done.", [moves["turn" if name == "drive" else "drive"]], "Done.")
+        with Session(Agent("robi", llm=llm, tools=tools, latch=latch)) as session:
+            (first,) = session.start("go").result(LIMIT_S).tool_calls
+            latch.release()
+            (second,) = session.start("go").result(LIMIT_S).tool_calls
+    assert (first.result.status, second.result.status) == ("ok", "ok")
+
+
 def test_a_command_that_was_held_and_cancelled_does_not_hold_the_next_one():
     with Rover() as rover:
         goal = stops(rover)
