@@ -77,7 +77,14 @@ class BrokenBase(SimulatedBase):
                 return Odometry(float("nan"), 0.0)
             case "jumps":
                 return Odometry(way.travelled_m + 5.0, way.turned_rad)
+            case "odometer never":
+                threading.Event().wait()
         return way
+
+    def battery_v(self) -> float:
+        if self.how == "battery never" and not self._velocity.is_zero:
+            threading.Event().wait()
+        return 12.0
 
     def stop(self) -> None:
         super().stop()

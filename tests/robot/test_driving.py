@@ -215,7 +215,7 @@ def test_a_distance_that_is_none_stops_the_base():
         (lambda: (2.0, time.monotonic() - 1), "the distance that the sensor tells is 1.0 s old"),
         (lambda: (2.0, time.time()), "s old"),
         (mute, "m: the distance sensor on pins 23 and 24 tells no distance"),
-        (lambda: time.sleep(0.4) or 2.0, "the distance that the sensor tells is 0.4 s old"),  # the fault itself
+        (lambda: time.sleep(0.4) or 2.0, "the distance sensor does not answer"),  # the fault itself
     ]
     bad = iter(readings)
     told = ""
@@ -234,6 +234,35 @@ def test_a_distance_that_is_none_stops_the_base():
             assert result.status == "error"
             assert result.text.startswith("stopped after 0")
             assert told in result.text
+
+
+def test_a_distance_sensor_that_hangs_ends_its_command_and_keeps_one_thread():
+    hangs, gate, asked = threading.Event(), threading.Event(), []
+
+    def ahead() -> float:
+        asked.append(threading.current_thread())
+        if hangs.is_set():
+            gate.wait()
+        return 2.0
+
+    with Rover(distance=ahead) as rover:
+        result = rover.start("drive", stops(rover), distance_m=10.0)
+        hangs.set()
+        told = result()
+        assert told.status == "error"
+        assert told.text.startswith("stopped after 0")
+        assert "the distance sensor does not answer" in told.text
+        assert rover.driver.velocity.is_zero
+        reads = len(asked)
+        for name, arguments in (("drive", {"distance_m": 1.0}), ("scan", {}), ("drive", {"distance_m": 1.0})):
+            assert "the distance sensor does not answer" in rover(name, **arguments).text
+        assert rover("drive", distance_m=-0.05).status == "ok", "nobody looks while it backs"
+        assert len(asked) == reads, "a read that hangs is waited for, not asked again"
+        hangs.clear()
+        gate.set()
+        assert until(lambda: rover("scan").text == "nearest obstacle: 2 m ahead")
+        assert rover("drive", distance_m=0.05).status == "ok", "it works again"
+    assert until(lambda: not any(thread.is_alive() for thread in asked)), "none is left"
 
 
 # --- faults of the base -----------------------------------------------------------------------------------------------
@@ -258,6 +287,18 @@ def test_a_base_that_fails_is_told_and_made_safe(tmp_path, how, name, arguments,
     assert result.status == "error"
     assert result.text.startswith("stopped after ")
     assert told in result.text
+
+
+@pytest.mark.parametrize("how", ["never", "odometer never", "battery never"])
+def test_a_base_that_hangs_ends_its_command(tmp_path, how):
+    """No limit of the tool ends it; and a new process drives the next command."""
+    base = BrokenBase(QUICK, log=tmp_path / "log", how=how)
+    with Rover(base) as rover:
+        for _ in range(2):
+            result = rover("drive", distance_m=9.0)
+            assert result.status == "error"
+            assert "its process said nothing for 1" in result.text
+            assert rover.driver.velocity.is_zero
 
 
 def test_a_driver_that_is_killed_is_told_and_the_next_command_drives():
