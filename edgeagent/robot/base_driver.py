@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import importlib.util
 import json
 import logging
@@ -326,6 +327,8 @@ class BaseDriver:
         except (OSError, RuntimeError) as error:  # no file, process or thread to be had
             self._end_process()
             raise DriveError(f"the driver of {self.name} can't be started: {error}") from error
+        # a full collection of a loaded agent takes 30 ms of a fast core, and for that long nobody renews a lease
+        gc.freeze()
         if self._held:
             self.hold()
 

@@ -215,7 +215,6 @@ def test_a_distance_that_is_none_stops_the_base():
         (lambda: (2.0, time.monotonic() - 1), "the distance that the sensor tells is 1.0 s old"),
         (lambda: (2.0, time.time()), "s old"),
         (mute, "m: the distance sensor on pins 23 and 24 tells no distance"),
-        (lambda: time.sleep(0.4) or 2.0, "the distance sensor does not answer"),  # the fault itself
     ]
     bad = iter(readings)
     told = ""
@@ -234,6 +233,30 @@ def test_a_distance_that_is_none_stops_the_base():
             assert result.status == "error"
             assert result.text.startswith("stopped after 0")
             assert told in result.text
+
+
+def test_a_sensor_that_answers_late_for_once_only_makes_the_base_stand_for_a_moment():
+    """A busy machine, for instance: the drive goes on when there is a new distance."""
+    late, asked = threading.Event(), []
+
+    def ahead() -> float:
+        asked.append(rover.driver.velocity.is_zero)
+        if late.is_set():
+            late.clear()
+            assert until(lambda: rover.driver.velocity.is_zero), "by its lease"
+        return 5.0
+
+    with Rover(distance=ahead) as rover:
+        result = rover.start("drive", stops(rover), distance_m=1.0)
+        late.set()
+        assert result().text.startswith("drove forward 1")
+    assert not late.is_set()
+
+
+def test_a_sensor_that_always_answers_late_ends_the_command():
+    slow = threading.Event()  # the fault itself
+    with Rover(distance=lambda: slow.wait(0.4) or 2.0) as rover:
+        assert rover("drive", distance_m=1.0).text == "stopped after 0 m: the distance sensor does not answer"
 
 
 def test_a_distance_sensor_that_hangs_ends_its_command_and_keeps_one_thread():

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -80,8 +80,14 @@ def main() -> None:
         from bench.base_flat import drive
 
         print(f"talk and drive, load {given.load}, seed {given.seed}", flush=True)
-        with _busy(given.load):
-            sys.exit(not drive(given.drive, given.seed))
+        with _busy(given.load) as used_s:
+            begun_s = time.monotonic()
+            good = drive(given.drive, given.seed)
+            cores = used_s() / (time.monotonic() - begun_s)
+        print(
+            f"the {given.load} busy processes had {cores:.2f} of {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f}"
+        )
+        sys.exit(not good)
     draw = random.Random(given.seed)
     print(f"{given.trials} trials each, load {given.load}, seed {given.seed}")
     print(f"{'event':<36} {'median':>8} {'most':>8}  zero velocity, seconds after the last lease")
@@ -141,11 +147,17 @@ def _board_trial(number: signal.Signals) -> float:
 
 
 @contextmanager
-def _busy(count: int) -> Iterator[None]:
-    """Keeps so many processes computing."""
+def _busy(count: int) -> Iterator[Callable[[], float]]:
+    """Keeps so many processes computing. Yields what tells the seconds of a core that they have used."""
     processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+
+    def used_s() -> float:
+        stats = [Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii") for process in processes]
+        ticks = [sum(map(int, stat.rpartition(")")[2].split()[11:13])) for stat in stats]
+        return sum(ticks) / os.sysconf("SC_CLK_TCK")
+
     try:
-        yield
+        yield used_s
     finally:
         for process in processes:
             process.kill()
