@@ -146,7 +146,7 @@ def threads(files: Mapping[str, Source]) -> set[Started]:
         for call in source.calls(*passing):
             found |= {Started(text, file) for text in source.spelled(keyword(call, "name") or ast.Constant(None))}
         for call in source.calls("run"):
-            if len(call.args) == 2 and isinstance(call.args[1], ast.JoinedStr):
+            if len(call.args) == 2 and isinstance(call.args[1], ast.JoinedStr | ast.Constant):
                 found |= {Started(text, file) for text in source.spelled(call.args[1])}
     return found
 

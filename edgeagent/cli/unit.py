@@ -97,6 +97,11 @@ class Unit:
         return (
             f"User={self.user}",
             *((f"SupplementaryGroups={groups}",) if groups else ()),
+            "# the driver of a base asks for a real-time priority, and keeps its memory in place",
+            "LimitRTPRIO=10",
+            "LimitMEMLOCK=128M",
+            "# the thread that drives shares the interpreter with the others: all of them go before other programs",
+            "Nice=-5",
             "ProtectSystem=full",
             "ProtectKernelTunables=yes",
             "ProtectKernelModules=yes",

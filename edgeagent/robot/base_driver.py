@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import importlib.util
 import json
 import logging
@@ -326,6 +327,8 @@ class BaseDriver:
         except (OSError, RuntimeError) as error:  # no file, process or thread to be had
             self._end_process()
             raise DriveError(f"the driver of {self.name} can't be started: {error}") from error
+        # a full collection of a loaded agent takes 30 ms of a fast core, and for that long nobody renews a lease
+        gc.freeze()
         if self._held:
             self.hold()
 
@@ -336,6 +339,25 @@ class BaseDriver:
                 pipe.write(self._pickled)
         except OSError as error:  # it died at once, which is told below
             _log.debug("the driver of %s took no base: %s", self.name, error)
+        try:
+            self._take_all(link)
+        except BaseException as error:  # noqa: BLE001  no memory: nobody must drive by what was told before
+            with self._changed:
+                if self._link is link:
+                    self._failure = "what its process tells could not be taken"
+            with contextlib.suppress(OSError):  # it stops the base, and ends
+                link.shutdown(socket.SHUT_RDWR)
+            _log.error("the driver of %s is given up: %s", self.name, type(error).__name__)
+        code = process.wait()
+        with self._changed:
+            if self._process is process:
+                by = f"by signal {-code}" if code < 0 else f"with code {code}"
+                self._failure = self._failure or f"its process ended {by}"
+                self._velocity = ZERO
+                self._changed.notify_all()
+
+    def _take_all(self, link: socket.socket) -> None:
+        """Takes what the process tells, until it ends."""
         while True:
             try:
                 data = link.recv(MESSAGE_BYTES)
@@ -344,18 +366,11 @@ class BaseDriver:
             except OSError:
                 data = b""
             if not data:
-                break
+                return
             with self._changed:
                 if self._link is link:
                     self._take(*json.loads(data))
                     self._changed.notify_all()
-        code = process.wait()
-        with self._changed:
-            if self._process is process:
-                by = f"by signal {-code}" if code < 0 else f"with code {code}"
-                self._failure = self._failure or f"its process ended {by}"
-                self._velocity = ZERO
-                self._changed.notify_all()
 
     def _take(self, kind: str, *values: Any) -> None:
         """Takes one message; the lock is held."""

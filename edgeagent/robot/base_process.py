@@ -21,6 +21,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from edgeagent.robot.base import ZERO, Base, Odometry, Velocity
@@ -58,6 +59,10 @@ _JUMP_SLACK_S: Final = 0.1
 """Seconds added to the time between two ticks, because encoders are read a little early or late."""
 _PRIORITY: Final = 10
 """Real-time priority (``sched(7)``, SCHED_RR) where the system allows one: a busy machine can't starve the stop."""
+_SPARE_BYTES: Final = 1 << 20
+"""Memory that is given back before the base is stopped and closed, because both need some when there is none left."""
+_OOM_SCORE: Final = -1000
+"""``oom_score_adj`` of ``proc_pid_oom_score_adj(5)``: the kernel ends other processes when memory is exhausted."""
 _MCL_CURRENT: Final = 1
 """``mlockall(2)``: no page that this process has now is swapped out. Locking later ones too would let them run out."""
 
@@ -107,10 +112,11 @@ class BaseLoop:
         """Way that was commanded, and way in that direction by the odometer, since both were compared."""
         self._ended = ""
         self._running = True
+        self._spare = bytes(_SPARE_BYTES)
 
     def run(self) -> None:
         """Drives until the socket closes or the base fails; leaves the base at rest and safe."""
-        failure = ""
+        failure: BaseException | None = None
         try:
             self._timed("open", self._base.open, limit_s=math.inf)
             read = self._odometry()
@@ -125,14 +131,15 @@ class BaseLoop:
                 self._take_messages()
                 self._tick()
         except BaseException as error:  # noqa: BLE001  whatever a builder's base raises, the motors stop first
-            failure = f"{type(error).__name__}: {error}"
+            failure = error.with_traceback(None)  # whose frames keep what the base has filled the memory with
+        self._spare = b""
         for name, end in (("stop", self._base.stop), ("close", self._base.close)):
             try:
                 self._timed(name, end)
             except BaseException as error:  # noqa: BLE001  the safe state is wanted though the stop failed
-                failure = failure or f"{type(error).__name__}: {error}"
-        if failure:
-            self._send("failed", failure[:_TOLD_CHARACTERS])
+                failure = failure or error
+        if failure is not None:
+            self._send("failed", f"{type(failure).__name__}: {failure}"[:_TOLD_CHARACTERS])
 
     def end(self) -> None:
         """Ends the loop at its next step. A signal handler may call it."""
@@ -389,7 +396,8 @@ def _load(module: str, file: str) -> None:
 
 
 def keep_awake() -> None:
-    """Takes a real-time priority and keeps the memory in place, as far as the system allows."""
+    """Takes a real-time priority, keeps the memory in place, and is the last process that the kernel ends for want of
+    memory, as far as the system allows."""
     gc.freeze()  # what is loaded is not looked through again
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_PRIORITY))
@@ -398,5 +406,9 @@ def keep_awake() -> None:
     if sys.platform == "linux":
         import ctypes
 
+        try:
+            Path("/proc/self/oom_score_adj").write_text(str(_OOM_SCORE), encoding="ascii")
+        except OSError as error:
+            _log.info("the driver of the base may be ended when memory is exhausted: %s", error)
         if ctypes.CDLL(None).mlockall(_MCL_CURRENT) != 0:
             _log.info("the memory of the base's driver may be swapped out")

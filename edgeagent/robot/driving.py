@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,14 +27,9 @@ from edgeagent.robot.commands import (
     plain_name,
     unknown,
 )
+from edgeagent.robot.distance import Distance, DistanceReader
 from edgeagent.tools import GoalHandle, Tool
 
-Distance = Callable[[], float | tuple[float, float]]
-"""Reads a distance sensor: metres ahead, infinite where nothing is; or metres and the second of ``time.monotonic()`` at
-which they were measured."""
-
-OLD_S: Final = 0.3
-"""Seconds after which a distance counts for nothing. A larger number lets a robot drive on what it saw longer ago."""
 STOP_M: Final = 0.3
 """Metres between the sensor and an obstacle at which a base stops, unless told otherwise."""
 THERE_M: Final = 0.1
@@ -73,8 +67,9 @@ def base_tools(
         base: An unopened base, or its driver where that has options of its own.
         places: Metres ahead and to the left of where the robot stands at its first drive, by name. The robot finds
             them by dead reckoning, which gets worse with every metre.
-        distance: Reads a sensor that looks ahead, in less than ``OLD_S``. Without a distance, or with zero, a negative
-            one or an old one, the base drives forward no more. Nobody looks while it backs or turns.
+        distance: Reads a sensor that looks ahead, in less than 0.3 s, on a thread of its own. Without a distance, or
+            with zero, a negative one or an old one, the base drives forward no more. Nobody looks while it backs or
+            turns.
         stop_m: Metres from an obstacle at which the base stops.
 
     Raises:
@@ -121,7 +116,8 @@ class Pilot:
     ) -> None:
         if not 0 < stop_m < math.inf:
             raise ConfigError(f"stop_m is {stop_m!r}; it must be a number of metres above 0")
-        self._driver, self._distance, self._stop_m = driver, distance, stop_m
+        self._driver, self._stop_m = driver, stop_m
+        self._ahead = None if distance is None else DistanceReader(distance)
         self._places = {plain_name(name): _point(name, place) for name, place in places.items()}
         self._goal: GoalHandle | None = None
         """The newest one."""
@@ -131,8 +127,7 @@ class Pilot:
         if error := number_error(distance_m, "distance", (_LEAST_M, self._driver.limits.distance_m), "m"):
             return CommandReport("failed", error)
         ahead, partly = ("forward", "drove") if distance_m > 0 else ("back", "drove back")
-        with self._begin(goal) as command:
-            way_m, why = self._move(distance_m, command, turns=False)
+        way_m, why = self._move(distance_m, self._begin(goal), turns=False)
         told = f"{number(way_m, 2)} m"
         if why:
             return self._ended(f"{partly} {told} of {number(abs(distance_m), 2)} m", told, why, goal)
@@ -144,8 +139,7 @@ class Pilot:
         if error := number_error(angle_deg, "angle", (_LEAST_DEG, most_deg), "degrees"):
             return CommandReport("failed", error)
         side = "left" if angle_deg > 0 else "right"
-        with self._begin(goal) as command:
-            way_rad, why = self._move(math.radians(angle_deg), command, turns=True)
+        way_rad, why = self._move(math.radians(angle_deg), self._begin(goal), turns=True)
         told = number(math.degrees(way_rad), 0)
         if why:
             partly = f"turned {side} {told} of {number(abs(angle_deg))} degrees"
@@ -157,10 +151,7 @@ class Pilot:
         name = plain_name(place)
         if name not in self._places:
             return unknown("place", place)
-        with self._begin(goal) as command:
-            return self._go_to(name, command)
-
-    def _go_to(self, name: str, command: _Command) -> CommandReport:
+        command = self._begin(goal)
         limit_m, driven_m, legs, why = self._driver.limits.distance_m, 0.0, 0, ""
         while (way := _towards(self._driver.position, self._places[name]))[0] > THERE_M:
             left_m, bearing_rad = way
@@ -205,23 +196,18 @@ class Pilot:
 
     def scan(self) -> CommandReport:
         """Tells what the sensor sees."""
+        assert self._ahead is not None  # noqa: S101 - only asked where there is one
         try:
-            metres = self._ahead_m()
+            metres = self._ahead.metres()
         except DriveError as error:
             return CommandReport("failed", str(error))
         seen = f"nearest obstacle: {number(metres, 2)} m ahead" if metres < math.inf else "no obstacle ahead"
         return CommandReport("done", seen)
 
-    @contextmanager
-    def _begin(self, goal: GoalHandle) -> Iterator[_Command]:
-        """Begins a command, which a stop ends from now on, also between two of its drives. A hold ends with it: nobody
-        releases what has ended."""
+    def _begin(self, goal: GoalHandle) -> _Command:
+        """Begins a command, which a stop ends from now on, also between two of its drives."""
         self._goal = goal
-        try:
-            yield _Command(goal, self._driver.stops)
-        finally:
-            if self._goal is goal:
-                self._driver.release()
+        return _Command(goal, self._driver.stops)
 
     def _move(self, wanted: float, command: _Command, *, turns: bool) -> tuple[float, str]:
         """Drives, or turns, until that many metres or radians are covered.
@@ -247,8 +233,8 @@ class Pilot:
                     if goal.cancelled:
                         why = "stopped"
                         break
-                    if self._distance is not None and wanted > 0 and not turns:
-                        left = min(left, self._ahead_m() - self._stop_m)
+                    if self._ahead is not None and wanted > 0 and not turns:
+                        left = min(left, self._ahead.metres() - self._stop_m)
                         if left <= 0:
                             why = _BLOCKED
                             break
@@ -277,30 +263,6 @@ class Pilot:
             return CommandReport("stopped", driven + self._by())
         told += self._by()
         return CommandReport("failed", f"{why} after {told}" if why == _BLOCKED else f"stopped after {told}: {why}")
-
-    def _ahead_m(self) -> float:
-        """Reads the distance sensor.
-
-        Raises:
-            DriveError: It tells no distance, or an old one.
-        """
-        assert self._distance is not None  # noqa: S101 - only asked where there is one
-        begun_s = time.monotonic()
-        try:
-            told = self._distance()
-            metres, at_s = told if isinstance(told, tuple) else (told, begun_s)
-            if isinstance(metres, bool):
-                raise TypeError("true or false is no distance")
-            metres, age_s = float(metres), time.monotonic() - float(at_s)
-        except DriveError:  # a sensor that says itself what is wrong
-            raise
-        except Exception as error:  # the builder's code
-            raise DriveError(f"the distance sensor failed: {type(error).__name__}: {error}") from error
-        if not metres > 0:
-            raise DriveError(f"the distance sensor tells {metres:g} m, which is no distance")
-        if not 0 <= age_s <= OLD_S:
-            raise DriveError(f"the distance that the sensor tells is {age_s:.1f} s old")
-        return metres
 
 
 def _point(name: str, place: tuple[float, float]) -> tuple[float, float]:

@@ -154,11 +154,20 @@ class Actuator:
         """The body begins, so from now on it may move."""
         self._armed = True
 
-    def close(self) -> None:
-        """The goal is over: its threads are given back when they are free."""
+    def close(self) -> list[Call]:
+        """The goal is over: its threads are given back when they are free.
+
+        Nobody lets a goal go on that is over, so one that is held is stopped, or resumed if it has no ``stop``. Returns
+        that call, for ``wait``.
+        """
         with self._lock:
-            self._over = True
-            self._give_back()
+            self._over, self._wanted_held = True, False
+            held = self._held if self._hold is None else self._hold.what == "pause"
+            if not held:
+                self._give_back()
+                return []
+        self.demand_stop()
+        return begin([self])
 
     def demand_stop(self) -> None:
         """Has the next ``begin`` call ``stop``; once."""
@@ -225,7 +234,7 @@ class Actuator:
             self.make(later)
 
     def _next_hold(self) -> Call | None:
-        if self._over or self._stop is not None or self._wanted_held == self._held:
+        if self._stop is not None or self._wanted_held == self._held:
             return None
         self._hold = Call(self, "pause" if self._wanted_held else "resume")
         self._open += 1

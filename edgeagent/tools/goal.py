@@ -158,10 +158,10 @@ class GoalHandle:
             return self._state == "running"
 
     def finish(self, state: GoalState, *, result: Any = None, error: str | None = None) -> None:
-        """Sets a final state; a later one changes nothing."""
+        """Sets a final state; a later one changes nothing. Waits half a second at most for an actuator that is held."""
         with self._lock:
             if self._finished.is_set():
                 return
             self._state, self.result, self.error = state, result, error
             self._finished.set()
-        self.actuator.close()
+        actuator.wait(self.actuator.close())

@@ -423,6 +423,56 @@ def test_a_resume_that_comes_back_after_the_stop_is_followed_by_another_stop(mac
     assert handle.wait(FAR_S)
 
 
+@pytest.mark.parametrize("way_out", ["stop", "resume"])
+def test_what_is_held_when_its_body_ends_is_stopped_or_else_resumed(way_out):
+    """Nobody lets it go on later: the goal is over when the latch is released."""
+    latch, told = SafetyLatch(), []
+
+    @skill(
+        stop=(lambda: told.append("stop")) if way_out == "stop" else None,
+        pause=lambda: told.append("pause"),
+        resume=lambda: told.append("resume"),
+    )
+    def drive(goal: GoalHandle) -> str:
+        """Has arrived when somebody speaks."""
+        latch.hold("wait")
+        return "there"
+
+    agent = Agent("a", llm=ScriptedLLM([call("drive")], "x"), tools=[drive], latch=latch)
+    assert statuses(agent.start("go").result(LIMIT_S)) == ["ok"]
+    assert told == ["pause", way_out]
+    latch.release()
+    assert told == ["pause", way_out]
+
+
+@pytest.mark.parametrize("told", [["stop", "pause", "stop"], ["pause", "resume"]])
+def test_a_pause_that_is_still_being_made_when_its_goal_ends_does_not_hold_what_comes_next(told):
+    heard, pausing, go_on, ended = [], threading.Event(), threading.Event(), threading.Semaphore(0)
+
+    def pause():
+        pausing.set()
+        go_on.wait(LIMIT_S)
+        heard.append("pause")
+
+    def end():
+        heard.append(told[-1])
+        ended.release()
+
+    goal = GoalHandle(stop=end if "stop" in told else None, pause=pause, resume=end)
+    ending = [threading.Thread(target=goal.pause), threading.Thread(target=goal.finish, args=["succeeded"])]
+    ending[0].start()
+    assert pausing.wait(LIMIT_S)
+    ending[1].start()
+    assert goal.wait(LIMIT_S)
+    if "stop" in told:
+        assert ended.acquire(timeout=LIMIT_S), "made beside the pause"
+    go_on.set()
+    assert ended.acquire(timeout=LIMIT_S)
+    assert heard == told
+    for thread in ending:
+        thread.join(LIMIT_S)
+
+
 # --- threads --------------------------------------------------------------------------------------------------------
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import pty
+import resource
 import select
 import struct
 import sys
@@ -15,7 +17,7 @@ from binascii import crc_hqx
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgeagent.robot import BaseLimits, GpioBase, Odometry, SimulatedBase, Velocity
+from edgeagent.robot import BaseLimits, Drive, GpioBase, Odometry, SimulatedBase, Velocity
 
 LIMIT_S = 20.0
 """For what must happen, on a busy machine."""
@@ -30,6 +32,56 @@ def until(is_so, limit_s: float = LIMIT_S) -> bool:
             return False
         pause.wait(0.005)
     return True
+
+
+def fill_the_memory() -> None:
+    """Takes all the memory that this process can get, but for what its caller gives back.
+
+    Raises:
+        MemoryError: There is no more.
+    """
+    used_bytes = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used_bytes, -1))
+    taken, size = None, 1 << 20
+    while True:
+        try:
+            taken = (taken, bytes(size))
+        except MemoryError:
+            if size == 1:
+                raise
+            size //= 2
+
+
+def drive_without_memory(drive: Drive) -> None:
+    """Drives until that needs memory which is not there."""
+    taken: object = None
+    try:
+        fill_the_memory()
+    except MemoryError as error:
+        taken = error  # and with it all that was taken
+    while True:
+        drive.set(0.2)
+        taken = (taken, bytes(64))
+
+
+def drive_on_a_full_disk(drive: Drive) -> None:
+    """Drives until what it writes down can't be written."""
+    with Path("/dev/full").open("w", encoding="ascii") as file:
+        while True:
+            drive.set(0.2)
+            file.write("x" * 1000)
+
+
+def drive_without_files(drive: Drive) -> None:
+    """Drives on in a process that has no descriptor to spare."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+    with contextlib.suppress(OSError):
+        while True:
+            os.dup(0)
+    pause = threading.Event()
+    while True:
+        drive.set(0.2)
+        pause.wait(0.01)
 
 
 def calls(log: Path) -> list[tuple[float, str]]:
@@ -61,6 +113,8 @@ class BrokenBase(SimulatedBase):
                 raise asyncio.CancelledError("nobody waits")
             case "tells much":
                 raise OSError("x" * 100_000)
+            case "no memory":
+                fill_the_memory()
 
     def odometry(self) -> Odometry:
         way = super().odometry()
@@ -77,7 +131,14 @@ class BrokenBase(SimulatedBase):
                 return Odometry(float("nan"), 0.0)
             case "jumps":
                 return Odometry(way.travelled_m + 5.0, way.turned_rad)
+            case "odometer never":
+                threading.Event().wait()
         return way
+
+    def battery_v(self) -> float:
+        if self.how == "battery never" and not self._velocity.is_zero:
+            threading.Event().wait()
+        return 12.0
 
     def stop(self) -> None:
         super().stop()

@@ -224,6 +224,23 @@ def test_a_base_that_never_answers_is_given_up_and_the_next_drive_has_a_new_proc
             assert driver.pid not in (first, None)
 
 
+class Unread(BaseDriver):
+    """A driver whose agent has no memory for what it is told, from its first motion on."""
+
+    def _take(self, kind: str, *values: object) -> None:
+        super()._take(kind, *values)
+        if not self.velocity.is_zero:
+            raise MemoryError
+
+
+def test_an_agent_that_can_not_take_what_its_base_tells_does_not_drive_on(log):
+    with Unread(SimulatedBase(log=log)) as driver:
+        with driver.drive() as drive, pytest.raises(DriveError, match="could not be taken"):
+            keep_driving(drive, lambda: False)
+        assert until(lambda: calls(log)[-1][1] == "close")
+        assert is_at_rest(log)
+
+
 def test_a_base_that_can_not_be_opened_is_told_with_its_reason(log):
     with pytest.raises(DriveError, match="ttyUSB7 is not there"):
         BaseDriver(BrokenBase(log=log, how="not there")).start()
@@ -498,6 +515,30 @@ def test_the_base_stands_when_the_agent_is_killed_or_stopped(agent_process, log,
     assert until(lambda: is_at_rest(log))
     if number != signal.SIGSTOP:
         assert until(lambda: calls(log)[-1][1] == "close"), "safe, after it stood"
+
+
+@pytest.mark.parametrize("then", ["drive_without_memory(drive)", "drive_on_a_full_disk(drive)"])
+def test_the_base_stands_when_the_agent_has_no_memory_or_disk_left(agent_process, log, then):
+    agent_process(f"from tests.robot import bases; bases.{then}")
+    assert until(lambda: is_at_rest(log))
+    assert until(lambda: calls(log)[-1][1] == "close"), "the agent has ended"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_the_base_stands_when_an_agent_without_files_to_spare_is_killed_or_stopped(agent_process, log, number):
+    process = agent_process("from tests.robot import bases; bases.drive_without_files(drive)")
+    process.send_signal(number)
+    assert until(lambda: is_at_rest(log))
+
+
+def test_a_driver_whose_memory_is_exhausted_by_its_base_stands_and_is_safe(log):
+    """Memory that was set aside for that is given back first."""
+    with BaseDriver(BrokenBase(log=log, how="no memory")) as driver:
+        with driver.drive() as drive, pytest.raises(DriveError, match="MemoryError"):
+            keep_driving(drive, lambda: False)
+        assert until(lambda: calls(log)[-1][1] == "close")
+        with driver.drive() as drive:
+            drive.set(0.0)
 
 
 @pytest.mark.parametrize("then", [HOLD_THE_INTERPRETER, HANG], ids=["C call", "body hangs"])

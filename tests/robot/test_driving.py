@@ -215,7 +215,6 @@ def test_a_distance_that_is_none_stops_the_base():
         (lambda: (2.0, time.monotonic() - 1), "the distance that the sensor tells is 1.0 s old"),
         (lambda: (2.0, time.time()), "s old"),
         (mute, "m: the distance sensor on pins 23 and 24 tells no distance"),
-        (lambda: time.sleep(0.4) or 2.0, "the distance that the sensor tells is 0.4 s old"),  # the fault itself
     ]
     bad = iter(readings)
     told = ""
@@ -234,6 +233,59 @@ def test_a_distance_that_is_none_stops_the_base():
             assert result.status == "error"
             assert result.text.startswith("stopped after 0")
             assert told in result.text
+
+
+def test_a_sensor_that_answers_late_for_once_only_makes_the_base_stand_for_a_moment():
+    """A busy machine, for instance: the drive goes on when there is a new distance."""
+    late, asked = threading.Event(), []
+
+    def ahead() -> float:
+        asked.append(rover.driver.velocity.is_zero)
+        if late.is_set():
+            late.clear()
+            assert until(lambda: rover.driver.velocity.is_zero), "by its lease"
+        return 5.0
+
+    with Rover(distance=ahead) as rover:
+        result = rover.start("drive", stops(rover), distance_m=1.0)
+        late.set()
+        assert result().text.startswith("drove forward 1")
+    assert not late.is_set()
+
+
+def test_a_sensor_that_always_answers_late_ends_the_command():
+    slow = threading.Event()  # the fault itself
+    with Rover(distance=lambda: slow.wait(0.4) or 2.0) as rover:
+        assert rover("drive", distance_m=1.0).text == "stopped after 0 m: the distance sensor does not answer"
+
+
+def test_a_distance_sensor_that_hangs_ends_its_command_and_keeps_one_thread():
+    hangs, gate, asked = threading.Event(), threading.Event(), []
+
+    def ahead() -> float:
+        asked.append(threading.current_thread())
+        if hangs.is_set():
+            gate.wait()
+        return 2.0
+
+    with Rover(distance=ahead) as rover:
+        result = rover.start("drive", stops(rover), distance_m=10.0)
+        hangs.set()
+        told = result()
+        assert told.status == "error"
+        assert told.text.startswith("stopped after 0")
+        assert "the distance sensor does not answer" in told.text
+        assert rover.driver.velocity.is_zero
+        reads = len(asked)
+        for name, arguments in (("drive", {"distance_m": 1.0}), ("scan", {}), ("drive", {"distance_m": 1.0})):
+            assert "the distance sensor does not answer" in rover(name, **arguments).text
+        assert rover("drive", distance_m=-0.05).status == "ok", "nobody looks while it backs"
+        assert len(asked) == reads, "a read that hangs is waited for, not asked again"
+        hangs.clear()
+        gate.set()
+        assert until(lambda: rover("scan").text == "nearest obstacle: 2 m ahead")
+        assert rover("drive", distance_m=0.05).status == "ok", "it works again"
+    assert until(lambda: not any(thread.is_alive() for thread in asked)), "none is left"
 
 
 # --- faults of the base -----------------------------------------------------------------------------------------------
@@ -258,6 +310,18 @@ def test_a_base_that_fails_is_told_and_made_safe(tmp_path, how, name, arguments,
     assert result.status == "error"
     assert result.text.startswith("stopped after ")
     assert told in result.text
+
+
+@pytest.mark.parametrize("how", ["never", "odometer never", "battery never"])
+def test_a_base_that_hangs_ends_its_command(tmp_path, how):
+    """No limit of the tool ends it; and a new process drives the next command."""
+    base = BrokenBase(QUICK, log=tmp_path / "log", how=how)
+    with Rover(base) as rover:
+        for _ in range(2):
+            result = rover("drive", distance_m=9.0)
+            assert result.status == "error"
+            assert "its process said nothing for 1" in result.text
+            assert rover.driver.velocity.is_zero
 
 
 def test_a_driver_that_is_killed_is_told_and_the_next_command_drives():
@@ -326,6 +390,29 @@ def test_a_latch_that_holds_lets_the_base_wait_and_go_on():
         latch.release()
         (made,) = handle.result(LIMIT_S).tool_calls
     assert made.result.status == "ok"
+
+
+@pytest.mark.parametrize("name", ["drive", "turn"])
+def test_a_hold_between_the_end_of_a_body_and_of_its_goal_does_not_hold_the_next_command(name):
+    latch = SafetyLatch()
+    with Rover() as rover:
+        tools = base_tools(rover.driver)
+        held = next(tool for tool in tools if tool.name == name)
+        body = held.function
+
+        def ends_as_it_is_held(*args: object, **keywords: object) -> ToolResult:
+            result = body(*args, **keywords)
+            latch.hold("somebody spoke")
+            return result
+
+        held.function = ends_as_it_is_held
+        moves = {"drive": call("drive", distance_m=0.1), "turn": call("turn", angle_deg=5)}
+        llm = ScriptedLLM([moves[name]], "Done.", [moves["turn" if name == "drive" else "drive"]], "Done.")
+        with Session(Agent("robi", llm=llm, tools=tools, latch=latch)) as session:
+            (first,) = session.start("go").result(LIMIT_S).tool_calls
+            latch.release()
+            (second,) = session.start("go").result(LIMIT_S).tool_calls
+    assert (first.result.status, second.result.status) == ("ok", "ok")
 
 
 def test_a_command_that_was_held_and_cancelled_does_not_hold_the_next_one():
