@@ -16,7 +16,7 @@ from scoring import MOVES, Asked, Call
 
 from edgeagent import Agent, LlamaLLM, Options, Session
 from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME, add_guards, house_phrases
-from edgeagent.hooks.talk_guard import changes, moves
+from edgeagent.hooks import changes, moves
 from edgeagent.house import HouseRobot
 
 ROBOTS: Final = Path(__file__).resolve().parent / "evaluation" / "robots"
