@@ -1,12 +1,14 @@
-"""How many utterances the nano model gets exactly right, in the product itself.
+"""How many lines of the sets written by hand the nano model gets right, in the product itself.
 
-    python evaluate.py                                     # both sets written by hand, models/nano.gguf
+    python evaluate.py                                     # all sets written by hand, models/nano.gguf
     python evaluate.py --model runs/nano/nano.gguf --errors
+    python evaluate.py evaluation/dialogues.jsonl --no-frames --details
     python evaluate.py --fresh 500                         # also fresh draws from the generator
     python evaluate.py --no-frames --guards                # with the guards of what the app builds
 
-Every utterance meets a house robot in a new flat, through the loop, with greedy decoding: what counts are all calls of
-the run, their names, order and arguments, after validation. Run it with the product's Python, not the trainer's.
+Every line meets a robot in a new flat, through the loop, with greedy decoding: what counts are all calls of the run,
+their names, order and arguments, after validation. Of a dialogue the last turn counts, in a session in which the robot
+has done whatever the model called before. Run it with the product's Python, not the trainer's.
 
 "Unseen frames" leaves out an utterance when the generator can produce its frame: its words in lower case, without
 punctuation and polite words, with every number, unit, place, object, room and direction replaced by a placeholder. Of
@@ -17,25 +19,27 @@ a chain of commands every part must be known. What the generator can produce is 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from asking import ask
 from generate import Generator, load_corpus
 from lexicon import DOCK, LANDMARKS, OBJECTS, ROOMS
+from scoring import DANGER, Asked, Call, Error, Score, danger, is_right, kinds, load, same, wanted_of
 
-from edgeagent import Agent, LlamaLLM, Options
-from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME, add_guards, house_phrases
-from edgeagent.hooks import LIMITS, changes
-from edgeagent.house import HouseRobot
+from edgeagent import LlamaLLM
+from edgeagent.hooks import LIMITS
 
 HERE: Final = Path(__file__).resolve().parent
-SETS: Final = (HERE / "evaluation" / "ours.jsonl", HERE / "evaluation" / "other_hand.jsonl")
+SETS: Final = tuple(
+    HERE / "evaluation" / f"{name}.jsonl"
+    for name in ("ours", "other_hand", "second_hand", "dialogues", "unseen", "newcomer")
+)
+_KINDS: Final = ("command", "no call", "last turn", "sensible")
 _DRAWS: Final = 150_000
 _UNITS: Final = "m meter meters metre metres cm centimeter centimeters centimetres degree degrees second seconds minute minutes hour hours sec min"
 _NUMBERS: Final = (
@@ -44,49 +48,6 @@ _NUMBERS: Final = (
 )
 _POLITE: Final = "please|could you|can you|would you|will you|kindly|robot|robi|hey|okay|ok|so|well|uh|um|er|now|just|thanks|thank you|the|a|an|my|your|some"
 _DIRECTIONS: Final = "left right up down ahead"
-
-
-@dataclass(slots=True)
-class Tally:
-    """Right and all, of one kind."""
-
-    right: int = 0
-    all: int = 0
-
-    def add(self, right: bool) -> None:
-        self.right += right
-        self.all += 1
-
-    def __str__(self) -> str:
-        return f"{self.right:4d} of {self.all:4d}  {self.right / self.all:6.1%}" if self.all else "   -"
-
-
-@dataclass(slots=True)
-class Score:
-    """The result of one set."""
-
-    groups: dict[str, Tally] = field(default_factory=dict)
-    errors: list[tuple[str, Any, Any, str]] = field(default_factory=list)
-    stopped: list[tuple[str, Any, Any, str]] = field(default_factory=list)
-
-    def add(self, right: bool, names: Iterable[str]) -> None:
-        for name in names:
-            self.groups.setdefault(name, Tally()).add(right)
-
-
-def ask(llm: LlamaLLM, text: str, *, guarded: bool = False) -> tuple[list[dict[str, Any]], str, bool]:
-    """The calls of a run in a new flat, the reply, and whether a guard has ended the run."""
-    robot = HouseRobot(speed=float("inf"))
-    options = Options(max_tool_hops=MAX_TOOL_HOPS)
-    agent = Agent(NAME, INSTRUCTIONS, llm=llm, tools=robot.tools, options=options, phrases=house_phrases())
-    if guarded:
-        add_guards(agent, changes)
-    try:
-        result = agent.run(text)
-    finally:
-        robot.close()
-    calls = [{"name": c.name, "arguments": c.arguments} for c in result.tool_calls]
-    return calls, result.reply, guarded and result.reason == "stopped"
 
 
 class Frames:
@@ -124,53 +85,102 @@ def evaluate(llm: LlamaLLM, items: list[dict[str, Any]], frames: Frames | None, 
     """Asks everything of a set.
 
     Args:
-        guarded: With the guards of the app. Calls that a guard has stopped are still those of the model.
+        guarded: With the guards of the app. Of an utterance, calls that a guard has stopped are still those of the
+            model; of a dialogue and of a newcomer's line they are none.
     """
     score = Score()
     for item in items:
-        calls, reply, _ = ask(llm, item["text"])
-        told = reply
-        right = calls == item["calls"]
-        if guarded and calls:
-            let, reply, stopped = ask(llm, item["text"], guarded=True)
-            stopped = stopped or let != calls
-            far = reply.endswith("Say yes.") and any(_is_far(call) for call in calls)
-            kind = "far, read back" if far else "stopped by a guard"
-            score.add(stopped, [f"{'right' if right else 'wrong'} calls, {kind}"])
-            if not stopped:
-                score.add(reply != told, [f"{'right' if right else 'wrong'} calls, reply mended"])
-            if stopped or reply != told:
-                score.stopped.append((item["text"], item["calls"], calls, reply))
-        kind = "command" if item["calls"] else "no call"
-        new = [f"{kind}, unseen frame"] if frames is not None and not frames.knows(item["text"]) else []
-        tools = {f"tool {c['name']}" for c in item["calls"]}
-        tags = {f"tag {tag}" for tag in item["tags"] if tag not in ("command", "no_call")}
-        score.add(right, [kind, *new, *sorted(tools), *sorted(tags)])
+        wanted, asked = wanted_of(item), ask(llm, item)
+        units = "units" in item["tags"]
+        last, right_last = asked[-1], wanted[-1]
+        let = ask(llm, item, guarded=True) if guarded and any(turn.calls for turn in asked) else asked
+        right = is_right(item, last, right_last)
+        if guarded and "calls" in item and last.calls:
+            _guarded(score, item, right, last, let[-1])
+        elif guarded:
+            asked, last = let, let[-1]
+            right = is_right(item, last, right_last)
+        for turn, each in zip(let, wanted, strict=True):
+            danger(score, turn, each, units=units)
+        score.add(right, [*_rows(item, frames), *(f"tool {name}" for name in sorted(_tools(right_last)))])
+        if len(asked) > 1:
+            before = list(zip(asked, wanted, strict=True))[:-1]
+            wrong = any(_acted_wrongly(turn, each[0], units=units) for turn, each in before)
+            score.add(right and not wrong, ["last turn, no wrong action before"])
+            score.add(right and all(is_right(item, turn, each) for turn, each in before), ["every turn"])
         if not right:
-            score.errors.append((item["text"], item["calls"], calls, reply))
+            text = " / ".join(turn["text"] for turn in item.get("turns", (item,)))
+            score.errors.append(Error(text, right_last[0], last.calls, last.reply, item.get("half", "")))
     return score
 
 
-def _is_far(call: dict[str, Any]) -> bool:
+def _tools(wanted: list[list[Call]]) -> set[str]:
+    return {call["name"] for call in wanted[0]}
+
+
+def _acted_wrongly(asked: Asked, wanted: list[Call], *, units: bool) -> bool:
+    """Whether something that changes the world ran, and nobody asked for it."""
+    acts = [call for call in asked.ran if call["name"] not in asked.reading]
+    return any(not any(same([call], [each], asked.schemas, units=units) for each in wanted) for call in acts)
+
+
+def _rows(item: dict[str, Any], frames: Frames | None) -> list[str]:
+    """Rows of the table to which a line belongs."""
+    if "turns" in item:
+        kind = "last turn"
+    elif "right" in item:
+        kind = "sensible"
+    else:
+        kind = "command" if item["calls"] else "no call"
+    rows = [kind, *([f"{kind}, half {item['half']}"] if "half" in item else []), *kinds(item)]
+    if frames is not None and kind in ("command", "no call") and "robot" not in item and not frames.knows(item["text"]):
+        rows.append(f"{kind}, unseen frame")
+    return rows
+
+
+def _guarded(score: Score, item: dict[str, Any], right: bool, asked: Asked, let: Asked) -> None:
+    """Counts what guards made of an utterance's calls."""
+    stopped = let.stopped or let.calls != asked.calls
+    far = let.reply.endswith("Say yes.") and any(_is_far(call) for call in asked.calls)
+    kind = "far, read back" if far else "stopped by a guard"
+    score.add(stopped, [f"{'right' if right else 'wrong'} calls, {kind}"])
+    if not stopped:
+        score.add(let.reply != asked.reply, [f"{'right' if right else 'wrong'} calls, reply mended"])
+    if stopped or let.reply != asked.reply:
+        wanted = wanted_of(item)[-1][0]
+        score.stopped.append(Error(item["text"], wanted, asked.calls, let.reply, item.get("half", "")))
+
+
+def _is_far(call: Call) -> bool:
     """Whether a call is read back however it was asked for."""
     unit = {"distance_m": "length", "angle_deg": "angle"}
     return any(abs(value) > LIMITS[unit[name]] for name, value in call["arguments"].items() if name in unit)
 
 
-def show(name: str, score: Score, *, details: bool, errors: bool) -> None:
-    """Prints a set's table."""
+def show(name: str, score: Score, *, details: bool, errors: bool, reveal: bool = False) -> None:
+    """Prints a set's table.
+
+    Args:
+        reveal: Lists errors of half b too. Whoever reads them has spent that half.
+    """
     print(f"\n{name}")
-    main_rows = ["command", "command, unseen frame", "no call", "no call, unseen frame"]
+    kinds_there = [kind for kind in _KINDS if kind in score.groups]
+    main_rows = [row for kind in kinds_there for row in (kind, f"{kind}, unseen frame") if row in score.groups]
+    main_rows += [row for row in ("last turn, no wrong action before", "every turn") if row in score.groups]
+    main_rows += [row for kind in kinds_there for row in sorted(score.groups) if row.startswith(f"{kind}, half ")]
+    main_rows += [row for row in DANGER if row in score.groups]
     main_rows += [row for row in sorted(score.groups) if " calls, " in row]
     for row in main_rows:
-        print(f"  {row:28}{score.groups.get(row, Tally())}")
+        print(f"  {row:34}{score.groups[row]}")
     for row in sorted(score.groups) if details else ():
         if row not in main_rows:
-            print(f"    {row:26}{score.groups[row]}")
-    listed = [("?", *one) for one in score.stopped] + [("!", *one) for one in score.errors]
-    for mark, text, wanted, got, reply in listed:
-        if errors:
-            print(f"  {mark} {text}\n      wanted {short(wanted)}\n      got    {short(got)}  {reply!r}")
+            print(f"    {row:32}{score.groups[row]}")
+    listed = [("?", one) for one in score.stopped] + [("!", one) for one in score.errors]
+    shown = [(mark, one) for mark, one in listed if reveal or one.half != "b"] if errors else []
+    for mark, one in shown:
+        print(f"  {mark} {one.text}\n      wanted {short(one.wanted)}\n      got    {short(one.got)}  {one.reply!r}")
+    if errors and len(listed) > len(shown):
+        print(f"  {len(listed) - len(shown)} more, of half b, are kept apart (--reveal)")
 
 
 def short(calls: list[dict[str, Any]]) -> str:
@@ -181,29 +191,29 @@ def short(calls: list[dict[str, Any]]) -> str:
 def main() -> None:
     """Evaluates."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sets", nargs="*", type=Path, help="files of utterances; default: both written by hand")
+    parser.add_argument("sets", nargs="*", type=Path, help="files of lines; default: all written by hand")
     parser.add_argument("--model", default="nano", help="name or path of the GGUF")
     parser.add_argument("--fresh", type=int, default=0, metavar="N", help="also N fresh draws from the generator")
     parser.add_argument("--errors", action="store_true", help="list what was wrong")
+    parser.add_argument("--reveal", action="store_true", help="list the errors of half b too, which spends that half")
     parser.add_argument("--details", action="store_true", help="a line for each tool and tag")
     parser.add_argument("--guards", action="store_true", help="with the guards of the app; counts what they stop")
     parser.add_argument("--no-frames", action="store_true", help="leave out the rows of unseen frames (faster)")
     args = parser.parse_args()
     llm = LlamaLLM(args.model)
     frames = None if args.no_frames else Frames()
-    sets = {
-        p.name: [json.loads(line) for line in p.read_text(encoding="utf-8").splitlines()] for p in args.sets or SETS
-    }
+    sets = {path.name: load(path) for path in args.sets or SETS}
     if args.fresh:
         sets["fresh draws"] = list(islice(Generator(load_corpus(), "evaluation").labelled(), args.fresh))
     for name, items in sets.items():
         begun = time.monotonic()
         score = evaluate(llm, items, frames, guarded=args.guards)
         show(
-            f"{name}: {len(items)} utterances, {time.monotonic() - begun:.0f} s",
+            f"{name}: {len(items)} lines, {time.monotonic() - begun:.0f} s",
             score,
             details=args.details,
             errors=args.errors,
+            reveal=args.reveal,
         )
 
 
