@@ -126,7 +126,7 @@ def _with_numbers(words: list[str]) -> list[str]:
     """The words, with a number for one that sounds like it and stands before a unit: "too meters". "For" is none."""
     return [
         _SOUNDS_LIKE[word] if word in _SOUNDS_LIKE and after in UNITS else word
-        for word, after in zip(words, [*words[1:], ""], strict=True)
+        for word, after in zip(words, [*words, ""][1:], strict=True)
     ]
 
 
@@ -205,9 +205,11 @@ class GroundingHook(BaseHook):
         question = doubts[0].question if doubts else self._read_back(payload.tool_calls, ctx)
         if not question:
             return None
-        if (told := Retelling.since_answer(ctx.history())).has_failed:
+        told = Retelling.since_answer(ctx.history())
+        if told.has_failed:
             # a call that the model makes up after a failure is no wish of the person's: the failure is told
             return HookResult.replace(replace(payload, text=" ".join(told.sentences()), tool_calls=()))
+        question = " ".join([*told.sentences(), question])
         self._pending = _pending(question, payload.tool_calls, doubts)
         logger.info("asked about %s: %s", ", ".join(call.name for call in payload.tool_calls), question)
         return HookResult.replace(replace(payload, text=question, tool_calls=()))

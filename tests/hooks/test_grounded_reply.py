@@ -170,6 +170,12 @@ def test_a_failure_is_told_and_not_asked_about_what_the_model_makes_up_then() ->
     assert robot.run("lift it").reply == "That did not work: too heavy."
 
 
+def test_results_are_told_before_a_question_about_what_the_model_calls_next() -> None:
+    llm = ScriptedLLM([call("lower")], [call("drive", to="moon")])
+    robot = Agent("robi", llm=llm, tools=_forklift(), hooks=[GroundingHook(), GroundedReplyHook()])
+    assert robot.run("lower it").reply == "Lowered. Did you mean the moon? Say yes."
+
+
 def test_a_question_about_arguments_keeps_its_numbers() -> None:
     @skill(resources=["base"])
     def turn(angle_deg: float) -> str:

@@ -5,8 +5,7 @@ from itertools import islice, pairwise
 
 import pytest
 
-from edgeagent.english.amounts import amounts_of, derived
-from edgeagent.english.tokens import words_of
+from edgeagent.english import amounts_of, derived, words_of
 from edgeagent.house import HouseRobot
 from edgeagent.train import number
 

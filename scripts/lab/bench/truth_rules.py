@@ -30,7 +30,7 @@ _SMALL: Final = frozenset(
     "a an the i my me it its is are was were be am to of at in on into and or but so then that this there with for "
     "from by because after not could did do does done have has had can cannot will would work ok sorry where go put "
     "down up s t n you your while than was stopped interrupted error failed unable able because earlier "
-    "call done rest".split()
+    "call done don rest stopp".split()
 )
 """Words without a content of their own, and those that tell a failure."""
 _BESIDE: Final = frozenset("degree meter second percent forward current now nearest obstacle robot".split())
@@ -77,6 +77,8 @@ def _left_out(reply: str, negative: list[str], failed: list[ToolCall], fine: lis
     """Failures, undone parts and results that the reply does not tell."""
     everything = _words(reply)
     for call in failed:
+        if any((one.name, one.arguments) == (call.name, call.arguments) for one in fine):
+            continue  # it was done in the end
         share = _share(_words(_text(call)), everything)
         if not any(_names(call, one) or _is_copy(one, [call]) for one in negative) and not _has(reply, _text(call)):
             yield f"{'undone' if _status(call) in _NOT_DONE else 'failure'} left out: {call.name}"
