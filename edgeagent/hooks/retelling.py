@@ -19,7 +19,7 @@ from edgeagent.hooks.loop_detector import WARNING
 from edgeagent.messages import Message, ToolCall
 
 SENTENCES: Final = re.compile(r"(?<=[.!?])\s+")
-_CLAUSES: Final = re.compile(r"(?<=[.!?;])\s+|,? but ")
+_CLAUSES: Final = re.compile(r"(?<=[.!?;])(?:\s+|(?=[A-Z]))|,? but ")
 _ON: Final = re.compile(r"\bon (?=the\b|my\b|your\b)")
 """The "on" of "on the left", which is no state."""
 _ENDING: Final = re.compile(r"(?:(?<=...)(?:ing|ed|es|s|e|ly))$")
@@ -165,7 +165,8 @@ class Retelling:
             return any(_tells(clause, _text(one)) for one, _ in self._failed) and words <= self._of_failed
         if self._failed and words - _TELLING.beside_failing <= self._of_failed:
             return True
-        return self._fine_denies and words - _TELLING.failing <= self._of_fine
+        own = words - _TELLING.failing
+        return self._fine_denies and bool(own) and own <= self._of_fine
 
     def _tells_failure(self, clauses: Sequence[str], result: Message, call: ToolCall | None) -> bool:
         denying = [one for one in clauses if _denies(one)]
@@ -220,13 +221,14 @@ def _content(text: str) -> set[str]:
 
 
 def _tells(reply: str, text: str, *, longest: int | None = None) -> bool:
-    """True if a reply has enough of a result's words and numbers."""
+    """True if a reply has half of a result's words and numbers, of a failure's more than half."""
     words, numbers = _content(text), KnownNumbers([text])
     if longest is not None and len(words_of(text)) > longest:
         return True
     total = numbers.shared_with(text)
     told = len(words & _content(reply)) + min(total, numbers.shared_with(reply))
-    return told >= _ENOUGH * (len(words) + total)
+    enough = _ENOUGH * (len(words) + total)
+    return told >= enough if longest is not None else told > enough or not words
 
 
 def _of_call(call: ToolCall | None) -> set[str]:

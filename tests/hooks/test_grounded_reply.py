@@ -113,7 +113,7 @@ def test_a_failure_is_told_with_its_reason_and_nothing_beside_it(reply: str) -> 
     "reply",
     [
         "I could not look: the lid is jammed at bay 3.",
-        "That did not work: the lid is jammed.",
+        "That did not work: the lid is jammed at bay 3, sorry.",
         "Sorry, the lid of bay 3 is jammed. It did not work.",
     ],
 )
@@ -123,6 +123,8 @@ def test_a_failure_that_is_told_is_left_alone(reply: str) -> None:
 
 def test_a_success_is_not_told_as_a_failure_nor_as_something_else() -> None:
     assert said("I could not do that.", "door locked") == "Door locked."
+    assert said("I can't do that. No weeds found.", "no weeds found") == "No weeds found."
+    assert said("Door locked.I can't do that.", "door locked") == "Door locked."
     assert said("The kitchen light is off.", "kitchen light on") == "Kitchen light on."
     assert said("I am at the window.", "ticket RX-204 for Anna") == "Ticket RX-204 for Anna."
     assert said("Done.", '{"free": true}') == "Free: yes."
@@ -204,3 +206,8 @@ def _forklift() -> list[Tool]:
         return "lowered"
 
     return [lift, drive, lower]
+
+
+def test_half_of_a_reason_is_none() -> None:
+    reply = "I could not look: the shelf after 12 s."
+    assert said(reply, ToolResult.error("the shelf B12 is full")) == "That did not work: the shelf B12 is full."
