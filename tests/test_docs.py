@@ -216,3 +216,15 @@ def test_every_constant_that_is_a_limit_is_in_the_table(checkout: Path) -> None:
     told = {(f"{limit.room}.{limit.name}", _read(limit.default)) for limit in _limits(checkout)}
     missing = [(name, value) for name, value in _constants(checkout) if name not in NO_LIMITS]
     assert [limit for limit in missing if limit not in told] == []
+
+
+def test_every_test_that_the_safety_page_names_is_there(checkout: Path) -> None:
+    there = {
+        name
+        for path in (checkout / "tests/robot").glob("test_*.py")
+        for name in re.findall(r"^def test_(\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    rows = [line for line in (checkout / "docs/safety.md").read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+    named = {name for row in rows for name in re.findall(r"`(\w+_\w+_\w+_\w+)`", row.rsplit("|", 2)[1])}
+    assert len(named) > 30
+    assert named <= there

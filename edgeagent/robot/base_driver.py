@@ -52,6 +52,10 @@ _RUN: Final = (
 _log = logging.getLogger("edgeagent.robot")
 
 
+class DriveEnded(DriveError):
+    """Raised for a drive that is over: it was stopped, or has come to a limit, and the base is well."""
+
+
 class BaseDriver:
     """Drives a base from a process of its own. A context manager.
 
@@ -254,9 +258,9 @@ class BaseDriver:
         """Renews the lease of a drive. Raises DriveError as ``Drive.set`` does."""
         with self._lock:
             if number in self._reasons:
-                raise DriveError(f"the drive has ended: {self._reasons[number]}")
+                raise DriveEnded(f"the drive has ended: {self._reasons[number]}")
             if number <= self._stopped or self._process is None:
-                raise DriveError("the drive has ended: it was stopped")
+                raise DriveEnded("the drive has ended: it was stopped")
             silent_s = time.monotonic() - self._heard_s
             if not self._failure and silent_s > SILENT_S and not self._has_unread():
                 self._failure = f"its process said nothing for {silent_s:.1f} s"

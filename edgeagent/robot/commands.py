@@ -22,16 +22,21 @@ _LONGEST_NAME: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class CommandReport:
-    """Done, failed, or stopped by somebody on the way; and the text that says so."""
+    """Done, failed, or stopped by somebody on the way; and the text that says so.
+
+    Attributes:
+        cause: What is wrong, for people who can mend it. Not for a model: a small one reads a long error as an order.
+    """
 
     kind: Literal["done", "failed", "stopped"]
     text: str
+    cause: str | None = None
 
     def result(self, goal: GoalHandle | None = None) -> ToolResult:
         """The report for a model. Who cancels a goal tells that it is interrupted; any other stop is a failure."""
         if self.kind == "done" or (self.kind == "stopped" and goal is not None and goal.cancelled):
             return ToolResult.ok(self.text)
-        return ToolResult.error(self.text)
+        return ToolResult("", "", "error", self.text, self.cause)
 
 
 class Mover(Protocol):

@@ -26,6 +26,11 @@ larger number rides over longer pauses of a busy machine."""
 
 _SILENT: Final = "the distance sensor does not answer"
 
+
+class SensorError(DriveError):
+    """Raised when a distance sensor tells no distance that counts."""
+
+
 _Answer = float | tuple[float, float] | BaseException
 
 
@@ -46,7 +51,7 @@ class DistanceReader:
         """Reads the distance ahead, in ``SENSOR_S`` at most.
 
         Raises:
-            DriveError: The sensor tells no distance, or an old one, or it does not answer.
+            SensorError: The sensor tells no distance, or an old one, or it does not answer.
         """
         end_s = time.monotonic() + SENSOR_S
         while True:
@@ -61,20 +66,20 @@ class DistanceReader:
         """Asks the sensor, until ``end_s`` at most.
 
         Raises:
-            DriveError: It does not answer.
+            SensorError: It does not answer.
         """
         if not self._free.acquire(timeout=max(0.0, end_s - time.monotonic())):
-            raise DriveError(_SILENT)
+            raise SensorError(_SILENT)
         answers: SimpleQueue[_Answer] = SimpleQueue()
         try:
             self._threads.run(lambda: self._read(answers), "distance")
         except RuntimeError as error:  # the limit of the system
             self._free.release()
-            raise DriveError(f"the distance sensor can't be read: {error}") from error
+            raise SensorError(f"the distance sensor can't be read: {error}") from error
         try:
             return answers.get(timeout=max(0.0, end_s - time.monotonic()))
         except Empty:
-            raise DriveError(_SILENT) from None
+            raise SensorError(_SILENT) from None
 
     def _read(self, answers: SimpleQueue[_Answer]) -> None:
         try:
@@ -89,7 +94,7 @@ def _checked(told: _Answer, begun_s: float) -> float:
     """Returns the metres that a sensor told.
 
     Raises:
-        DriveError: They are no distance, or an old one.
+        SensorError: They are no distance, or an old one.
     """
     try:
         if isinstance(told, BaseException):
@@ -98,12 +103,12 @@ def _checked(told: _Answer, begun_s: float) -> float:
         if isinstance(metres, bool):
             raise TypeError("true or false is no distance")
         metres, age_s = float(metres), time.monotonic() - float(at_s)
-    except DriveError:  # a sensor that says itself what is wrong
-        raise
+    except DriveError as error:  # a sensor that says itself what is wrong
+        raise SensorError(str(error)) from error
     except BaseException as error:
-        raise DriveError(f"the distance sensor failed: {type(error).__name__}: {error}") from error
+        raise SensorError(f"the distance sensor failed: {type(error).__name__}: {error}") from error
     if not metres > 0:
-        raise DriveError(f"the distance sensor tells {metres:g} m, which is no distance")
+        raise SensorError(f"the distance sensor tells {metres:g} m, which is no distance")
     if not 0 <= age_s <= OLD_S:
-        raise DriveError(f"the distance that the sensor tells is {age_s:.1f} s old")
+        raise SensorError(f"the distance that the sensor tells is {age_s:.1f} s old")
     return metres

@@ -6,6 +6,7 @@ of the base. Ramps up and the limits are the driver's. Knows nothing of maps and
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from typing import Final
 
 from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot.base import Base, Position
-from edgeagent.robot.base_driver import BaseDriver
+from edgeagent.robot.base_driver import BaseDriver, DriveEnded
 from edgeagent.robot.commands import (
     BATTERY,
     LOCATION,
@@ -27,7 +28,7 @@ from edgeagent.robot.commands import (
     plain_name,
     unknown,
 )
-from edgeagent.robot.distance import Distance, DistanceReader
+from edgeagent.robot.distance import Distance, DistanceReader, SensorError
 from edgeagent.tools import GoalHandle, Tool
 
 STOP_M: Final = 0.3
@@ -49,7 +50,15 @@ _PHRASES: Final = {
     "turn": ("turn left ninety degrees", "turn right forty five degrees", "turn around", "turn left", "turn right"),
 }
 """Phrases for the ears, and the examples of ``chat``."""
+# why a command ended early, in words that nano learnt to say: others it says wrong, or takes for an order
 _BLOCKED: Final = "blocked by an obstacle"
+_BLIND: Final = "the sensor does not answer"
+_BROKEN: Final = "motor fault"
+_LOW: Final = "the battery is low"
+_TOO_FAR: Final = "there is no way there"
+_ENDED: Final = "interrupted"
+
+_log = logging.getLogger("edgeagent.robot")
 
 
 def base_tools(
@@ -91,12 +100,13 @@ def base_tools(
     return tools
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Command:
-    """A command on its way: its goal, and the stops of the driver before it."""
+    """A command on its way: its goal, the stops of the driver before it, and why it ended early, in full."""
 
     goal: GoalHandle
     stops: int
+    cause: str | None = None
 
 
 class Pilot:
@@ -127,10 +137,11 @@ class Pilot:
         if error := number_error(distance_m, "distance", (_LEAST_M, self._driver.limits.distance_m), "m"):
             return CommandReport("failed", error)
         ahead, partly = ("forward", "drove") if distance_m > 0 else ("back", "drove back")
-        way_m, why = self._move(distance_m, self._begin(goal), turns=False)
+        command = self._begin(goal)
+        way_m, why = self._move(distance_m, command, turns=False)
         told = f"{number(way_m, 2)} m"
         if why:
-            return self._ended(f"{partly} {told} of {number(abs(distance_m), 2)} m", told, why, goal)
+            return self._ended(f"{partly} {told} of {number(abs(distance_m), 2)} m", told, why, command)
         return CommandReport("done", f"drove {ahead} {told}{self._by()}")
 
     def turn(self, angle_deg: float, *, goal: GoalHandle) -> CommandReport:
@@ -139,11 +150,12 @@ class Pilot:
         if error := number_error(angle_deg, "angle", (_LEAST_DEG, most_deg), "degrees"):
             return CommandReport("failed", error)
         side = "left" if angle_deg > 0 else "right"
-        way_rad, why = self._move(math.radians(angle_deg), self._begin(goal), turns=True)
+        command = self._begin(goal)
+        way_rad, why = self._move(math.radians(angle_deg), command, turns=True)
         told = number(math.degrees(way_rad), 0)
         if why:
             partly = f"turned {side} {told} of {number(abs(angle_deg))} degrees"
-            return self._ended(partly, f"{told} degrees", why, goal)
+            return self._ended(partly, f"{told} degrees", why, command)
         return CommandReport("done", f"turned {side} {told} degrees{self._by()}")
 
     def go_to(self, place: str, *, goal: GoalHandle) -> CommandReport:
@@ -157,10 +169,10 @@ class Pilot:
             left_m, bearing_rad = way
             if left_m > limit_m:
                 far = f"it is {number(left_m)} m away, and a drive ends after {number(limit_m)} m"
-                return CommandReport("failed", far)
+                return CommandReport("failed", _TOO_FAR, far)
             legs += 1
             if legs > _LEGS:
-                return CommandReport("failed", f"came within {number(left_m, 2)} m of the {name}, and no nearer")
+                return CommandReport("failed", _TOO_FAR, f"came within {number(left_m, 2)} m, and no nearer")
             if abs(bearing_rad) > _NEAR_RAD:
                 _, why = self._move(bearing_rad, command, turns=True)
             if not why:
@@ -168,7 +180,7 @@ class Pilot:
                 driven_m += way_m
             if why:
                 told = f"{number(driven_m, 2)} m"
-                return self._ended(f"drove {told}", told, why, command.goal)
+                return self._ended(f"drove {told}", told, why, command)
         return CommandReport("done", f"arrived at the {name} by dead reckoning")
 
     def stop(self) -> CommandReport:
@@ -184,15 +196,17 @@ class Pilot:
         try:
             self._driver.start()
         except DriveError as error:
-            return CommandReport("failed", str(error))
+            return CommandReport("failed", _BROKEN, str(error))
         return CommandReport("done", f"battery at {self._driver.battery_v:.1f} volts")
 
     def get_location(self) -> CommandReport:
         """Tells the nearest place."""
         ways = {name: _towards(self._driver.position, place)[0] for name, place in self._places.items()}
         name = min(ways, key=ways.__getitem__)
-        where = "at" if ways[name] <= THERE_M else f"{number(ways[name])} m from"
-        return CommandReport("done", f"{where} the {name} by dead reckoning")
+        if ways[name] <= THERE_M:
+            return CommandReport("done", f"at the {name} by dead reckoning")
+        # nano takes a distance alone for a way that is to be driven
+        return CommandReport("done", f"in the {name} area, {number(ways[name])} m from the {name}")
 
     def scan(self) -> CommandReport:
         """Tells what the sensor sees."""
@@ -200,8 +214,8 @@ class Pilot:
         try:
             metres = self._ahead.metres()
         except DriveError as error:
-            return CommandReport("failed", str(error))
-        seen = f"nearest obstacle: {number(metres, 2)} m ahead" if metres < math.inf else "no obstacle ahead"
+            return CommandReport("failed", _BLIND, str(error))
+        seen = f"nearest obstacle: object, {number(metres, 2)} m ahead" if metres < math.inf else "no obstacle"
         return CommandReport("done", seen)
 
     def _begin(self, goal: GoalHandle) -> _Command:
@@ -217,7 +231,8 @@ class Pilot:
         """
         limits, goal, why = self._driver.limits, command.goal, ""
         if self._goal is not goal:
-            return 0.0, "another command has begun"
+            command.cause = "another command has begun"
+            return 0.0, _ENDED
         begun: float | None = None
         top, gain, near = limits.speed_mps, limits.acceleration_mps2, _NEAR_M
         if turns:
@@ -246,7 +261,9 @@ class Pilot:
                         goal.set_progress(f"{number(math.degrees(way), 0)} degrees" if turns else f"{number(way)} m")
                     goal.cancel_event.wait(_STEP_S)
         except DriveError as error:
-            why = str(error)
+            why = _reason(error)
+            command.cause = str(error)
+            _log.warning("a command of the base has ended: %s", error)
         self._driver.wait_for_rest()
         return covered(), why
 
@@ -257,12 +274,21 @@ class Pilot:
     def _by(self) -> str:
         return "" if self._driver.odometry is not None else " by time, not measured"
 
-    def _ended(self, driven: str, told: str, why: str, goal: GoalHandle) -> CommandReport:
+    def _ended(self, driven: str, told: str, why: str, command: _Command) -> CommandReport:
         """The report of a command that ended early; one that somebody cancelled is no failure."""
-        if goal.cancelled:
+        if command.goal.cancelled:
             return CommandReport("stopped", driven + self._by())
-        told += self._by()
-        return CommandReport("failed", f"{why} after {told}" if why == _BLOCKED else f"stopped after {told}: {why}")
+        text = {_ENDED: f"{why}: {driven}", _LOW: why}.get(why, f"{why} after {told}")
+        return CommandReport("failed", text, command.cause)
+
+
+def _reason(error: DriveError) -> str:
+    """Why a command ended early, in a few words."""
+    if isinstance(error, SensorError):
+        return _BLIND
+    if isinstance(error, DriveEnded):
+        return _LOW if _LOW in str(error) else _ENDED
+    return _BROKEN
 
 
 def _point(name: str, place: tuple[float, float]) -> tuple[float, float]:

@@ -116,6 +116,9 @@ def test_places_are_found_by_dead_reckoning():
         rover("turn", angle_deg=-60)
         assert rover("go_to", place="the kitchen").text == "arrived at the kitchen by dead reckoning"
         assert rover("get_location").text == "at the kitchen by dead reckoning"
+        rover("drive", distance_m=-0.2)
+        assert re.fullmatch(r"in the kitchen area, 0\.\d m from the kitchen", rover("get_location").text)
+        assert rover("go_to", place="the kitchen").status == "ok"
         position = rover.driver.position
         assert math.hypot(position.ahead_m - 0.4, position.left_m - 0.3) < 0.1
         rover.driver.close()  # a driver that starts again begins with new encoders
@@ -140,7 +143,7 @@ def test_a_long_command_tells_its_progress():
         ("drive", {"distance_m": -(10**400)}, "the distance must be at most 10 m"),
         ("turn", {"angle_deg": 1e9}, "the angle must be at most 720 degrees"),
         ("go_to", {"place": "moon"}, "there is no place called moon"),
-        ("go_to", {"place": "garden"}, "it is 50 m away, and a drive ends after 10 m"),
+        ("go_to", {"place": "garden"}, "there is no way there"),
     ],
 )
 def test_what_can_not_be_driven_is_told_before_anything_moves(tmp_path, name, arguments, told):
@@ -169,7 +172,8 @@ def test_the_battery_is_told_and_a_low_one_begins_no_drive():
         assert rover("get_battery").text == "battery at 10.2 volts"
         result = rover("drive", distance_m=0.3)
     assert result.status == "error"
-    assert result.text.endswith("the battery is low: 10.2 V, below 10.5 V")
+    assert result.text == "the battery is low"
+    assert result.value.endswith("the battery is low: 10.2 V, below 10.5 V")
 
 
 def test_a_roboclaw_tells_its_battery():
@@ -187,7 +191,7 @@ def test_an_obstacle_ahead_stops_the_base_before_it():
     with Rover(distance=ahead, stop_m=0.3) as rover:
         result = rover("drive", distance_m=2.0)
         driven = rover.driver.odometry.travelled_m
-        assert rover("scan").text.startswith("nearest obstacle: 0.")
+        assert rover("scan").text.startswith("nearest obstacle: object, 0.")
         assert rover("drive", distance_m=-0.1).status == "ok"
     assert result.status == "error"
     assert result.text.startswith("blocked by an obstacle after 0.")
@@ -196,7 +200,7 @@ def test_an_obstacle_ahead_stops_the_base_before_it():
 
 def test_nothing_ahead_is_infinitely_far():
     with Rover(distance=lambda: math.inf) as rover:
-        assert rover("scan").text == "no obstacle ahead"
+        assert rover("scan").text == "no obstacle"
         assert rover("drive", distance_m=0.05).status == "ok"
 
 
@@ -214,7 +218,7 @@ def test_a_distance_that_is_none_stops_the_base():
         (lambda: 1 / 0, "the distance sensor failed: ZeroDivisionError"),
         (lambda: (2.0, time.monotonic() - 1), "the distance that the sensor tells is 1.0 s old"),
         (lambda: (2.0, time.time()), "s old"),
-        (mute, "m: the distance sensor on pins 23 and 24 tells no distance"),
+        (mute, "the distance sensor on pins 23 and 24 tells no distance"),
     ]
     bad = iter(readings)
     told = ""
@@ -231,8 +235,8 @@ def test_a_distance_that_is_none_stops_the_base():
             result = rover("drive", distance_m=2.0)
             assert until(lambda: rover.driver.velocity.is_zero)
             assert result.status == "error"
-            assert result.text.startswith("stopped after 0")
-            assert told in result.text
+            assert result.text.startswith("the sensor does not answer after 0")
+            assert told in result.value
 
 
 def test_a_sensor_that_answers_late_for_once_only_makes_the_base_stand_for_a_moment():
@@ -256,7 +260,7 @@ def test_a_sensor_that_answers_late_for_once_only_makes_the_base_stand_for_a_mom
 def test_a_sensor_that_always_answers_late_ends_the_command():
     slow = threading.Event()  # the fault itself
     with Rover(distance=lambda: slow.wait(0.4) or 2.0) as rover:
-        assert rover("drive", distance_m=1.0).text == "stopped after 0 m: the distance sensor does not answer"
+        assert rover("drive", distance_m=1.0).text == "the sensor does not answer after 0 m"
 
 
 def test_a_distance_sensor_that_hangs_ends_its_command_and_keeps_one_thread():
@@ -273,17 +277,17 @@ def test_a_distance_sensor_that_hangs_ends_its_command_and_keeps_one_thread():
         hangs.set()
         told = result()
         assert told.status == "error"
-        assert told.text.startswith("stopped after 0")
-        assert "the distance sensor does not answer" in told.text
+        assert told.text.startswith("the sensor does not answer after 0")
+        assert told.value == "the distance sensor does not answer"
         assert rover.driver.velocity.is_zero
         reads = len(asked)
         for name, arguments in (("drive", {"distance_m": 1.0}), ("scan", {}), ("drive", {"distance_m": 1.0})):
-            assert "the distance sensor does not answer" in rover(name, **arguments).text
+            assert rover(name, **arguments).text.startswith("the sensor does not answer")
         assert rover("drive", distance_m=-0.05).status == "ok", "nobody looks while it backs"
         assert len(asked) == reads, "a read that hangs is waited for, not asked again"
         hangs.clear()
         gate.set()
-        assert until(lambda: rover("scan").text == "nearest obstacle: 2 m ahead")
+        assert until(lambda: rover("scan").text == "nearest obstacle: object, 2 m ahead")
         assert rover("drive", distance_m=0.05).status == "ok", "it works again"
     assert until(lambda: not any(thread.is_alive() for thread in asked)), "none is left"
 
@@ -308,8 +312,8 @@ def test_a_base_that_fails_is_told_and_made_safe(tmp_path, how, name, arguments,
         result = rover(name, **arguments)
         assert until(lambda: calls(base.log)[-1][1] == "close")
     assert result.status == "error"
-    assert result.text.startswith("stopped after ")
-    assert told in result.text
+    assert result.text.startswith("motor fault after ")
+    assert told in result.value
 
 
 @pytest.mark.parametrize("how", ["never", "odometer never", "battery never"])
@@ -320,7 +324,8 @@ def test_a_base_that_hangs_ends_its_command(tmp_path, how):
         for _ in range(2):
             result = rover("drive", distance_m=9.0)
             assert result.status == "error"
-            assert "its process said nothing for 1" in result.text
+            assert result.text.startswith("motor fault after ")
+            assert "its process said nothing for 1" in result.value
             assert rover.driver.velocity.is_zero
 
 
@@ -329,7 +334,7 @@ def test_a_driver_that_is_killed_is_told_and_the_next_command_drives():
         goal = stops(rover)
         result = rover.start("drive", goal, distance_m=5.0)
         os.kill(rover.driver.pid, signal.SIGKILL)
-        assert "its process ended by signal 9" in result().text
+        assert "its process ended by signal 9" in result().value
         assert rover("drive", distance_m=0.1).status == "ok"
 
 
@@ -360,7 +365,7 @@ def test_a_stop_between_two_drives_of_a_command_ends_it(how):
         result = rover("go_to", goal, place="kitchen")
         driven_m = rover.driver.way.travelled_m
     assert driven_m == 0
-    assert result.text == "drove 0 m" if how == "stop tool" else "it was stopped" in result.text
+    assert result.text == "drove 0 m" if how == "stop tool" else "it was stopped" in result.value
 
 
 def test_an_older_command_does_not_drive_on_between_two_drives_of_its_own():
@@ -374,7 +379,7 @@ def test_an_older_command_does_not_drive_on_between_two_drives_of_its_own():
 
         rover.driver.wait_for_rest = another_begins
         older = rover("go_to", stops(rover), place="kitchen")
-        assert "another command has begun" in older.text
+        assert older.value == "another command has begun"
         assert results[0]().status == "ok"
 
 
@@ -458,6 +463,29 @@ def test_nano_drives_a_base(checkout: Path):
         ):
             (made,) = session.step(said).tool_calls
             assert (made.name, made.arguments, made.result.status) == (name, arguments, "ok"), said
+
+
+@pytest.mark.parametrize(
+    ("how", "line", "said"),
+    [
+        ("raises", "drive forward two meters", r"I could not drive forward 2 meters: motor fault after 0\S* m\."),
+        ("raises", "turn left ninety degrees", r"I could not turn left: motor fault after \d+ degrees\."),
+        ("not there", "go to the kitchen", r"I could not reach the kitchen: motor fault after 0 m\."),
+        ("sensor", "drive forward two meters", r"I could not drive forward 2 meters: the sensor does not answer\."),
+        ("sensor", "is there something ahead of you", r"I could not scan: the sensor does not answer\."),
+        ("", "where are you", r"I am .* 1\.5 meters from the kitchen\."),
+    ],
+)
+def test_nano_says_what_is_wrong_and_does_nothing_else(how, line, said):
+    ahead = (lambda: 0.0) if how == "sensor" else (lambda: 4.0)
+    places = {"kitchen": (1.5, 0.0), "sofa": (3.0, 1.0)}
+    with Rover(BrokenBase(QUICK, how=how), places=places, distance=ahead) as rover:
+        tools = list(rover.tools.values())
+        agent = Agent("rover", "You are a robot. Act with the tools.", llm=LlamaLLM("nano"), tools=tools)
+        with Session(agent) as session:
+            result = session.start(line).result(60)
+    assert len(result.tool_calls) == 1
+    assert re.fullmatch(said, result.reply), result.reply
 
 
 def test_a_base_of_ones_own_drives_from_an_app_file(tmp_path):
