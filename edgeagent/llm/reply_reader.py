@@ -23,9 +23,9 @@ _IN_LINE: Final = re.compile(r"""[ \t]*(?P<quote>(?<!\w)["'`(])?(?=[{\[<]|\Z)"""
 """Blanks and a quotation mark inside a line, before a place where a block may begin."""
 _NEXT: Final = re.compile(rf"""(?P<line>\n[ \t\r\n]*(?=[{{\[<"'`(]|\Z))|{_IN_LINE.pattern}""")
 """The next place where a block may begin, in a line that follows or in this one."""
-_MAY_END: Final = re.compile(r"[>}\])`\n]")
-"""With one of these every block ends; one longer than ``NEAR`` is looked at only then, and with what follows."""
-_BLANKS: Final = " \t\r\n,;"
+_PART: Final = 16
+"""A sixteenth: a block that is open and longer than ``NEAR`` is looked at again with so much more of it, so that the work
+for a reply grows as its length does. A larger number tells the end of such a block sooner, and costs more."""
 _OWN: Final = "the model's own format"
 _OTHER: Final = "another form"
 """Parts of the chain, for people who ask why."""
@@ -94,34 +94,34 @@ class _Reply:
         self._begin()
 
     def _begin(self) -> None:
-        self._fed = self._held = self._told = ""
+        self._fed: list[str] = []
+        self._held = self._told = ""
+        self._coming: list[str] = []
+        """Pieces that come to what is held with the next look."""
+        self._length = 0
+        """Characters of both."""
+        self._look_at = 0
+        """Number of them with which a long block that is open is looked at again."""
         self._in_line = False
         """The text that is held goes on in a line that has begun."""
         self._in_sentence = False
         """A block stood inside a line."""
-        self._scanned = 0
-        """Place in what is held from which a block may end that was open before."""
-        self._is_long = False
-        """The block that is held was looked at with more than ``NEAR`` characters, and is open."""
         self._blocks: list[Block] = []
 
     def feed(self, text: str) -> Iterator[LLMEvent]:
         """The events that are certain once this piece has come."""
-        self._fed += text
-        open_since = self._scanned
-        self._held += text
-        if self._is_long and not _MAY_END.search(self._held, open_since):
-            self._scanned = len(self._held)
-            return
-        yield from self._advance(final=False)
-        self._scanned = max(0, len(self._held.rstrip(_BLANKS)) - 1)
+        self._fed.append(text)
+        self._coming.append(text)
+        self._length += len(text)
+        if self._length >= self._look_at:
+            yield from self._advance(final=False)
 
     def settle(self, text: str, *, cut_off: bool = False) -> Iterator[LLMEvent]:
         """The events of the whole text, which counts instead of its deltas. Of a reply that was cut off, text that may
         be the beginning of a call stays hidden."""
-        if text != self._fed:
+        if text != "".join(self._fed):
             self._begin()
-            self._fed = self._held = text
+            self._fed, self._held = [text], text
             for _ in self._advance(final=not cut_off):
                 pass
         else:
@@ -133,6 +133,8 @@ class _Reply:
 
     def break_off(self) -> Iterator[LLMEvent]:
         """The blanks that are held of a reply that was cut off; what may be the beginning of a call is nobody's."""
+        self._held += "".join(self._coming)
+        self._coming = []
         if not self._held.strip(" \t"):
             yield from self._tell(len(self._held))
 
@@ -144,7 +146,7 @@ class _Reply:
             return
         yield TextEnd(self._told.rstrip() if self._says else "")
         form = ", ".join(dict.fromkeys(block.form for block in self._blocks))
-        raw = end.reading.raw if end.reading is not None else self._fed
+        raw = end.reading.raw if end.reading is not None else "".join(self._fed)
         end = replace(end, reading=end.reading or Reading("", raw))
         hidden = self._judge(raw)
         if hidden.outcome == "called":
@@ -191,6 +193,13 @@ class _Reply:
         return Hidden(raw, "called", f"calls {', '.join(call.name for call in calls)}", calls, faults)
 
     def _advance(self, *, final: bool) -> Iterator[LLMEvent]:
+        self._held += "".join(self._coming)
+        self._coming = []
+        yield from self._read(final=final)
+        self._length = len(self._held)
+        self._look_at = self._length + self._length // _PART if self._length > NEAR else 0
+
+    def _read(self, *, final: bool) -> Iterator[LLMEvent]:
         while self._held:
             before = self._told[-1:]  # a quotation mark after a word opens nothing
             text, begin = before + self._held, len(before)
@@ -199,7 +208,6 @@ class _Reply:
             if place is not None:
                 quote = (place["quote"] or "") if self._in_line else None
                 block = read_block(text[place.end() :], self._tools, final=final, quote=quote)
-            self._is_long = block == "open" and place is not None and len(text) - place.end() > NEAR
             if block == "open":
                 return
             if block is None or place is None:  # text up to the next place

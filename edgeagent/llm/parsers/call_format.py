@@ -5,6 +5,7 @@ The seam between the stream gate and the files beside this one.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -63,6 +64,8 @@ class CallFormat(Protocol):
 
 
 _CLOSES: Final = {"{": "}", "[": "]", "(": ")"}
+_SIGNS: Final = {quotes: re.compile(rf"[{quotes}\\{{}}\[\]()]") for quotes in ('"', "\"'")}
+"""Characters at which a bracket or a string may begin or end, by the quotes of strings."""
 
 
 def end_of(text: str, at: int, *, quotes: str = '"') -> int | None:
@@ -76,8 +79,8 @@ def end_of(text: str, at: int, *, quotes: str = '"') -> int | None:
     depth = 0
     quote = ""
     place = at
-    while place < len(text):
-        letter = text[place]
+    while sign := _SIGNS[quotes].search(text, place):
+        letter, place = sign[0], sign.end()
         if quote:
             if letter == "\\":
                 place += 1
@@ -90,8 +93,7 @@ def end_of(text: str, at: int, *, quotes: str = '"') -> int | None:
         elif letter in _CLOSES.values():
             depth -= 1
             if depth == 0:
-                return place + 1
-        place += 1
+                return place
     return None
 
 
