@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from edgeagent import tool
+from edgeagent import Message, tool
 from edgeagent.llm import HERMES, CallFormat, End, LLMEvent, LLMRequest, StreamGate, TextDelta, format_named, read_reply
 
 SHORT, LONG = 4_000, 16_000
@@ -25,7 +25,7 @@ def note(text: str) -> str:
     return text
 
 
-def read(raw: str, known: CallFormat) -> Iterator[LLMEvent]:
+def read(raw: str, known: CallFormat, said: str = "") -> Iterator[LLMEvent]:
     def stream() -> Iterator[LLMEvent]:
         gate = StreamGate(known)
         for at in range(0, len(raw), PIECE):
@@ -33,11 +33,11 @@ def read(raw: str, known: CallFormat) -> Iterator[LLMEvent]:
         yield from gate.finish()
         yield End("tool_calls" if gate.called else "stop")
 
-    yield from read_reply(stream(), LLMRequest(tools=[note]))
+    yield from read_reply(stream(), LLMRequest(tools=[note], messages=[Message.user(said)]))
 
 
-def work(raw: str, known: CallFormat) -> int:
-    """Count the functions that are entered until a reply is read, those of C included."""
+def work(raw: str, known: CallFormat, said: str = "") -> int:
+    """Count the functions that are entered until a reply to what was said is read, those of C included."""
     entered = 0
 
     def count(frame: Any, event: str, argument: Any) -> None:
@@ -47,7 +47,7 @@ def work(raw: str, known: CallFormat) -> int:
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        for _ in read(raw, known):
+        for _ in read(raw, known, said):
             pass
     finally:
         sys.setprofile(before)
@@ -75,6 +75,13 @@ def test_the_work_for_a_call_that_never_closes_grows_as_it_does(form: str, begin
     short, long = ((begins + goes_on * (size // len(goes_on)))[:size] for size in (SHORT, LONG))
     known = format_named(form)
     assert work(long, known) / work(short, known) < MOST * LONG / SHORT
+
+
+@pytest.mark.parametrize("part", ["{ ", '{"name": "note", '])
+def test_the_work_for_a_call_grows_as_what_was_said_does(part: str) -> None:
+    call = '{"name": "note", "arguments": {"text": "x"}}'
+    short, long = (work(call, HERMES, f"note {part * (size // len(part))}") for size in (SHORT, LONG))
+    assert long / short < MOST * LONG / SHORT
 
 
 @pytest.mark.parametrize("known", [HERMES, format_named("llama3")])
