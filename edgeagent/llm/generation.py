@@ -86,6 +86,7 @@ class Generation:
         marks: Where this prompt can be shared.
         bounds: What the reply has to obey.
         may_decline: The reply may be left at its beginning, because a call is too improbable.
+        enough: Asked after what a token has told: nothing else of the reply is wanted.
     """
 
     def __init__(
@@ -101,7 +102,9 @@ class Generation:
         bounds: Bounds,
         *,
         may_decline: bool = False,
+        enough: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._enough = enough
         self._may_decline = may_decline
         self._engine = engine
         self._prefixes = prefixes
@@ -241,7 +244,7 @@ class Generation:
                 break
             if piece:
                 yield from self._gate.feed(piece)
-            if self._constraint is not None and self._constraint.complete:
+            if self._enough() or (self._constraint is not None and self._constraint.complete):
                 reason = "stop"
                 break
             if repeats(self._sampled):

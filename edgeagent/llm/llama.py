@@ -181,7 +181,8 @@ class LlamaLLM:
         try:
             with self._lock.hold(stop_event) as held:
                 if held and not stop_event.is_set():
-                    yield from read_reply(self._generate(request, stop_event), request)
+                    enough = threading.Event()
+                    yield from read_reply(self._generate(request, stop_event, enough), request, enough)
                 else:
                     yield End("aborted")
         finally:
@@ -229,10 +230,12 @@ class LlamaLLM:
                 "tool_format=, or ask it without tools"
             )
 
-    def _generate(self, request: LLMRequest, stop_event: threading.Event) -> Iterator[LLMEvent]:
-        """Runs under the inference lock, so the weights can't be freed meanwhile."""
+    def _generate(
+        self, request: LLMRequest, stop_event: threading.Event, enough: threading.Event
+    ) -> Iterator[LLMEvent]:
+        """Runs under the inference lock, so the weights can't be freed meanwhile. Ends the reply where it is enough."""
         loaded = self._ready()
-        generation = self._generation(loaded, request, stop_event)
+        generation = self._generation(loaded, request, stop_event, enough)
         held: list[LLMEvent] = []
         try:
             for event in generation.run():
@@ -241,7 +244,7 @@ class LlamaLLM:
                 else:
                     yield event
             if generation.declined or _misses(held, request):
-                generation = self._generation(loaded, for_words(request), stop_event, after=generation.opening)
+                generation = self._generation(loaded, for_words(request), stop_event, enough, after=generation.opening)
                 held = list[LLMEvent]()
                 yield from generation.run()
             yield from held if _is_whole(held) else held[-1:]
@@ -249,7 +252,13 @@ class LlamaLLM:
             self._stats = replace(self._stats, **generation.figures())
 
     def _generation(
-        self, loaded: _Loaded, request: LLMRequest, stop_event: threading.Event, *, after: Opening | None = None
+        self,
+        loaded: _Loaded,
+        request: LLMRequest,
+        stop_event: threading.Event,
+        enough: threading.Event,
+        *,
+        after: Opening | None = None,
     ) -> Generation:
         """One reply, not begun yet.
 
@@ -282,6 +291,7 @@ class LlamaLLM:
                 loaded.plans.declared(request),
             ),
             may_decline=may_decline,
+            enough=enough.is_set,
         )
 
     def _opening(self, loaded: _Loaded, request: LLMRequest, *, may_doubt: bool) -> Opening | None:

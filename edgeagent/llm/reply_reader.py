@@ -2,8 +2,9 @@
 
 First the model's own format is looked for (``gate``). What that leaves is read here, whichever model wrote it: calls in
 another form count if nothing else is said and each of them names a tool that was offered and fits it. Otherwise what
-has the shape of a call is hidden, also inside a sentence, and the loop decides what becomes of it. Prose streams on at
-once. One reader serves one reply, in the thread that generates it.
+has the shape of a call is hidden, also inside a sentence, and the loop decides what becomes of it. A result that a
+model writes itself ends its reply; tags of calls are left out. Prose streams on at once. One reader serves one reply,
+in the thread that generates it.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from threading import Event
 from typing import Any, Final, Protocol, runtime_checkable
 
 from edgeagent.llm.parsers.alone import NEAR, Block, Open, calls_in, read_block
 from edgeagent.llm.parsers.json_calls import guess_name
+from edgeagent.llm.parsers.template_marks import TemplateMark, read_mark, result_in
 from edgeagent.llm.protocol import End, Error, Hidden, LLMEvent, LLMRequest, TextDelta, TextEnd, ToolCallEnd, ToolSpec
 from edgeagent.messages import Message, Reading, Step, ToolCall
 
@@ -23,9 +26,9 @@ _IN_LINE: Final = re.compile(r"""[ \t]*(?P<quote>(?<!\w)["'`(])?(?=[{\[<]|\Z)"""
 """Blanks and a quotation mark inside a line, before a place where a block may begin."""
 _NEXT: Final = re.compile(rf"""(?P<line>\n[ \t\r\n]*(?=[{{\[<"'`(]|\Z))|{_IN_LINE.pattern}""")
 """The next place where a block may begin, in a line that follows or in this one."""
-_MAY_END: Final = re.compile(r"[>}\])`\n]")
-"""With one of these every block ends; one longer than ``NEAR`` is looked at only then, and with what follows."""
-_BLANKS: Final = " \t\r\n,;"
+_PART: Final = 16
+"""A sixteenth: an open block longer than ``NEAR`` is looked at again with so much more of it. So the work for a reply
+grows as its length does. A larger number tells the end of such a block sooner, and costs more."""
 _OWN: Final = "the model's own format"
 _OTHER: Final = "another form"
 """Parts of the chain, for people who ask why."""
@@ -40,16 +43,21 @@ class _Checking(Protocol):
     def fault(self, arguments: dict[str, Any]) -> str: ...
 
 
-def read_reply(events: Iterable[LLMEvent], request: LLMRequest) -> Iterator[LLMEvent]:
+def read_reply(events: Iterable[LLMEvent], request: LLMRequest, enough: Event | None = None) -> Iterator[LLMEvent]:
     """The events of a reply, with calls that stand alone told as calls, and what else has their shape hidden.
 
-    Of a reply to a request without tools nothing is hidden; one that obeys a ``response_schema`` is left alone. What
-    was read once is not changed by reading it again.
+    Of a reply to a request without tools and results nothing is hidden; one that obeys a ``response_schema`` is left
+    alone. What was read once is not changed by reading it again.
+
+    Args:
+        events: The reply as the model's own format was read.
+        request: What it replies to.
+        enough: Set when nothing that follows in the reply will be told.
     """
     if request.response_schema is not None:
         yield from events
         return
-    reply = _Reply(request)
+    reply = _Reply(request, enough or Event())
     try:
         yield from _read(reply, events)
     except Exception:
@@ -86,65 +94,80 @@ def _read(reply: _Reply, events: Iterable[LLMEvent]) -> Iterator[LLMEvent]:
 class _Reply:
     """Text of one reply that was told, and text that is held."""
 
-    def __init__(self, request: LLMRequest) -> None:
+    def __init__(self, request: LLMRequest, enough: Event) -> None:
         self.own: list[str] = []
         """Names that were called in the model's own format."""
         self._request = request
         self._tools = {tool.name: frozenset(tool.parameters.get("properties") or ()) for tool in request.tools}
+        self._results = [
+            message.text
+            for message in request.messages[_newest_of_people(request.messages) :]
+            if message.role == "tool"
+        ]
+        self._hides = bool(self._tools) or any(message.role == "tool" for message in request.messages)
+        self._enough = enough
         self._begin()
 
     def _begin(self) -> None:
-        self._fed = self._held = self._told = ""
+        self._fed: list[str] = []
+        self._held = self._told = ""
+        self._coming: list[str] = []
+        """Pieces that come to what is held with the next look."""
+        self._length = 0
+        """Characters of both."""
+        self._look_at = 0
+        """Number of them with which a long block that is open is looked at again."""
         self._in_line = False
         """The text that is held goes on in a line that has begun."""
         self._in_sentence = False
         """A block stood inside a line."""
-        self._scanned = 0
-        """Place in what is held from which a block may end that was open before."""
-        self._is_long = False
-        """The block that is held was looked at with more than ``NEAR`` characters, and is open."""
         self._blocks: list[Block] = []
+        self._marked = self._strayed = False
+        """Marks of a template were left out, and tags of calls among them."""
+        self._in_result = self._over = False
+        """The text that is held is a result, and what follows is told no more."""
 
     def feed(self, text: str) -> Iterator[LLMEvent]:
         """The events that are certain once this piece has come."""
-        self._fed += text
-        open_since = self._scanned
-        self._held += text
-        if self._is_long and not _MAY_END.search(self._held, open_since):
-            self._scanned = len(self._held)
+        self._fed.append(text)
+        if self._over:
             return
-        yield from self._advance(final=False)
-        self._scanned = max(0, len(self._held.rstrip(_BLANKS)) - 1)
+        self._coming.append(text)
+        self._length += len(text)
+        if self._length >= self._look_at:
+            yield from self._advance(final=False)
 
     def settle(self, text: str, *, cut_off: bool = False) -> Iterator[LLMEvent]:
         """The events of the whole text, which counts instead of its deltas. Of a reply that was cut off, text that may
         be the beginning of a call stays hidden."""
-        if text != self._fed:
+        if text != "".join(self._fed):
             self._begin()
-            self._fed = self._held = text
+            self._fed, self._held = [text], text
             for _ in self._advance(final=not cut_off):
                 pass
         else:
             yield from self._advance(final=not cut_off)
         if cut_off:
             yield from self.break_off()
-        if not self._blocks and (self._told or not cut_off):
+        if not self._blocks and not self._marked and (self._told or not cut_off):
             yield TextEnd(self._told)
 
     def break_off(self) -> Iterator[LLMEvent]:
         """The blanks that are held of a reply that was cut off; what may be the beginning of a call is nobody's."""
+        self._held += "".join(self._coming)
+        self._coming = []
         if not self._held.strip(" \t"):
             yield from self._tell(len(self._held))
 
     def finish(self, end: End) -> Iterator[LLMEvent]:
         """The events of the reply's end."""
         yield from self._advance(final=True)
-        if not self._blocks:
+        if not self._blocks and not self._marked:
             yield self._told_by(end, "no call stands alone in it")
             return
         yield TextEnd(self._told.rstrip() if self._says else "")
-        form = ", ".join(dict.fromkeys(block.form for block in self._blocks))
-        raw = end.reading.raw if end.reading is not None else self._fed
+        form = ", ".join(dict.fromkeys(block.form for block in self._blocks)) or "marks of a template"
+        raw = end.reading.raw if end.reading is not None else "".join(self._fed)
         end = replace(end, reading=end.reading or Reading("", raw))
         hidden = self._judge(raw)
         if hidden.outcome == "called":
@@ -172,6 +195,8 @@ class _Reply:
             return Hidden(raw, "dropped", "hidden, because the reply says or calls something beside it")
         if self._in_sentence or self._told.strip():
             return Hidden(raw, "unknown", "a call inside a line is never run, and the reply has no word beside it")
+        if self._strayed or not self._blocks:
+            return Hidden(raw, "unknown", "marks of calls or results stand in it, and no word")
         written = [one for block in self._blocks for one in block.calls]
         offered = {} if self._request.tool_choice == "none" else {tool.name: tool for tool in self._request.tools}
         unknown = next((one.call for one in written if one.call.name not in offered), None)
@@ -191,17 +216,36 @@ class _Reply:
         return Hidden(raw, "called", f"calls {', '.join(call.name for call in calls)}", calls, faults)
 
     def _advance(self, *, final: bool) -> Iterator[LLMEvent]:
+        self._held += "".join(self._coming)
+        self._coming = []
+        yield from self._read(final=final)
+        self._length = len(self._held)
+        self._look_at = self._length + self._length // _PART if self._length > NEAR else 0
+
+    def _read(self, *, final: bool) -> Iterator[LLMEvent]:
         while self._held:
+            if self._in_result:
+                told = result_in(self._held, final=final)
+                if told is None:
+                    return
+                # A result that a tool has given is no lie: small models say it once more, with its marks.
+                final = True
+                self._end_here(told.strip() if any(_flat(told) == _flat(one) for one in self._results) else "")
+                continue
             before = self._told[-1:]  # a quotation mark after a word opens nothing
             text, begin = before + self._held, len(before)
             place = (_IN_LINE if self._in_line else _LINE_BEGINS).match(text, begin)
             block: Block | Open | None = None
+            mark: TemplateMark | Open | None = None
             if place is not None:
                 quote = (place["quote"] or "") if self._in_line else None
                 block = read_block(text[place.end() :], self._tools, final=final, quote=quote)
-            self._is_long = block == "open" and place is not None and len(text) - place.end() > NEAR
-            if block == "open":
+                mark = read_mark(text[place.end() :], final=final) if self._hides else None
+            if block == "open" or (mark == "open" and block is None):
                 return
+            if isinstance(mark, TemplateMark) and place is not None and not (block is not None and block.calls):
+                yield from self._leave_out(mark, place.end() - begin)
+                continue
             if block is None or place is None:  # text up to the next place
                 following = next(_NEXT.finditer(text, place.end() + self._in_line if place else begin))
                 self._in_line = following["line"] is None
@@ -216,9 +260,28 @@ class _Reply:
             yield from self._tell(0 if self._in_line else lead)
             self._held = text[place.end() + block.end :]
 
+    def _leave_out(self, mark: TemplateMark, lead: int) -> Iterator[LLMEvent]:
+        """Takes a mark out of what is held, behind a lead of blanks. Where it opens a result, nothing is told of what
+        follows but a result that a tool has given."""
+        self._marked = True
+        if not mark.of_result:
+            self._strayed = True
+            yield from self._tell(lead)
+            self._held = self._held[mark.end :]
+        elif self._results and not self._over:
+            self._in_result = True
+            self._held = self._held[lead + mark.end :]
+        else:
+            self._end_here("")
+
+    def _end_here(self, text: str) -> None:
+        """Tells this, and nothing else that comes."""
+        self._in_result, self._over, self._held = False, True, text
+        self._enough.set()
+
     def _tell(self, length: int) -> Iterator[LLMEvent]:
         piece, self._held = self._held[:length], self._held[length:]
-        if self._blocks and not self._told:
+        if (self._blocks or self._marked) and not self._told:
             piece = piece.lstrip()
         self._told += piece
         if piece:
@@ -232,10 +295,19 @@ def _fault(tool: ToolSpec, call: ToolCall) -> str:
     return tool.fault(call.arguments) if isinstance(tool, _Checking) else ""
 
 
+def _newest_of_people(messages: Sequence[Message]) -> int:
+    """The place of the message in which people last said something."""
+    return max((i for i, m in enumerate(messages) if m.role == "user" and m.origin in _PEOPLE), default=0)
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).rstrip(".").casefold()
+
+
 def _is_repeated(call: ToolCall, messages: Sequence[Message]) -> bool:
     """True if the call stands as JSON in what people said, or in a tool's result since they last said something; or if
     the model made it right before: small models write a call once more instead of its result."""
-    newest = max((i for i, m in enumerate(messages) if m.role == "user" and m.origin in _PEOPLE), default=0)
+    newest = _newest_of_people(messages)
     made = next((m.tool_calls for m in reversed(messages[newest:]) if m.tool_calls), ())
     told = (
         known

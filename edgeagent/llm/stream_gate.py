@@ -19,7 +19,12 @@ _BLANKS: Final = " \t\r\n"
 _SHORT: Final = 80  # so much of what may be a call is looked at letter by letter, to let prose go soon
 _REST: Final = re.compile(r"""["'}\]\s]*""")
 """JSON that may be left of a call which the model closed too early."""
-_MAY_END: Final = re.compile(r"[>}\])]")  # with one of these every call ends; a long one is looked at only then
+_MAY_END: Final = re.compile(r"[>}\])]")  # with one of these every call ends; a longer one is looked at only then
+_LONG: Final = 1024
+"""Characters of an open call above which it is looked at again only when more of it has come."""
+_PART: Final = 16
+"""A sixteenth: so much more of a long call, so that the work for it grows as its length does. A larger number tells the
+end of such a call sooner, and costs more."""
 
 
 class StreamGate:
@@ -42,6 +47,9 @@ class StreamGate:
         self._drop_calls = drop_calls
         self._retracted = False  # text that has left was reasoning after all
         self._held = ""
+        self._coming: list[str] = []  # pieces that come to it with the next look
+        self._look_at = 0  # the length of both with which the call that is open is looked at again
+        self._length = 0
         self._calling = False  # what is held begins with an opener of the format
         self._scanned = 0  # how much of it the format has seen
         self._text = _Channel()
@@ -78,8 +86,10 @@ class StreamGate:
 
     def feed(self, text: str) -> Iterator[LLMEvent]:
         """The events that are certain once this piece has come."""
-        self._held += text
-        yield from self._advance(final=False)
+        self._coming.append(text)
+        self._length += len(text)
+        if self._length >= self._look_at:
+            yield from self._advance(final=False)
 
     def finish(self, *, aborted: bool = False) -> Iterator[LLMEvent]:
         """The events of the reply's end. An aborted reply loses what was still held."""
@@ -96,6 +106,13 @@ class StreamGate:
         yield from self._emit_calls()
 
     def _advance(self, *, final: bool) -> Iterator[LLMEvent]:
+        self._held += "".join(self._coming)
+        self._coming = []
+        yield from self._read(final=final)
+        self._length = len(self._held)
+        self._look_at = self._length + self._length // _PART if self._calling and self._length > _LONG else 0
+
+    def _read(self, *, final: bool) -> Iterator[LLMEvent]:
         while self._held:
             if self._calling:
                 before = len(self._held)

@@ -221,6 +221,19 @@ def test_ctrl_c_at_the_question_removes_nothing(pulled: Path, at_terminal: Calla
     assert "Traceback" not in terminal.seen
 
 
+# --- verify ---------------------------------------------------------------------------------------------------------
+
+
+def test_verify_tells_of_wrong_bytes_and_of_nothing_else(edge: Run, tmp_path: Path) -> None:
+    have("mind", "ann")
+    assert edge("verify").returncode == 0
+    (tmp_path / "models/mind.gguf").write_bytes(b"wrong bytes")
+    done = edge("verify")
+    assert done.returncode == 3
+    assert "mind.gguf" in done.stdout + done.stderr
+    assert (tmp_path / "models/mind.gguf").read_bytes() == b"wrong bytes"  # what is wrong is told, never taken away
+
+
 # --- bundle, import -------------------------------------------------------------------------------------------------
 
 

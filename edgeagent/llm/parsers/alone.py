@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, Final, Literal
 
-from edgeagent.llm.parsers.call_format import CallFormat, Found, end_of, skip_blanks
+from edgeagent.llm.parsers.call_format import CallFormat, Found, end_of, ends_from, skip_blanks
 from edgeagent.llm.parsers.gemma import FUNCTION_GEMMA, GEMMA4
 from edgeagent.llm.parsers.hermes import GRANITE, HERMES
-from edgeagent.llm.parsers.json_calls import MISTRAL, PYTHON_TAG, call_of, guess_name, unreadable
+from edgeagent.llm.parsers.json_calls import MISTRAL, MISTRAL_RESULTS, PYTHON_TAG, call_of, guess_name, unreadable
 from edgeagent.llm.parsers.pythonic import PYTHONIC
 from edgeagent.llm.parsers.repair import loads
 from edgeagent.llm.parsers.xml import XML
@@ -225,7 +225,7 @@ def _wrapper(text: str, at: int, *, final: bool) -> tuple[int, str] | Open | Non
 def _pieces(text: str, at: int) -> tuple[list[str], int]:
     """The bracketed texts from a place on, and where the last of them ends; a bracket there is never closed."""
     pieces, end = list[str](), at
-    while text[at : at + 1] in ("{", "["):
+    while text[at : at + 1] in ("{", "[") and not text.startswith(MISTRAL_RESULTS, at):
         stop = end_of(text, at)
         if stop is None:
             return pieces, at
@@ -336,8 +336,11 @@ def _as_written(item: dict[str, Any] | list[Any] | str) -> Written:
 def calls_in(text: str, name: str) -> Iterator[ToolCall]:
     """The calls of a tool that stand anywhere in a text as JSON, in a sentence or within other JSON, too."""
     at = text.find("{") if name in text else -1
+    ends: dict[int, int | None] = {}
     while at >= 0:
-        end = end_of(text, at)
+        if at not in ends:
+            ends |= ends_from(text, at)
+        end = ends[at]
         for item in _items(text[at:end]) if end else ():
             if isinstance(item, dict) and _has_shape(item, {name: ()}):
                 yield _as_written(item).call

@@ -5,6 +5,8 @@ The seam between the stream gate and the files beside this one.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -63,6 +65,8 @@ class CallFormat(Protocol):
 
 
 _CLOSES: Final = {"{": "}", "[": "]", "(": ")"}
+_SIGNS: Final = {quotes: re.compile(rf"[{quotes}\\{{}}\[\]()]") for quotes in ('"', "\"'")}
+"""Characters at which a bracket or a string may begin or end, by the quotes of strings."""
 
 
 def end_of(text: str, at: int, *, quotes: str = '"') -> int | None:
@@ -73,11 +77,22 @@ def end_of(text: str, at: int, *, quotes: str = '"') -> int | None:
         at: Where the opening bracket is.
         quotes: What strings stand in; brackets inside them do not count.
     """
-    depth = 0
+    return next((end for begin, end in _pairs(text, at, quotes) if begin == at), None)
+
+
+def ends_from(text: str, at: int) -> dict[int, int | None]:
+    """The ends of the bracket at ``at`` and of all that stand behind it, in one pass; None of one that never closes.
+    Those in its strings are left out."""
+    return dict(_pairs(text, at, '"', every=True))
+
+
+def _pairs(text: str, at: int, quotes: str, *, every: bool = False) -> Iterator[tuple[int, int | None]]:
+    """The brackets from a place on with their ends, as they close; with ``every`` also those that never do."""
+    open_at: list[int] = []
     quote = ""
     place = at
-    while place < len(text):
-        letter = text[place]
+    while sign := _SIGNS[quotes].search(text, place):
+        letter, place = sign[0], sign.end()
         if quote:
             if letter == "\\":
                 place += 1
@@ -86,13 +101,11 @@ def end_of(text: str, at: int, *, quotes: str = '"') -> int | None:
         elif letter in quotes:
             quote = letter
         elif letter in _CLOSES:
-            depth += 1
-        elif letter in _CLOSES.values():
-            depth -= 1
-            if depth == 0:
-                return place + 1
-        place += 1
-    return None
+            open_at.append(sign.start())
+        elif letter in _CLOSES.values() and open_at:
+            yield open_at.pop(), place
+    if every:
+        yield from ((begin, None) for begin in open_at)
 
 
 def skip_blanks(text: str, at: int) -> int:

@@ -10,7 +10,10 @@ from edgeagent.llm.parsers.json_calls import guess_name, looks_like_json, read_c
 
 _OPEN: Final = "<tool_call>"
 _CLOSE: Final = "</tool_call>"
-_MARKER: Final = re.compile(r"</?tool_call>")
+_MARKER: Final = re.compile(r"</?tool_call>|<tool_response>")
+_PYTHON: Final = re.compile(r"[\s\[{]*'")
+"""Beginning of a call in Python's quotes, in whose strings a single quotation mark may stand."""
+_QUOTE: Final = re.compile(r'["\\]')
 
 
 class Hermes:
@@ -29,15 +32,21 @@ class Hermes:
         """See ``CallFormat.scan``."""
         body_at = len(_OPEN)
         doubtful: tuple[int, int] | None = None
-        # A call ends at its closing marker, or where the next one opens. An argument may hold a marker's text: then
-        # the JSON before it is not whole and stands inside a string, so a later marker may be the real end.
+        # A call ends at its closing marker, or where the next one opens, or a result that the model makes up. An
+        # argument may hold a marker's text: then the JSON before it is not whole and stands inside a string, so a later
+        # marker may be the real end.
+        quoted, read_to = False, body_at
         for marker in _MARKER.finditer(text, body_at):
-            body, end = text[body_at : marker.start()], marker.end() if marker[0] == _CLOSE else marker.start()
+            quoted, read_to = _inside_string(text[read_to : marker.start()], quoted), marker.start()
+            if quoted and not _PYTHON.match(text, body_at):  # the JSON before it can't be whole
+                doubtful = doubtful or _ends(marker)
+                continue
+            body, end = text[body_at : marker.start()], _ends(marker)[1]
             calls = read_calls(body)
             if calls is not None:
                 return Found(end, calls)
-            if _inside_string(body):
-                doubtful = doubtful or (marker.start(), end)
+            if quoted:
+                doubtful = doubtful or _ends(marker)
             elif marker[0] == _OPEN and not looks_like_json(body):
                 return NotACall(body_at)
             else:
@@ -56,17 +65,21 @@ class Hermes:
         return NotACall(body_at)
 
 
-def _inside_string(text: str) -> bool:
-    """True if this beginning of JSON ends inside a string."""
-    inside = escaped = False
-    for letter in text:
-        if escaped:
-            escaped = False
-        elif letter == "\\":
-            escaped = inside
-        elif letter == '"':
-            inside = not inside
-    return inside
+def _ends(marker: re.Match[str]) -> tuple[int, int]:
+    """The ends of the body and of the call that a marker closes."""
+    return marker.start(), marker.end() if marker[0] == _CLOSE else marker.start()
+
+
+def _inside_string(text: str, quoted: bool) -> bool:
+    """True if a part of JSON ends inside a string; ``quoted`` says if it begins inside one."""
+    place = 0
+    while sign := _QUOTE.search(text, place):
+        place = sign.end()
+        if sign[0] == '"':
+            quoted = not quoted
+        elif quoted:  # what is escaped
+            place += 1
+    return quoted
 
 
 HERMES: Final = Hermes()

@@ -16,6 +16,7 @@ from edgeagent.messages import ToolCall, new_id
 
 PYTHON_TAG: Final = "<|python_tag|>"
 MISTRAL_CALLS: Final = "[TOOL_CALLS]"
+MISTRAL_RESULTS: Final = "[TOOL_RESULTS]"
 CALL_ID: Final = "[CALL_ID]"
 ARGS: Final = "[ARGS]"
 _SEPARATOR: Final = re.compile(r"\s*;?\s*")
