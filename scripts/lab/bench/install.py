@@ -16,6 +16,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -308,6 +309,7 @@ def main() -> int:
         return 0
     if os.geteuid() or not shutil.which("debootstrap"):
         raise SystemExit("needs root and debootstrap: sudo apt-get install debootstrap; then call it with sudo")
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that no chroot stays behind
     cache = platformdirs.user_cache_path("edgeagent-bench") / "install"
     cache.mkdir(parents=True, exist_ok=True)
     made = base(options.suite, options.mirror, cache)
