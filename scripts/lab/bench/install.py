@@ -294,6 +294,7 @@ def main() -> int:
     parser.add_argument("--journey", action="append", choices=JOURNEYS, help="only this one; several times: these")
     parser.add_argument("--list", action="store_true", help="show the commands and run nothing")
     parser.add_argument("--mirror", help="for debootstrap; its own without it")
+    parser.add_argument("--wheels", type=Path, metavar="DIR", help="pip finds these too, such as a llama.cpp of before")
     parser.add_argument("--cold", action="store_true", help="forget what pip has built and fetched before")
     parser.add_argument("--keep", action="store_true", help="leave the chroots there")
     options = parser.parse_args()
@@ -323,6 +324,9 @@ def main() -> int:
                 print(f"  left out: {step.where} {step.command}: no systemd runs in a chroot, and it is no board")
         versions = [version for step in found for version in _VERSION.findall(step.command)]
         with machine(name, made, cache, versions, keep=options.keep) as (root, pip_cache):
+            for wheel in sorted(options.wheels.glob("*.whl")) if options.wheels else ():
+                print(f"  pip finds {wheel.name}, which is not built here", flush=True)
+                shutil.copy2(wheel, root / _WHEELS.lstrip("/"))
             possible = [step for step in found if step.possible]
             good &= travel(possible, root, pip_cache, f"{_HOME}/{_FOLDERS[name]}")
     return 0 if good else 1
