@@ -93,13 +93,21 @@ class _LimitedStream(httpx2.AsyncByteStream):
 class _PacedStream(_LimitedStream):
     """A stream of events, which are read as slowly as the messages of a process."""
 
+    _blank = True
+    """True while nothing has come of the present line."""
+
     async def __aiter__(self) -> AsyncIterator[bytes]:
         pace = Pace(MESSAGES_MAX)
         async for chunk in self._stream:
             await pace.take(chunk.count(b"data:") + len(chunk) // LARGE_BYTES)
-            first, *others = chunk.split(b"\n")  # a line is no more than a message
-            self._count(first)
-            for line in others:
-                self._values = 0
-                self._count(line)
+            self._count_events(chunk)
             yield chunk
+
+    def _count_events(self, chunk: bytes) -> None:
+        """Counts the values of each event; an empty line ends one."""
+        for number, part in enumerate(chunk.split(b"\n")):
+            if number:
+                self._values = 0 if self._blank else self._values
+                self._blank = True
+            self._blank = self._blank and not part.strip()
+            self._count(part)

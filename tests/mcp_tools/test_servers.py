@@ -488,3 +488,35 @@ def test_a_flood_of_events_is_read_slowly() -> None:
         assert asyncio.run(read(f"http://127.0.0.1:{server.server_port}/")).count(b"data:") == 900
         server.shutdown()
     assert time.monotonic() - began_s > 1
+
+
+class Chunks(httpx2.AsyncByteStream):
+    """A body in small pieces."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def __aiter__(self):
+        for begin in range(0, len(self._body), 1000):
+            yield self._body[begin : begin + 1000]
+
+
+@pytest.mark.parametrize(
+    ("body", "passes"),
+    [
+        (b"data: [1,1,1]\n\n" * 100, True),
+        (b"data: [1,1,1]\r\n\r\n" * 100, True),
+        (b"data: [1,1,1,\n" * 100 + b"\n", False),  # lines of one event
+        (b"data: " + b"[1,1,1]," * 100 + b"\n\n", False),
+    ],
+)
+def test_values_are_counted_for_each_event(body: bytes, passes: bool) -> None:
+    async def read() -> None:
+        async for _ in http_link._PacedStream(Chunks(body), 50):
+            pass
+
+    if passes:
+        asyncio.run(read())
+    else:
+        with pytest.raises(httpx2.RemoteProtocolError, match="more than 50 values"):
+            asyncio.run(read())
