@@ -10,7 +10,7 @@ import math
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Final
 
@@ -19,6 +19,7 @@ from bench.kept import Kept
 from bench.mouth_voices import Rows, percentile
 from bench.pulse_room import VOICES, Line
 from bench.voice_latency import MOTIONS, QUESTIONS, Planned, Trial, acting, answer, spread, stop, tried
+from bench.voice_stack import Shares
 from bench.voice_stage import Stage
 
 from edgeagent.web import MAP_S
@@ -26,6 +27,9 @@ from edgeagent.web import MAP_S
 _TRIALS: Final = 30
 _QUICK: Final = 6
 _LIMIT_S: Final = 10.0
+_SHARES: Final = 4
+_SHARE_S: Final = 8.0
+"""Seconds for which a share of a core is taken, with a page and without, so often in turn."""
 _FIGURES: Final = {"answer": ("sound", "end of speech to first sound"), "stop": ("zero", 'end of "stop" to zero')}
 """Kinds of trials: what of them is compared, and its name."""
 
@@ -73,7 +77,8 @@ def planned(count: int) -> list[Planned]:
 def rows(quick: bool, kept: Kept) -> tuple[Rows, list[str]]:
     """Name, figure and target of each latency with and without a page, and their ratio; and what does not work."""
     plan = planned(_QUICK if quick else _TRIALS)
-    if any(kept.get(_name(trial, page)) is None for trial in plan for page in (False, True)):
+    missing = any(kept.get(_name(trial, page)) is None for trial in plan for page in (False, True))
+    if missing or kept.get(_share(True)) is None:
         _measure(plan, kept)
     made: Rows = []
     for kind, (figure, name) in _FIGURES.items():
@@ -85,6 +90,9 @@ def rows(quick: bool, kept: Kept) -> tuple[Rows, list[str]]:
         middle = {page: percentile(values, 0.5) for page, values in found.items()}
         ratio = middle[True] / middle[False] if math.isfinite(sum(middle.values())) and middle[False] > 0 else math.nan
         made.append(("  p50 with a page by p50 without", f"{ratio:.2f}", ""))
+    shares = {page: percentile(kept.get(_share(page)), 0.5) for page in (False, True)}
+    told_shares = f"{shares[False]:.1%}, {shares[True]:.1%} with a page, {shares[True] / shares[False]:.2f}"
+    made.append(("share of a core, idle, all processes", told_shares, ""))
     told = kept.get("told", 0)
     made.append(("messages that the page was told", str(told), ""))
     return made, [] if told else ["the page was told nothing"]
@@ -94,12 +102,31 @@ def _name(trial: Planned, page: bool) -> str:
     return f"{trial.name}{', page' * page}"
 
 
+def _share(page: bool) -> str:
+    return f"share{', page' * page}"
+
+
+def share(stage: Stage, port: int) -> dict[bool, list[float]]:
+    """Shares of a core of the robot's processes without and with a page, in turn."""
+    found: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(_SHARES):
+        for page, values in found.items():
+            with open_page(port) if page else nullcontext():
+                shares = Shares(stage.pid)
+                threading.Event().wait(_SHARE_S)
+                values.append(sum(shares.end().values()))
+    return found
+
+
 def _measure(plan: list[Planned], kept: Kept) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with Stage(page=port) as stage:
         stage.set_echo()
+        stage.rest()
+        for page, shares in share(stage, port).items():
+            kept.put(_share(page), shares)
         stage.warm_up()
         for trial in plan:
             first = trial.number % 2 == 1  # who is first may be slower
