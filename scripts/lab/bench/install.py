@@ -67,7 +67,7 @@ JOURNEYS: Final = {
         "$current talk --config edgeagent.toml --input question.wav --output answer.wav",
         "$current service install --config edgeagent.toml --print > edgeagent.service",
         "sudo apt-get install systemd",
-        "systemd-analyze --user verify --man=no ./edgeagent.service",
+        "XDG_RUNTIME_DIR=$HOME systemd-analyze --user verify --man=no ./edgeagent.service",
     ),
     "ros": ('.venv/bin/edgeagent ask "how full is your battery"',),
 }
