@@ -139,6 +139,7 @@ __getattr__ = front(
         "text": "printable utterance",
         "unit": "MARK Unit quoted",
         "utterances": "Utterances",
+        "web_door": "served voice_door",
         "why": "LastRequest explained",
     },
 )

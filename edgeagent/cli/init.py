@@ -11,6 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent.cli import exits, streams
+from edgeagent.cli.unit import NAME, Unit, command
 from edgeagent.errors import ConfigError
 from edgeagent.resources import expanded
 
@@ -87,7 +88,7 @@ _README: Final = """\
 | talk with it aloud | `edgeagent talk --config edgeagent.toml` |
 | see the tools as a model sees them | `edgeagent check --app robot.py` |
 | test that they are understood | `edgeagent test --app robot.py --cases cases.toml` |
-| have it always on, with systemd | `edgeagent service install --config edgeagent.toml` |
+| have it always on, with systemd | `edgeagent service install --config edgeagent.toml`; `edgeagent.service` shows it |
 | see what is wrong with this machine | `edgeagent doctor --app robot.py` |
 
 `robot.py` has the tools: put your motors and sensors into them, and add your own. `cases.toml` has a sentence for each;
@@ -96,8 +97,10 @@ for your own, `edgeagent models pull qwen2.5-coder-1.5b` fetches a larger one, a
 `edgeagent.toml` uses it. Motors need a driver that stops by itself when the program is killed: `docs/safety.md` of
 edgeagent.
 """
+UNIT: Final = f"{NAME}.service"
+"""Name of the systemd unit, which has the absolute paths of its folder."""
 SKELETON: Final = {"robot.py": _ROBOT, "cases.toml": _CASES, "edgeagent.toml": _SETTINGS, "README.md": _README}
-"""The text of each file by its name."""
+"""The text of each other file by its name."""
 
 
 def init(
@@ -109,27 +112,34 @@ def init(
     with exits.guarded():
         begin(expanded(folder))
         where = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
-        for name in SKELETON:
+        for name in (*SKELETON, UNIT):
             streams.tell(f"wrote {folder / name}", "dim")
         streams.answer(f"{where}edgeagent chat --config edgeagent.toml")
     raise typer.Exit(exits.OK)
+
+
+def _unit(folder: Path) -> str:
+    """The unit that ``edgeagent service install --config edgeagent.toml`` writes here for a user."""
+    arguments = command(["--config", str(folder / "edgeagent.toml")])
+    return Unit(name=NAME, system=False, command=arguments, folder=folder).text
 
 
 def begin(folder: Path) -> None:
     """Writes the skeleton, all of it or nothing.
 
     Raises:
-        ConfigError: A file is there already, or the folder can't be made or written to.
+        ConfigError: A file is there already, or the folder can't be made, written to or named in a unit.
     """
-    there = [name for name in SKELETON if os.path.lexists(folder / name)]
+    there = [name for name in (*SKELETON, UNIT) if os.path.lexists(folder / name)]
     if there:
         raise ConfigError(
             f"{', '.join(there)} in {folder} would be overwritten; name another folder: edgeagent init DIR"
         )
+    files = SKELETON | {UNIT: _unit(folder.absolute())}
     made: list[Path] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in SKELETON.items():
+        for name, text in files.items():
             with (folder / name).open("x", encoding="utf-8") as file:
                 made.append(folder / name)
                 file.write(text)

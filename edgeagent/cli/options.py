@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from enum import StrEnum
 from functools import wraps
@@ -162,16 +162,22 @@ class WebOptions:
 
 
 def tabled(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options of each table among its parameters, in the table's place."""
+    """Gives a command the options of each table among its parameters, in the table's place.
+
+    ``gathered`` of what is returned makes the parameters of the command from those options.
+    """
     own = inspect.signature(command, eval_str=True).parameters.values()
     tables: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
     options = {name: get_type_hints(table, include_extras=True) for name, table in tables.items()}
 
+    def gathered(given: Mapping[str, Any]) -> dict[str, Any]:
+        rest = dict(given)
+        made = {name: table(**{option: rest.pop(option) for option in options[name]}) for name, table in tables.items()}
+        return rest | made
+
     @wraps(command)
     def spread(**given: Any) -> None:
-        for name, table in tables.items():
-            given[name] = table(**{option: given.pop(option) for option in options[name]})
-        command(**given)
+        command(**gathered(given))
 
     shown = [
         option
@@ -187,6 +193,7 @@ def tabled(command: Callable[..., None]) -> Callable[..., None]:
     ]
     spread.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # typer reads it
     spread.__annotations__ = {one.name: one.annotation for one in shown}
+    spread.gathered = gathered  # type: ignore[attr-defined]
     return spread
 
 
@@ -204,8 +211,17 @@ def settings(file: Path | None, *tables: RobotOptions | RunOptions, **also: obje
     flags |= {name.replace("__", "."): value for name, value in also.items()}
     go_on = flags.get("go_on", False)
     if (session := flags.get("session")) is not None:
-        if go_on:
-            raise ConfigError("--continue goes on with the last session, and --session names one: give one of them")
+        check_session(session, go_on=go_on)
         flags["session"] = sessions.chosen(session)
     config = load_config(file, flags={name: value for name, value in flags.items() if name not in _NO_SETTING})
     return sessions.continued(config) if go_on else config
+
+
+def check_session(session: str | None, *, go_on: bool) -> None:
+    """Refuses two sessions for one command.
+
+    Raises:
+        ConfigError: There are two.
+    """
+    if session is not None and go_on:
+        raise ConfigError("--continue goes on with the last session, and --session names one: give one of them")

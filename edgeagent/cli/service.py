@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from edgeagent.cli import exits, options, streams
-from edgeagent.cli.talk import talk
+from edgeagent.cli.talk import check_start, talk
 from edgeagent.cli.unit import MARK, NAME, Unit, check_user, command, missing_groups, run_as, unit_path
 from edgeagent.errors import ConfigError
 
@@ -144,28 +144,34 @@ def _unit(
     if user is not None and not system:
         raise ConfigError("--user is for --system; without it the unit is your own")
     unit_path(name, system=system)
-    _check_talk(arguments)
     whose = (check_user(user) if user else run_as()) if system else ""
-    options.settings(config, app=app)  # or the first start would tell what is wrong, at a boot that nobody sees
-    if app is not None and not app.is_file():
-        raise ConfigError(f"{app} is not there; --app needs a Python file that defines agent, or build(llm)")
     files = [word for flag, file in (("--app", app), ("--config", config)) if file for word in (flag, _absolute(file))]
     folder = next((file.absolute().parent for file in (app, config) if file), Path.cwd())
+    _check_talk([*files, *arguments], folder, here=whose in ("", pwd.getpwuid(os.getuid()).pw_name))
     return Unit(name=name, system=system, command=command([*files, *arguments]), folder=folder, user=whose)
 
 
-def _check_talk(arguments: list[str]) -> None:
+def _check_talk(arguments: list[str], folder: Path, *, here: bool) -> None:
     """Refuses what ``talk`` would refuse at a boot that nobody sees; typer tells of an option that it has not.
 
+    Args:
+        folder: The current folder of the unit.
+        here: True for a unit of whoever calls.
+
     Raises:
-        ConfigError: One of them needs somebody at a terminal.
+        ConfigError, ModelError, SpeechError: An option is wrong.
     """
     alone = typer.Typer(add_completion=False)
     alone.command()(talk)
     given = typer.main.get_command(alone).make_context("edgeagent talk", list(arguments)).params
-    for option in ("text", "push_to_talk"):
-        if given[option]:
-            raise ConfigError(f"--{option.replace('_', '-')} needs somebody at a terminal, and a unit has none")
+    mine = {name: value for name, value in os.environ.items() if name.startswith("EDGEAGENT_")}
+    try:
+        for name in mine:
+            del os.environ[name]  # the unit has none of them
+        with contextlib.chdir(folder):
+            check_start(**talk.gathered(given), here=here)  # type: ignore[attr-defined]
+    finally:
+        os.environ.update(mine)
 
 
 def _absolute(file: Path) -> str:
@@ -221,7 +227,7 @@ def _write(path: Path, text: str) -> None:
         fresh.write_text(text, encoding="utf-8")
         fresh.replace(path)
     except OSError as error:
-        with suppress(OSError):
+        with contextlib.suppress(OSError):
             fresh.unlink(missing_ok=True)
         hint = ": call it with sudo" if isinstance(error, PermissionError) else ""
         raise ConfigError(f"{path} can't be written: {error.strerror}{hint}") from error

@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Annotated, Final, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 import typer
 
@@ -108,23 +109,92 @@ def talk(
     screen = has_screen() and not json
     with exits.guarded(screen=screen):
         exits.watch(screen=screen)
-        chosen = options.settings(
-            run.config,
-            robot,
-            run,
-            audio__input=input,
-            audio__output=output,
-            speech__voice=voice,
-            ears__engine=engine,
-            ears__wake_words=wake_word,
-            conversation__barge_in=barge_in,
-            conversation__push_to_talk=push_to_talk,
-            **web.settings,
-        )
+        named = _named(input, output, voice, engine, barge_in, wake_word, push_to_talk)
+        chosen = options.settings(run.config, robot, run, **named, **web.settings)
         if wait and text:
             raise ConfigError("--wait waits for sound, and --text does without: give one of them")
         code = _talk(chosen, json=json, text=text, screen=screen, record=record, wait=wait)
     raise typer.Exit(code)
+
+
+def _named(
+    input: str | None,  # noqa: A002 - the name of the option
+    output: str | None,
+    voice: str | None,
+    engine: str | None,
+    barge_in: str | None,
+    wake_word: str | None,
+    push_to_talk: bool | None,
+) -> dict[str, object]:
+    """Options of ``talk`` alone, by the names of the settings."""
+    return {
+        "audio__input": input,
+        "audio__output": output,
+        "speech__voice": voice,
+        "ears__engine": engine,
+        "ears__wake_words": wake_word,
+        "conversation__barge_in": barge_in,
+        "conversation__push_to_talk": push_to_talk,
+    }
+
+
+def check_start(
+    *,
+    robot: options.RobotOptions,
+    web: options.WebOptions,
+    run: options.RunOptions,
+    record: Path | None,
+    json: bool,
+    text: bool,
+    wait: bool,
+    here: bool,
+    **named: Any,
+) -> None:
+    """Refuses what a start of ``talk`` without anybody at a terminal would refuse. Opens no device, runs no app file,
+    and makes no folder.
+
+    Args:
+        here: False for a start as another user, whose models and files may be others.
+
+    Raises:
+        ConfigError, ModelError, SpeechError: An option or a setting is wrong, or names what is not there.
+    """
+    if text or named["push_to_talk"]:
+        raise ConfigError(f"--{'text' if text else 'push-to-talk'} needs somebody at a terminal, and a unit has none")
+    options.check_session(run.session, go_on=run.go_on)
+    unbegun = replace(run, session=None, go_on=False)  # which would make the folder of sessions
+    config = options.settings(run.config, robot, unbegun, **_named(**named), **web.settings)
+    _check(config, json=json, text=text, screen=False, record=record if here else None, taken=False)
+    if config.app is not None and not config.app.is_file():
+        raise ConfigError(f"{config.app} is not there; --app needs a Python file that defines agent, or build(llm)")
+    if here:
+        _check_files(config, run.session)
+        _check_voices(config)
+
+
+def _check_files(config: Config, session: str | None) -> None:
+    """Refuses files that are not there, or that can't be made."""
+    from edgeagent.audio.files import is_file
+
+    for option, file in (("--log", config.log), ("--audit", config.audit), ("--session", session)):
+        if file is not None and not Path(file).absolute().parent.is_dir():
+            raise ConfigError(f"{option} {file}: there is no such folder")
+    spoken = config.audio.get("input")
+    if spoken is not None and is_file(spoken) and not Path(spoken).is_file():
+        raise ConfigError(f"--input {spoken}: there is no such file")
+
+
+def _check_voices(config: Config) -> None:
+    """Refuses a model, a voice or a preset that can't be had."""
+    from edgeagent.app.outfit import configured_llm
+    from edgeagent.tts import make_speaker
+    from edgeagent.voice import preset
+
+    preset(config.conversation.get("barge_in", "balanced"))
+    if "model" in config.given:
+        configured_llm(config).close()
+    if config.speech:
+        make_speaker(**config.speech).close()
 
 
 def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path | None, wait: bool) -> int:
@@ -176,8 +246,12 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
     return chatting(config, screen=screen, conversing=True)
 
 
-def _check(config: Config, *, json: bool, text: bool, screen: bool, record: Path | None) -> None:
-    """Refuses early what would only be found out when it is too late."""
+def _check(config: Config, *, json: bool, text: bool, screen: bool, record: Path | None, taken: bool = True) -> None:
+    """Refuses early what would only be found out when it is too late.
+
+    Args:
+        taken: Look if the port of the page is taken.
+    """
     from edgeagent.app.ears_setup import check
     from edgeagent.audio.files import is_file
     from edgeagent.cli.recorded_lines import check_target
@@ -187,7 +261,7 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool, record: Path
     if record is not None:
         check_target(record)
     check(config)
-    web_door.check(config)
+    web_door.check(config, taken=taken)
     if config.conversation.get("push_to_talk") and not screen:
         raise ConfigError("push-to-talk needs a terminal with a space bar; without one, leave it out")
     ends = {end: config.audio.get(end) for end in ("input", "output")}

@@ -29,8 +29,11 @@ _TOLD_S: Final = 0.5
 Subscribe = Callable[[Callable[[Any], object]], object]
 
 
-def check(config: Config) -> None:
+def check(config: Config, *, taken: bool = True) -> None:
     """Refuses early what keeps a page from being served: ears take a while to begin.
+
+    Args:
+        taken: Look also if the port is free.
 
     Raises:
         ConfigError: Its packages are not installed, its port is taken, or its address is none of this machine's.
@@ -43,7 +46,7 @@ def check(config: Config) -> None:
     from edgeagent.web import listen
 
     host, port, _ = _place(config)
-    listen(host, port).close()
+    listen(host, port if taken else 0).close()
 
 
 def _place(config: Config) -> tuple[str, int, bool]:

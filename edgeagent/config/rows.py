@@ -332,6 +332,14 @@ class Config:
         _in("remote", "boolean", "false", "true: a url may be another machine's, so that calls leave the robot"),
         _in("timeout_s", "number", "as tool_timeout_s", "for a call of its tools", **_SECONDS),
         _in("motion", "boolean", "false", "true: its tools that change something obey the safety latch"),
+        _in(
+            "message_values",
+            "integer",
+            "50000",
+            "values in one message of the server, counted by commas, colons and brackets; one with more ends it",
+            low=1000,
+            high=1_000_000,
+        ),
     )
     web: Mapping[str, Any] = _table(
         "the page of chat and talk: web.md",

@@ -31,8 +31,10 @@ GARBAGE_MAX: Final = 100
 MESSAGES_MAX: Final = 300
 """Messages a second that are read. More of them make the interpreter late for sound."""
 LARGE_BYTES: Final = 8192
-"""Bytes of a message that count as one of ``MESSAGES_MAX``; a larger one counts as many. 4 MB of many small values keep
-the interpreter for a second."""
+"""Bytes of a message that count as one of ``MESSAGES_MAX``; a larger one counts as many."""
+TOO_MANY_VALUES: Final = "it sent a message of more than {} values; message_values under [[mcp]] allows more"
+"""Reason for the end of a server. Reading 4 MB of many small values keeps the interpreter's lock, and so a stop, for a
+second."""
 LOG_MAX_BYTES: Final = 256 * 1024
 """Bytes of stderr a second that are read."""
 LOG_LINES_MAX: Final = 20
@@ -80,6 +82,12 @@ class Pace:
         if self._left < 0:
             self._until_s += -self._left // self._most * _SECOND_S
             await asyncio.sleep(self._until_s - now_s)
+
+
+def values_of(message: bytes) -> int:
+    """Values of a message at most, counted without reading it: what separates and opens them. A text with commas counts
+    for more than it is."""
+    return sum(map(message.count, (b",", b":", b"[", b"{")))
 
 
 def _shown(line: bytes) -> str:
@@ -174,6 +182,8 @@ class _ProcessLink:
                 return f"it sent a message of more than {MESSAGE_MAX_BYTES // 1024**2} MB"
             if not line:
                 return ""
+            if values_of(line) > self._server.message_values:
+                return TOO_MANY_VALUES.format(self._server.message_values)
             await pace.take(1 + len(line) // LARGE_BYTES)
             if not line.strip():
                 continue

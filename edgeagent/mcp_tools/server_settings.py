@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 SERVED: Final = "EDGEAGENT_SERVED"
 """Variable of every server that is started. An edgeagent that has it starts none itself, so that no chain begins where
 both read the same settings."""
+MESSAGE_VALUES: Final = 50_000
+"""Values of one message, unless the settings say otherwise. So many keep the interpreter's lock for about 30 ms."""
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,23}")
 """A name of 24 characters leaves 40 of 64 to the tool."""
 
@@ -41,6 +43,8 @@ class ServerSettings:
     """True if the URL may be another machine's."""
     timeout_s: float | None = None
     """Seconds for a call; None: ``Options.tool_timeout_s``."""
+    message_values: int = MESSAGE_VALUES
+    """Values that one message of the server may have."""
     motion: bool = False
     """True if the tools that change something obey the safety latch."""
 

@@ -19,12 +19,14 @@ from urllib.parse import urlsplit
 import anyio
 import mcp_types
 from mcp import Client, MCPError
+from mcp.client.session import ClientRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.mcp_tools.http_link import http_link
 from edgeagent.mcp_tools.offered_tools import TOLD_MAX, LeftOut, ServedTool, as_result, offered, one_line
 from edgeagent.mcp_tools.process_link import Ended, process_link
+from edgeagent.mcp_tools.server_questions import OpenCall
 from edgeagent.mcp_tools.server_settings import ServerSettings
 from edgeagent.messages import ToolResult
 from edgeagent.tools import ToolContext
@@ -86,6 +88,8 @@ class ToolServer:
         """Time in the loop at which the server was connected."""
         self._ended = Ended()
         self._specs: dict[str, tuple[mcp_types.Tool, ServedTool]] = {}
+        self._open: list[OpenCall] = []
+        """Calls whose bodies wait, the newest last."""
 
     async def run(self) -> None:
         """Keeps the server connected until it is given up. Ends by cancellation."""
@@ -126,7 +130,12 @@ class ToolServer:
         changed = asyncio.Event()
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + START_MAX_S) as scope:
-                client = Client(link, message_handler=partial(self._notified, changed), cache=None)
+                client = Client(
+                    link,
+                    message_handler=partial(self._notified, changed),
+                    elicitation_callback=self._asked,
+                    cache=None,
+                )
                 async with client, anyio.create_task_group() as group:
                     await self._list(client)
                     scope.deadline = math.inf
@@ -149,6 +158,14 @@ class ToolServer:
     async def _notified(self, changed: asyncio.Event, message: object) -> None:
         if isinstance(message, mcp_types.ToolListChangedNotification):
             changed.set()
+
+    async def _asked(
+        self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
+    ) -> mcp_types.ElicitResult:
+        """Has the person of a call answer a question of the server; the newest call, where several are open, because
+        the protocol does not say which. Without a call nobody is asked."""
+        calls = self._open[-1:]
+        return await calls[0].put(params) if calls else mcp_types.ElicitResult(action="decline")
 
     async def _listen(self, client: Client, changed: asyncio.Event) -> None:
         """Asks a server of the newer protocol to tell of another list; one that does not serve that has only one."""
@@ -201,7 +218,19 @@ class ToolServer:
     # --- on the thread of a body ------------------------------------------------------------------------------------
 
     def call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
-        """Calls a tool and waits for its result. The stop of the call cancels it at the server too."""
+        """Calls a tool and waits for its result. The stop of the call cancels it at the server too.
+
+        What the server asks meanwhile is put to the person; the time of the call goes on.
+        """
+        open_call = OpenCall(self.settings.name, context)
+        self._open.append(open_call)
+        try:
+            return self._wait(name, arguments, context, open_call)
+        finally:
+            self._open.remove(open_call)
+            open_call.close()
+
+    def _wait(self, name: str, arguments: dict[str, Any], context: ToolContext, open_call: OpenCall) -> ToolResult:
         calling = self._call(name, arguments, context)
         try:
             pending = asyncio.run_coroutine_threadsafe(calling, self._loop)
@@ -212,6 +241,7 @@ class ToolServer:
             try:
                 return pending.result(timeout=_POLL_S)
             except TimeoutError:
+                open_call.serve()
                 if context.should_stop():
                     pending.cancel()
                     return ToolResult.error(f"{context.name} was stopped; nobody knows how far it got")

@@ -51,7 +51,20 @@ def test_the_lines_of_the_readme_name_commands_options_and_files_that_there_are(
             assert (folder / file).exists(), line
 
 
-@pytest.mark.parametrize("name", SKELETON)
+def test_the_unit_is_the_one_that_service_installs(folder: Path, in_process: Any) -> None:
+    shown = in_process("service", "install", "--config", folder / "edgeagent.toml", "--print")
+    assert (folder / "edgeagent.service").read_text() == shown.stdout
+    assert f"--config {folder}/edgeagent.toml" in shown.stdout
+
+
+def test_a_folder_that_no_unit_can_name_is_not_made(in_process: Any, tmp_path: Path) -> None:
+    done = in_process("init", tmp_path / "a\nb")
+    assert done.returncode == 2
+    assert "line end" in done.stderr
+    assert not (tmp_path / "a\nb").exists()
+
+
+@pytest.mark.parametrize("name", [*SKELETON, "edgeagent.service"])
 def test_a_file_that_is_there_is_kept_and_nothing_else_is_written(in_process: Any, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
     before = sorted(tmp_path.iterdir())

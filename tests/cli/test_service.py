@@ -158,6 +158,62 @@ def test_options_that_talk_has_not_are_refused_before_a_boot(in_process: Any, wo
     assert words[0] in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["--engine", "nope"], 2, "--engine: should be one of"),
+        (["--barge-in", "fierce"], 2, "--barge-in: should be one of"),
+        (["--speed", "1e9"], 2, "--speed: should be from"),
+        (["--wake-word", "hey robi/9"], 2, "the threshold of a key phrase"),
+        (["--web-port", "70000"], 2, "--web-port: should be from"),
+        (["--web-host", "192.0.2.1"], 2, "192.0.2.1"),
+        (["--model", "nope"], 3, "there is no model 'nope'"),
+        (["--model", "no.gguf"], 3, "there is no model file"),
+        (["--voice", "nope"], 4, "has no voice 'nope'"),
+        (["--record", "talk.mp3"], 2, "a recording is a WAV file"),
+        (["--log", "no/talk.jsonl"], 2, "--log no/talk.jsonl: there is no such folder"),
+        (["--audit", "no/talk.jsonl"], 2, "--audit no/talk.jsonl: there is no such folder"),
+        (["--session", "no/talk.journal"], 2, "--session no/talk.journal: there is no such folder"),
+        (["--session", "robi", "--continue"], 2, "give one of them"),
+        (["--input", "no.wav", "--output", "x.wav"], 2, "--input no.wav: there is no such file"),
+        (["--input", "no.wav"], 2, "--output FILE.wav"),
+        (["--app", "no.py"], 2, "no.py is not there"),
+        (["--config", "no.toml"], 2, "cannot read the settings"),
+    ],
+)
+def test_values_that_talk_refuses_install_nothing(
+    edgeagent: Any, in_process: Any, words: list[str], code: int, told: str
+) -> None:
+    done = in_process("service", "install", "--", *words)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert told in done.stderr.splitlines()[-1]
+    assert not list(edgeagent.home.rglob("*.service"))
+
+
+def test_a_value_that_is_right_makes_nothing_but_the_unit(
+    edgeagent: Any, in_process: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDGEAGENT_BARGE_IN", "fierce")  # of the shell's, which the unit has not
+    folder = edgeagent.cwd / "robot"
+    folder.mkdir()
+    (folder / "talks").mkdir()
+    (folder / "edgeagent.toml").touch()
+    words = ["--session", "robi", "--log", "talks/talk.jsonl", "--model", "nano", "--voice", "en-us"]
+    before = sorted(edgeagent.home.rglob("*"))
+    done = in_process("service", "install", "--print", "--config", folder / "edgeagent.toml", "--", *words, "--web")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(edgeagent.home.rglob("*")) == before
+    assert os.environ["EDGEAGENT_BARGE_IN"] == "fierce"
+
+
+def test_a_page_whose_port_is_taken_by_the_running_service_is_installed_anew(in_process: Any) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert in_process("service", "install", "--print", "--", "--web-port", str(port)).returncode == 0
+
+
 def test_a_folder_that_is_no_utf8_is_told_and_leaves_nothing_behind(edgeagent: Any) -> None:
     folder = edgeagent.cwd / os.fsdecode(b"robot\xff")
     folder.mkdir()

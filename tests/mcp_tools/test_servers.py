@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from edgeagent.mcp_tools import ToolServers, checked_settings, http_link, proces
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import ToolTraits
+from edgeagent.views import Answer, Callbacks
 from tests.processes import descendants, left
 
 LIMIT_S = 30
@@ -154,6 +156,104 @@ def test_progress_is_told(shop: Callable[..., Shop], tmp_path: Path) -> None:
     agent = shop(timeout_s=0.5).agent([call("shop_wait", mark=str(tmp_path / "mark"))])
     handle = agent.start("go on")
     assert "a quarter" in [event.update for event in handle.events() if event.kind == "tool_execution_update"]
+
+
+def test_progress_gives_a_call_no_more_time(shop: Callable[..., Shop]) -> None:
+    agent = shop(timeout_s=0.5).agent([call("shop_tick")])
+    handle = agent.start("go on")
+    told = [event.update for event in handle.events() if event.kind == "tool_execution_update"]
+    assert set(told) == {"still at it"}
+    (made,) = handle.result(LIMIT_S).tool_calls
+    assert made.result.status == "timed_out"
+
+
+@pytest.fixture(scope="module")
+def old() -> Iterator[Shop]:
+    """A workshop that is spoken to as before 2026-07-28: it asks by requests of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tool_server, "Client", partial(tool_server.Client, mode="legacy"))
+        made = Shop()
+        assert made.servers.wait(LIMIT_S)
+    yield made
+    made.servers.close()
+
+
+@pytest.fixture(params=["common", "old"])
+def asking(request: pytest.FixtureRequest) -> Shop:
+    """A workshop of each protocol."""
+    made: Shop = request.getfixturevalue(request.param)
+    return made
+
+
+def asked(made: Shop, name: str, *answers: str, **options: Any) -> tuple[str, list[str]]:
+    """The result of a call during which a person gives these answers, and the questions."""
+    given, questions = iter(answers), []
+
+    def person(asked: list[str], answer: Answer) -> None:
+        questions.extend(asked)
+        if (text := next(given, None)) is not None:
+            answer.put(text)
+
+    agent = made.agent([call(f"shop_{name}")], **options)
+    (ended,) = agent.start("go on", callbacks=Callbacks(on_question=person)).result(LIMIT_S).tool_calls
+    return ended.result.text, questions
+
+
+@pytest.mark.parametrize(
+    ("name", "answers", "told", "questions"),
+    [
+        ("polish", ["yes please"], "accept sure=True", ["shop asks: Shall I polish it?"]),
+        ("polish", ["no"], "accept sure=False", ["shop asks: Shall I polish it?"]),
+        ("polish", ["well"], "decline None", ["shop asks: Shall I polish it?"]),
+        ("order", ["Pine", "3"], "accept wood='pine' boards=3",
+         ["shop asks: What is needed? Wood (oak, pine)?", "shop asks: how many boards?"]),
+        ("order", ["pine", "a lot"], "decline None",
+         ["shop asks: What is needed? Wood (oak, pine)?", "shop asks: how many boards?"]),
+        ("order", ["elm"], "decline None", ["shop asks: What is needed? Wood (oak, pine)?"]),
+    ],
+)  # fmt: skip
+def test_what_a_server_asks_is_put_to_the_person(
+    asking: Shop, name: str, answers: list[str], told: str, questions: list[str]
+) -> None:
+    assert asked(asking, name, *answers) == (told, questions)
+
+
+def test_what_a_server_asks_is_declined_where_nobody_can_be_asked(asking: Shop, old: Shop) -> None:
+    (polished,) = asking.results(call("shop_polish"))
+    assert polished.text == "decline None"
+    assert asked(old, "visit") == ("decline", [])  # an address is for nobody here
+    assert asked(asking, "polish", options=Options(confirm_timeout_s=0.1))[0] == "decline None"
+
+
+def test_a_stop_ends_a_question_of_a_server(asking: Shop) -> None:
+    opened, answers = threading.Event(), []
+
+    def person(questions: list[str], answer: Answer) -> None:
+        answers.append(answer)
+        opened.set()
+
+    agent = asking.agent([call("shop_polish")])
+    handle = agent.start("go on", callbacks=Callbacks(on_question=person))
+    assert opened.wait(LIMIT_S)
+    began_s = time.monotonic()
+    handle.abort()
+    (ended,) = handle.result(LIMIT_S).tool_calls
+    assert time.monotonic() - began_s < 2
+    assert ended.result.status in ("interrupted", "outcome_unknown")
+
+
+def test_a_message_of_too_many_values_ends_its_server_before_it_is_read(shop: Callable[..., Shop]) -> None:
+    made = shop()
+    (pile,) = made.results(call("shop_pile", count=300_000))
+    why = "it sent a message of more than 50000 values; message_values under [[mcp]] allows more"
+    assert pile.text == f"the server shop failed during the call, which may be done: {why}"
+    until(lambda: made.servers.notes == [])
+    (added,) = made.results(call("shop_add", first=1, second=1))
+    assert added.text == "2"
+    (more,) = shop(message_values=1_000_000).results(call("shop_pile", count=100_000))
+    assert (more.status, more.text) == ("ok", "a pile")
+    (text,) = made.results(call("shop_flood", characters=3_000_000))
+    assert text.status == "ok"
 
 
 def test_a_server_that_dies_in_a_call_is_started_again(
@@ -349,6 +449,14 @@ def test_a_server_over_http_is_reached_when_it_comes_and_again_when_it_was_gone(
     until(lambda: made.results(call("shop_add", first=1, second=2))[0].text == "3")
 
 
+def test_a_message_of_too_many_values_fails_its_call_over_http(shop: Callable[..., Shop], served: Served) -> None:
+    made = shop(command=(), url=f"http://127.0.0.1:{served.port}/mcp")
+    until(lambda: made.servers.notes == [])
+    (pile,) = made.results(call("shop_pile", count=300_000))
+    assert pile.status == "error"
+    until(lambda: made.results(call("shop_add", first=1, second=2))[0].text == "3")
+
+
 def test_other_tools_are_followed_over_http(shop: Callable[..., Shop], served: Served) -> None:
     made = shop(command=(), url=f"http://127.0.0.1:{served.port}/mcp")
     until(lambda: made.servers.notes == [])
@@ -371,7 +479,7 @@ class Flooding(BaseHTTPRequestHandler):
 
 def test_a_flood_of_events_is_read_slowly() -> None:
     async def read(url: str) -> bytes:
-        async with httpx2.AsyncClient(transport=http_link._LimitedTransport(), timeout=LIMIT_S) as client:
+        async with httpx2.AsyncClient(transport=http_link._LimitedTransport(50_000), timeout=LIMIT_S) as client:
             return (await client.get(url)).content
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Flooding) as server:
@@ -380,3 +488,35 @@ def test_a_flood_of_events_is_read_slowly() -> None:
         assert asyncio.run(read(f"http://127.0.0.1:{server.server_port}/")).count(b"data:") == 900
         server.shutdown()
     assert time.monotonic() - began_s > 1
+
+
+class Chunks(httpx2.AsyncByteStream):
+    """A body in small pieces."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def __aiter__(self):
+        for begin in range(0, len(self._body), 1000):
+            yield self._body[begin : begin + 1000]
+
+
+@pytest.mark.parametrize(
+    ("body", "passes"),
+    [
+        (b"data: [1,1,1]\n\n" * 100, True),
+        (b"data: [1,1,1]\r\n\r\n" * 100, True),
+        (b"data: [1,1,1,\n" * 100 + b"\n", False),  # lines of one event
+        (b"data: " + b"[1,1,1]," * 100 + b"\n\n", False),
+    ],
+)
+def test_values_are_counted_for_each_event(body: bytes, passes: bool) -> None:
+    async def read() -> None:
+        async for _ in http_link._PacedStream(Chunks(body), 50):
+            pass
+
+    if passes:
+        asyncio.run(read())
+    else:
+        with pytest.raises(httpx2.RemoteProtocolError, match="more than 50 values"):
+            asyncio.run(read())

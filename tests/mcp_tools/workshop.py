@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 if "never-ready" in sys.argv:
     time.sleep(3600)
@@ -18,8 +18,8 @@ if "dead" in sys.argv:
 
 import anyio
 import mcp_types
-from mcp.server.mcpserver import Context, MCPServer
-from pydantic import Field
+from mcp.server.mcpserver import Context, Elicit, ElicitationResult, MCPServer, Resolve
+from pydantic import BaseModel, Field
 
 server = MCPServer("workshop", log_level="ERROR")
 
@@ -64,6 +64,61 @@ async def wait(ctx: Context, mark: str) -> str:
     finally:
         Path(mark + ".cancelled").touch()
     return "never"
+
+
+class Sure(BaseModel):
+    """A yes or a no."""
+
+    sure: bool
+
+
+class Order(BaseModel):
+    """A form."""
+
+    wood: Literal["oak", "pine"]
+    boards: int = Field(description="how many boards")
+
+
+async def ask_sure() -> Elicit[Sure]:
+    return Elicit("Shall I\npolish\x07 it?", Sure)
+
+
+async def ask_order() -> Elicit[Order]:
+    return Elicit("What is needed?", Order)
+
+
+@server.tool(annotations=mcp_types.ToolAnnotations(read_only_hint=True), structured_output=False)
+async def polish(answer: Annotated[ElicitationResult[Sure], Resolve(ask_sure)]) -> str:
+    """Polish, if somebody wants that."""
+    return f"{answer.action} {getattr(answer, 'data', None)}"
+
+
+@server.tool(annotations=mcp_types.ToolAnnotations(read_only_hint=True), structured_output=False)
+async def order(answer: Annotated[ElicitationResult[Order], Resolve(ask_order)]) -> str:
+    """Order wood."""
+    return f"{answer.action} {getattr(answer, 'data', None)}"
+
+
+@server.tool(annotations=mcp_types.ToolAnnotations(read_only_hint=True), structured_output=False)
+async def visit(ctx: Context) -> str:
+    """Send somebody to a page."""
+    answer = await ctx.elicit_url("Log in.", "https://example.com/", "1")
+    return answer.action
+
+
+@server.tool(annotations=mcp_types.ToolAnnotations(read_only_hint=True), structured_output=False)
+async def tick(ctx: Context) -> str:
+    """Tell progress for ever."""
+    while True:
+        await ctx.report_progress(1, None, "still at it")
+        await anyio.sleep(0.05)
+
+
+@server.tool(structured_output=False)
+def pile(count: int) -> mcp_types.CallToolResult:
+    """Return many small values."""
+    told = mcp_types.TextContent(type="text", text="a pile")
+    return mcp_types.CallToolResult(content=[told], structured_content={"pile": [[[1]]] * count})
 
 
 @server.tool()

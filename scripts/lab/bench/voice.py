@@ -16,14 +16,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from bench import voice_latency, voice_soak, voice_stack
+from bench import voice_latency, voice_page, voice_soak, voice_stack
 from bench.kept import Kept
 from bench.mouth import printed
 from bench.mouth_voices import Rows
 
 from tests.audio.pulse import missing
 
-PARTS: Final = ("latency", "stack", "soak", "room")
+PARTS: Final = ("latency", "page", "stack", "soak", "room")
 
 
 def tell(text: str) -> None:
@@ -45,7 +45,11 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="scripts/bench voice", description="Measure the conversation.")
     parser.add_argument("--quick", action="store_true", help="few of everything")
-    parser.add_argument("--only", choices=PARTS, help="one part: latency, stack (share and memory), soak, room")
+    parser.add_argument(
+        "--only",
+        choices=PARTS,
+        help="one part: latency, page (the latency beside it), stack (share and memory), soak, room",
+    )
     parser.add_argument("--trials", type=int, metavar="N", help="of each latency (default: 30; 4 with --quick)")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write the trials of the latencies there, as JSON")
     parser.add_argument("--fresh", action="store_true", help="do not go on where it was stopped: measure all anew")
@@ -54,6 +58,7 @@ def main() -> None:
     quick: bool = arguments.quick
     parts: dict[str, Callable[[], tuple[Rows, list[str]]]] = {
         "latency": lambda: voice_latency.rows(quick, kept["latency"], count=arguments.trials, keep=arguments.keep),
+        "page": lambda: voice_page.rows(quick, kept["page"]),
         "stack": lambda: kept["stack"].once("rows", lambda: voice_stack.rows(quick)),
         "soak": lambda: kept["soak"].once("rows", lambda: voice_soak.rows(quick)),
         "room": lambda: in_room(quick, kept["room"]),
@@ -65,7 +70,7 @@ def main() -> None:
     begun_s, before = time.monotonic(), os.getloadavg()[0]
     for part in chosen:
         tell(f"{part}, goes on where it was stopped" if len(kept[part]) else part)
-        if part in ("latency", "stack") and (why := missing()) is not None:
+        if part in ("latency", "page", "stack") and (why := missing()) is not None:
             made.append((part, f"not measured: {why}", ""))
             continue
         try:

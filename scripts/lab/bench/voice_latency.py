@@ -133,7 +133,7 @@ def _measure(plan: Sequence[Planned], kept: Kept) -> None:
         kept.put("echo_db", stage.set_echo())
         stage.warm_up()
         for trial in plan:
-            kept.put(trial.name, _tried(trial, stage, Line(*trial.line)))
+            kept.put(trial.name, tried(trial, stage, Line(*trial.line)))
             xruns = stage.rest()
             kept.put("xruns", [before[0] + xruns["under"], before[1] + xruns["over"]])
 
@@ -143,7 +143,8 @@ def _drawn(*kinds: Sequence[str], count: int) -> list[str]:
     return [kind[i % len(kind)] for i in range(count) for kind in kinds]
 
 
-def _tried(trial: Planned, stage: Stage, line: Line) -> Trial:
+def tried(trial: Planned, stage: Stage, line: Line) -> Trial:
+    """Does a trial, anew when it could not begin."""
     what, rng = trial.what, random.Random(f"7 {trial.name}")  # the same, whatever was done before
     for _ in range(_TRIES):
         try:

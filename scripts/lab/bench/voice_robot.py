@@ -14,6 +14,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, Final
 
@@ -23,6 +25,7 @@ from bench.mouth_player import SILENT
 from edgeagent import events
 from edgeagent.app import App, Conversation, build
 from edgeagent.audio import Samples
+from edgeagent.cli import served, voice_door
 from edgeagent.config import Config
 from edgeagent.house import HouseRobot
 from edgeagent.llm import LLMEvent, LLMRequest
@@ -143,8 +146,10 @@ def main() -> None:
     logging.basicConfig(level=logging.ERROR)
     settings = json.loads(sys.argv[1])
     log = Log()
-    config = Config(conversation={"chimes": False, **settings})
-    with build(config, live=True, voice=True) as app:
+    page = settings.pop("page", 0)
+    web = {"serve": True, "host": "127.0.0.1", "port": page} if page else {}
+    config = Config(conversation={"chimes": False, **settings}, web=web)
+    with ExitStack() as last, build(config, live=True, voice=True) as app:
         thinker = Thinker(app)
         app.load()
         with Conversation(app.agent, config=config, session=app.session, telling=app.telling) as conversation:
@@ -155,9 +160,11 @@ def main() -> None:
             conversation.start()
             if not conversation.dialogue.hears.wait(_LIMIT_S):
                 raise TimeoutError("the microphone delivers nothing")
-            log.tell("ready", pid=os.getpid())
-            for line in sys.stdin:
-                obey(json.loads(line), conversation, thinker, log)
+            door = partial(voice_door, app, conversation)
+            with served(config, app, door, conversation.subscribe, last):
+                log.tell("ready", pid=os.getpid())
+                for line in sys.stdin:
+                    obey(json.loads(line), conversation, thinker, log)
             xruns = conversation.device.xruns
     log.tell("ended", under=xruns.under, over=xruns.over)
     log.close()
