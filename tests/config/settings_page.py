@@ -14,7 +14,8 @@ HEADING = "## Every setting\n"
 
 def every_setting() -> str:
     """The section with all tables, from its heading on."""
-    parts = [HEADING, "Written by `python -m tests.config.settings_page`, from the table by which settings are read.\n"]
+    written = "Written by `python -m tests.config.settings_page`, from the table of `edgeagent/config/rows.py`.\n"
+    parts = [HEADING, written]
     parts += _table("", "", [one for one in SETTINGS.values() if "." not in one.name])
     for table, what in TABLES.items():
         parts += _table(f"[{table}]", what, [one for one in SETTINGS.values() if one.name.rpartition(".")[0] == table])
