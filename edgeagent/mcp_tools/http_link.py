@@ -94,7 +94,7 @@ class _PacedStream(_LimitedStream):
     """A stream of events, which are read as slowly as the messages of a process."""
 
     _blank = True
-    """True while nothing has come of the present line."""
+    """True while nothing has come of the present line. A space is something, because it ends no event."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         pace = Pace(MESSAGES_MAX)
@@ -109,5 +109,5 @@ class _PacedStream(_LimitedStream):
             if number:
                 self._values = 0 if self._blank else self._values
                 self._blank = True
-            self._blank = self._blank and not part.strip()
+            self._blank = self._blank and not part.strip(b"\r")
             self._count(part)

@@ -18,6 +18,7 @@ from typing import Any, Final
 import mcp_types
 
 from edgeagent.english import yes_or_no
+from edgeagent.errors import EdgeAgentError
 from edgeagent.mcp_tools.offered_tools import TOLD_MAX, one_line
 from edgeagent.tools import ToolContext
 from edgeagent.tools.coercion import ArgumentError, coerce
@@ -83,6 +84,8 @@ class OpenCall:
         def stopping() -> bool:
             return self._context.should_stop() or run.should_stop() or taken_back()
 
+        if stopping():  # of many questions that wait, none is put after a stop
+            raise EdgeAgentError("nobody wants to know any more")
         return str(run.ask([question], stopping, run.options.confirm_timeout_s))
 
 
@@ -100,7 +103,9 @@ def answered(asked: mcp_types.ElicitRequestParams, ask: Ask, server: str) -> mcp
     if not isinstance(asked, mcp_types.ElicitRequestFormParams):
         return _DECLINED
     fields: Mapping[str, Any] = asked.requested_schema.get("properties") or {}
-    if len(fields) > FIELDS_MAX or not all(isinstance(field, dict) for field in fields.values()):
+    if not isinstance(fields, dict) or len(fields) > FIELDS_MAX:
+        return _DECLINED
+    if not all(isinstance(field, dict) for field in fields.values()):
         return _DECLINED
     question = f"{server} asks: {one_line(asked.message, TOLD_MAX)}"
     content: dict[str, Any] = {}

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import mcp_types
 import pytest
 
 from edgeagent import Agent, Options, ToolResult
 from edgeagent.mcp_tools import ToolServers, checked_settings, http_link, process_link, tool_server
+from edgeagent.mcp_tools.server_questions import answered
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import ToolTraits
@@ -240,6 +242,29 @@ def test_a_stop_ends_a_question_of_a_server(asking: Shop) -> None:
     (ended,) = handle.result(LIMIT_S).tool_calls
     assert time.monotonic() - began_s < 2
     assert ended.result.status in ("interrupted", "outcome_unknown")
+
+
+def test_after_a_stop_no_question_is_put_of_those_that_wait(old: Shop) -> None:
+    questions: list[str] = []
+    opened = threading.Event()
+
+    def person(asked: list[str], answer: Answer) -> None:
+        questions.extend(asked)
+        opened.set()
+
+    agent = old.agent([call("shop_pester", questions=100)])
+    handle = agent.start("go on", callbacks=Callbacks(on_question=person))
+    assert opened.wait(LIMIT_S)
+    handle.abort()
+    handle.result(LIMIT_S)
+    until(lambda: not agent._workers.bodies())
+    assert len(questions) == 1
+
+
+@pytest.mark.parametrize("properties", [["sure"], "sure", 5, {"sure": "boolean"}])
+def test_a_form_that_is_none_is_declined(properties: Any) -> None:
+    params = mcp_types.ElicitRequestFormParams(message="Well?", requested_schema={"properties": properties})
+    assert answered(params, lambda question: "yes", "shop").action == "decline"
 
 
 def test_a_message_of_too_many_values_ends_its_server_before_it_is_read(shop: Callable[..., Shop]) -> None:
@@ -507,6 +532,7 @@ class Chunks(httpx2.AsyncByteStream):
         (b"data: [1,1,1]\n\n" * 100, True),
         (b"data: [1,1,1]\r\n\r\n" * 100, True),
         (b"data: [1,1,1,\n" * 100 + b"\n", False),  # lines of one event
+        (b"data: [1,1,1,\n \n" * 100 + b"\n", False),  # a line with a space ends no event
         (b"data: " + b"[1,1,1]," * 100 + b"\n\n", False),
     ],
 )

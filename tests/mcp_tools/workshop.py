@@ -107,6 +107,19 @@ async def visit(ctx: Context) -> str:
 
 
 @server.tool(annotations=mcp_types.ToolAnnotations(read_only_hint=True), structured_output=False)
+async def pester(ctx: Context, questions: int) -> str:
+    """Ask that many questions at once."""
+
+    async def ask() -> None:
+        await ctx.elicit("Shall I polish it?", Sure)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(questions):
+            group.start_soon(ask)
+    return "asked"
+
+
+@server.tool(annotations=mcp_types.ToolAnnotations(read_only_hint=True), structured_output=False)
 async def tick(ctx: Context) -> str:
     """Tell progress for ever."""
     while True:
