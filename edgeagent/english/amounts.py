@@ -133,15 +133,19 @@ def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
         ):
             if between == [sign] or (sign == "minus" and second.negative and not between):
                 yield replace(first, **span, value=value)  # type: ignore[arg-type]
+    # of many amounts few differ in their unit, so the work grows as their number does
+    with_units = [one for one in said if one.dimension not in ("", "times") and one.bare]
+    units = {(one.dimension, f"{one.value / one.bare:.9g}", one.tolerance): one for one in with_units}
+    counts = {one.value for one in said if one.dimension == "times"}
     for one in said:
-        for other in said:
+        for other in units.values():
             # "three minutes, no, make that eight"
-            if not one.dimension and other.dimension not in ("", "times") and other.bare:
+            if not one.dimension:
                 value = one.bare * other.value / other.bare
                 yield replace(one, value=value, dimension=other.dimension, tolerance=other.tolerance)
-        for count in said:
-            if count.dimension == "times" and one.dimension != "times":
-                yield replace(one, value=one.value * count.value)
+        for count in counts:
+            if one.dimension != "times":
+                yield replace(one, value=one.value * count)
 
 
 def _in(one: Amount, like: Amount) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 from typing import Final
 
 from edgeagent.characters import APOSTROPHES, plain_apostrophes
@@ -17,6 +18,9 @@ from edgeagent.english.word_rows import is_number
 
 LONGEST: Final = 2_000
 """Characters that are read; nobody says more in a turn."""
+_KEPT: Final = 2_000
+"""Texts whose words are kept, because hooks read the whole history at each reply: a millisecond a message otherwise."""
+_PIECE: Final = re.compile(rf".{{1,{LONGEST - 1}}}(?:\s|\Z)|.{{1,{LONGEST}}}", re.DOTALL)
 _NOISE: Final = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|♪")
 """Marks that recognisers write for what is no speech: [music], (coughs), <sil>."""
 _PERCENT: Final = re.compile(r"(?<=[0-9])\s*%")
@@ -35,11 +39,21 @@ def words_of(text: str) -> list[str]:
 
     "OK, what's two metres?" is okay what is 2 meters.
     """
-    plain = _NOISE.sub(" ", _PERCENT.sub(" percent ", plain_apostrophes(text[:LONGEST])))
+    return list(_words(text[:LONGEST]))
+
+
+@lru_cache(maxsize=_KEPT)
+def _words(text: str) -> tuple[str, ...]:
+    plain = _NOISE.sub(" ", _PERCENT.sub(" percent ", plain_apostrophes(text)))
     made: list[str] = []
     for word in _WORD.findall(inverse_normalised(plain).lower()):
         made += _apart(_ONE_WORD.get(word, word)).split()
-    return made
+    return tuple(made)
+
+
+def parts_of(text: str) -> list[str]:
+    """A text of any length in pieces that ``words_of`` reads to their ends."""
+    return _PIECE.findall(text)
 
 
 def after(text: str, beginning: str) -> str | None:

@@ -108,3 +108,21 @@ def test_any_text_can_be_read(text: str) -> None:
     for one in (*amounts_in(text), *derived(amounts_of(words), words)):
         assert one.value >= 0
         assert 0 <= one.start < one.end <= len(words)
+
+
+def test_many_numbers_and_units_do_not_give_each_with_each() -> None:
+    words = [
+        word for number in range(300) for word in (str(number % 10), ("meters", "feet", "times", "and")[number % 4])
+    ]
+    said = amounts_of(words)
+    assert len(said) == 300
+    assert len(list(derived(said, words))) < 20 * len(said)
+
+
+def test_words_of_a_text_are_read_once_and_are_the_callers_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr("edgeagent.english.tokens.inverse_normalised", lambda text: read.append(text) or text)
+    words = words_of("a text that no other test has")
+    words.append("more")
+    assert words_of("a text that no other test has") == words[:-1]
+    assert len(read) == 1
