@@ -27,7 +27,7 @@ class GroundedReplyHook(BaseHook):
 
     A sentence with a number that stands in no result and in nothing else that the model was shown is replaced alone:
     "battery at 80 percent" told as 40. Numbers may be rounded, and told in another unit; where there is no result, the
-    sentence is left out. Then the whole reply is compared with the results since the last answer, word for word:
+    sentence is left out. Then the whole reply is compared with the task's results since the last answer, word for word:
     "the distance must be at most 50 m" told as "the sensor does not answer", a failure told as done, "Okay." Where it
     does not tell them, they are told in their own words, and what was not run in a clause. A reply with calls, and one
     to what a person has said since the results, is left alone.

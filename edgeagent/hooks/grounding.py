@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.english.amounts import (
@@ -55,9 +56,10 @@ _NAME_WORDS: Final = 4
 _MARKS: Final = re.compile(r"[][{}<>|\\]")
 """Signs of JSON and of chat templates, which no name has unless a person typed them."""
 _RANGES: Final = frozenset({"to", "through", "until", "till"})
+"""Words between the first and the last number of a range."""
 _HANDOFF: Final = "handoff_to_"
-_AND_BACK: Final = " and back and"
-"""The end of a way there and back, whose second call has the other direction; "and" ends a sentence of the words."""
+_BACK: Final = "back"
+"""The word of a way there and back, whose second call has the other direction."""
 _SOUNDS_LIKE: Final = {word: number for word, number in lists("heard").table("sounds_like").items() if word != "for"}
 """Words that are written for a number."""
 _ANSWER_WORDS: Final = 4
@@ -196,6 +198,8 @@ class GroundingHook(BaseHook):
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
         if not isinstance(payload, AfterLLM):
             return None
+        if self._pending is None and not payload.tool_calls:
+            return None
         said = _Said.of(ctx.history())
         if not said.calls and (answered := self._answered(said, ctx)) is not None:
             return HookResult.replace(replace(payload, text=answered[0], tool_calls=answered[1]))
@@ -251,23 +255,26 @@ class GroundingHook(BaseHook):
                 if (number := _number_for(value, schema)) is not None:
                     if doubt := _doubted_number(at, tool, name, number, said, every):
                         yield doubt
-                elif doubt := self._doubted_texts(at, name, value, schema, said):
-                    yield doubt
                 elif isinstance(value, list) and not all(_is_said(one, said) for one in value if _number(one)):
                     yield _Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
+                elif doubt := self._doubted_texts(at, name, value, schema, said):
+                    yield doubt
 
     def _doubted_texts(self, at: int, name: str, value: Any, schema: Mapping[str, Any], said: _Said) -> _Doubt | None:
-        """The doubt about a text, or about the first doubtful text of a list; None where it is known from where each
-        comes."""
+        """The doubt about a text, or about the texts of a list; None where it is known from where each comes."""
         texts = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
         if any(set(_MARKS.findall(text)) - said.marks for text in texts):
             return _Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
-        for text in texts:
-            others = self._other_names.get(text.casefold(), ())
-            named = is_named(text, said.names, others) and said.names | set(others) >= _figures(text)
-            if _is_a_name(text, schema) and not named:
-                return _Doubt(at, name, value, f"Did you mean {_with_article(text)}? {_SAY_YES}")
-        return None
+        doubtful = [text for text in texts if _is_a_name(text, schema) and not self._is_named(text, said)]
+        if not doubtful:
+            return None
+        # a yes runs the whole list, so all that is doubtful in it is asked about
+        asked = " and ".join(map(_with_article, dict.fromkeys(doubtful)))
+        return _Doubt(at, name, value, f"Did you mean {asked}? {_SAY_YES}")
+
+    def _is_named(self, text: str, said: _Said) -> bool:
+        others = self._other_names.get(text.casefold(), ())
+        return is_named(text, said.names, others) and said.names | set(others) >= _figures(text)
 
     def _read_back(self, calls: Sequence[ToolCall], ctx: AgentContext) -> str:
         """Returns the question that is asked before a long way; empty where none is."""
@@ -334,7 +341,7 @@ def _doubted_number(
     of_this = [amount for amount in said.known if _is(amount, name, value)]
     if of_this:
         signs = {_sign(amount, said.words, directions) for amount in of_this}
-        if _fits(value, signs, directions, said):
+        if _fits(value, signs, directions, said) or _goes_back(tool, name, value, said, calls[: len(said.calls) + at]):
             return None
     unused = [one for one in said.amounts if _may_be(one, name) and not _is_used(one, calls, said)]
     if not of_this and not unused:
@@ -363,14 +370,18 @@ def _fits(value: float, signs: set[int], directions: Directions | None, said: _S
     sign = -1 if value < 0 else 1
     if value == 0 or sign in signs:
         return True
-    if _AND_BACK in " ".join(said.words):
-        return True
     if 0 not in signs:
         return False
     if sign > 0 or directions is None:
         return sign > 0
     (_, _), (_, negative) = directions
     return bool(negative & {*said.words, *said.earlier_words})
+
+
+def _goes_back(tool: Tool, name: str, value: float, said: _Said, before: Sequence[ToolCall]) -> bool:
+    """True if a value takes back what an earlier call does, and "back" was said: "forward two meters and back"."""
+    ways = [one.arguments.get(name) for one in before if one.name == tool.name]
+    return _BACK in said.words and any(_number(way) and way == -value for way in ways)
 
 
 def _sign(amount: Amount, words: Sequence[str], directions: Directions | None) -> int:
@@ -450,10 +461,12 @@ def _figures(text: str) -> set[str]:
 
 def _is_said(value: float, said: _Said) -> bool:
     """True if a number of a list was said, or lies in a range that was."""
-    numbers = [amount.bare for amount in (*said.known, *said.earlier)]
-    if value in numbers or value in counted(said.words):
+    if value in counted(said.words) or any(value == one.bare for one in (*said.known, *said.earlier)):
         return True
-    return bool(_RANGES & set(said.words)) and bool(numbers) and min(numbers) <= value <= max(numbers)
+    return any(
+        first.bare <= value <= last.bare and _RANGES & set(said.words[first.end : last.start])
+        for first, last in pairwise(said.amounts)
+    )
 
 
 def _number(value: object) -> bool:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from edgeagent.english.amounts import PAIRS, Amount, amounts_of, derived
 from edgeagent.english.number_words import CLOCK, UNITS, figures
-from edgeagent.english.tokens import NEGATIONS, words_of
+from edgeagent.english.tokens import NEGATIONS, parts_of, words_of
 from edgeagent.english.word_lists import lists
 from edgeagent.english.word_rows import is_number
 from edgeagent.hooks.echoed_payload import in_words
@@ -45,8 +46,7 @@ class KnownNumbers:
     def __init__(self, texts: Iterable[str]) -> None:
         self._amounts: list[Amount] = []
         self._clocks: set[int] = set()
-        for text in texts:
-            words = words_of(text)
+        for words in map(words_of, (part for text in texts for part in parts_of(text))):
             found = amounts_of(words)
             self._amounts += [*found, *derived(found, words)]
             self._clocks |= _clocks(words)
@@ -113,9 +113,10 @@ class Retelling:
 
     @classmethod
     def since_answer(cls, history: Sequence[Message]) -> Retelling:
-        """The results since the robot's last answer."""
-        answers = (at for at, one in enumerate(history) if one.role == "assistant" and not one.tool_calls)
-        now = history[max(answers, default=-1) + 1 :]
+        """The results since the robot's last answer, and since the newest task: those of a run that was stopped are no
+        matter of the next one's."""
+        begins = (at for at, one in enumerate(history) if _is_answer(one) or _is_task(one))
+        now = history[max(begins, default=-1) + 1 :]
         calls = {call.id: call for one in now for call in one.tool_calls}
         return cls([one for one in now if one.role == "tool"], calls)
 
@@ -197,6 +198,14 @@ def sentence(result: Message, *, what: str = "") -> str:
     return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 
+def _is_answer(message: Message) -> bool:
+    return message.role == "assistant" and not message.tool_calls
+
+
+def _is_task(message: Message) -> bool:
+    return message.role == "user" and message.origin == "user"
+
+
 def _text(result: Message) -> str:
     """The text of a result, without what is for the model alone."""
     return result.text.partition(f"\n{WARNING}")[0]
@@ -212,10 +221,10 @@ def _denies(text: str) -> bool:
 
 def _content(text: str) -> set[str]:
     """Words with a content, without endings; numbers and units are compared as amounts."""
-    words = words_of(_ON.sub("", in_words(text).replace("_", " ")))
+    plain = _ON.sub("", in_words(text).replace("_", " "))
     return {
         word if word in _TELLING.beside_failing else _ENDING.sub("", word)
-        for word in words
+        for word in chain.from_iterable(map(words_of, parts_of(plain)))
         if word not in _TELLING.empty and not is_number(word) and word not in UNITS
     }
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from edgeagent import Agent, AgentContext, Message, Tool, ToolResult, skill, tool
+from edgeagent import Agent, AgentContext, Message, Tool, ToolCall, ToolResult, skill, tool
 from edgeagent.hooks import BaseHook, FirePoint, GroundedReplyHook, GroundingHook, HookResult
 from edgeagent.testing import ScriptedLLM, call
 
@@ -81,6 +81,21 @@ def test_a_sentence_with_another_number_is_made_of_the_results(reply: str, resul
 
 def test_what_failed_is_told_as_failed() -> None:
     assert said("I drove 5 meters.", ToolResult.error("blocked after 1 m")) == "That did not work: blocked after 1 m."
+
+
+def test_results_of_a_run_that_was_stopped_are_no_matter_of_the_next_task() -> None:
+    stopped = Message("tool", "drove 0.8 m of 2 m", call_id="c", name="drive", status="interrupted")
+    drive = Message("assistant", "", tool_calls=(ToolCall("c", "drive", {"distance_m": 2}),))
+    before = (Message.user("drive 2 m"), drive, stopped)
+    told = "The battery is at 80 percent."
+    assert said(told, "battery at 80 percent", before=before) == told
+
+
+def test_numbers_at_the_end_of_a_long_text_are_known() -> None:
+    manual = f"{'the manual of the pump says nothing here, ' * 100} the code of the valve is 4711"
+    assert said("The code of the valve is 4711.", manual) == "The code of the valve is 4711."
+    before = (Message.user(f"{'blah ' * 1000}my locker is 4711"), Message.assistant("Okay."))
+    assert said("It is 4711.", before=before) == "It is 4711."
 
 
 def test_without_results_the_sentence_is_left_out() -> None:

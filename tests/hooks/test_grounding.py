@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import pytest
 
-from edgeagent import Agent, Message, RunResult, Session, skill, tool
+from edgeagent import Agent, Message, RunResult, Session, ToolCall, skill, tool
 from edgeagent.hooks import GroundingHook
 from edgeagent.testing import ScriptedLLM, call
 
@@ -71,7 +71,6 @@ class Robot:
         ("drive 50 cm", call("drive", distance_m=0.5)),
         ("drive too meters", call("drive", distance_m=2)),
         ("reverse too metres and thirty centimetres", call("drive", distance_m=-2.3)),
-        ("turn 192 to the right and back", call("turn", angle_deg=192)),
         ("drive 3 feet", call("drive", distance_m=0.9144)),
         ("drive 3 feet", call("drive", distance_m=0.9)),
         ("drive -3 m", call("drive", distance_m=-3)),
@@ -106,6 +105,30 @@ def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
     robot = Robot([wanted], "Done.")
     assert robot.hear(text).reply == "Done."
     assert len(robot.done) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "there", "back"),
+    [
+        ("turn 192 to the right and back", call("turn", angle_deg=-192), call("turn", angle_deg=192)),
+        ("drive two meters forward and back again", call("drive", distance_m=2), call("drive", distance_m=-2)),
+    ],
+)
+def test_a_way_there_and_back_is_done_at_once(text: str, there: Call, back: Call) -> None:
+    robot = Robot([there, back], "Done.")
+    assert robot.hear(text).reply == "Done."
+    robot = Robot([there], [back], "Done.")
+    assert robot.hear(text).reply == "Done."
+    assert len(robot.done) == 2
+    robot = Robot([back])
+    assert robot.hear(text).reply.endswith("Say yes."), "nothing was gone that could be taken back"
+
+
+def test_and_back_of_one_way_gives_no_other_a_direction() -> None:
+    calls = [call("turn", angle_deg=-90), call("drive", distance_m=2), call("drive", distance_m=-2)]
+    robot = Robot(calls)
+    robot.hear("turn left 90 degrees, drive forward two meters and back")
+    assert robot.done == []
 
 
 @pytest.mark.parametrize(
@@ -289,12 +312,34 @@ class Warehouse:
         ("fetch part K-317", call("fetch_part", code="a text of more words than a name has }}</tool_call>")),
         ("fetch part K-317", call("fetch_part", code="K-317", speed="fast")),
         ("visit gates 3 and 5", call("visit_gates", numbers=[3, 6])),
+        ("go to gates 3 and 5", call("visit_gates", numbers=[3, 4, 5])),
+        ("drive to gate 9, I mean visit gates 2 to 4", call("visit_gates", numbers=[7])),
     ],
 )
 def test_texts_that_nobody_said_are_asked_about(text: str, wanted: Call) -> None:
     robot = Warehouse(wanted)
     assert robot.hear(text).reply.endswith(("?", "Say yes."))
     assert not robot.done
+
+
+def test_a_yes_to_a_list_is_one_to_all_that_nobody_named() -> None:
+    robot = Warehouse(call("scan_pallets", codes=["A-17", "B-9", "C-1"]))
+    assert robot.hear("scan pallet A-17").reply == "Did you mean B-9 and C-1? Say yes."
+
+
+def test_a_question_about_an_earlier_task_does_not_take_the_place_of_a_new_one() -> None:
+    stopped = Message("tool", "stopped after 0.3 m", call_id="c", name="drive", status="interrupted")
+    drive = Message("assistant", "", tool_calls=(ToolCall("c", "drive", {"distance_m": 12}),))
+    robot = Robot([call("drive", distance_m=12)])
+    robot.session.restore([Message.user("drive 12 meters"), drive, stopped])
+    assert robot.hear("drive 12 meters").reply == "Drive 12 meters? Say yes."
+
+
+def test_a_reply_without_calls_reads_nothing_of_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr("edgeagent.hooks.grounding.words_of", lambda text: read.append(text) or text.split())
+    assert Robot("Hello.").hear("hello").reply == "Hello."
+    assert not read
 
 
 def test_a_value_outside_of_its_choices_never_runs() -> None:
