@@ -7,6 +7,7 @@ and ``resume=driver.release``.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import gc
@@ -50,6 +51,8 @@ _RUN: Final = (
 )
 
 _log = logging.getLogger("edgeagent.robot")
+# what a start has frozen is no leak, but libraries would tell of it as one at the end of the program
+atexit.register(gc.unfreeze)
 
 
 class DriveEnded(DriveError):

@@ -73,7 +73,7 @@ class DistanceReader:
         answers: SimpleQueue[_Answer] = SimpleQueue()
         try:
             self._threads.run(lambda: self._read(answers), "distance")
-        except RuntimeError as error:  # the limit of the system
+        except (RuntimeError, MemoryError) as error:  # the limit of the system
             self._free.release()
             raise SensorError(f"the distance sensor can't be read: {error}") from error
         try:

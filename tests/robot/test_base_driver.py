@@ -541,6 +541,26 @@ def test_a_driver_whose_memory_is_exhausted_by_its_base_stands_and_is_safe(log):
             drive.set(0.0)
 
 
+def test_what_was_there_when_a_driver_began_is_given_up_at_the_end_of_the_program():
+    """Libraries in C tell of what is not as leaked."""
+    program = """if True:
+        import os
+        from edgeagent.robot import BaseDriver, SimulatedBase
+
+        class Used:
+            def __del__(self, told=os.write):
+                told(1, b"given up")
+
+        used = Used()
+        used.itself = used
+        with BaseDriver(SimulatedBase()):
+            pass
+    """
+    folder = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=folder, check=True)
+    assert (done.stdout, done.stderr) == ("given up", "")
+
+
 @pytest.mark.parametrize("then", [HOLD_THE_INTERPRETER, HANG], ids=["C call", "body hangs"])
 def test_the_base_stands_when_the_body_that_drives_hangs(agent_process, log, then):
     agent_process(then)

@@ -21,6 +21,7 @@ from edgeagent.errors import ConfigError, DriveError
 from edgeagent.house import HouseRobot
 from edgeagent.robot import BaseDriver, BaseLimits, RoboClaw, SafetyLatch, SimulatedBase, base_tools
 from edgeagent.testing import ScriptedLLM, call
+from edgeagent.tools import Threads
 
 from .bases import LIMIT_S, QUICK, BlindBase, Board, BrokenBase, calls, until
 
@@ -290,6 +291,22 @@ def test_a_distance_sensor_that_hangs_ends_its_command_and_keeps_one_thread():
         assert until(lambda: rover("scan").text == "nearest obstacle: object, 2 m ahead")
         assert rover("drive", distance_m=0.05).status == "ok", "it works again"
     assert until(lambda: not any(thread.is_alive() for thread in asked)), "none is left"
+
+
+@pytest.mark.parametrize("error", [MemoryError("no memory"), RuntimeError("no thread")])
+def test_a_sensor_is_read_again_after_there_was_no_thread_for_it(monkeypatch, error):
+    run = Threads.run
+
+    def scarce(self: Threads, work: Callable[[], object], name: str) -> None:
+        if name == "distance":
+            raise error
+        run(self, work, name)
+
+    with Rover(distance=lambda: 2.0) as rover:
+        with monkeypatch.context() as patch:
+            patch.setattr(Threads, "run", scarce)
+            assert rover("scan").value == f"the distance sensor can't be read: {error}"
+        assert rover("scan").text == "nearest obstacle: object, 2 m ahead"
 
 
 # --- faults of the base -----------------------------------------------------------------------------------------------
