@@ -29,7 +29,7 @@ INSTALL_EPILOG: Final = """\
 
 [bold]Exit code[/]
 
-0 written · 2 wrong usage, settings or app file, or a unit of that name is not ours
+0 written · 2 wrong usage, settings or app file, or a unit of that name is not ours · 3 the model · 4 the voice
 """
 STATUS_EPILOG: Final = """\
 [bold]Examples[/]
@@ -147,7 +147,7 @@ def _unit(
     whose = (check_user(user) if user else run_as()) if system else ""
     files = [word for flag, file in (("--app", app), ("--config", config)) if file for word in (flag, _absolute(file))]
     folder = next((file.absolute().parent for file in (app, config) if file), Path.cwd())
-    _check_talk([*files, *arguments], folder, here=whose in ("", pwd.getpwuid(os.getuid()).pw_name))
+    _check_talk([*files, *arguments], folder, here=not system or whose == pwd.getpwuid(os.getuid()).pw_name)
     return Unit(name=name, system=system, command=command([*files, *arguments]), folder=folder, user=whose)
 
 

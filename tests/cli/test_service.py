@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shlex
 import shutil
 import signal
@@ -204,6 +205,11 @@ def test_a_value_that_is_right_makes_nothing_but_the_unit(
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(edgeagent.home.rglob("*")) == before
     assert os.environ["EDGEAGENT_BARGE_IN"] == "fierce"
+
+
+def test_a_user_without_a_name_gets_a_unit(in_process: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
+    assert in_process("service", "install", "--print").returncode == 0
 
 
 def test_a_page_whose_port_is_taken_by_the_running_service_is_installed_anew(in_process: Any) -> None:

@@ -18,8 +18,7 @@ import mcp_types
 import pytest
 
 from edgeagent import Agent, Options, ToolResult
-from edgeagent.mcp_tools import ToolServers, checked_settings, http_link, process_link, tool_server
-from edgeagent.mcp_tools.server_questions import answered
+from edgeagent.mcp_tools import ToolServers, checked_settings, http_link, process_link, server_questions, tool_server
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import ToolTraits
@@ -264,7 +263,7 @@ def test_after_a_stop_no_question_is_put_of_those_that_wait(old: Shop) -> None:
 @pytest.mark.parametrize("properties", [["sure"], "sure", 5, {"sure": "boolean"}])
 def test_a_form_that_is_none_is_declined(properties: Any) -> None:
     params = mcp_types.ElicitRequestFormParams(message="Well?", requested_schema={"properties": properties})
-    assert answered(params, lambda question: "yes", "shop").action == "decline"
+    assert server_questions.answered(params, lambda question: "yes", "shop").action == "decline"
 
 
 def test_a_message_of_too_many_values_ends_its_server_before_it_is_read(shop: Callable[..., Shop]) -> None:
