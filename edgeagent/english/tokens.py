@@ -20,6 +20,7 @@ LONGEST: Final = 2_000
 """Characters that are read; nobody says more in a turn."""
 _KEPT: Final = 2_000
 """Texts whose words are kept, because hooks read the whole history at each reply: a millisecond a message otherwise."""
+_BRACKETS: Final = str.maketrans(dict.fromkeys("[](){}<>", " "))
 _PIECE: Final = re.compile(rf".{{1,{LONGEST - 1}}}(?:\s|\Z)|.{{1,{LONGEST}}}", re.DOTALL)
 _NOISE: Final = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|♪")
 """Marks that recognisers write for what is no speech: [music], (coughs), <sil>."""
@@ -52,8 +53,9 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def parts_of(text: str) -> list[str]:
-    """A text of any length in pieces that ``words_of`` reads to their ends."""
-    return _PIECE.findall(text)
+    """A written text of any length in pieces that ``words_of`` reads to their ends, without the signs of brackets: in
+    what is written they hold no noise."""
+    return _PIECE.findall(text.translate(_BRACKETS))
 
 
 def after(text: str, beginning: str) -> str | None:

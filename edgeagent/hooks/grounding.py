@@ -27,7 +27,7 @@ from edgeagent.english.amounts import (
 )
 from edgeagent.english.answers import yes_or_no
 from edgeagent.english.number_words import UNITS
-from edgeagent.english.tokens import is_named, words_in, words_of
+from edgeagent.english.tokens import is_named, parts_of, words_in, words_of
 from edgeagent.english.word_lists import lists
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.hooks.retelling import Retelling
@@ -100,7 +100,7 @@ class _Said:
         now, before = history[begin:], history[:begin]
         said = [one.text for one in now if _is_persons(one)]
         words = _with_numbers([word for text in said for word in (*words_of(text), "and")])
-        told = [one.text for one in history if one.role == "tool"]
+        told = [part for one in history if one.role == "tool" for part in parts_of(one.text)]
         earlier = [one.text for one in before if _is_persons(one)]
         amounts = amounts_of(words)
         return cls(
@@ -118,7 +118,9 @@ class _Said:
             ],
             earlier_words=[word for text in earlier for word in words_of(text)],
             names=words_in((*said, *told, *earlier)),
-            marks=frozenset(mark for text in (*said, *told, *earlier) for mark in _MARKS.findall(text)),
+            marks=frozenset(
+                mark for one in history if one.role == "tool" or _is_persons(one) for mark in _MARKS.findall(one.text)
+            ),
             asked=before[-1].text if before else "",
             text=said[0] if len(said) == 1 else "",
         )

@@ -6,7 +6,7 @@ Knows nothing of hooks or models. Any thread.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -46,20 +46,21 @@ class KnownNumbers:
     def __init__(self, texts: Iterable[str]) -> None:
         self._amounts: list[Amount] = []
         self._clocks: set[int] = set()
-        for words in map(words_of, (part for text in texts for part in parts_of(text))):
+        for words in chain.from_iterable(map(_words, texts)):
             found = amounts_of(words)
             self._amounts += [*found, *derived(found, words)]
             self._clocks |= _clocks(words)
 
     def has_all_of(self, sentence: str, *, count: int) -> bool:
         """True if every number of a sentence is among these, or counts the results."""
-        words = words_of(sentence)
-        return _clocks(words) <= self._clocks and all(one.bare == count or self._has(one) for one in _told(words))
+        return all(
+            _clocks(words) <= self._clocks and all(one.bare == count or self._has(one) for one in _told(words))
+            for words in _words(sentence)
+        )
 
     def shared_with(self, text: str) -> int:
         """Counts the numbers of a text that are among these."""
-        words = words_of(text)
-        return len(_clocks(words) & self._clocks) + sum(map(self._has, _told(words)))
+        return sum(len(_clocks(words) & self._clocks) + sum(map(self._has, _told(words))) for words in _words(text))
 
     def _has(self, told: Amount) -> bool:
         """True if a number is one of these in the unit in which it is told, rounded as it is told."""
@@ -70,6 +71,11 @@ class KnownNumbers:
             if (not told.dimension or one.dimension in ("", told.dimension)) and _rounds_to(known, told.bare):
                 return True
         return False
+
+
+def _words(text: str) -> Iterator[list[str]]:
+    """The words of each piece of a text, those in brackets too."""
+    return map(words_of, parts_of(text))
 
 
 def _told(words: Sequence[str]) -> list[Amount]:
@@ -109,7 +115,9 @@ class Retelling:
         self._fine = [(one, call) for one, call in self._results if one.status in (None, *_FINE)]
         self._of_failed = _known(self._failed)
         self._of_fine = _known(self._fine)
-        self._fine_denies = any(_denies(_text(one)) for one, _ in self._fine)
+        fine = [in_words(_text(one)) for one, _ in self._fine]  # "false" is told as "no"
+        self._fine_denies = any(map(_denies, fine))
+        self._fine_denials = set(chain.from_iterable(map(_denials, fine)))
 
     @classmethod
     def since_answer(cls, history: Sequence[Message]) -> Retelling:
@@ -167,7 +175,9 @@ class Retelling:
         if self._failed and words - _TELLING.beside_failing <= self._of_failed:
             return True
         own = words - _TELLING.failing
-        return self._fine_denies and bool(own) and own <= self._of_fine
+        if not own:  # "I stopped" tells "stopped", and "I can't" nothing
+            return self._fine_denies and _denials(clause) <= self._fine_denials
+        return self._fine_denies and own <= self._of_fine
 
     def _tells_failure(self, clauses: Sequence[str], result: Message, call: ToolCall | None) -> bool:
         denying = [one for one in clauses if _denies(one)]
@@ -216,7 +226,11 @@ def _name(result: Message, call: ToolCall | None) -> str:
 
 
 def _denies(text: str) -> bool:
-    return NEGATIONS.search(text) is not None or bool(_TELLING.failing & set(words_of(text)))
+    return NEGATIONS.search(text) is not None or bool(_denials(text))
+
+
+def _denials(text: str) -> set[str]:
+    return {word for words in _words(text) for word in words if word in _TELLING.failing}
 
 
 def _content(text: str) -> set[str]:
@@ -224,7 +238,7 @@ def _content(text: str) -> set[str]:
     plain = _ON.sub("", in_words(text).replace("_", " "))
     return {
         word if word in _TELLING.beside_failing else _ENDING.sub("", word)
-        for word in chain.from_iterable(map(words_of, parts_of(plain)))
+        for word in chain.from_iterable(_words(plain))
         if word not in _TELLING.empty and not is_number(word) and word not in UNITS
     }
 

@@ -44,6 +44,11 @@ def said(reply: str, *results: str | ToolResult, task: str = "tell me", before: 
         ("I see 1 cup.", "a cup"),
         ("The light is on.", "kitchen light on"),
         ("No weeds found.", "no weeds found"),
+        ("I stopped.", "stopped"),
+        ("Free: no.", '{"free": false}'),
+        ("The battery is low, at 12 percent.", "battery low (12 percent)"),
+        ("The front door is open.", "door (front) open"),
+        ("It is 12, 4 and 9.", "[12, 4, 9]"),
         (
             "The belt runs.",
             "the belt runs at 3 m/s, and doors one to nine of hall 2 are open until ten, says the guard",
@@ -67,6 +72,7 @@ def test_numbers_of_the_persons_are_told() -> None:
         ("Fine. It is 40 percent.", ["battery at 80 percent"], "Fine. Battery at 80 percent."),
         ("I drove 8 meters. It is 9 m.", ["drove forward 2 m"], "Drove forward 2 m."),
         ("It is 15:05.", ["it is 14:05"], "It is 14:05."),
+        ("The battery is fine (40 percent).", ["battery fine, 80 percent"], "Battery fine, 80 percent."),
         (
             "It is 14:05. The battery is at 40 percent.",
             ["it is 14:05", "battery at 80 percent"],
@@ -128,6 +134,7 @@ def test_a_failure_is_told_with_its_reason_and_nothing_beside_it(reply: str) -> 
     "reply",
     [
         "I could not look: the lid is jammed at bay 3.",
+        "I could not tell where I am: the lid is jammed at bay 3.",
         "That did not work: the lid is jammed at bay 3, sorry.",
         "Sorry, the lid of bay 3 is jammed. It did not work.",
     ],
@@ -138,6 +145,7 @@ def test_a_failure_that_is_told_is_left_alone(reply: str) -> None:
 
 def test_a_success_is_not_told_as_a_failure_nor_as_something_else() -> None:
     assert said("I could not do that.", "door locked") == "Door locked."
+    assert said("I can't.", "stopped") == "Stopped."
     assert said("I can't do that. No weeds found.", "no weeds found") == "No weeds found."
     assert said("Door locked.I can't do that.", "door locked") == "Door locked."
     assert said("The kitchen light is off.", "kitchen light on") == "Kitchen light on."

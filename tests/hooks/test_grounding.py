@@ -233,6 +233,22 @@ def test_what_results_and_earlier_turns_tell_is_known() -> None:
     assert robot.done == [("drive", 1.2), ("drive", 0.6), ("go_to", "office")]
 
 
+def test_a_result_is_read_to_its_end_and_in_its_brackets() -> None:
+    @tool(read_only=True)
+    def look() -> str:
+        """Look."""
+        return f"{'nothing to see. ' * 200}a shed (2.75 m)"
+
+    @skill
+    def approach(distance_m: float, place: str) -> str:
+        """Drive up to something."""
+        return "arrived"
+
+    llm = ScriptedLLM([call("look")], [call("approach", distance_m=2.75, place="shed")], "Done.")
+    robot = Agent("robi", llm=llm, tools=[look, approach], hooks=[GroundingHook()])
+    assert robot.run("drive up to what you see").reply == "Done."
+
+
 def test_a_builder_sets_limits_and_other_names() -> None:
     robot = Robot([call("drive", distance_m=3)], [call("go_to", place="dock")], "Done.", limits={"distance_m": 2})
     assert robot.hear("drive three meters").reply == "Drive 3 meters? Say yes."
