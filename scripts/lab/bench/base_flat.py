@@ -45,6 +45,8 @@ LEASE_S: Final = 0.3
 """Seconds between two renewals after which the base stands: the driver's own."""
 BOARD_S: Final = 0.5
 """Time-out of the simulated board, in seconds."""
+_FAULTS: Final = ("interrupted", "motor fault", "the battery is low", "the sensor does not answer")
+"""Beginnings of the results of drives that ended though no command and no wall ended them."""
 _RATE_HZ: Final = 16_000
 _RADIUS_M: Final = 0.2
 _APP: Final = """
@@ -155,7 +157,7 @@ def drive(minutes: float, seed: int) -> bool:
     _print_gaps("from one renewal of a lease to the next", gaps_s, LEASE_S)
     _print_gaps("from one command to the board to the next", ticks_s, BOARD_S)
     print(f"stops that no command made: {false}")
-    return not false and not any(text.startswith("stopped after") for text in failed)
+    return not false and not any(text.startswith(_FAULTS) for text in failed)
 
 
 def _numbers(path: Path) -> list[float]:
