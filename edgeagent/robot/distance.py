@@ -24,6 +24,8 @@ SENSOR_S: Final = 1.0
 """Seconds for which a sensor is waited for. The base stands meanwhile, when its lease is over, and goes on after it: a
 larger number rides over longer pauses of a busy machine."""
 
+_POLL_S: Final = 0.02
+"""Seconds between two looks for a stop while a sensor is waited for."""
 _SILENT: Final = "the distance sensor does not answer"
 
 
@@ -47,8 +49,11 @@ class DistanceReader:
         self._free = threading.Lock()
         """Held while the sensor is read; so a sensor that hangs has one thread, however often it is asked."""
 
-    def metres(self) -> float:
+    def metres(self, stop: threading.Event | None = None) -> float:
         """Reads the distance ahead, in ``SENSOR_S`` at most.
+
+        Args:
+            stop: Ends the wait when it is set.
 
         Raises:
             SensorError: The sensor tells no distance, or an old one, or it does not answer.
@@ -56,30 +61,31 @@ class DistanceReader:
         end_s = time.monotonic() + SENSOR_S
         while True:
             begun_s = time.monotonic()
-            told = self._told(end_s)
+            told = self._told(end_s, stop)
             late_s = time.monotonic() - begun_s
             if late_s <= OLD_S or isinstance(told, tuple | BaseException):
                 return _checked(told, begun_s)
             # nobody knows when in that time it measured; a sensor that is always so slow does not answer in the end
 
-    def _told(self, end_s: float) -> _Answer:
-        """Asks the sensor, until ``end_s`` at most.
+    def _told(self, end_s: float, stop: threading.Event | None) -> _Answer:
+        """Asks the sensor, until ``end_s`` or a stop at most.
 
         Raises:
             SensorError: It does not answer.
         """
-        if not self._free.acquire(timeout=max(0.0, end_s - time.monotonic())):
-            raise SensorError(_SILENT)
+        while not self._free.acquire(timeout=_POLL_S):
+            _check_wait(end_s, stop)
         answers: SimpleQueue[_Answer] = SimpleQueue()
         try:
             self._threads.run(lambda: self._read(answers), "distance")
         except (RuntimeError, MemoryError) as error:  # the limit of the system
             self._free.release()
             raise SensorError(f"the distance sensor can't be read: {error}") from error
-        try:
-            return answers.get(timeout=max(0.0, end_s - time.monotonic()))
-        except Empty:
-            raise SensorError(_SILENT) from None
+        while True:
+            try:
+                return answers.get(timeout=_POLL_S)
+            except Empty:
+                _check_wait(end_s, stop)
 
     def _read(self, answers: SimpleQueue[_Answer]) -> None:
         try:
@@ -88,6 +94,14 @@ class DistanceReader:
             answers.put(error)
         finally:
             self._free.release()
+
+
+def _check_wait(end_s: float, stop: threading.Event | None) -> None:
+    """Raises SensorError if nobody waits any more."""
+    if stop is not None and stop.is_set():
+        raise SensorError("the command was stopped before the distance sensor answered")
+    if time.monotonic() >= end_s:
+        raise SensorError(_SILENT)
 
 
 def _checked(told: _Answer, begun_s: float) -> float:

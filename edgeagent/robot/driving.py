@@ -249,7 +249,7 @@ class Pilot:
                         why = "stopped"
                         break
                     if self._ahead is not None and wanted > 0 and not turns:
-                        left = min(left, self._ahead.metres() - self._stop_m)
+                        left = min(left, self._ahead.metres(goal.cancel_event) - self._stop_m)
                         if left <= 0:
                             why = _BLOCKED
                             break
@@ -263,7 +263,8 @@ class Pilot:
         except DriveError as error:
             why = _reason(error)
             command.cause = str(error)
-            _log.warning("a command of the base has ended: %s", error)
+            if not goal.cancelled:
+                _log.warning("a command of the base has ended: %s", error)
         self._driver.wait_for_rest()
         return covered(), why
 

@@ -293,6 +293,29 @@ def test_a_distance_sensor_that_hangs_ends_its_command_and_keeps_one_thread():
     assert until(lambda: not any(thread.is_alive() for thread in asked)), "none is left"
 
 
+def test_a_stop_does_not_wait_for_a_sensor_that_hangs(caplog):
+    hangs, gate, asked = threading.Event(), threading.Event(), threading.Event()
+
+    def ahead() -> float:
+        if hangs.is_set():
+            asked.set()
+            gate.wait()
+        return 5.0
+
+    with Rover(distance=ahead) as rover:
+        agent = Agent("rover", "x", llm=ScriptedLLM([call("drive", distance_m=9.0)]), tools=list(rover.tools.values()))
+        handle = agent.start("go")
+        assert until(lambda: not rover.driver.velocity.is_zero)
+        hangs.set()
+        assert asked.wait(LIMIT_S)
+        handle.abort("safety_stop")
+        (made,) = handle.result(LIMIT_S).tool_calls
+        gate.set()
+    assert made.result.status == "interrupted"
+    assert re.fullmatch(r"stopped for safety: drove 0\S* m of 9 m", made.result.text), "it says how far it got"
+    assert not caplog.records, "what somebody stopped is no trouble"
+
+
 @pytest.mark.parametrize("error", [MemoryError("no memory"), RuntimeError("no thread")])
 def test_a_sensor_is_read_again_after_there_was_no_thread_for_it(monkeypatch, error):
     run = Threads.run
