@@ -77,11 +77,24 @@ def test_the_work_for_a_call_that_never_closes_grows_as_it_does(form: str, begin
     assert work(long, known) / work(short, known) < MOST * LONG / SHORT
 
 
-@pytest.mark.parametrize("part", ["{ ", '{"name": "note", '])
-def test_the_work_for_a_call_grows_as_what_was_said_does(part: str) -> None:
+@pytest.mark.parametrize(
+    ("part", "close"), [("{ ", ""), ('{"name": "note", ', ""), ('{\\"', ""), ("\\{", ""), ('{"a": ', "}"), ("{ ", "}")]
+)
+def test_the_work_for_a_call_grows_as_what_was_said_does(part: str, close: str) -> None:
     call = '{"name": "note", "arguments": {"text": "x"}}'
-    short, long = (work(call, HERMES, f"note {part * (size // len(part))}") for size in (SHORT, LONG))
+    counts = (size // len(part + close) for size in (SHORT, LONG))
+    short, long = (work(call, HERMES, f"note {part * count}1{close * count}") for count in counts)
     assert long / short < MOST * LONG / SHORT
+
+
+@pytest.mark.parametrize("around", ["{}", '{{"a": [{{"b": {}}}]}}', "C:\\{{ {}", 'He said "{}" once'])
+def test_a_call_that_was_said_is_not_made_wherever_it_stands_in_what_was_said(around: str) -> None:
+    call = '{"name": "note", "arguments": {"text": "x"}}'
+    *_, end = read(call, HERMES, around.format(call))
+    assert isinstance(end, End)
+    *_, made = read(call, HERMES, "note it")
+    assert isinstance(made, End)
+    assert (made.stop_reason, end.stop_reason) == ("tool_calls", "stop")
 
 
 @pytest.mark.parametrize("known", [HERMES, format_named("llama3")])

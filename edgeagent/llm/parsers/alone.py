@@ -338,9 +338,9 @@ def calls_in(text: str, name: str) -> Iterator[ToolCall]:
     at = text.find("{") if name in text else -1
     ends: dict[int, int | None] = {}
     while at >= 0:
-        if at not in ends:
+        if at not in ends and text[at - 1 : at] != "\\":
             ends |= ends_from(text, at)
-        end = ends[at]
+        end = ends.get(at)
         for item in _items(text[at:end]) if end else ():
             if isinstance(item, dict) and _has_shape(item, {name: ()}):
                 yield _as_written(item).call

@@ -65,6 +65,8 @@ class CallFormat(Protocol):
 
 
 _CLOSES: Final = {"{": "}", "[": "]", "(": ")"}
+_DEEPEST: Final = 50
+"""Levels of the deepest JSON in which a call is looked for. Work grows as this number times the length of a text."""
 _SIGNS: Final = {quotes: re.compile(rf"[{quotes}\\{{}}\[\]()]") for quotes in ('"', "\"'")}
 """Characters at which a bracket or a string may begin or end, by the quotes of strings."""
 
@@ -81,9 +83,17 @@ def end_of(text: str, at: int, *, quotes: str = '"') -> int | None:
 
 
 def ends_from(text: str, at: int) -> dict[int, int | None]:
-    """The ends of the bracket at ``at`` and of all that stand behind it, in one pass; None of one that never closes.
-    Those in its strings are left out."""
-    return dict(_pairs(text, at, '"', every=True))
+    """The ends of the bracket at ``at`` and of all that stand behind it, in one pass; None of one that never closes,
+    and of one with more than ``_DEEPEST`` levels in it. Those in its strings and behind a backslash are left out."""
+    ends: dict[int, int | None] = {}
+    inside: list[tuple[int, int]] = []  # brackets that have closed, each with its levels
+    for begin, end in _pairs(text, at, '"', every=True):
+        levels = 1
+        while inside and inside[-1][0] > begin:
+            levels = max(levels, inside.pop()[1] + 1)
+        inside.append((begin, levels))
+        ends[begin] = end if levels <= _DEEPEST else None
+    return ends
 
 
 def _pairs(text: str, at: int, quotes: str, *, every: bool = False) -> Iterator[tuple[int, int | None]]:
@@ -93,10 +103,10 @@ def _pairs(text: str, at: int, quotes: str, *, every: bool = False) -> Iterator[
     place = at
     while sign := _SIGNS[quotes].search(text, place):
         letter, place = sign[0], sign.end()
-        if quote:
-            if letter == "\\":
-                place += 1
-            elif letter == quote:
+        if letter == "\\":
+            place += bool(quote) or every
+        elif quote:
+            if letter == quote:
                 quote = ""
         elif letter in quotes:
             quote = letter
