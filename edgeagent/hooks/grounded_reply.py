@@ -47,7 +47,8 @@ class GroundedReplyHook(BaseHook):
         if not isinstance(payload, AfterLLM) or payload.tool_calls:
             return None
         told = Retelling.since_answer(ctx.history())
-        if not told.results and not any(map(str.isalnum, payload.text)):
+        is_wordless = not any(map(str.isalnum, payload.text))
+        if not told.results and is_wordless:
             return None
         shown: list[Message] = state.get("shown", [])
         arguments = [str(value) for call in state.get("calls", ()) for value in call.arguments.values()]
@@ -55,7 +56,7 @@ class GroundedReplyHook(BaseHook):
         sentences = SENTENCES.split(payload.text.strip())
         wrong = [not known.has_all_of(one, count=len(told.results)) for one in sentences]
         text = _mended(sentences, wrong, told.results) if any(wrong) else payload.text
-        if told.results and ctx.history()[-1].role != "user" and not told.is_told_by(text):
+        if told.results and ctx.history()[-1].role != "user" and (is_wordless or not told.is_told_by(text)):
             text = " ".join(told.sentences()) or text
         if text == payload.text:
             return None

@@ -231,6 +231,12 @@ def _forklift() -> list[Tool]:
     return [lift, drive, lower]
 
 
+@pytest.mark.parametrize("reply", ["", "...", "\N{THUMBS UP SIGN}"])
+def test_a_reply_without_words_tells_nothing(reply: str) -> None:
+    assert said(reply, "done") == "Done."
+    assert said(reply, "") == reply
+
+
 def test_half_of_a_reason_is_none() -> None:
     reply = "I could not look: the shelf after 12 s."
     assert said(reply, ToolResult.error("the shelf B12 is full")) == "That did not work: the shelf B12 is full."
