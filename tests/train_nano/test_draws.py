@@ -77,6 +77,15 @@ def test_every_call_of_a_dialogue_is_accepted_by_its_tool(house):
                 assert answer["content"] or answer.get("tool_calls"), messages
 
 
+def test_back_is_where_the_robot_was_and_not_where_it_failed_to_go(scripts_on_path):
+    from dialogue import _reached
+    from results import Call, Outcome
+
+    calls = tuple(Call("go_to", {"place": place}) for place in ("kitchen", "office"))
+    outcomes = [Outcome("arrived", "am there", True), Outcome("error: blocked", "could not", False)]
+    assert _reached(calls, outcomes) == ("kitchen",)
+
+
 def test_a_chain_has_the_calls_of_its_parts_and_loses_none(speaker):
     from orders import chain, joined
 

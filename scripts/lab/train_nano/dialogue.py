@@ -122,8 +122,7 @@ class Author:
             outcomes = self._outcomes(said.calls)
             messages += [{"role": "tool", "content": o.content} for o in outcomes]
             messages.append({"role": "assistant", "content": results.tell(outcomes)})
-            places = tuple(c.arguments["place"] for c in said.calls if c.name == "go_to" and "place" in c.arguments)
-            past = Past(said.calls, tuple(outcomes), past.places + places)
+            past = Past(said.calls, tuple(outcomes), past.places + _reached(said.calls, outcomes))
         return messages
 
     def _spoken(self, said: Utterance) -> str:
@@ -233,12 +232,14 @@ class Author:
 
     def _timer_message(self) -> list[Message]:
         n = self._rng.choice((self._rng.randint(1, 120), self._rng.randint(1, 60) * 60))
-        unit = "second is" if n == 1 else "seconds are"
-        tail = "second is" if n == 1 else "seconds are"
-        return [
-            {"role": "user", "content": f"[timer] {n} {unit} over"},
-            {"role": "assistant", "content": f"Your {n} {tail} over."},
-        ]
+        over = f"{n} second is over" if n == 1 else f"{n} seconds are over"
+        return [{"role": "user", "content": f"[timer] {over}"}, {"role": "assistant", "content": f"Your {over}."}]
+
+
+def _reached(calls: tuple[Call, ...], outcomes: list[Outcome]) -> tuple[str, ...]:
+    """The places at which the robot arrived, which "go back" may mean."""
+    went = [call for call, one in zip(calls, outcomes, strict=True) if one.ok and call.name == "go_to"]
+    return tuple(call.arguments["place"] for call in went if "place" in call.arguments)
 
 
 def _calling(calls: tuple[Call, ...]) -> Message:

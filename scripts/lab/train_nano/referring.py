@@ -28,7 +28,7 @@ class Past:
     """Of the turn before."""
     outcomes: tuple[Outcome, ...]
     places: tuple[str, ...]
-    """Where the robot was sent, the last one at the end."""
+    """Where the robot arrived, the last one at the end."""
 
     @property
     def ok(self) -> bool:
