@@ -25,6 +25,9 @@ from edgeagent.tools.coercion import ArgumentError, coerce
 
 FIELDS_MAX: Final = 5
 """Values that one question may ask for. Nobody answers a longer form aloud."""
+QUESTIONS_MAX: Final = 20
+"""Questions of one call. Without a limit a server would pester a person for as long as its call lasts, and what waits
+would fill the memory."""
 _DECLINED: Final = mcp_types.ElicitResult(action="decline")
 
 Ask = Callable[[str], str]
@@ -38,9 +41,13 @@ class OpenCall:
         self._server, self._context = server, context
         self._asked: SimpleQueue[tuple[mcp_types.ElicitRequestParams, Future[mcp_types.ElicitResult]]] = SimpleQueue()
         self._over = threading.Event()
+        self._count = 0
 
     async def put(self, asked: mcp_types.ElicitRequestParams) -> mcp_types.ElicitResult:
         """Waits for the answer of the person; in the event loop."""
+        self._count += 1
+        if self._count > QUESTIONS_MAX:
+            return _DECLINED
         answer: Future[mcp_types.ElicitResult] = Future()
         self._asked.put((asked, answer))
         if self._over.is_set():

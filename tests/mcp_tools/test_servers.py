@@ -260,6 +260,18 @@ def test_after_a_stop_no_question_is_put_of_those_that_wait(old: Shop) -> None:
     assert len(questions) == 1
 
 
+def test_a_call_asks_so_many_questions_and_no_more(old: Shop) -> None:
+    questions: list[str] = []
+
+    def person(asked: list[str], answer: Answer) -> None:
+        questions.extend(asked)
+        answer.put("yes")
+
+    agent = old.agent([call("shop_pester", questions=30)])
+    (ended,) = agent.start("go on", callbacks=Callbacks(on_question=person)).result(LIMIT_S).tool_calls
+    assert (ended.result.text, len(questions)) == ("asked", server_questions.QUESTIONS_MAX)
+
+
 @pytest.mark.parametrize("properties", [["sure"], "sure", 5, {"sure": "boolean"}])
 def test_a_form_that_is_none_is_declined(properties: Any) -> None:
     params = mcp_types.ElicitRequestFormParams(message="Well?", requested_schema={"properties": properties})
