@@ -212,7 +212,7 @@ class GroundingHook(BaseHook):
         if not question:
             return None
         told = Retelling.since_answer(ctx.history())
-        if told.has_failed:
+        if told.has_failed and ctx.history()[-1].role != "user":
             # a call that the model makes up after a failure is no wish of the person's: the failure is told
             return HookResult.replace(replace(payload, text=" ".join(told.sentences()), tool_calls=()))
         question = " ".join([*told.sentences(), question])

@@ -351,6 +351,19 @@ def test_a_question_about_an_earlier_task_does_not_take_the_place_of_a_new_one()
     assert robot.hear("drive 12 meters").reply == "Drive 12 meters? Say yes."
 
 
+def test_what_is_said_after_a_failure_is_asked_about_beside_it() -> None:
+    robot = Robot([call("lift")], [call("drive", distance_m=12)])
+
+    @tool
+    def lift() -> str:
+        """Lift."""
+        agent.steer("then drive 12 meters")
+        raise ValueError("too heavy")
+
+    agent = Agent("robi", llm=robot.agent.llm, tools=[*robot.agent.tools, lift], hooks=[GroundingHook()])
+    assert agent.run("lift").reply.endswith("too heavy. Drive 12 meters? Say yes.")
+
+
 def test_a_reply_without_calls_reads_nothing_of_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     monkeypatch.setattr("edgeagent.hooks.grounding.words_of", lambda text: read.append(text) or text.split())
