@@ -147,20 +147,20 @@ class Author:
         """One turn to a house robot with all of its tools: commands plain or composed, or nothing to do."""
         rng, speaker = self._rng, self._speaker
         kind = rng.random()
-        if kind < 0.36:
+        if kind < 0.33:
             return speaker.single()
-        if kind < 0.41:
+        if kind < 0.375:
             return speaker.together()
-        if kind < 0.54:
+        if kind < 0.49:
             count = rng.choices((2, 3, 4), (0.45, 0.32, 0.23))[0]
             return orders.chain(speaker, count, speaker.joined if count == 2 else partial(orders.joined, rng))
-        if kind < 0.595:
+        if kind < 0.54:
             return orders.turned(speaker)
-        if kind < 0.65:
+        if kind < 0.59:
             return reasons.reasoned(speaker)
-        if kind < 0.71:
+        if kind < 0.645:
             return corrections.corrected(speaker)
-        if kind < 0.75:
+        if kind < 0.69:
             return speaker.negated_beside()
         return self._nothing.draw()
 
