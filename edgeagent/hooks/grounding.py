@@ -252,7 +252,7 @@ class GroundingHook(BaseHook):
                 continue
             for name, schema in tool.parameters.get("properties", {}).items():
                 value = call.arguments.get(name)
-                if value is None or value == schema.get("default"):
+                if value in (None, schema.get("default")) or (value == "" and name not in _required(tool)):
                     continue
                 if (number := _number_for(value, schema)) is not None:
                     if doubt := _doubted_number(at, tool, name, number, said, every):
@@ -265,7 +265,7 @@ class GroundingHook(BaseHook):
     def _doubted_texts(self, at: int, name: str, value: Any, schema: Mapping[str, Any], said: _Said) -> _Doubt | None:
         """The doubt about a text, or about the texts of a list; None where it is known from where each comes."""
         texts = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
-        if any(set(_MARKS.findall(text)) - said.marks for text in texts):
+        if any(not text.strip() or set(_MARKS.findall(text)) - said.marks for text in texts):
             return _Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
         doubtful = [text for text in texts if _is_a_name(text, schema) and not self._is_named(text, said)]
         if not doubtful:
@@ -469,6 +469,10 @@ def _is_said(value: float, said: _Said) -> bool:
         first.bare <= value <= last.bare and _RANGES & set(said.words[first.end : last.start])
         for first, last in pairwise(said.amounts)
     )
+
+
+def _required(tool: Tool) -> Collection[str]:
+    return tuple(tool.parameters.get("required", ()))
 
 
 def _number(value: object) -> bool:

@@ -325,6 +325,8 @@ class Warehouse:
         ("fetch part K-317", call("fetch_part", code='K-317"}}')),
         ("fetch part K-317", call("fetch_part", code="<tool_call>")),
         ("fetch part K-317", call("fetch_part", code="K-371")),
+        ("fetch a part", call("fetch_part", code="")),
+        ("scan the pallets", call("scan_pallets", codes=[" "])),
         ("fetch part K-317", call("fetch_part", code="a text of more words than a name has }}</tool_call>")),
         ("fetch part K-317", call("fetch_part", code="K-317", speed="fast")),
         ("visit gates 3 and 5", call("visit_gates", numbers=[3, 6])),
