@@ -12,6 +12,7 @@ from typing import Final
 
 from edgeagent.english.amounts import PAIRS, Amount, amounts_of, derived
 from edgeagent.english.number_words import CLOCK, UNITS, figures
+from edgeagent.english.sentence_rules import CLASS
 from edgeagent.english.tokens import NEGATIONS, parts_of, words_of
 from edgeagent.english.word_lists import lists
 from edgeagent.english.word_rows import is_number
@@ -102,19 +103,23 @@ class Retelling:
 
     Each failure is told with its reason, each call that was not run is told as undone, each short result is told, and
     no sentence has words of its own: one that tells a success has those of successful calls, one that tells a failure
-    those of failed ones.
+    those of failed ones. A success may be told in words of the question that it answers: "it is 6 metres deep" after
+    "how deep is it". Not after "is it deep", whose answer may be no.
 
     Args:
         results: Messages of tools.
         calls: The calls by their ids.
+        task: Text of the person whom they answer.
     """
 
-    def __init__(self, results: Sequence[Message], calls: Mapping[str, ToolCall]) -> None:
+    def __init__(self, results: Sequence[Message], calls: Mapping[str, ToolCall], task: str = "") -> None:
         self._results = [(one, calls.get(one.call_id or "")) for one in results]
         self._failed = [(one, call) for one, call in self._results if one.status not in (None, *_FINE)]
         self._fine = [(one, call) for one, call in self._results if one.status in (None, *_FINE)]
         self._of_failed = _known(self._failed)
         self._of_fine = _known(self._fine)
+        if self._fine and CLASS.wh.intersection(words_of(task)[:1]):
+            self._of_fine |= _content(task)
         fine = [in_words(_text(one)) for one, _ in self._fine]  # "false" is told as "no"
         self._fine_denies = any(map(_denies, fine))
         self._fine_denials = set(chain.from_iterable(map(_denials, fine)))
@@ -124,9 +129,11 @@ class Retelling:
         """The results since the robot's last answer, and since the newest task: those of a run that was stopped are no
         matter of the next one's."""
         begins = (at for at, one in enumerate(history) if _is_answer(one) or _is_task(one))
-        now = history[max(begins, default=-1) + 1 :]
+        begin = max(begins, default=-1)
+        task = history[begin].text if begin >= 0 and _is_task(history[begin]) else ""
+        now = history[begin + 1 :]
         calls = {call.id: call for one in now for call in one.tool_calls}
-        return cls([one for one in now if one.role == "tool"], calls)
+        return cls([one for one in now if one.role == "tool"], calls, task)
 
     @property
     def results(self) -> list[Message]:

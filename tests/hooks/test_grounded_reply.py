@@ -59,6 +59,13 @@ def test_what_stands_in_the_result_is_told(reply: str, result: str) -> None:
     assert said(reply, result) == reply
 
 
+def test_a_success_may_be_told_in_words_of_the_question_that_it_answers() -> None:
+    told = "It is 6.4 metres deep."
+    assert said(told, "6.4 metres", task="How deep is it here?") == told
+    assert said("The door is open.", "closed", task="is the door open?") == "Closed."
+    assert said(told, "6.4 metres", task="make it deep") == "6.4 metres."
+
+
 def test_numbers_of_the_persons_are_told() -> None:
     assert said("Eight and 3 make 11.", task="what are 8 and 3 and 11?") == "Eight and 3 make 11."
     before = (Message.user("I have 4 cats"), Message.assistant("Nice."))
