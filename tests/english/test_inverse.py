@@ -1,6 +1,7 @@
 """Numbers and units come out in the nano corpus's form, and nothing else changes."""
 
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -162,6 +163,8 @@ def test_words_and_digits_of_the_nano_corpus_become_one_form(
         for name in ("slots", "lexicon", "spoken"):
             sys.modules.pop(name, None)
     for surface in draws:
+        if re.search("turn|revolution|rotation|circle", surface):
+            continue  # one turn, a quarter of a turn: they stay in words
         form = inverse_normalised(f"x {surface}")
         left = set(form.replace("-", " ").split()) & set("one two four five six seven twenty ninety hundred".split())
         assert not left, (surface, form)
