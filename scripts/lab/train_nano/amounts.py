@@ -27,7 +27,7 @@ _LENGTHS: Final[tuple[tuple[float, float, str, str, tuple[str, ...], tuple[int, 
 _HALVES: Final = (("half a {}", 0.5), ("a half {}", 0.5), ("{n} and a half {}s", 0), ("a {} and a half", 1.5))
 PARTS: Final[tuple[Said, ...]] = (
     ("half a turn", 180), ("a half turn", 180), ("one half turn", 180), ("half a circle", 180), ("half a rotation", 180),
-    ("a quarter turn", 90), ("a quarter of a turn", 90), ("a quarter circle", 90),
+    ("a quarter turn", 90), ("a quarter of a turn", 90), ("one quarter turn", 90), ("a quarter circle", 90),
     ("three quarters of a turn", 270), ("a three quarter turn", 270), ("three quarter turns", 270), ("three quarters of a circle", 270),
     ("an eighth of a turn", 45), ("an eighth turn", 45), ("a third of a turn", 120), ("two thirds of a turn", 240),
     ("a full turn", 360), ("one full turn", 360), ("a complete turn", 360), ("one turn", 360), ("a whole circle", 360), ("a full rotation", 360),
