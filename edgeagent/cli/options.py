@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -162,22 +162,14 @@ class WebOptions:
 
 
 def tabled(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options of each table among its parameters, in the table's place.
-
-    ``gathered`` of what is returned makes the parameters of the command from those options.
-    """
-    own = inspect.signature(command, eval_str=True).parameters.values()
-    tables: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
+    """Gives a command the options of each table among its parameters, in the table's place."""
+    own = _parameters(command)
+    tables = _tables(own)
     options = {name: get_type_hints(table, include_extras=True) for name, table in tables.items()}
-
-    def gathered(given: Mapping[str, Any]) -> dict[str, Any]:
-        rest = dict(given)
-        made = {name: table(**{option: rest.pop(option) for option in options[name]}) for name, table in tables.items()}
-        return rest | made
 
     @wraps(command)
     def spread(**given: Any) -> None:
-        command(**gathered(given))
+        command(**gathered(command, given))
 
     shown = [
         option
@@ -193,8 +185,24 @@ def tabled(command: Callable[..., None]) -> Callable[..., None]:
     ]
     spread.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # typer reads it
     spread.__annotations__ = {one.name: one.annotation for one in shown}
-    spread.gathered = gathered  # type: ignore[attr-defined]
     return spread
+
+
+def gathered(command: Callable[..., None], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a command, ``tabled`` or not, made of the options that it has on the command line."""
+    rest = dict(options)
+    tables = _tables(_parameters(inspect.unwrap(command)))
+    made = {name: table(**{one.name: rest.pop(one.name) for one in fields(table)}) for name, table in tables.items()}
+    return rest | made
+
+
+def _parameters(command: Callable[..., None]) -> list[inspect.Parameter]:
+    return list(inspect.signature(command, eval_str=True).parameters.values())
+
+
+def _tables(parameters: Iterable[inspect.Parameter]) -> dict[str, Any]:
+    """The tables of options among parameters, by name."""
+    return {one.name: one.annotation for one in parameters if is_dataclass(one.annotation)}
 
 
 def settings(file: Path | None, *tables: RobotOptions | RunOptions, **also: object) -> Config:

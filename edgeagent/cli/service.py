@@ -169,7 +169,7 @@ def _check_talk(arguments: list[str], folder: Path, *, here: bool) -> None:
         for name in mine:
             del os.environ[name]  # the unit has none of them
         with contextlib.chdir(folder):
-            check_start(**talk.gathered(given), here=here)  # type: ignore[attr-defined]
+            check_start(**options.gathered(talk, given), here=here)
     finally:
         os.environ.update(mine)
 

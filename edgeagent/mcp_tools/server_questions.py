@@ -1,12 +1,13 @@
 """Questions of a server to a person during a call (the protocol's elicitation): their words, and answers as values.
 
-``OpenCalls`` takes a question in the event loop of ``mcp-tools``; the thread of the call's body puts it to the person.
+``OpenCall`` takes a question in the event loop of ``mcp-tools``; the thread of the call's body puts it to the person.
 A server's words are data: one line, cut, with the server's name before them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -22,6 +23,8 @@ from edgeagent.errors import EdgeAgentError
 from edgeagent.mcp_tools.offered_tools import TOLD_MAX, one_line
 from edgeagent.tools import ToolContext
 from edgeagent.tools.coercion import ArgumentError, coerce
+
+logger = logging.getLogger(__name__)
 
 FIELDS_MAX: Final = 5
 """Values that one question may ask for. Nobody answers a longer form aloud."""
@@ -123,7 +126,8 @@ def answered(asked: mcp_types.ElicitRequestParams, ask: Ask, server: str) -> mcp
             alone = len(fields) == 1
             content[name] = _value(ask(_worded(question, name, field, alone=alone)), field)
             question = f"{server} asks:"
-    except Exception:  # noqa: BLE001 - nobody is there, the call was stopped, or the answer does not fit
+    except Exception as error:  # noqa: BLE001 - of a builder's question function, too: no answer is a no
+        logger.info("a question of %s is declined: %s", server, error)
         return _DECLINED
     return mcp_types.ElicitResult(action="accept", content=content)
 

@@ -31,6 +31,8 @@ LEASE_S: Final = 0.3
 the agent, and drives on for longer when the agent hangs."""
 TICK_S: Final = 0.02
 """Seconds between two commands to the base while it drives."""
+LOW_BATTERY: Final = "the battery is low"
+"""Beginning of the reason for which a drive does not begin."""
 SLOW_S: Final = 0.5
 """Seconds after which a call of the base is taken for a fault."""
 HANGS_S: Final = 2.0
@@ -192,7 +194,7 @@ class BaseLoop:
         if drive != self._drive:
             low_v = self._limits.low_battery_v
             if low_v is not None and self._battery_v is not None and not self._battery_v >= low_v:
-                self._stopped, self._ended = drive, f"the battery is low: {self._battery_v:.1f} V, below {low_v:g} V"
+                self._stopped, self._ended = drive, f"{LOW_BATTERY}: {self._battery_v:.1f} V, below {low_v:g} V"
                 return
             self._drive, self._way_m, self._way_rad = drive, 0.0, 0.0
         self._asked, self._asked_s = velocity, sent_s

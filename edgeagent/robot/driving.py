@@ -16,6 +16,7 @@ from typing import Final
 from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot.base import Base, Position
 from edgeagent.robot.base_driver import BaseDriver, DriveEnded
+from edgeagent.robot.base_process import LOW_BATTERY
 from edgeagent.robot.commands import (
     BATTERY,
     LOCATION,
@@ -54,7 +55,6 @@ _PHRASES: Final = {
 _BLOCKED: Final = "blocked by an obstacle"
 _BLIND: Final = "the sensor does not answer"
 _BROKEN: Final = "motor fault"
-_LOW: Final = "the battery is low"
 _TOO_FAR: Final = "there is no way there"
 _ENDED: Final = "interrupted"
 
@@ -279,7 +279,7 @@ class Pilot:
         """The report of a command that ended early; one that somebody cancelled is no failure."""
         if command.goal.cancelled:
             return CommandReport("stopped", driven + self._by())
-        text = {_ENDED: f"{why}: {driven}", _LOW: why}.get(why, f"{why} after {told}")
+        text = {_ENDED: f"{why}: {driven}", LOW_BATTERY: why}.get(why, f"{why} after {told}")
         return CommandReport("failed", text, command.cause)
 
 
@@ -288,7 +288,7 @@ def _reason(error: DriveError) -> str:
     if isinstance(error, SensorError):
         return _BLIND
     if isinstance(error, DriveEnded):
-        return _LOW if _LOW in str(error) else _ENDED
+        return LOW_BATTERY if LOW_BATTERY in str(error) else _ENDED
     return _BROKEN
 
 

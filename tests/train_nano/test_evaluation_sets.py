@@ -19,8 +19,8 @@ def house_tools() -> Iterator[dict[str, Tool]]:
 
 def test_every_right_call_fits_its_tool(scripts_on_path: Path, house_tools: dict[str, Tool]) -> None:
     from asking import app  # type: ignore[import-not-found]  # scripts beside the trainer
-    from evaluate import SETS  # type: ignore[import-not-found]
-    from scoring import load, wanted_of  # type: ignore[import-not-found]
+    from evaluate import SETS  # type: ignore[import-not-found]  # a script beside the trainer
+    from scoring import load, wanted_of  # type: ignore[import-not-found]  # a script beside the trainer
 
     texts: dict[str, int] = {}
     for path in SETS:

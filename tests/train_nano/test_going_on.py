@@ -14,8 +14,8 @@ from edgeagent.resources import models_dir
 
 def test_the_tokenizer_of_a_file_is_the_engine_s(nano: LlamaLLM) -> None:
     from generate import Generator, load_corpus  # type: ignore[import-not-found]  # scripts beside the trainer
-    from template import render  # type: ignore[import-not-found]
-    from tokenizer import read  # type: ignore[import-not-found]
+    from template import render  # type: ignore[import-not-found]  # a script beside the trainer
+    from tokenizer import read  # type: ignore[import-not-found]  # a script beside the trainer
 
     tokenizer = read(models_dir() / "nano.gguf")
     said = [item["text"] for item in islice(Generator(load_corpus(), "tokens").labelled(), 300)]
