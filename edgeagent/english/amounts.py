@@ -30,7 +30,15 @@ _UNITS: Final[dict[str, tuple[Dimension, float]]] = {
     for plural in ("", "s")
 }
 
-_PARTS: Final = {"half": 1 / 2, "quarter": 1 / 4, "quarters": 1 / 4, "third": 1 / 3, "thirds": 1 / 3, "fifth": 1 / 5}
+_PARTS: Final = {
+    "half": 1 / 2,
+    "quarter": 1 / 4,
+    "quarters": 1 / 4,
+    "third": 1 / 3,
+    "thirds": 1 / 3,
+    "fifth": 1 / 5,
+    "eighth": 1 / 8,
+}
 _FEW: Final = _LISTS.table("few")
 """Words that count where a unit follows."""
 _TIMES: Final = _LISTS.table("times")
@@ -39,7 +47,9 @@ _ROUNDED: Final = 0.03
 """Share by which a converted foot or inch may be rounded."""
 _EXACT: Final = 0.001
 _CENTS: Final = 10
-"""Two digits behind a unit are hundredths: "1 meter 80"."""
+"""Two digits behind a unit are of the next smaller one: "1 meter 80", "1 minute 30"."""
+_SMALLER: Final[dict[tuple[Dimension, int], float]] = {("length", 1): 0.01, ("time", 60): 1.0, ("time", 3600): 60.0}
+"""That smaller unit, in meters or seconds, by the dimension and the size of the larger."""
 _VERBS_TOO: Final = (["turn"], ["circle"], ["spin"], ["round"], ["lap"])
 _NO_AMOUNT: Final = (["count", "of"],)
 """Words after which a number tells no amount: "on the count of three"."""
@@ -117,14 +127,9 @@ def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
         span = {"start": first.start, "end": second.end, "dimension": dimension}
         if first.dimension == second.dimension and not between and second.value < first.value:
             yield replace(first, **span, value=first.value + second.value)  # type: ignore[arg-type]
-        if (
-            first.dimension
-            and not second.dimension
-            and not between
-            and first.bare == first.value
-            and second.bare >= _CENTS
-        ):
-            yield replace(first, **span, value=first.value + second.bare / 100)  # type: ignore[arg-type]
+        smaller = _SMALLER.get((first.dimension, round(first.value / first.bare))) if first.bare else None
+        if smaller is not None and not second.dimension and not between and second.bare >= _CENTS:
+            yield replace(first, **span, value=first.value + second.bare * smaller)  # type: ignore[arg-type]
         for sign, value in (
             ("plus", left + second.value),
             ("minus", abs(left - second.value)),
