@@ -277,6 +277,8 @@ def main() -> None:
     parser.add_argument("--plain", action="store_true", help="without guards and the hooks of small models")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print so many replies without a complaint")
     args = parser.parse_args()
+    if args.requests < 1:
+        parser.error("--requests is at least 1")
     llm, rng, said = LlamaLLM(args.model), random.Random(f"truth {args.seed}"), _Said(args.seed)
     counts: Counter[str] = Counter()
     begun = time.monotonic()
