@@ -89,9 +89,7 @@ def polite(text: str, rng: random.Random, chance: float = 0.4) -> str:
 
 
 def _slip(word: str, rng: random.Random) -> str:
-    """A word as a hurried finger types it. Numbers stay, and first letters."""
-    if len(word) < _SHORTEST or not word.isalpha() or word in _NUMBERS:
-        return word
+    """A word as a hurried finger types it; its first letter stays."""
     i = rng.randint(1, len(word) - 2)
     beside = rng.choice(_BESIDE.get(word[i], word[i]))
     return rng.choice(
@@ -109,7 +107,7 @@ def _slips(text: str, rng: random.Random) -> str:
     kind = rng.random()
     i = rng.randrange(len(words))
     if kind < 0.4:
-        long = [j for j, word in enumerate(words) if _slip(word, rng) != word]
+        long = [j for j, w in enumerate(words) if len(w) >= _SHORTEST and w.isalpha() and w not in _NUMBERS]
         for j in rng.sample(long, min(len(long), rng.choice((1, 1, 1, 2)))):
             words[j] = _slip(words[j], rng)
     elif kind < 0.55:
