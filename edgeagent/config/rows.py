@@ -322,7 +322,7 @@ class Config:
         _in("chimes", "boolean", "true", "a tone when it listens, sleeps, or fails"),
     )
     mcp: tuple[Mapping[str, Any], ...] = _list(
-        "servers of tools, one table each: mcp.md",
+        "servers of tools, one table each: tools.md",
         _in("name", "text", "must be set", "what the names of its tools begin with: NAME_TOOL"),
         _in("command", "texts", "none", "starts the server, which talks over its stdin and stdout: program, arguments"),
         _in("env", "variables", "none", "variables for the command, beside a few of your own such as PATH and HOME"),
