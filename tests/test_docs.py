@@ -1,4 +1,4 @@
-"""The pages on the loop, hooks, tools, sessions and limits show what is so."""
+"""The pages show what is so."""
 
 import ast
 import contextlib
@@ -20,7 +20,7 @@ from edgeagent.messages import Status
 from edgeagent.testing import ScriptedLLM, call
 
 WITH_EXAMPLES = tuple(
-    """loop hooks tools sessions sound hearing voice web safety testing
+    """agent hooks tools sound hearing voice web safety testing
     reference/config reference/limits reference/voice-words""".split()
 )
 ROOT = Path(__file__).parent.parent

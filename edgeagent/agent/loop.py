@@ -1,7 +1,7 @@
 """The loop, its ends and its handovers: ask the model, run the tools it asked for, take up what was queued.
 
 Runs on the run's own thread, which alone emits events. Knows nothing of audio, sessions or any engine. The order of
-events, and what each end writes, are docs/loop.md.
+events, and what each end writes, are docs/agent.md.
 """
 
 from __future__ import annotations
