@@ -272,7 +272,7 @@ class Config:
         _in("volume", "integer", "100", "100 is as the voice was made", flag="--volume", low=0, high=200),
     )
     ears: Mapping[str, Any] = _table(
-        "how people are heard: hearing.md",
+        "how people are heard: sound.md",
         _in(
             "engine",
             "text",
@@ -296,7 +296,7 @@ class Config:
         ),
         _in("wake_words", "phrases", "none", "likewise, such as hey robi", flag="--wake-word"),
         _in("hot_words", "phrases", "none", "likewise: names that whisper would not expect"),
-        _in("said", "sounds", "none", "how words sound that are said in another way: hearing.md"),
+        _in("said", "sounds", "none", "how words sound that are said in another way: sound.md"),
     )
     conversation: Mapping[str, Any] = _table(
         "how turns are taken: voice.md",
