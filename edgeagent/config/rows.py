@@ -299,7 +299,7 @@ class Config:
         _in("said", "sounds", "none", "how words sound that are said in another way: sound.md"),
     )
     conversation: Mapping[str, Any] = _table(
-        "how turns are taken: voice.md",
+        "how turns are taken: conversation.md",
         _in(
             "barge_in",
             "text",

@@ -13,7 +13,7 @@ from edgeagent.voice import PRESETS, TABLE, Action, Cell, Preset, State, TableEv
 
 def _table(checkout: Path, corner: str) -> dict[str, list[str]]:
     """The rows of a table of the page by their first cell."""
-    page = (checkout / "docs" / "voice.md").read_text(encoding="utf-8")
+    page = (checkout / "docs" / "conversation.md").read_text(encoding="utf-8")
     begin = page.index(f"| {corner}")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page[begin:].split("\n\n")[0].splitlines()]
     return {row[0]: row[1:] for row in rows if not re.fullmatch("-+", row[0])}
