@@ -1,4 +1,4 @@
-"""A robot on a Raspberry Pi's pins (docs/boards.md). Run it with: .venv/bin/python examples/pi_robot.py"""
+"""A robot on a Raspberry Pi's pins (docs/robot.md). Run it with: .venv/bin/python examples/pi_robot.py"""
 
 from contextlib import suppress
 

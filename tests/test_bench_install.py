@@ -56,8 +56,11 @@ def test_a_script_stops_at_the_first_command_that_fails(install: ModuleType, tmp
 
 
 UNTRIED = {
-    "docs/boards.md": ["CUDA_ARCHITECTURES", "--force-reinstall"],  # no Jetson
-    "docs/ros2.md": ["zenoh-bridge-ros2dds"],  # another project's program
+    "docs/robot.md": [
+        "CUDA_ARCHITECTURES",
+        "--force-reinstall",  # no Jetson
+        "zenoh-bridge-ros2dds",  # another project's program
+    ],
     "docs/train.md": ["edgeagent[train]"],  # PyTorch has gigabytes
 }
 """Blocks with installation commands that no journey has, by a text in them."""
@@ -67,10 +70,9 @@ def test_what_installs_stands_in_a_journey(checkout: Path) -> None:
     for page in [checkout / "README.md", *sorted((checkout / "docs").rglob("*.md"))]:
         text = page.read_text(encoding="utf-8")
         known = UNTRIED.get(str(page.relative_to(checkout)), [])
-        for block in re.finditer(r"^ *```(?:console)?\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL):
-            if not re.search(
-                r"^ *(\$ )?(sudo )?(apt-get install|\S*pip install|\S*python3? -m venv)", block[1], re.MULTILINE
-            ):
+        for block in re.finditer(r"^ *```(\w*)\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL):
+            installs = r"^ *(\$ )?(sudo )?(apt-get install|\S*pip install|\S*python3? -m venv)"
+            if block[1] not in ("", "console") or not re.search(installs, block[2], re.MULTILINE):
                 continue
             marked = text[: block.start()].rstrip().endswith("-->")
-            assert marked or any(part in block[1] for part in known), block[0]
+            assert marked or any(part in block[2] for part in known), block[0]

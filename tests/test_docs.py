@@ -20,7 +20,7 @@ from edgeagent.messages import Status
 from edgeagent.testing import ScriptedLLM, call
 
 WITH_EXAMPLES = tuple(
-    """agent hooks tools sound conversation web safety testing
+    """agent hooks tools sound conversation web robot testing
     reference/config reference/limits reference/voice-words""".split()
 )
 ROOT = Path(__file__).parent.parent
@@ -225,7 +225,7 @@ def test_every_test_that_the_safety_page_names_is_there(checkout: Path) -> None:
         for path in (checkout / "tests/robot").glob("test_*.py")
         for name in re.findall(r"^def test_(\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    rows = [line for line in (checkout / "docs/safety.md").read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+    rows = [line for line in (checkout / "docs/robot.md").read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
     named = {name for row in rows for name in re.findall(r"`(\w+_\w+_\w+_\w+)`", row.rsplit("|", 2)[1])}
     assert len(named) > 30
     assert named <= there

@@ -94,7 +94,7 @@ _README: Final = """\
 `robot.py` has the tools: put your motors and sensors into them, and add your own. `cases.toml` has a sentence for each;
 add those that people really say. The model that comes with edgeagent knows the tools of this skeleton and few others:
 for your own, `edgeagent models pull qwen2.5-coder-1.5b` fetches a larger one, and `model = "qwen2.5-coder-1.5b"` in
-`edgeagent.toml` uses it. Motors need a driver that stops by itself when the program is killed: `docs/safety.md` of
+`edgeagent.toml` uses it. Motors need a driver that stops by itself when the program is killed: `docs/robot.md` of
 edgeagent.
 """
 UNIT: Final = f"{NAME}.service"

@@ -101,7 +101,7 @@ def test_the_board_stops_by_its_own_time_out_when_the_driver_is_killed_or_stoppe
 
 
 def test_the_trial_on_the_page_shows_that_the_board_has_a_time_out(checkout, monkeypatch):
-    page = (checkout / "docs" / "boards.md").read_text(encoding="utf-8")
+    page = (checkout / "docs" / "robot.md").read_text(encoding="utf-8")
     program = page.partition("<<'END'\n")[2].partition("END\n```")[0]
     assert "os.kill(driver.pid, signal.SIGKILL)" in program
     with SabertoothBoard() as board:
