@@ -61,7 +61,7 @@ UNTRIED = {
         "--force-reinstall",  # no Jetson
         "zenoh-bridge-ros2dds",  # another project's program
     ],
-    "docs/train.md": ["edgeagent[train]"],  # PyTorch has gigabytes
+    "docs/models.md": ["edgeagent[train]"],  # PyTorch has gigabytes
 }
 """Blocks with installation commands that no journey has, by a text in them."""
 

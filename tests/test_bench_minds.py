@@ -149,7 +149,7 @@ def test_what_is_spoken_is_what_a_voice_is_given(bench: Callable[[str], ModuleTy
 
 
 def test_the_table_is_written_between_its_markers(bench: Callable[[str], ModuleType], tmp_path: Path) -> None:
-    table, page = bench("minds_table"), tmp_path / "models.md"
+    table, page = bench("minds_table"), tmp_path / "page.md"
     page.write_text(f"# Models\n\n{table._BEGIN}\nold\n{table._END}\n\nmore\n")
     table.published(table.markdown([{"model": "nano", "exact calls": "1+2 of 40+40"}]), page)
     lines = [table._BEGIN, "| model | exact calls |", "| --- | --- |", "| nano | 1+2 of 40+40 |", table._END]

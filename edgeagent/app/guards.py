@@ -66,7 +66,7 @@ RECOMMENDED: Final = "qwen2.5-coder-1.5b"
 """Name of the model that is advised for tools that nano does not know.
 
 Qwen2.5-Coder 0.5B and 1.5B were compared on such tools: the first token of the 1.5B tells commands from talk better
-(``docs/engine.md``)."""
+(``docs/figures.md``)."""
 PULL: Final = (
     f"for a model that reads your tools, pull one: edgeagent models pull {RECOMMENDED}, then --model {RECOMMENDED}"
 )

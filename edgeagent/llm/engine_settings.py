@@ -13,7 +13,7 @@ KvType = Literal["f16", "q8_0"]
 FlashAttention = Literal["auto", "on", "off"]
 
 CHUNK_TOKENS: Final = 64
-"""Prompt tokens between two looks at the stop event (docs/engine.md has the measurement)."""
+"""Prompt tokens between two looks at the stop event (docs/models.md has the measurement)."""
 
 MIN_CONTEXT_TOKENS: Final = 512
 """Tokens of the smallest window that a model gets."""

@@ -1,7 +1,7 @@
 """The gate on a reply's first token: asks the model how probable a call is, and below a threshold lets it only talk.
 
 Small models that leave the tags of their template begin JSON also where nobody asked for anything. The probability that
-they give to all tokens that can begin a call tells such replies from calls; docs/engine.md has the measurements.
+they give to all tokens that can begin a call tells such replies from calls; docs/figures.md has the measurements.
 Nothing is asked twice: one softmax for a reply, none for the tokens after its beginning. Runs in the thread that
 generates.
 """
@@ -25,7 +25,7 @@ from edgeagent.messages import Message
 from edgeagent.models.catalog import CallGate, language_models
 
 DEFAULT_GATE: Final = CallGate(first=0.95, reading=0.95, later=1.0)
-"""For models that nobody fitted: what fits both models that were measured. See docs/engine.md."""
+"""For models that nobody fitted: what fits both models that were measured. See docs/figures.md."""
 
 _ASIDES: Final = ("ephemeral", "warning", "marker")
 _LIKELY: Final = 1024  # tokens that are looked at; those beyond them have no probability to speak of

@@ -14,7 +14,7 @@ from edgeagent.messages import Message, Reading, StopReason, ToolCall, Usage
 
 IN_WORDS: Final = "Answer in words."
 """Told to a model that is to talk, with one request only. After a tool's result both Qwen2.5-Coder report it with this
-hint, and without the hint write the call once more, or nothing (docs/engine.md)."""
+hint, and without the hint write the call once more, or nothing (docs/models.md)."""
 
 ToolChoice = Literal["auto", "none", "required"]
 

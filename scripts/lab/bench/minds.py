@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--no-speed", action="store_true", help="leave out what another program at work would falsify")
     parser.add_argument("--fresh", action="store_true", help="do not go on where it was stopped: measure all anew")
     parser.add_argument("--misses", action="store_true", help="print each miss of the open half, with the raw reply")
-    parser.add_argument("--docs", action="store_true", help="write the table into docs/models.md")
+    parser.add_argument("--docs", action="store_true", help="write the table into docs/figures.md")
     parser.add_argument(
         "--record", action="store_true", help="write the first replies to tests/fixtures/replies instead"
     )

@@ -16,7 +16,7 @@ from edgeagent.testing import ScriptedLLM
 
 Answers = Mapping[str, dict[str, Any]]
 
-PAGE: Final = Path(__file__).resolve().parents[3] / "docs" / "models.md"
+PAGE: Final = Path(__file__).resolve().parents[3] / "docs" / "figures.md"
 _BEGIN: Final = "<!-- scripts/bench minds --docs writes this table -->"
 _END: Final = "<!-- end of the table -->"
 _CALL_SHAPE: Final = re.compile(
