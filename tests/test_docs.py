@@ -20,7 +20,7 @@ from edgeagent.messages import Status
 from edgeagent.testing import ScriptedLLM, call
 
 WITH_EXAMPLES = tuple(
-    """agent hooks tools sound conversation web robot testing
+    """agent cli conversation hooks robot sound testing tools
     reference/config reference/limits reference/voice-words""".split()
 )
 ROOT = Path(__file__).parent.parent

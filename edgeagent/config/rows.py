@@ -342,7 +342,7 @@ class Config:
         ),
     )
     web: Mapping[str, Any] = _table(
-        "the page of chat and talk: web.md",
+        "the page of chat and talk: cli.md",
         _in("serve", "boolean", "false", "serve it", flag="--web", variable="EDGEAGENT_WEB"),
         _in(
             "host",
