@@ -81,6 +81,14 @@ def test_every_link_leads_somewhere(path: str, checkout: Path) -> None:
             assert place in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
 
 
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")), ids=lambda page: page.stem)
+def test_every_page_begins_with_a_list_of_its_sections(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    listed = re.match(r"# .*\n\nOn this page: (.*?)\.\n\n", text, re.DOTALL)
+    assert listed, page.name
+    assert re.findall(r"\[(.*?)\]\(#", " ".join(listed[1].split())) == re.findall(r"^## (.*)$", text, re.MULTILINE)
+
+
 def test_the_readme_links_every_page(checkout: Path) -> None:
     readme = (checkout / "README.md").read_text(encoding="utf-8")
     for page in sorted((checkout / "docs").rglob("*.md")):
