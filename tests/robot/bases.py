@@ -14,6 +14,7 @@ import threading
 import time
 import tty
 from binascii import crc_hqx
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +63,16 @@ def drive_without_memory(drive: Drive) -> None:
     while True:
         drive.set(0.2)
         taken = (taken, bytes(64))
+
+
+def drive_until_the_kernel_kills(drive: Drive, group: Path, pids: Iterable[int]) -> None:
+    """Drives while memory is taken, in a control group of little memory with these processes, until the kernel kills."""
+    for pid in pids:
+        (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
+    taken: object = None
+    while True:
+        drive.set(0.2)
+        taken = (taken, b"x" * (1 << 20))  # touched, so that it is really taken
 
 
 def drive_on_a_full_disk(drive: Drive) -> None:
