@@ -66,7 +66,7 @@ def drive_without_memory(drive: Drive) -> None:
 
 
 def drive_until_the_kernel_kills(drive: Drive, group: Path, pids: Iterable[int]) -> None:
-    """Drives while memory is taken, in a control group of little memory with these processes, until the kernel kills."""
+    """Drives and takes memory, in a control group of little memory with these processes, until the kernel kills."""
     for pid in pids:
         (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
     taken: object = None
