@@ -39,6 +39,8 @@ class Outcome:
     undone: str = ""
 
 
+_OF_A_BASE: Final = 0.15
+"""Share of reports as ``base_tools`` has them: measured to centimetres, by dead reckoning or by time, in volts."""
 _HOUSE_WORDS: Final = 0.93
 """Share of reports of the house robot's tools in its own words; the others are as another robot might say it."""
 _MOTION: Final = ("drive", "turn", "go_to", "pick_up", "put_down", "follow", "dock")
@@ -68,32 +70,48 @@ def _at(place: str) -> str:
 
 
 def _gap(rng: random.Random, limit: float = 6) -> str:
-    return digits(rng.randint(0, max(1, int(limit * 10))) / 10)
+    steps = 100 if rng.random() < _OF_A_BASE else 10
+    return digits(rng.randint(0, max(1, int(limit * steps))) / steps)
+
+
+def _measured(rng: random.Random, value: float, off: float) -> tuple[float, str]:
+    """What a base covered of what it was told to, and the words behind it."""
+    if rng.random() >= _OF_A_BASE:
+        return value, ""
+    covered = round(value * rng.uniform(1 - off, 1 + off), 2)
+    return covered, rng.choice(("", "", " by time, not measured"))
 
 
 def _blocked(rng: random.Random, limit: float = 6) -> str:
     obstacle = rng.choice(_OBSTACLES)
     article = "a" if obstacle in ("wall", "chair", "door", "box", "shelf") else "the"
+    if rng.random() < _OF_A_BASE:
+        article, obstacle = "an", "obstacle"
     return f"blocked by {article} {obstacle} after {_gap(rng, limit)} m"
 
 
 def _drive(rng: random.Random, a: dict[str, Any]) -> Outcome:
-    metres = abs(a["distance_m"])
+    metres, how = _measured(rng, abs(a["distance_m"]), 0.02)
     way = "forward" if a["distance_m"] >= 0 else "back"
-    return Outcome(f"drove {way} {digits(metres)} m", f"drove {way} {_metres(metres)}", True)
+    return Outcome(f"drove {way} {digits(metres)} m{how}", f"drove {way} {_metres(metres)}{how}", True)
 
 
 def _turn(rng: random.Random, a: dict[str, Any]) -> Outcome:
     way = "left" if a["angle_deg"] >= 0 else "right"
-    text = f"turned {way} {digits(abs(a['angle_deg']))} degrees"
+    degrees, how = _measured(rng, abs(a["angle_deg"]), 0.01)
+    text = f"turned {way} {digits(round(degrees) if how else degrees)} degrees{how}"
     return Outcome(text, text, True)
 
 
 def _go_to(rng: random.Random, a: dict[str, Any]) -> Outcome:
-    return Outcome(f"arrived {_at(a['place'])}", f"am {_at(a['place'])}", True)
+    where = f"at the {a['place']} by dead reckoning" if rng.random() < _OF_A_BASE else _at(a["place"])
+    return Outcome(f"arrived {where}", f"am {where}", True)
 
 
 def _battery(rng: random.Random, a: dict[str, Any]) -> Outcome:
+    if rng.random() < _OF_A_BASE:
+        volts = f"{rng.uniform(5, 30):.1f} volts"
+        return Outcome(f"battery at {volts}", f"My battery is at {volts}", True, sentence=True)
     level, charging = rng.randint(3, 100), rng.random() < 0.25
     tail = ", charging" if charging else ""
     told = f"My battery is at {level} percent" + (" and charging" if charging else "")
@@ -102,6 +120,12 @@ def _battery(rng: random.Random, a: dict[str, Any]) -> Outcome:
 
 def _location(rng: random.Random, a: dict[str, Any]) -> Outcome:
     room = rng.choice(list(lexicon.ROOMS))
+    if rng.random() < _OF_A_BASE:
+        near, far = rng.choice((*lexicon.ROOMS, *lexicon.LANDMARKS)), rng.randint(2, 80) / 10
+        if rng.random() < 0.3:
+            return Outcome(f"at the {near} by dead reckoning", f"am at the {near} by dead reckoning", True)
+        text = f"in the {near} area, {{}} from the {near}"
+        return Outcome(text.format(f"{digits(far)} m"), f"am {text.format(_metres(far))}", True)
     if rng.random() < 0.35:
         return Outcome(f"in the {room}", f"am in the {room}", True)
     mark, gap = rng.choice((*lexicon.LANDMARKS, "charging dock")), rng.randint(2, 40) / 10
@@ -112,6 +136,10 @@ def _location(rng: random.Random, a: dict[str, Any]) -> Outcome:
 
 def _scan(rng: random.Random, a: dict[str, Any]) -> Outcome:
     what, gap = rng.choice(_OBSTACLES), rng.randint(1, 50) / 10
+    if rng.random() < _OF_A_BASE:
+        what, gap = "object", rng.randint(1, 500) / 100
+        if rng.random() < 0.2:
+            return Outcome("no obstacle", "There is no obstacle", True, sentence=True)
     side, told = rng.choice(
         (("ahead", "ahead"), ("left", "on the left"), ("right", "on the right"), ("behind", "behind me"))
     )
