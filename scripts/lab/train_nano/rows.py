@@ -26,6 +26,9 @@ _GAP_SHARE: Final = 0.06
 _REPLY_WEIGHT: Final = 0.4
 """A reply to results is copying; calls and abstaining matter more."""
 
+_FIRST_WEIGHT: Final = 3.0
+"""Of the first token of what the assistant writes, which decides between a call and words."""
+
 _USER_WEIGHT: Final = 0.05
 _SHORTEST: Final = 40
 """Room left in a row that is not worth another dialogue, in tokens."""
@@ -82,6 +85,9 @@ class RowMaker:
                 )
                 previous = role
                 i += 1 + len(self._roles.get(role, ()))
+                if role == "assistant" and i < len(tokens):
+                    out[i] = _FIRST_WEIGHT
+                    i += 1
                 continue
             out[i] = weight
             if tokens[i] == self._end:

@@ -92,7 +92,7 @@ def exactness(model: Nano, made: list[Batch], tokenizer: Tokenizer) -> tuple[flo
         opened = torch.cumsum(targets == start, 1) - torch.cumsum(targets == end, 1)
         inside = ((opened > 0) | (targets == end)) & (weights > 0)
         wrong = inside & (guess != targets)
-        begun = (guess == start) & (targets != start) & (weights == 1.0)
+        begun = (guess == start) & (targets != start) & (weights >= 1.0)
         for row in range(ids.shape[0]):
             for segment in range(1, int(segments[row].max()) + 1):
                 here = segments[row] == segment
