@@ -17,11 +17,11 @@ from edgeagent.hooks import AfterTool, BeforeTool, FirePoint
 from edgeagent.hooks.chain import HookError
 from edgeagent.messages import Message, Status, ToolCall, ToolResult
 from edgeagent.tools import GoalCancelled, Handoff, Tool
-from edgeagent.tools.coercion import ArgumentError
 from edgeagent.tools.dispatch import Dispatch, DispatchLimits
 from edgeagent.tools.execution import Execution, Prepared, Refused
-from edgeagent.tools.output import OF_HOOK, as_result, with_status
+from edgeagent.tools.signature import ArgumentError
 from edgeagent.tools.threads import ask_person
+from edgeagent.tools.tool import OF_HOOK, as_result, with_status
 
 logger = logging.getLogger(__name__)
 _POLL_S: Final = 0.02

@@ -27,7 +27,7 @@ from edgeagent.llm import LLM, LLMRequest
 from edgeagent.llm.protocol import ToolSpec, load_weights
 from edgeagent.messages import Reading, ToolCall, ToolResult
 from edgeagent.tools import Tool, ToolRegistry
-from edgeagent.tools.coercion import ArgumentError
+from edgeagent.tools.signature import ArgumentError
 
 RESULT: Final = "done"
 """The result of every call, in words that any tool could say."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.hook import AfterTool, BaseHook, FirePoint, HookResult
-from edgeagent.tools.output import OUTPUT_LIMIT, capped
+from edgeagent.tools.tool import OUTPUT_LIMIT, capped
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext

@@ -23,8 +23,7 @@ from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.tools import actuator
 from edgeagent.tools.actuator import Actuator, Call
 from edgeagent.tools.goal import GoalCancelled, GoalHandle, GoalState
-from edgeagent.tools.output import OUTPUT_LIMIT, as_result, capped
-from edgeagent.tools.tool import OnInterrupt, Tool, ToolContext
+from edgeagent.tools.tool import OUTPUT_LIMIT, OnInterrupt, Tool, ToolContext, as_result, capped
 from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
