@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from edgeagent.errors import ModelError
-from edgeagent.llm.constraint import Constraint
-from edgeagent.llm.declared import Declared
+from edgeagent.llm.constraint import Constraint, Declared
 from edgeagent.llm.engine import Engine
 from edgeagent.llm.opening import Opening
 from edgeagent.llm.prefixes import Marks, Prefixes

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from edgeagent.llm.declared import declared_name
+from edgeagent.llm.constraint import declared_name
 from edgeagent.llm.engine import Engine, Logits
 from edgeagent.llm.grammar import TokenVocabulary
 from edgeagent.llm.parsers import FORMATS, CallFormat
