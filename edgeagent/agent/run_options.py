@@ -11,9 +11,9 @@ from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
 from edgeagent.events import EndReason, Event
 from edgeagent.hooks import AfterTool, BaseHook, BeforeTool, FirePoint, Hook, HookResult
+from edgeagent.hooks.caps import ToolOutputCapHook
 from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.hooks.loop_detector import LoopDetectorHook
-from edgeagent.hooks.tool_output_cap import ToolOutputCapHook
 from edgeagent.llm import LLM
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage
 from edgeagent.tools import Tool

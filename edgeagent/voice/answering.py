@@ -21,9 +21,7 @@ from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.robot_side import RobotSide
 from edgeagent.voice.speech_queue import SpeechHandle
 from edgeagent.voice.stop_words import StopWords
-from edgeagent.voice.turn import Turn
-from edgeagent.voice.turn_rules import is_another, without_wake_word
-from edgeagent.voice.utterance import Kind, kind_of
+from edgeagent.voice.turn import Kind, Turn, is_another, kind_of, without_wake_word
 from edgeagent.voice.voice_settings import DialogueSettings
 
 _LEAST_WORDS: Final = 2

@@ -25,20 +25,20 @@ from edgeagent.voice.chimes import Chime
 from edgeagent.voice.hearing_events import translated
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stop_words import HearingLoss, StopWords
-from edgeagent.voice.turn import Turn
-from edgeagent.voice.turn_end import DONE
-from edgeagent.voice.turn_rules import (
+from edgeagent.voice.turn import (
+    Turn,
     event_of_words,
     final_after_ms,
     hard_end_ms,
     has_said_enough,
     is_called,
     is_over,
+    kind_of,
     kind_until_pause,
     only_called,
 )
+from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.turn_states import TABLE, Action, State, TableEvent
-from edgeagent.voice.utterance import kind_of
 from edgeagent.voice.voice_settings import DialogueSettings
 
 _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
