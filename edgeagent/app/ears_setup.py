@@ -30,11 +30,10 @@ from edgeagent.models.store import absent, folder
 from edgeagent.resources import expanded
 from edgeagent.stt.app_model import sounds
 from edgeagent.stt.ears import Ears, EarsSettings
-from edgeagent.stt.hearing import HearingEvent, Trouble
+from edgeagent.stt.hearing import HearingEvent, Transcriber, Trouble
 from edgeagent.stt.key_phrases import STOP_WORDS, SpotterOptions
 from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.spotters import KeyPhraseSpotter
-from edgeagent.stt.transcriber import Transcriber
 from edgeagent.stt.worker import WorkerEvent
 
 if TYPE_CHECKING:

@@ -29,10 +29,9 @@ from edgeagent.check.voice_plan import STOPS
 from edgeagent.check.voice_score import Attempt, RecogniserScore, Tally, Threshold, VoiceScore, judged
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, EdgeAgentError, RecognitionError
-from edgeagent.stt.hearing import SpottedPhrase
+from edgeagent.stt.hearing import RATE_HZ, SpottedPhrase, Transcriber, Transcript
 from edgeagent.stt.key_phrases import SpotterOptions
 from edgeagent.stt.spotters import KeyPhraseSpotter
-from edgeagent.stt.transcriber import RATE_HZ, Transcriber, Transcript
 from edgeagent.stt.tuning import tune
 
 Tell = Callable[[str], object]

@@ -26,8 +26,8 @@ from edgeagent.check.voice_plan import PlannedLine
 from edgeagent.check.voice_score import Attempt
 from edgeagent.check.voice_sound import RoomSound, VoiceSound
 from edgeagent.errors import ConfigError
+from edgeagent.stt.hearing import Transcript
 from edgeagent.stt.recordings import TRANSCRIPTS, Recordings, own_file
-from edgeagent.stt.transcriber import Transcript
 
 log: Final = logging.getLogger("edgeagent.check")
 

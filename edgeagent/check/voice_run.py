@@ -23,9 +23,8 @@ from edgeagent.check.voice_sound import RoomSound, Tapped, VoiceSound, echo_leve
 from edgeagent.errors import AudioError
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
-from edgeagent.stt.hearing import HearingEvent, Level, SpottedPhrase
+from edgeagent.stt.hearing import HearingEvent, Level, SpottedPhrase, Transcript
 from edgeagent.stt.key_phrases import missed
-from edgeagent.stt.transcriber import Transcript
 from edgeagent.tts.mouth import Mouth, Speech
 
 QUIET_S: Final = 4.0

@@ -11,8 +11,8 @@ from typing import Any
 from edgeagent.check.voice_plan import Kind, PlannedLine
 from edgeagent.check.voice_sound import RoomSound, VoiceSound
 from edgeagent.stt.confirming import confirm, missed
+from edgeagent.stt.hearing import Transcript
 from edgeagent.stt.recordings import for_error_rate, word_error_rate
-from edgeagent.stt.transcriber import Transcript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,8 @@ import numpy as np
 
 from edgeagent.audio.device import Device, Fill, Samples, Take, Xruns
 from edgeagent.audio.stream_clock import Resampler
+from edgeagent.stt.hearing import RATE_HZ
 from edgeagent.stt.level_meter import QUIETEST_DB, level_db, snr_db
-from edgeagent.stt.transcriber import RATE_HZ
 from edgeagent.testing.acoustics import in_db, rms, speech_level
 
 KEPT_S: Final = 45.0

@@ -84,8 +84,8 @@ __getattr__ = front(
         "pii_redaction": "PIIHook",
         "slm": "EchoedPayloadHook SchemaRetryHook default_slm_hooks",
         "timing": "EchoingHook TimingHook",
-        "tool_guards": (
-            "NOT_DONE NOT_UNDERSTOOD ONLY_ENGLISH PlanModeHook SafetyGuardrailHook TalkGuardHook changes moves"
-        ),
+        "tool_guards": """
+            NOT_DONE NOT_UNDERSTOOD ONLY_ENGLISH PlanModeHook SafetyGuardrailHook TalkGuardHook changes moves
+        """,
     },
 )

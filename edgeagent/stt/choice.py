@@ -18,7 +18,7 @@ import numpy as np
 
 from edgeagent.english.tokens import NEGATIONS
 from edgeagent.english.word_lists import lists
-from edgeagent.stt.transcriber import HeardWord, Transcript
+from edgeagent.stt.hearing import HeardWord, Transcript
 
 ENGINE: Final = "pocketsphinx"
 

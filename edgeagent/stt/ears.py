@@ -26,12 +26,20 @@ from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
 from edgeagent.audio.vad import VoiceActivity, VoiceSettings
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.hearing import LEVEL_S, HearingEvent, KeywordSpotted, Level, SpottedPhrase, Trouble
+from edgeagent.stt.confirming import OwnVoice
+from edgeagent.stt.hearing import (
+    LEVEL_S,
+    RATE_HZ,
+    HearingEvent,
+    KeywordSpotted,
+    Level,
+    SpottedPhrase,
+    Transcriber,
+    Trouble,
+)
 from edgeagent.stt.level_meter import QUIETEST_DB, LevelMeter, level_db
 from edgeagent.stt.open_utterance import OpenUtterance
-from edgeagent.stt.own_voice import OwnVoice
 from edgeagent.stt.spotters import PhraseListener
-from edgeagent.stt.transcriber import RATE_HZ, Transcriber
 from edgeagent.stt.transcription import Transcription
 from edgeagent.stt.vital_signs import Lateness
 

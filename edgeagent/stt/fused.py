@@ -19,9 +19,9 @@ from edgeagent.audio.device import Samples
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
 from edgeagent.stt.choice import Hypotheses
+from edgeagent.stt.hearing import RATE_HZ, HeardWord, Transcript
 from edgeagent.stt.rescoring import AppSentences, as_spoken, as_written, best_of
 from edgeagent.stt.sphinx import SphinxTranscriber
-from edgeagent.stt.transcriber import RATE_HZ, HeardWord, Transcript
 from edgeagent.stt.whisper import Check, Decode, mean_cost, pieces, shifted, whole, window
 from edgeagent.stt.whisper_model import Encoded, Fit, WhisperModel, WhisperOptions, WhisperText, release_memory
 

@@ -20,11 +20,10 @@ from edgeagent.english.stop_phrases import Verdict
 from edgeagent.errors import ConfigError
 from edgeagent.stt import app_model
 from edgeagent.stt.confirming import confirm, missed
-from edgeagent.stt.hearing import SpottedPhrase
+from edgeagent.stt.hearing import RATE_HZ, SpottedPhrase
 from edgeagent.stt.level_meter import Levelling
 from edgeagent.stt.patterns import Pattern, When, is_short, phone_patterns
 from edgeagent.stt.phrases import spoken_words
-from edgeagent.stt.transcriber import RATE_HZ
 from edgeagent.stt.tuning import Tuned, tune
 from edgeagent.stt.worker import Worker, WorkerEvent
 
@@ -82,7 +81,7 @@ _OWN_ECHO_S: Final = 0.2
 """Seconds after its speech in which the robot's voice is still in the room."""
 _WORK: Final = 0.3
 """Seconds of work for a second of sound on the slowest machine that keeps up."""
-_SPOTTER: Final = "edgeagent.stt.spotting:Spotter"
+_SPOTTER: Final = "edgeagent.stt.decoding:Spotter"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Final
 
 from edgeagent.errors import RecognitionError
 from edgeagent.tts import espeak_library
-from edgeagent.tts.word_times import plain
+from edgeagent.tts.speaker import plain
 
 PHONES: Final = frozenset(
     "AA AE AH AO AW AY B CH D DH EH ER EY F G HH IH IY JH K L M N NG OW OY P R S SH T TH UH UW V W Y Z ZH".split()

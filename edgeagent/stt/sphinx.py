@@ -39,9 +39,9 @@ from edgeagent.stt.choice import (
     mean_confidence,
 )
 from edgeagent.stt.decoding import BYTES_PER_S, FRAMES_PER_S
+from edgeagent.stt.hearing import HeardWord, Transcript
 from edgeagent.stt.level_meter import Levelling, snr_db
 from edgeagent.stt.phrases import sentences
-from edgeagent.stt.transcriber import HeardWord, Transcript
 from edgeagent.stt.worker import HANG_S, Worker, WorkerEvent
 
 log: Final = logging.getLogger("edgeagent.stt")

@@ -21,8 +21,7 @@ from edgeagent.audio.device import Samples
 from edgeagent.errors import RecognitionError
 from edgeagent.onnx import open_known
 from edgeagent.resources import models_dir
-from edgeagent.stt.hearing import SpottedPhrase
-from edgeagent.stt.transcriber import RATE_HZ
+from edgeagent.stt.hearing import RATE_HZ, SpottedPhrase
 
 __all__ = ["WORDS", "StopNetwork", "learnt"]
 

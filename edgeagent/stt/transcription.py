@@ -20,8 +20,15 @@ import numpy as np
 
 from edgeagent.audio.device import Samples
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.hearing import FinalTranscript, HearingEvent, Judged, PartialTranscript, Trouble
-from edgeagent.stt.transcriber import Transcriber, Transcript
+from edgeagent.stt.hearing import (
+    FinalTranscript,
+    HearingEvent,
+    Judged,
+    PartialTranscript,
+    Transcriber,
+    Transcript,
+    Trouble,
+)
 
 log: Final = logging.getLogger("edgeagent.stt")
 

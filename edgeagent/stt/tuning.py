@@ -21,10 +21,10 @@ from edgeagent.errors import ConfigError, SpeechError
 from edgeagent.resources import scratch_folder
 from edgeagent.stt import app_model
 from edgeagent.stt.decoding import CEPSTRAL_MEAN
+from edgeagent.stt.hearing import RATE_HZ
 from edgeagent.stt.level_meter import Levelling
 from edgeagent.stt.patterns import is_short, phone_patterns
 from edgeagent.stt.phrases import spoken_words
-from edgeagent.stt.transcriber import RATE_HZ
 
 if TYPE_CHECKING:
     from pathlib import Path

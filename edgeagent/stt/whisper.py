@@ -22,7 +22,7 @@ import numpy as np
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
 from edgeagent.resources import expanded
-from edgeagent.stt.transcriber import RATE_HZ, HeardWord, Transcript
+from edgeagent.stt.hearing import RATE_HZ, HeardWord, Transcript
 from edgeagent.stt.whisper_model import LEAST_LOG_PROB, WINDOW_S, WhisperModel, WhisperOptions, release_memory
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
 from edgeagent.tts import espeak_library
 from edgeagent.tts.espeak_library import EspeakSettings, SoundBlock, VoiceInfo
-from edgeagent.tts.speaker import SpeechChunk, WordTime
-from edgeagent.tts.word_times import WordClock, pieces, plain
+from edgeagent.tts.speaker import SpeechChunk, WordClock, WordTime, pieces, plain
 
 __all__ = ["EspeakSpeaker", "VoiceInfo", "voices"]
 

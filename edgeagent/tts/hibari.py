@@ -21,8 +21,7 @@ from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
 from edgeagent.extras import install
 from edgeagent.onnx import open_session, run_until
-from edgeagent.tts.speaker import SpeechChunk, UnreadableError
-from edgeagent.tts.word_times import WordClock, chunks, pieces, plain, words_in
+from edgeagent.tts.speaker import SpeechChunk, UnreadableError, WordClock, chunks, pieces, plain, words_in
 
 RATE_HZ: Final = 24_000
 _FRAME: Final = 600

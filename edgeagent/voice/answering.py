@@ -17,7 +17,7 @@ from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import NEGATIONS, after, words_of
 from edgeagent.robot.latch import LatchState
 from edgeagent.stt.confirming import occurrences
-from edgeagent.stt.transcriber import Transcript
+from edgeagent.stt.hearing import Transcript
 from edgeagent.voice.robot_side import RobotSide
 from edgeagent.voice.speech_queue import SpeechHandle
 from edgeagent.voice.stop_words import StopWords

@@ -22,9 +22,9 @@ from edgeagent.stt.hearing import (
     KeywordSpotted,
     PartialTranscript,
     SpottedPhrase,
+    Transcript,
     Trouble,
 )
-from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stopped_answer import WAIT
 from edgeagent.voice.stopping import Outcome, StopWatch

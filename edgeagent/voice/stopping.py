@@ -13,8 +13,7 @@ from typing import Final, Literal
 
 from edgeagent.english.stop_phrases import Grade, StopPhrases
 from edgeagent.stt.confirming import confirm, forbids, missed, nothing_like, occurrences, starts
-from edgeagent.stt.hearing import SpottedPhrase
-from edgeagent.stt.transcriber import Transcript
+from edgeagent.stt.hearing import SpottedPhrase, Transcript
 
 AFTER_SPEECH_S: Final = 1.0
 """Seconds after the end of the speech at which an unclear stop word counts."""

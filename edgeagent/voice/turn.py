@@ -19,7 +19,7 @@ from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import NEGATIONS, after, trails_off, words_of
 from edgeagent.english.word_rows import is_number
 from edgeagent.stt.confirming import missed
-from edgeagent.stt.transcriber import Transcript
+from edgeagent.stt.hearing import Transcript
 from edgeagent.voice.turn_states import TableEvent
 from edgeagent.voice.voice_settings import Preset
 

@@ -18,8 +18,7 @@ from edgeagent.english.tokens import after
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
-from edgeagent.stt.hearing import HearingEvent, SpottedPhrase
-from edgeagent.stt.transcriber import Transcript
+from edgeagent.stt.hearing import HearingEvent, SpottedPhrase, Transcript
 from edgeagent.voice.answering import LEAST_GUESS, Answering
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.hearing_events import translated
