@@ -101,8 +101,7 @@ def _listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -
     from edgeagent import events
     from edgeagent.app import ears_setup as parts
     from edgeagent.audio.files import FileDevice
-    from edgeagent.cli.listen_view import MeterView
-    from edgeagent.cli.utterances import Utterances
+    from edgeagent.cli.listen_view import MeterView, Utterances
     from edgeagent.pii import PII
     from edgeagent.stt.hearing import Level
     from edgeagent.stt.recordings import Recordings

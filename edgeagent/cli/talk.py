@@ -254,7 +254,7 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool, record: Path
     """
     from edgeagent.app.ears_setup import check
     from edgeagent.audio.files import is_file
-    from edgeagent.cli.recorded_lines import check_target
+    from edgeagent.cli.recorded_talk import check_target
 
     if text and json:
         raise ConfigError("--json is for a conversation aloud, and --text may become a chat; --log writes for both")
@@ -275,7 +275,7 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool, record: Path
 def _begin(app: App, config: Config, record: Path | None) -> Conversation:
     """A conversation that listens."""
     from edgeagent.app.conversation import Conversation
-    from edgeagent.cli.recorded_lines import record_lines
+    from edgeagent.cli.recorded_talk import record_lines
     from edgeagent.stt.ears import START_S
     from edgeagent.voice.dialogue import LEARN_S
 

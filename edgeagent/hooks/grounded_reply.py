@@ -17,8 +17,7 @@ from edgeagent.english.amounts import PAIRS, Amount, amounts_of, derived
 from edgeagent.english.number_words import CLOCK, UNITS, figures
 from edgeagent.english.sentence_rules import CLASS
 from edgeagent.english.tokens import NEGATIONS, parts_of, words_of
-from edgeagent.english.word_lists import lists
-from edgeagent.english.word_rows import is_number
+from edgeagent.english.word_data import is_number, lists
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, FirePoint, HookResult, Payload
 from edgeagent.hooks.loop_detector import WARNING
 from edgeagent.hooks.slm import in_words

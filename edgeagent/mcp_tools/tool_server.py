@@ -23,9 +23,8 @@ from mcp.client.session import ClientRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from edgeagent.errors import EdgeAgentError
-from edgeagent.mcp_tools.http_link import http_link
 from edgeagent.mcp_tools.offered_tools import TOLD_MAX, LeftOut, ServedTool, as_result, offered, one_line
-from edgeagent.mcp_tools.process_link import Ended, process_link
+from edgeagent.mcp_tools.server_links import Ended, http_link, process_link
 from edgeagent.mcp_tools.server_questions import OpenCall
 from edgeagent.mcp_tools.server_settings import ServerSettings
 from edgeagent.messages import ToolResult

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from edgeagent.english.tokens import NEGATIONS
-from edgeagent.english.word_lists import lists
+from edgeagent.english.word_data import lists
 from edgeagent.stt.hearing import HeardWord, Transcript
 
 ENGINE: Final = "pocketsphinx"

@@ -1,4 +1,4 @@
-"""Sound that was understood, as values: words of a recogniser, with their times and how sure it is, and events of the ears.
+"""Words that were understood, with their times and how sure the recogniser is, and events of the ears. Values.
 
 The protocol of a recogniser is here too: mono float32 at 16 kHz in, words out. Onset, soft end, resumption and hard end
 are the endpointer's own values. Times are the device's clock's, those of words count from the beginning of the

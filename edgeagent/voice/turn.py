@@ -17,7 +17,7 @@ from edgeagent.english.completeness import Phrases
 from edgeagent.english.sentence_rules import Sentence, begins_with_verb, is_correction, is_question, sentence
 from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import NEGATIONS, after, trails_off, words_of
-from edgeagent.english.word_rows import is_number
+from edgeagent.english.word_data import is_number
 from edgeagent.stt.confirming import missed
 from edgeagent.stt.hearing import Transcript
 from edgeagent.voice.turn_states import TableEvent
