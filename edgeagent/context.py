@@ -16,48 +16,15 @@ from edgeagent.events import Level
 from edgeagent.llm import LLM
 from edgeagent.llm.window import RequestSizes
 from edgeagent.messages import Message, ToolCall, ToolResult
+from edgeagent.stop import StopSignal
 from edgeagent.tools import ToolRegistry
 from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
 Ask = Callable[[list[str], Callable[[], bool], float], Any]
 """Puts questions to a person: the questions, whether to give up, and the seconds that there are for an answer."""
-_POLL_S: Final = 0.02
-"""Seconds between two looks at a caller's event: a stop is to be noticed within 0.05."""
 SAFETY: Final = "safety_stop"
 """Reason of a stop that overrides every other reason."""
-
-
-class StopSignal(threading.Event):
-    """The stop of one run: set by ``abort``, or by an event that the caller of the run passed in."""
-
-    def __init__(self, callers: threading.Event | None = None) -> None:
-        super().__init__()
-        self._callers: tuple[threading.Event, ...] = () if callers is None else (callers,)
-
-    def follow(self, event: threading.Event) -> None:
-        """Counts as set from now on when this event is."""
-        self._callers += (event,)
-
-    def is_set(self) -> bool:
-        if super().is_set():
-            return True
-        for event in self._callers:  # noqa: SIM110 - asked at every token, and a generator takes twice as long
-            if event.is_set():
-                return True
-        return False
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """As ``Event.wait``; a caller's event ends it too, within 20 ms."""
-        if not self._callers:
-            return super().wait(timeout)
-        end_s = None if timeout is None else time.monotonic() + timeout
-        while not self.is_set():
-            left_s = _POLL_S if end_s is None else min(_POLL_S, end_s - time.monotonic())
-            if left_s <= 0:
-                break
-            super().wait(left_s)
-        return self.is_set()
 
 
 class RunStop:

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from edgeagent.errors import BusyError
 from edgeagent.messages import Message, Reading, StopReason, ToolCall, Usage
+from edgeagent.stop import STOP_POLL_S
 
 IN_WORDS: Final = "Answer in words."
 """Told to a model that is to talk, with one request only. After a tool's result both Qwen2.5-Coder report it with this
@@ -196,9 +197,6 @@ def drain(stream: Iterable[LLMEvent]) -> Message:
 # --- the lock that a stream holds -------------------------------------------------------------------------------------
 
 
-_POLL_S: Final = 0.02  # a stop event has no way to wake a waiter on another lock
-
-
 class InferenceLock:
     """Held for one generation and nothing else. Two threads in one llama context abort the process."""
 
@@ -215,7 +213,7 @@ class InferenceLock:
         """
         if self._owner == threading.get_ident():
             raise BusyError("a model call from inside a stream of the same model would wait for itself")
-        while not self._lock.acquire(timeout=_POLL_S):
+        while not self._lock.acquire(timeout=STOP_POLL_S):
             if stop_event.is_set():
                 yield False
                 return

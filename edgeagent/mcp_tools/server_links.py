@@ -47,7 +47,8 @@ GRACE_S: Final = 0.4
 """Seconds from the end of stdin to SIGTERM, and from that to SIGKILL; both fit into the end of a command."""
 _LINE_CHARS: Final = 400
 _CHUNK_BYTES: Final = 16_384
-_POLL_S: Final = 0.01
+_LAST_WORDS_S: Final = 0.01
+"""Seconds for what a process that has ended still has on stderr."""
 _SECOND_S: Final = 1.0
 
 
@@ -239,17 +240,9 @@ class _ProcessLink:
 
     async def watch(self) -> None:
         """Tells when the process has ended, also where a child of its own keeps the pipes open."""
-        handle = os.pidfd_open(self._process.pid)
-        exited = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        loop.add_reader(handle, exited.set)
-        try:
-            await exited.wait()
-        finally:
-            loop.remove_reader(handle)
-            os.close(handle)
+        await self._end()
         code = self._process.wait()
-        await asyncio.sleep(_POLL_S)  # its last words on stderr
+        await asyncio.sleep(_LAST_WORDS_S)
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         self._ended.set(f"it ended {how}" + (f": {_shown(self._last_line)}" if self._last_line else ""))
 
@@ -263,12 +256,25 @@ class _ProcessLink:
         await self._exits()
 
     async def _exits(self) -> bool:
-        end_s = asyncio.get_running_loop().time() + GRACE_S
-        while self._process.poll() is None:
-            if asyncio.get_running_loop().time() >= end_s:
-                return False
-            await asyncio.sleep(_POLL_S)
-        return True
+        """True when the process ends within ``GRACE_S``."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE_S):
+                await self._end()
+        return self._process.poll() is not None
+
+    async def _end(self) -> None:
+        """Waits for the end of the process."""
+        if self._process.poll() is not None:
+            return
+        handle = os.pidfd_open(self._process.pid)
+        exited = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        loop.add_reader(handle, exited.set)
+        try:
+            await exited.wait()
+        finally:
+            loop.remove_reader(handle)
+            os.close(handle)
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):

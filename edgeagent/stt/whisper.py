@@ -22,6 +22,7 @@ import numpy as np
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
 from edgeagent.resources import expanded
+from edgeagent.stop import STOP_POLL_S
 from edgeagent.stt.hearing import RATE_HZ, HeardWord, Transcript
 from edgeagent.stt.whisper_model import LEAST_LOG_PROB, WINDOW_S, WhisperModel, WhisperOptions, release_memory
 
@@ -39,7 +40,6 @@ _CUT_S: Final = 28.0
 """Longer speech is heard in pieces, cut where it is most silent in the last ``_SEEK_S`` of each."""
 _SEEK_S: Final = 6.0
 _MOST_THREADS: Final = 4
-_POLL_S: Final = 0.01
 _TURN_S: Final = 0.1
 _SILENT: Final = 1e-4
 """A peak under this, -80 dBFS, is no sound; Whisper would make up words for it."""
@@ -87,7 +87,7 @@ class Decode(Generic[Made]):
         """
         end_s = time.monotonic() + limit_s
         while True:
-            done = self._done.wait(_POLL_S)
+            done = self._done.wait(STOP_POLL_S)
             if stopped():
                 self.leave()
                 return None

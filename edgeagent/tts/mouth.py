@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 AHEAD_S: Final = 2.0
 """Synthesised before it is played; more would only be thrown away when somebody interrupts."""
 _POLL_S: Final = 0.02
+"""Least seconds between two looks if there is room; the device's callback, which makes room, wakes nobody."""
 _JOIN_S: Final = 5.0
 
 

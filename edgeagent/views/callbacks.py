@@ -21,10 +21,9 @@ from edgeagent.agent.run_options import check_callback
 from edgeagent.characters import without_escapes
 from edgeagent.errors import EdgeAgentError
 from edgeagent.messages import Message, ToolCall, ToolResult
+from edgeagent.stop import STOP_POLL_S
 
 logger = logging.getLogger(__name__)
-_POLL_S: Final = 0.02
-"""Seconds between two looks for a stop, which is to be noticed within 0.05."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +93,7 @@ class Callbacks:
         while not stopping():
             left_s = limit_s - time.monotonic()
             with contextlib.suppress(Empty):
-                given = answer.get(timeout=max(0.0, min(_POLL_S, left_s)))
+                given = answer.get(timeout=max(0.0, min(STOP_POLL_S, left_s)))
                 if isinstance(given, Unanswered):
                     raise given
                 return given
