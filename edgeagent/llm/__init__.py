@@ -32,7 +32,7 @@ __all__ = [
 __getattr__ = front(
     __name__,
     {
-        "constraint": "declared_name",
+        "constraint": "untagged_name",
         "engine": "Engine Logits common_prefix",
         "engine_settings": "EngineSettings KvType choose default_threads",
         "gbnf": "Rules",

@@ -4,7 +4,7 @@ Every token is shown to a constraint after it was sampled and before it is commi
 an opener in the text, which costs nothing to speak of. At an opener the grammar begins, with the tokens of which the
 opener consists; where the grammar refuses a token, the likeliest one that it allows takes its place.
 
-``Declared`` is for models that write calls as bare JSON though their template has tags. A grammar that began with the
+``Untagged`` is for models that write calls as bare JSON though their template has tags. A grammar that began with the
 brace would force names on a model that only talks in JSON; this one begins behind ``"name": "go_to"``. Tools that move
 something are left alone, because a misfit is the best sign that no call was meant.
 
@@ -214,14 +214,14 @@ def may_force(tool: ToolSpec) -> bool:
     return not getattr(getattr(tool, "traits", None), "motion", False)
 
 
-def declared_name(text: str) -> str:
+def untagged_name(text: str) -> str:
     """Name in the first untagged call with which a reply begins; empty as long as there is none."""
     head = _BEFORE.match(text)
     named = _NAMED.match(text, head.end() if head else 0)
     return named[1] if named else ""
 
 
-class Declared:
+class Untagged:
     """The untagged calls of one reply.
 
     Args:
@@ -253,7 +253,7 @@ class Declared:
         """The token to commit: this one, or the likeliest that the grammar allows."""
         if self._grammar is not None:
             return self._follow(self._grammar, token, logits)
-        if gate.thinking:
+        if self.over or gate.thinking:
             return token
         self._tokens.append((token, self._vocabulary.piece(token).decode("utf-8", errors="replace")))
         text = "".join(piece for _, piece in self._tokens)
@@ -293,7 +293,7 @@ class Declared:
         return token
 
 
-def declared_rules(tools: Sequence[ToolSpec]) -> str:
+def untagged_rules(tools: Sequence[ToolSpec]) -> str:
     """Text of the grammar of one untagged call of these tools."""
     rules, call = bare_call_grammar(tools)
     return rules.text(call)
@@ -354,15 +354,15 @@ class Plans:
         )
         return Constraint(plan, self._vocabulary, grammar)
 
-    def declared(self, request: LLMRequest) -> Declared | None:
+    def untagged(self, request: LLMRequest) -> Untagged | None:
         """Makes the rules of calls without tags, from the name of a tool on; None when there are none."""
         bare = self._calls is not None and "{" in self._calls.start_openers  # then ``constraint`` begins with the brace
         tools = [tool for tool in request.tools if may_force(tool)]
         if not (self._force_arguments and free_to_call(request) and tools) or bare:
             return None
-        key = json.dumps(["declared", [(tool.name, tool.parameters) for tool in tools]], sort_keys=True, default=str)
-        plan, grammar = self._compiled(key, lambda: Plan(declared_rules(tools)))
-        return Declared([tool.name for tool in tools], self._vocabulary, plan.rules, grammar)
+        key = json.dumps(["untagged", [(tool.name, tool.parameters) for tool in tools]], sort_keys=True, default=str)
+        plan, grammar = self._compiled(key, lambda: Plan(untagged_rules(tools)))
+        return Untagged([tool.name for tool in tools], self._vocabulary, plan.rules, grammar)
 
     def _compiled(self, key: str, make: Callable[[], Plan]) -> tuple[Plan, Grammar]:
         """The plan that is known by this key, or a new one, with its grammar."""

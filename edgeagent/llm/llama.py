@@ -286,7 +286,7 @@ class LlamaLLM:
             Bounds(
                 opening,
                 loaded.plans.constraint(request, may_think=wants_thinking(request)),
-                loaded.plans.declared(request),
+                loaded.plans.untagged(request),
             ),
             may_decline=may_decline,
             enough=enough.is_set,

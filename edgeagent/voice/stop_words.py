@@ -217,15 +217,15 @@ class StopWords:
 
     # --- wait, and go on --------------------------------------------------------------------------------------------
 
-    def grade(self, text: str, *, asked: bool, typed: bool = False, cut: bool = False) -> Grade | None:
+    def grade(self, text: str, *, asked: bool, typed: bool = False, final: bool = False) -> Grade | None:
         """Grades a whole utterance as a stop phrase, with what goes on now. Any thread.
 
         Args:
             asked: The robot has asked something.
             typed: A person has typed the text.
-            cut: The utterance has interrupted the robot already.
+            final: The utterance has interrupted the robot already.
         """
-        situation = Situation(busy=cut or self._robot.busy, moves=self._robot.runs.moves, asked=asked)
+        situation = Situation(busy=final or self._robot.busy, moves=self._robot.runs.moves, asked=asked)
         return self._stops.grade(text, situation, typed=typed)
 
     def released(self, text: str) -> Release | None:

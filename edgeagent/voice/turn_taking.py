@@ -107,7 +107,7 @@ class TurnTaking:
             Action.NOTHING: lambda: None,
             Action.OPEN: self._open,
             Action.HOLD: self._hold,
-            Action.RESUME: self._resume,
+            Action.RESUME: self._dismiss,
             Action.CUT: self._cut,
             Action.HALT: self.stop_words.halt,
             Action.WAIT: lambda: self.stop_words.wait(self._now_s),
@@ -370,18 +370,18 @@ class TurnTaking:
 
     def _spot(self, keyword: SpottedPhrase) -> None:
         turn = self._turn
-        if keyword.phrase not in self._settings.stop_words:
-            self._emit(events.Keyword, phrase=keyword.phrase, confirmed=True)
-            if turn is not None:
-                turn.woken_s = keyword.end_s
-            self._awake = True
-            alone = turn is None and self.state is not State.ASLEEP  # who called has not said more yet
-            self.fire(TableEvent.CALL if alone else TableEvent.WAKE_WORD)
+        if keyword.phrase in self._settings.stop_words:
+            alone = turn is None and self._robot.sounding and not self._robot.runs.acting
+            alone = alone and keyword.end_s - self._spoken_s > _SILENT_S
+            self.fire(TableEvent.STOP_WORD)
+            self.stop_words.spotted(keyword, turn, alone=alone, now_s=self._now_s)
             return
-        alone = turn is None and self._robot.sounding and not self._robot.runs.acting
-        alone = alone and keyword.end_s - self._spoken_s > _SILENT_S
-        self.fire(TableEvent.STOP_WORD)
-        self.stop_words.spotted(keyword, turn, alone=alone, now_s=self._now_s)
+        self._emit(events.Keyword, phrase=keyword.phrase, confirmed=True)
+        if turn is not None:
+            turn.woken_s = keyword.end_s
+        self._awake = True
+        just_called = turn is None and self.state is not State.ASLEEP  # who called has not said more yet
+        self.fire(TableEvent.CALL if just_called else TableEvent.WAKE_WORD)
 
     def _tick(self, now_s: float) -> None:
         """Time passes."""
@@ -466,18 +466,18 @@ class TurnTaking:
 
     # --- stop phrases -----------------------------------------------------------------------------------------------
 
-    def grade(self, text: str, *, typed: bool = False, cut: bool = False) -> Grade | None:
+    def grade(self, text: str, *, typed: bool = False, final: bool = False) -> Grade | None:
         """Grades a whole utterance as a stop phrase, with what goes on now. Any thread.
 
         Args:
             typed: A person has typed the text.
-            cut: The utterance has interrupted the robot already.
+            final: The utterance has interrupted the robot already.
         """
-        return self.stop_words.grade(text, asked=self._answering.question_open(self._now_s), typed=typed, cut=cut)
+        return self.stop_words.grade(text, asked=self._answering.question_open(self._now_s), typed=typed, final=final)
 
     def _heed(self, turn: Turn, transcript: Transcript) -> bool:
         """Obeys "wait", and what ends the wait, as soon as the words are known: both can be undone. False: neither."""
-        turn.grade = self.grade(turn.rest(transcript).text, cut=turn.final)
+        turn.grade = self.grade(turn.rest(transcript).text, final=turn.final)
         if turn.grade is not Grade.HOLD and self.stop_words.released(transcript.text) is None:
             if turn.waits:  # "wait" was the beginning of something else
                 turn.waits = False
@@ -497,7 +497,7 @@ class TurnTaking:
             return False
         text = turn.rest(transcript).text
         probable = (transcript.confidence or 0.0) >= LEAST_GUESS or " " in text.strip()
-        waits = probable and self.grade(text, cut=turn.final) in (Grade.HOLD, Grade.CANCEL)
+        waits = probable and self.grade(text, final=turn.final) in (Grade.HOLD, Grade.CANCEL)
         if not waits and not self._settings.phrases.stops.is_near_stop(text):
             return False
         again = turn.waits
@@ -535,7 +535,8 @@ class TurnTaking:
         self._robot.hold()
         self._emit(events.BargeIn, action="hold")
 
-    def _resume(self) -> None:
+    def _dismiss(self) -> None:
+        """Makes nothing of the turn; the robot's speech goes on unless it waits for more."""
         if self._turn is not None:
             self._turn.dismissed = True
         if not self.stop_words.speech_waits:
