@@ -1,4 +1,4 @@
-"""The signal of a stop, and how soon whoever waits for something else notices it.
+"""The signal of a stop, how soon whoever waits for something else notices it, and how long its effect may take.
 
 A stop is a ``threading.Event``, and a builder may pass in one of his own. Setting it wakes only those who wait for that
 event alone; who waits for a lock, a queue, another event or a future looks at the stop every ``STOP_POLL_S``. Knows
@@ -13,6 +13,8 @@ from typing import Final
 
 STOP_POLL_S: Final = 0.02
 """Seconds between two looks at a stop, which is to be noticed within 0.05. A larger number wakes the processor less."""
+JOIN_S: Final = 5.0
+"""Seconds that the end of a thread is waited for that was told to end: a device or an engine may hold it."""
 
 
 class StopSignal(threading.Event):

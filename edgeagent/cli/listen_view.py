@@ -16,7 +16,7 @@ from edgeagent.app.eventlog import event_fields
 from edgeagent.audio.device import Samples
 from edgeagent.cli import streams
 from edgeagent.cli.streams import toned
-from edgeagent.cli.text import one_line, shortened
+from edgeagent.cli.text import CLEAR_LINE, METER_CELLS, METER_EVERY_S, one_line, shortened
 from edgeagent.pii import PII
 from edgeagent.stt import hearing
 from edgeagent.stt.hearing import HearingEvent, Level, SpottedPhrase
@@ -106,11 +106,7 @@ class Utterances:
             self._recordings.keep(utterance.sound, transcript)
 
 
-_CELLS: Final = 20
 _QUIETEST_DB: Final = -70.0
-_EVERY_S: Final = 0.09
-"""Between two drawings of the meter."""
-_CLEAR: Final = "\r\x1b[2K"
 _NOT_UNDERSTOOD: Final = "(not understood)"
 _REDACTED: Final = PII()
 
@@ -197,15 +193,15 @@ class MeterView:
 
     def level(self, level: Level) -> None:
         self._level = level
-        if time.monotonic() - self._drawn_s >= _EVERY_S:
+        if time.monotonic() - self._drawn_s >= METER_EVERY_S:
             self._draw()
 
     def close(self) -> None:
-        self._write(_CLEAR)
+        self._write(CLEAR_LINE)
 
     def _print(self, line: str) -> None:
         """A line above the meter."""
-        self._write(f"{_CLEAR}{line}\n")
+        self._write(f"{CLEAR_LINE}{line}\n")
         self._draw()
 
     def _draw(self) -> None:
@@ -215,7 +211,7 @@ class MeterView:
         self._drawn_s = time.monotonic()
         shown = meter(level, utf8=self._utf8)
         room = max(streams.width(streams.stdout()) - len(shown) - 2, 1)
-        self._write(f"{_CLEAR}{shown} " + toned(shortened(self._partial, room), "dim", colour=self._colour))
+        self._write(f"{CLEAR_LINE}{shown} " + toned(shortened(self._partial, room), "dim", colour=self._colour))
 
     def _write(self, text: str) -> None:
         try:
@@ -231,14 +227,14 @@ def meter(level: Level, *, utf8: bool) -> str:
     """The level as a bar with a mark at the noise floor, and a star while there is a voice."""
     full, empty, mark = ("█", "·", "│") if utf8 else ("#", ".", "|")
     at, floor = (_cell(db) for db in (level.level_db, level.floor_db))
-    cells = [full if cell < at else empty for cell in range(_CELLS)]
-    cells[min(floor, _CELLS - 1)] = mark
+    cells = [full if cell < at else empty for cell in range(METER_CELLS)]
+    cells[min(floor, METER_CELLS - 1)] = mark
     return f"{''.join(cells)} {level.level_db:4.0f} dB {'*' if level.voiced else ' '}"
 
 
 def _cell(level_db: float) -> int:
     share = (level_db - _QUIETEST_DB) / -_QUIETEST_DB
-    return round(min(max(share, 0.0), 1.0) * _CELLS)
+    return round(min(max(share, 0.0), 1.0) * METER_CELLS)
 
 
 def _words(event: events.Transcript) -> str:

@@ -19,6 +19,7 @@ from edgeagent.cli.chat import chatting, has_screen
 from edgeagent.cli.notify import Notifier
 from edgeagent.cli.text import printable
 from edgeagent.errors import AudioError, ConfigError
+from edgeagent.stop import JOIN_S
 
 if TYPE_CHECKING:
     from edgeagent.app import App
@@ -58,7 +59,6 @@ twice within 2 s leaves. Where stdout is no terminal, Ctrl-C leaves. SIGUSR1 sto
 """
 _QUIET_S: Final = 0.5
 """After the end of a file, the conversation is over when nothing has happened for so long."""
-_JOIN_S: Final = 5.0
 _LONGER_S: Final = 60.0
 """Seconds by which each try to find a sound card makes the start longer."""
 
@@ -375,7 +375,7 @@ class TripSignal:
         signal.signal(signal.SIGUSR1, self._before)
         self._wanted.put(False)
         if self._thread is not None:
-            self._thread.join(_JOIN_S)
+            self._thread.join(JOIN_S)
 
     def _post(self, number: int, frame: FrameType | None) -> None:
         self._wanted.put(True)

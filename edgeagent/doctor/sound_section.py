@@ -17,14 +17,13 @@ from edgeagent.audio.device import Device, Samples
 from edgeagent.audio.files import is_file
 from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.audio.stream_clock import Resampler
+from edgeagent.audio.vad import RATE_HZ
 from edgeagent.doctor.audio_section import opened
 from edgeagent.doctor.report import Row
 from edgeagent.errors import AudioError
 from edgeagent.tts.mouth import Mouth
 from edgeagent.tts.voice_choice import make_speaker
 
-RATE_HZ: Final = 16_000
-"""In which everything is computed."""
 WATCHED_S: Final = 10.0
 """For so long under- and over-runs are counted, the sweep and the sentence included."""
 TRIES: Final = 2

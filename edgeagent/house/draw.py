@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.house.geometry import Point
-from edgeagent.house.picture import FRAME, PAPER, Box, Disc, Label, Polygon, Polyline, Shape, picture, svg
+from edgeagent.house.picture import FRAME, PAPER, PIXELS_PER_M, Box, Disc, Label, Polygon, Polyline, Shape, picture, svg
 from edgeagent.house.scene import Snapshot
 from edgeagent.house.terminal import terminal_map
 
@@ -62,7 +62,6 @@ def write_map(now: Snapshot, path: str | Path) -> Path:
 # --- PNG --------------------------------------------------------------------------------------------------------------
 
 
-PIXELS_PER_M: Final = 100
 _OVERSAMPLING: Final = 3
 _SCALE: Final = PIXELS_PER_M * _OVERSAMPLING
 _EDGE: Final = _OVERSAMPLING * 2

@@ -26,6 +26,7 @@ from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
 from edgeagent.audio.vad import VoiceActivity, VoiceSettings
 from edgeagent.errors import RecognitionError
+from edgeagent.stop import JOIN_S
 from edgeagent.stt.confirming import OwnVoice
 from edgeagent.stt.hearing import (
     LEVEL_S,
@@ -58,7 +59,6 @@ _STEP_S: Final = 0.05
 """Of a device that waits."""
 _LOUD_DB: Final = 6.0
 """Over the room's floor; a person at 5 dB SNR is louder in most frames of a word."""
-_JOIN_S: Final = 5.0
 _IN_STEP_S: Final = 60.0
 
 
@@ -231,7 +231,7 @@ class Ears:
         finally:
             self._queue.put(None)
             if self._thread.is_alive() and self._thread is not threading.current_thread():
-                self._thread.join(_JOIN_S)
+                self._thread.join(JOIN_S)
             self._transcription.close()
             if self._spotter is not None:
                 self._spotter.close()

@@ -15,6 +15,8 @@ from edgeagent.audio.device import Samples
 from edgeagent.audio.endpoint import HardEnd, SoftEnd, SpeechResumed, SpeechStarted, VoiceEvent
 
 RATE_HZ: Final = 16_000
+AGAIN_S: Final = 0.5
+"""Seconds from the end of a key phrase in which another report of it means the same one."""
 
 
 @dataclass(frozen=True, slots=True)

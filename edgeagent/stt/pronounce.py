@@ -22,7 +22,6 @@ PHONES: Final = frozenset(
 """The phones of PocketSphinx's English, those of the CMU dictionary without stress."""
 
 _VOICE: Final = "en-us"
-_UTF8: Final = 1
 _IPA: Final = 0x02  # espeakPHONEMES_IPA of speak_lib.h
 _NO_WORD: Final = "a"
 _LONGEST: Final = 64
@@ -96,5 +95,5 @@ def _ipa(espeak: espeak_library.EspeakLibrary, word: str) -> str:
     left = ctypes.c_char_p(plain(word[:_LONGEST]).encode())
     said = []
     while left.value:  # one clause a call
-        said.append((translate(ctypes.byref(left), _UTF8, _IPA) or b"").decode())
+        said.append((translate(ctypes.byref(left), espeak_library.UTF8, _IPA) or b"").decode())
     return "".join(said)

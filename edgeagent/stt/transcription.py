@@ -20,6 +20,7 @@ import numpy as np
 
 from edgeagent.audio.device import Samples
 from edgeagent.errors import RecognitionError
+from edgeagent.stop import JOIN_S
 from edgeagent.stt.hearing import (
     FinalTranscript,
     HearingEvent,
@@ -34,7 +35,6 @@ log: Final = logging.getLogger("edgeagent.stt")
 
 PART: Final = "transcriber"
 """Of ``Trouble``."""
-_JOIN_S: Final = 5.0
 _NOTHING: Final[Samples] = np.zeros(0, np.float32)
 
 
@@ -150,7 +150,7 @@ class Transcription:
             running.stop.set()
         self._queue.put(None)
         if self._thread is not threading.current_thread():
-            self._thread.join(_JOIN_S)
+            self._thread.join(JOIN_S)
         self._transcriber.close()
 
     # --- the transcriber's thread -----------------------------------------------------------------------------------

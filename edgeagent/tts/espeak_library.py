@@ -20,7 +20,7 @@ from edgeagent.stop import STOP_POLL_S
 _SYNCHRONOUS: Final = 2  # espeak_Synth returns when all has been said, on the caller's thread
 _BLOCK_MS: Final = 60  # the least that espeak-ng gives; a smaller number is raised to it
 _DONT_EXIT: Final = 0x8000  # or it ends the process when its data is missing
-_UTF8: Final = 1
+UTF8: Final = 1
 _END_PAUSE: Final = 0x1000
 _POS_CHARACTER: Final = 1
 _RATE, _VOLUME, _PITCH = 1, 2, 3
@@ -222,7 +222,7 @@ class EspeakLibrary:
         self._c.espeak_SetParameter(_VOLUME, settings.volume, 0)
         raw = text.encode()
         # neither espeakSSML nor espeakPHONEMES: "<" and "[[" are signs like others
-        flags = _UTF8 | (_END_PAUSE if end_pause else 0)
+        flags = UTF8 | (_END_PAUSE if end_pause else 0)
         self._sink = sink
         try:
             status = self._c.espeak_Synth(raw, len(raw) + 1, 0, _POS_CHARACTER, 0, flags, None, None)

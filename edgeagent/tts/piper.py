@@ -28,7 +28,17 @@ from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
 from edgeagent.extras import install
 from edgeagent.onnx import open_session, run_until
-from edgeagent.tts.speaker import SpeechChunk, UnreadableError, WordClock, WordTime, chunks, pieces, plain, words_in
+from edgeagent.tts.speaker import (
+    PIECE_CHARS,
+    SpeechChunk,
+    UnreadableError,
+    WordClock,
+    WordTime,
+    chunks,
+    pieces,
+    plain,
+    words_in,
+)
 
 logger = logging.getLogger(__name__)
 _INPUTS: Final = frozenset({"input", "input_lengths", "scales"})
@@ -286,7 +296,6 @@ def _sounds(phoneme: str) -> bool:
     return phoneme not in _STRESS and phoneme not in " .,;:!?"
 
 
-_PIECE_CHARS: Final = 300  # read at once; what is synthesised at once is a clause
 _SILENT: Final = 1e-6  # a peak below is silence, not to be made loud
 
 
@@ -374,7 +383,7 @@ class PiperSpeaker:
         clock = WordClock(spoken)
         gain = np.inf
         begun = 0  # samples before this clause
-        for offset, piece in pieces(spoken, _PIECE_CHARS):
+        for offset, piece in pieces(spoken, PIECE_CHARS):
             if stop_event.is_set():
                 return
             for clause in read(voice, piece):

@@ -16,6 +16,9 @@ from typing import Final, Protocol
 from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
 
+PIECE_CHARS: Final = 300
+"""Characters of a text that an engine reads at once."""
+
 
 class UnreadableError(SpeechError):
     """A voice can't read a piece of a text, such as another script, and has said nothing of the piece."""
