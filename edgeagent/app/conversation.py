@@ -19,7 +19,7 @@ from edgeagent.app.app import latch_of
 from edgeagent.app.ears_setup import Vocabulary, build_ears, open_device, stop_words, wake_words
 from edgeagent.app.guards import BY_HAND, add_grounding, is_nano
 from edgeagent.app.outfit import Outfit
-from edgeagent.audio.device import Device
+from edgeagent.audio.device import SoundDevice
 from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.audio.stereo_recorder import StereoRecorder
 from edgeagent.config import Config, load_config
@@ -57,8 +57,8 @@ class Conversation:
     Args:
         agent: Who answers; without a model it gets that of the settings.
         config: The settings; None: those of the user's file and the environment. They count before the agent's options.
-        input, output: Index or name of a device, a WAV file, or a ``Device`` as ``edgeagent.testing.Room``; None: those
-            of the settings. One device may be both.
+        input, output: Index or name of a device, a WAV file, or a ``SoundDevice`` as ``edgeagent.testing.Room``; None:
+            those of the settings. One device may be both.
         session: Its history goes on, with its own options, audit and PII; None: a new one, as the settings say.
         telling: What is said of skills that start and end; None: sentences made of their names.
 
@@ -78,8 +78,8 @@ class Conversation:
         agent: Agent,
         *,
         config: Config | None = None,
-        input: Device | str | int | Path | None = None,  # noqa: A002 - the word for it on every page
-        output: Device | str | int | Path | None = None,
+        input: SoundDevice | str | int | Path | None = None,  # noqa: A002 - the word for it on every page
+        output: SoundDevice | str | int | Path | None = None,
         session: Session | None = None,
         telling: Telling | None = None,
     ) -> None:
@@ -264,9 +264,9 @@ class Conversation:
 
     def _device(
         self,
-        input: Device | str | int | Path | None,  # noqa: A002 - the word for it on every page
-        output: Device | str | int | Path | None,
-    ) -> Device:
+        input: SoundDevice | str | int | Path | None,  # noqa: A002 - the word for it on every page
+        output: SoundDevice | str | int | Path | None,
+    ) -> SoundDevice:
         named = (str, int, Path, type(None))
         if not isinstance(input, named):
             if output is not None and output is not input:

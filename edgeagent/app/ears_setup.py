@@ -17,7 +17,7 @@ from edgeagent.app.agent_phrases import ears_phrases, house_phrases, name_groups
 from edgeagent.app.app import INSTRUCTIONS, NAME
 from edgeagent.app.file import AppFile
 from edgeagent.app.outfit import configured_llm
-from edgeagent.audio.device import Device
+from edgeagent.audio.device import SoundDevice
 from edgeagent.audio.endpoint import EndpointSettings
 from edgeagent.audio.files import FileDevice, check_format, is_file
 from edgeagent.audio.portaudio import LATENCY_S, End, PortAudioDevice, State, forget_devices
@@ -164,7 +164,7 @@ def open_device(
     paced: bool = True,
     silence_s: float = 0.0,
     on_state: Callable[[State, str], object] | None = None,
-) -> Device:
+) -> SoundDevice:
     """The devices of the settings: sound cards, or files in their place.
 
     Args:
@@ -371,7 +371,7 @@ def hot_words(config: Config, vocabulary: Vocabulary) -> list[str]:
 
 def build_ears(
     config: Config,
-    device: Device,
+    device: SoundDevice,
     vocabulary: Vocabulary,
     on_event: Callable[[HearingEvent], None],
     *,

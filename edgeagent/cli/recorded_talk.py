@@ -31,7 +31,7 @@ from edgeagent.pii import for_log
 if TYPE_CHECKING:
     from edgeagent.app import App
     from edgeagent.app.conversation import Conversation
-    from edgeagent.audio.device import Device, Samples
+    from edgeagent.audio.device import Samples, SoundDevice
     from edgeagent.audio.wav import WavReader
     from edgeagent.config import Config
 
@@ -175,7 +175,7 @@ class _Player:
         AudioError: The device can't be opened.
     """
 
-    def __init__(self, reader: WavReader, device: Device) -> None:
+    def __init__(self, reader: WavReader, device: SoundDevice) -> None:
         from edgeagent.audio.stream_clock import Resampler
 
         self._reader, self._rate_hz = reader, device.output_rate_hz or reader.rate_hz

@@ -13,7 +13,7 @@ __getattr__ = front(
         "fused": "FusedTranscriber",
         "hearing": """
             FinalTranscript HardEnd HeardWord HearingEvent Judged KeywordSpotted LEVEL_S Level PartialTranscript RATE_HZ
-            SoftEnd SpeechResumed SpeechStarted SpottedPhrase Transcriber Transcript Trouble
+            RecognisedText SoftEnd SpeechResumed SpeechStarted SpottedPhrase Transcriber Trouble
         """,
         "key_phrases": "KeywordSpotter STOP_WORDS SpotterOptions TUNED",
         "language_model": "BEGIN END arpa",

@@ -18,7 +18,7 @@ from typing import Final
 
 from edgeagent.english.stop_phrases import FEW, Verdict, is_forbidden, is_inflected, places, sounds_like, verdict
 from edgeagent.errors import ConfigError
-from edgeagent.stt.hearing import HeardWord, Transcript
+from edgeagent.stt.hearing import HeardWord, RecognisedText
 from edgeagent.stt.phrases import spoken_words
 
 _KEPT: Final = 300
@@ -89,7 +89,7 @@ _MOST: Final = 500
 """Words that are read; nobody says more in a turn."""
 
 
-def confirm(transcript: Transcript | str, phrase: str) -> Verdict:
+def confirm(transcript: RecognisedText | str, phrase: str) -> Verdict:
     """Judges whether the key phrase in a transcript is a command.
 
     "stop", "robot stop" and "please stop now" are; "don't stop", "the bus stop is far" and "stop sign" are denied. A
@@ -114,7 +114,7 @@ def confirm(transcript: Transcript | str, phrase: str) -> Verdict:
     return "unclear" if "unclear" in verdicts else "denied"
 
 
-def missed(transcript: Transcript | str, phrases: Iterable[str]) -> str | None:
+def missed(transcript: RecognisedText | str, phrases: Iterable[str]) -> str | None:
     """The first of the key phrases that a transcript has as a command, for when the spotter heard none.
 
     Also one behind no more than a word that no rule knows: "max stop" calls a robot by its name.
@@ -129,7 +129,7 @@ def missed(transcript: Transcript | str, phrases: Iterable[str]) -> str | None:
     return next((one for one, judged in verdicts if judged == "confirmed" or called(_words(one), judged)), None)
 
 
-def occurrences(transcript: Transcript | str, phrases: Iterable[str]) -> int:
+def occurrences(transcript: RecognisedText | str, phrases: Iterable[str]) -> int:
     """Counts how often a transcript has any of the phrases, whatever was meant."""
     return len(places(_words(_read(transcript)[0]), map(_words, phrases)))
 
@@ -140,21 +140,21 @@ def starts(words: Iterable[HeardWord], phrases: Iterable[str]) -> list[float]:
     return [timed[at][1] for at in places([part for part, _ in timed], map(_words, phrases))]
 
 
-def forbids(transcript: Transcript | str, phrases: Iterable[str], *, after: int = 0) -> bool:
+def forbids(transcript: RecognisedText | str, phrases: Iterable[str], *, after: int = 0) -> bool:
     """True if a transcript has the phrases more than ``after`` times, and a negator governs each of the rest."""
     words = _words(_read(transcript)[0])
     found = places(words, map(_words, phrases))[after:]
     return bool(found) and all(is_forbidden(words[:at]) for at in found)
 
 
-def _read(transcript: Transcript | str) -> tuple[str, bool]:
+def _read(transcript: RecognisedText | str) -> tuple[str, bool]:
     if isinstance(transcript, str):
         return transcript, True
     confident = transcript.confidence is None or transcript.confidence >= _SURE
     return transcript.text, transcript.final and transcript.understood and confident
 
 
-def nothing_like(transcript: Transcript | str, phrase: str) -> bool:
+def nothing_like(transcript: RecognisedText | str, phrase: str) -> bool:
     """True if all that a recogniser can think of is longer than a command to stop, and sounds like none."""
     wanted = _words(phrase)
     if isinstance(transcript, str) or not transcript.final or not transcript.others:

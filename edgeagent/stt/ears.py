@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.device import Device, Fill, Samples
+from edgeagent.audio.device import Fill, Samples, SoundDevice
 from edgeagent.audio.duplex import Duplex
 from edgeagent.audio.early_echo import FRAME_S, Frame
 from edgeagent.audio.echo import Mode
@@ -102,7 +102,7 @@ class Ears:
 
     def __init__(
         self,
-        device: Device,
+        device: SoundDevice,
         transcriber: Transcriber,
         on_event: Callable[[HearingEvent], None],
         *,

@@ -30,7 +30,7 @@ class HeardWord:
 
 
 @dataclass(frozen=True, slots=True)
-class Transcript:
+class RecognisedText:
     """Words of an utterance, as far as they are known.
 
     Attributes:
@@ -61,11 +61,11 @@ class Transcriber(Protocol):
         """A new utterance; what was fed before is forgotten."""
         ...
 
-    def feed(self, samples: Samples) -> Transcript | None:
+    def feed(self, samples: Samples) -> RecognisedText | None:
         """The next samples. Returns what is known so far if that has changed, and the engine tells it that early."""
         ...
 
-    def finish(self, stop_event: Event) -> Transcript:
+    def finish(self, stop_event: Event) -> RecognisedText:
         """The utterance is over. Ends soon after ``stop_event`` is set, with what is known until then, not final.
 
         Raises:
@@ -101,7 +101,7 @@ class PartialTranscript:
     """Knowledge about an utterance that goes on; anything about it may change."""
 
     utterance: int
-    transcript: Transcript
+    transcript: RecognisedText
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class FinalTranscript:
     """
 
     utterance: int
-    transcript: Transcript
+    transcript: RecognisedText
     at_s: float
     latency_s: float
     """From the end of speech, ``at_s``, until this was known, on the device's clock."""

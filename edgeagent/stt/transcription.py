@@ -26,8 +26,8 @@ from edgeagent.stt.hearing import (
     HearingEvent,
     Judged,
     PartialTranscript,
+    RecognisedText,
     Transcriber,
-    Transcript,
     Trouble,
 )
 
@@ -201,14 +201,14 @@ class Transcription:
                 self._asked = None
             self._emit(FinalTranscript(decode.utterance, transcript, decode.at_s, max(self._now() - decode.at_s, 0.0)))
 
-    def _overtaken(self, decode: _Decode) -> Transcript | None:
+    def _overtaken(self, decode: _Decode) -> RecognisedText | None:
         """Nothing, in place of what comes too late."""
         if decode.begun_s - decode.asked_s <= self._limit_s:
             return None
         self._say(f"people say more than it can follow: what was said {self._limit_s:g} s ago is left out")
-        return Transcript("", understood=False, engine=self._transcriber.name)
+        return RecognisedText("", understood=False, engine=self._transcriber.name)
 
-    def _decoded(self, decode: _Decode) -> Transcript:
+    def _decoded(self, decode: _Decode) -> RecognisedText:
         """Decodes an utterance; where the words can't be known, the transcript is empty."""
         name = self._transcriber.name
         try:
@@ -222,7 +222,7 @@ class Transcription:
         else:
             if transcript.final:
                 return transcript
-        return Transcript("", understood=False, engine=name)
+        return RecognisedText("", understood=False, engine=name)
 
     def _say(self, text: str) -> None:
         self._emit(Trouble(PART, text))

@@ -21,8 +21,8 @@ from edgeagent.stt.hearing import (
     HearingEvent,
     KeywordSpotted,
     PartialTranscript,
+    RecognisedText,
     SpottedPhrase,
-    Transcript,
     Trouble,
 )
 from edgeagent.voice.robot_side import Emit, RobotSide
@@ -116,7 +116,7 @@ class StopWords:
         end_s = None if speaks else keyword.end_s
         self._decided(self.watch.spotted(keyword, alone=alone, speech_end_s=end_s), turn)
 
-    def decide(self, turn: Turn, transcript: Transcript, *, now_s: float, ended_s: float = math.inf) -> None:
+    def decide(self, turn: Turn, transcript: RecognisedText, *, now_s: float, ended_s: float = math.inf) -> None:
         """Decides by a transcript about a stop word, spotted or missed. A word that has counted does not count again.
 
         Args:

@@ -19,7 +19,7 @@ from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import NEGATIONS, after, trails_off, words_of
 from edgeagent.english.word_data import is_number
 from edgeagent.stt.confirming import missed
-from edgeagent.stt.hearing import Transcript
+from edgeagent.stt.hearing import RecognisedText
 from edgeagent.voice.turn_states import TableEvent
 from edgeagent.voice.voice_settings import Preset
 
@@ -51,7 +51,7 @@ _WORDS_OF_ANSWER: Final = 4
 
 
 def kind_of(
-    transcript: Transcript | str, *, phrases: Phrases, speaking: bool = False, question_open: bool = False
+    transcript: RecognisedText | str, *, phrases: Phrases, speaking: bool = False, question_open: bool = False
 ) -> Kind:
     """Returns the kind of an utterance.
 
@@ -93,7 +93,7 @@ def _whole(said: Sentence, phrases: Phrases, question_open: bool) -> Kind:
     return Kind.COMMAND if complete else Kind.STATEMENT
 
 
-def _read(transcript: Transcript | str) -> tuple[str, str, bool]:
+def _read(transcript: RecognisedText | str) -> tuple[str, str, bool]:
     if isinstance(transcript, str):
         return transcript, transcript, True
     return transcript.text, transcript.raw or transcript.text, transcript.understood
@@ -125,7 +125,7 @@ class Turn:
     partial: str = ""
     certain_words: int = 0
     """Number of first words that are the same in the last two partial transcripts."""
-    transcript: Transcript | None = None
+    transcript: RecognisedText | None = None
     """Of all until the soft end; None while it is not known, or void because speech went on."""
     kind: Kind | None = None
     """Of the words until the soft end."""
@@ -157,7 +157,7 @@ class Turn:
     def text(self) -> str:
         return self.partial if self.transcript is None else self.transcript.text
 
-    def rest(self, transcript: Transcript) -> Transcript:
+    def rest(self, transcript: RecognisedText) -> RecognisedText:
         """Returns the words that were said after the part that was answered already; all of it if nothing was.
 
         Also all of it where that part is heard otherwise now, or was no whole command or question, or has a "don't": it
@@ -275,7 +275,7 @@ def has_said_enough(turn: Turn, preset: Preset, kind: Kind) -> bool:
     return 0 < preset.words <= new_words and kind in _MEANT
 
 
-def says_something(transcript: Transcript, preset: Preset, phrases: Phrases) -> bool:
+def says_something(transcript: RecognisedText, preset: Preset, phrases: Phrases) -> bool:
     """True if a statement over the robot's voice, which is neither told nor asked, interrupts it.
 
     Not where all but its first word is a backchannel: what is left of the robot's voice is heard as a short word,
@@ -302,7 +302,7 @@ _EVENT_OF: Final = {
 """Kinds that are known at the soft end; other kinds change nothing until the hard end."""
 
 
-def kind_until_pause(turn: Turn, transcript: Transcript, phrases: Phrases, *, over: bool, asked: bool) -> Kind:
+def kind_until_pause(turn: Turn, transcript: RecognisedText, phrases: Phrases, *, over: bool, asked: bool) -> Kind:
     """Returns the kind of the words until the soft end.
 
     Args:
@@ -318,7 +318,7 @@ def kind_until_pause(turn: Turn, transcript: Transcript, phrases: Phrases, *, ov
 
 
 def event_of_words(
-    kind: Kind, transcript: Transcript, preset: Preset, phrases: Phrases, *, over: bool
+    kind: Kind, transcript: RecognisedText, preset: Preset, phrases: Phrases, *, over: bool
 ) -> TableEvent | None:
     """Chooses the event of the table that the words until the soft end are; None: they change nothing yet.
 
@@ -352,7 +352,7 @@ def without_wake_word(text: str, phrases: Iterable[str]) -> str:
     return text.strip()
 
 
-def is_called(transcript: Transcript, phrases: Sequence[str]) -> bool:
+def is_called(transcript: RecognisedText, phrases: Sequence[str]) -> bool:
     """True if an utterance begins with a wake word, or has one as a call: the spotter has missed it."""
     begins = any(after(transcript.text, phrase) is not None for phrase in phrases if words_of(phrase))
     return (transcript.understood and begins) or missed(transcript, phrases) is not None

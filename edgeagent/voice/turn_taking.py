@@ -18,7 +18,7 @@ from edgeagent.english.tokens import after
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
-from edgeagent.stt.hearing import HearingEvent, SpottedPhrase, Transcript
+from edgeagent.stt.hearing import HearingEvent, RecognisedText, SpottedPhrase
 from edgeagent.voice.answering import LEAST_GUESS, Answering
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.hearing_events import translated
@@ -325,7 +325,7 @@ class TurnTaking:
             turn.done = event.probability >= DONE
             self._await_rest()
 
-    def _weigh(self, turn: Turn, transcript: Transcript) -> None:
+    def _weigh(self, turn: Turn, transcript: RecognisedText) -> None:
         """Weighs the words until the soft end: they decide when the turn ends, and whether it interrupts."""
         if self._heed(turn, transcript) if transcript.understood else self._heed_doubtful(turn, transcript):
             return
@@ -436,7 +436,7 @@ class TurnTaking:
             self._typed.append(text)
             return
         now_s = self._now_s
-        self._closing = Turn(0, now_s, ended=True, final=True, transcript=Transcript(text), soft_end_s=now_s)
+        self._closing = Turn(0, now_s, ended=True, final=True, transcript=RecognisedText(text), soft_end_s=now_s)
         self.fire(TableEvent.CALL)
         self.fire(TableEvent.TYPED)
         self._closing = None
@@ -475,7 +475,7 @@ class TurnTaking:
         """
         return self.stop_words.grade(text, asked=self._answering.question_open(self._now_s), typed=typed, final=final)
 
-    def _heed(self, turn: Turn, transcript: Transcript) -> bool:
+    def _heed(self, turn: Turn, transcript: RecognisedText) -> bool:
         """Obeys "wait", and what ends the wait, as soon as the words are known: both can be undone. False: neither."""
         turn.grade = self.grade(turn.rest(transcript).text, final=turn.final)
         if turn.grade is not Grade.HOLD and self.stop_words.released(transcript.text) is None:
@@ -487,7 +487,7 @@ class TurnTaking:
         self._wait_or_go_on(transcript.text, turn.grade)
         return True
 
-    def _heed_doubtful(self, turn: Turn, transcript: Transcript) -> bool:
+    def _heed_doubtful(self, turn: Turn, transcript: RecognisedText) -> bool:
         """Makes motion wait for a probable "stop", "wait" or "no", and says so: who is unsure stops moving.
 
         A phrase of two words and more, "hold on", is probable however doubtful it is: of 45 doubtful
