@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from edgeagent.errors import AudioError
 from edgeagent.extras import install
+from edgeagent.stop import STOP_POLL_S
 
-_POLL_S: Final = 0.02  # a stop event has no way to wake a waiter on another event
 _AGAIN: Final = "install edgeagent again"
 
 
@@ -110,7 +110,7 @@ def run_until(session: Any, inputs: Mapping[str, Any], stop_event: Event) -> lis
     options, done = RunOptions(), Event()
 
     def watch() -> None:
-        while not done.wait(_POLL_S):
+        while not done.wait(STOP_POLL_S):
             if stop_event.is_set():
                 options.terminate = True
                 return

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.test_imports import LAYERS, ONLY
+from tests.test_imports import FREE, LAYERS, ONLY
 
 FILE = re.compile(r"`((?:\w+/)*\w+\.py)`(?:\s+\(((?:`[\w.]+`(?:,\s+)?)+)\))?")
 """A file of the package in code style, and names in parentheses of what stands in it."""
@@ -229,8 +229,8 @@ def test_every_room_of_the_package_has_a_row_and_no_other(page: str, package: Pa
 def test_every_room_may_import_what_its_row_says(page: str) -> None:
     told = {name: cells[2] for cells in rows(page, "room") for name in named(cells[0])}
     for name, cell in told.items():
-        below = set(LAYERS[: LAYERS.index(name)]) - {"front"}
-        allowed = ONLY.get(name, below) - {"front"}
+        below = set(LAYERS[: LAYERS.index(name)]) - FREE
+        allowed = ONLY.get(name, below) - FREE
         match cell.split("`")[0].strip():
             case "nothing":
                 assert allowed == set(), name

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from edgeagent.errors import ConfigError
-from edgeagent.stt import RATE_HZ, Recordings, Transcript
+from edgeagent.stt import RATE_HZ, RecognisedText, Recordings
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def kept(folder: Path, *texts: str) -> None:
     """As ``edgeagent listen --record`` does."""
     recordings = Recordings(folder)
     for text in texts:
-        recordings.keep(np.full(RATE_HZ // 2, 0.1, np.float32), Transcript(text, raw=text))
+        recordings.keep(np.full(RATE_HZ // 2, 0.1, np.float32), RecognisedText(text, raw=text))
 
 
 def test_what_listen_keeps_is_taken(bench: ModuleType, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_folder_without_recordings_is_refused(bench: ModuleType, tmp_path: Pat
 
 def test_words_are_counted_against_the_corrected_text(bench: ModuleType) -> None:
     one = bench.Recorded("0001.wav", "drive 2 meters forward", np.zeros(1, np.float32))
-    one.heard["both"] = Transcript("", raw="drive two meters for")
+    one.heard["both"] = RecognisedText("", raw="drive two meters for")
     assert one.words == 4
     assert one.wrong("both") == 1
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from edgeagent import Agent, AgentContext, BusyError, ConfigError, FirePoint, HookResult, Options, ToolContext, tool
-from edgeagent.context import StopSignal
 from edgeagent.hooks import BaseHook, LoopDetectorHook
+from edgeagent.stop import StopSignal
 from edgeagent.testing import ScriptedLLM, call
 
 LIMIT_S = 10.0

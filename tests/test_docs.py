@@ -40,7 +40,7 @@ NO_LIMITS = {
     "english.LONGEST",  # of markers
 }
 ROOMS = """agent app audio check cli config doctor hooks house journal json_lines llm mcp_agent mcp_tools models pii
-robot session tools tts views web""".split()
+robot session stop tools tts views web""".split()
 """Where limits are looked for."""
 SIGNAL = {
     f"edgeagent.audio.{name}"

@@ -1,8 +1,7 @@
 """One run of one agent: the loop, its queues, its budget, its stop, and its handoffs."""
 
 from edgeagent.agent.agent import Agent
-from edgeagent.agent.orchestrator import Orchestrator, RunControl
-from edgeagent.agent.plan_execute import PlanThenExecute
+from edgeagent.agent.orchestrator import Orchestrator, PlanThenExecute, RunControl
 from edgeagent.agent.run_handle import RunHandle
 from edgeagent.agent.run_options import Options, QueueMode, RunResult, RunState, ToolMode
 from edgeagent.context import AgentContext
@@ -25,8 +24,8 @@ __all__ = [
 __getattr__ = front(
     __name__,
     {
+        "ledger": "INTERRUPTED",
         "log": "EventLog",
-        "copies": "INTERRUPTED",
         "run_options": "CALLBACKS CHOICES",
     },
 )

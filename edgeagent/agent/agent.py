@@ -17,10 +17,8 @@ from edgeagent.agent.orchestrator import orchestrate
 from edgeagent.agent.queues import QueueName, Queues
 from edgeagent.agent.run import Ending, Part, Run
 from edgeagent.agent.run_handle import AbortMode, RunHandle
-from edgeagent.agent.run_hooks import hooks_of
-from edgeagent.agent.run_options import Options, RunCallbacks, RunResult, RunState
-from edgeagent.agent.run_stop import SAFETY
-from edgeagent.context import AgentContext
+from edgeagent.agent.run_options import Options, RunCallbacks, RunResult, RunState, hooks_of
+from edgeagent.context import SAFETY, AgentContext
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError
 from edgeagent.events import Event, Level
 from edgeagent.hooks import Hook

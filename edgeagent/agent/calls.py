@@ -16,15 +16,15 @@ from edgeagent.errors import EdgeAgentError
 from edgeagent.hooks import AfterTool, BeforeTool, FirePoint
 from edgeagent.hooks.chain import HookError
 from edgeagent.messages import Message, Status, ToolCall, ToolResult
+from edgeagent.stop import STOP_POLL_S
 from edgeagent.tools import GoalCancelled, Handoff, Tool
-from edgeagent.tools.coercion import ArgumentError
 from edgeagent.tools.dispatch import Dispatch, DispatchLimits
 from edgeagent.tools.execution import Execution, Prepared, Refused
-from edgeagent.tools.output import OF_HOOK, as_result, with_status
+from edgeagent.tools.signature import ArgumentError
 from edgeagent.tools.threads import ask_person
+from edgeagent.tools.tool import OF_HOOK, as_result, with_status
 
 logger = logging.getLogger(__name__)
-_POLL_S: Final = 0.02
 NO_MORE_CALLS: Final = "no more tool calls are allowed"
 _MOTION: Final = "motion"
 """The resource of a skill that moves, outlives its run in a conversation, and names none: the next one replaces it."""
@@ -172,7 +172,7 @@ class RunHost:
                 return _blocked_motion(prepared.call, reason)
             if state == "free":
                 return None
-            if stop_event.wait(_POLL_S) or self._run.stop.now() is not None:
+            if stop_event.wait(STOP_POLL_S) or self._run.stop.now() is not None:
                 return self._stopped(prepared)
 
     def _confirm(self, prepared: Prepared, stop_event: threading.Event) -> ToolResult | None:

@@ -56,22 +56,31 @@ def think(
     payload = BeforeLLM(asked, list(part.tools if tools is None else tools), run.budget.hops)
     fired = part.hooks.fire(FirePoint.BEFORE_LLM, payload)
     run.tell_notices()
-    message = Message("assistant", stop_reason=None)
     if fired.reply is not None:
         run.hook_reply = fired.reply
-        return message
+        return Message("assistant", stop_reason=None)
     # a stopped run makes no request: even that takes time where the history is long
     request = (
         LLMRequest() if run.stop.now() else _request(run, fired.payload.messages, fired.payload.tools, tool_choice)
     )
     run.turn.offered = frozenset(tool.name for tool in request.tools)
     _check_length(run, request)
+    return _committed(run, request, may_go_on=tool_choice != "none")
+
+
+def _committed(run: Run, request: LLMRequest, *, may_go_on: bool) -> Message:
+    """Asks the model, and commits what came back: history has the message, unless it failed without a word.
+
+    Args:
+        may_go_on: A reply that stays hidden may have another turn.
+    """
+    message = Message("assistant", stop_reason=None)
     run.budget.spend_turn()
     run.turn.streaming = message
     run.emit(events.MessageStart, message=message)
     reading: Reading | None = None
     try:
-        message, untold, reading = _stream(run, request, message, may_go_on=tool_choice != "none")
+        message, untold, reading = _stream(run, request, message, may_go_on=may_go_on)
         message = _after(run, message, untold, reading)
     except BaseException as error:
         message = replace(run.turn.streaming, stop_reason="error", error=str(error) or type(error).__name__)
@@ -82,7 +91,7 @@ def think(
         if message.stop_reason in ("error", "aborted"):
             message = replace(message, tool_calls=())
         if message.text or message.stop_reason not in ("error", "aborted"):
-            part.add(message)
+            run.part.add(message)
         run.turn.reply = message
         run.emit(events.MessageEnd, message=message.copy(), reading=reading)
         run.tell_notices()

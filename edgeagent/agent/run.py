@@ -11,14 +11,11 @@ from operator import attrgetter
 from typing import Any, Protocol, Self
 
 from edgeagent import events
-from edgeagent.agent.copies import Copies, cut
-from edgeagent.agent.ledger import Budget, CallLedger, LastTurn
+from edgeagent.agent.ledger import Budget, CallLedger, Copies, LastTurn, cut
 from edgeagent.agent.log import Broadcast
 from edgeagent.agent.queues import Queues, RunInbox
-from edgeagent.agent.run_hooks import hooks_of
-from edgeagent.agent.run_options import Options, RunResult, RunState
-from edgeagent.agent.run_stop import SAFETY, RunStop
-from edgeagent.context import AgentContext, Ask
+from edgeagent.agent.run_options import Options, RunResult, RunState, hooks_of
+from edgeagent.context import SAFETY, AgentContext, Ask, RunStop
 from edgeagent.errors import EdgeAgentError
 from edgeagent.hooks import Hook
 from edgeagent.hooks.chain import HookChain

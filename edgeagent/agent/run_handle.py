@@ -7,7 +7,7 @@ from typing import Literal, Protocol, cast
 
 from edgeagent.agent.run import Run
 from edgeagent.agent.run_options import RunResult
-from edgeagent.agent.run_stop import SAFETY
+from edgeagent.context import SAFETY
 from edgeagent.errors import BusyError, PolicyViolationError
 from edgeagent.events import Event, Level
 from edgeagent.messages import Message

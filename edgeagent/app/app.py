@@ -23,13 +23,13 @@ from edgeagent.app.guards import add_guards
 from edgeagent.app.outfit import Outfit
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError, ModelError
-from edgeagent.hooks.talk_guard import changes, moves
+from edgeagent.hooks.tool_guards import changes, moves
 from edgeagent.llm import LLM
 from edgeagent.llm.protocol import load_weights
 from edgeagent.pii import PII
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.views import Answer, Callbacks, Unanswered
-from edgeagent.voice.telling import Telling
+from edgeagent.voice.announcer import Telling
 
 if TYPE_CHECKING:
     from edgeagent.house import HouseRobot

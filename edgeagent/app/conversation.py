@@ -19,25 +19,24 @@ from edgeagent.app.app import latch_of
 from edgeagent.app.ears_setup import Vocabulary, build_ears, open_device, stop_words, wake_words
 from edgeagent.app.guards import BY_HAND, add_grounding, is_nano
 from edgeagent.app.outfit import Outfit
-from edgeagent.audio.device import Device
+from edgeagent.audio.device import SoundDevice
 from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.audio.stereo_recorder import StereoRecorder
 from edgeagent.config import Config, load_config
 from edgeagent.english.completeness import Phrases
 from edgeagent.errors import AudioError, BusyError
 from edgeagent.extras import check
-from edgeagent.hooks.talk_guard import changes, moves
+from edgeagent.hooks.tool_guards import changes, moves
 from edgeagent.llm import LLM, LLMRequest
 from edgeagent.messages import Message
 from edgeagent.session import Session
 from edgeagent.tts.mouth import Mouth
 from edgeagent.tts.voice_choice import make_speaker
 from edgeagent.views import Callbacks
-from edgeagent.voice.announcer import AnnouncerSettings
+from edgeagent.voice.announcer import AnnouncerSettings, Telling
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.dialogue import LEARN_S, Dialogue, VoiceSubscriber
 from edgeagent.voice.speech_queue import Priority, SpeechHandle
-from edgeagent.voice.telling import Telling
 from edgeagent.voice.turn_end import SmartTurn
 from edgeagent.voice.turn_states import State
 from edgeagent.voice.voice_settings import DialogueSettings, preset
@@ -58,8 +57,8 @@ class Conversation:
     Args:
         agent: Who answers; without a model it gets that of the settings.
         config: The settings; None: those of the user's file and the environment. They count before the agent's options.
-        input, output: Index or name of a device, a WAV file, or a ``Device`` as ``edgeagent.testing.Room``; None: those
-            of the settings. One device may be both.
+        input, output: Index or name of a device, a WAV file, or a ``SoundDevice`` as ``edgeagent.testing.Room``; None:
+            those of the settings. One device may be both.
         session: Its history goes on, with its own options, audit and PII; None: a new one, as the settings say.
         telling: What is said of skills that start and end; None: sentences made of their names.
 
@@ -79,8 +78,8 @@ class Conversation:
         agent: Agent,
         *,
         config: Config | None = None,
-        input: Device | str | int | Path | None = None,  # noqa: A002 - the word for it on every page
-        output: Device | str | int | Path | None = None,
+        input: SoundDevice | str | int | Path | None = None,  # noqa: A002 - the word for it on every page
+        output: SoundDevice | str | int | Path | None = None,
         session: Session | None = None,
         telling: Telling | None = None,
     ) -> None:
@@ -265,9 +264,9 @@ class Conversation:
 
     def _device(
         self,
-        input: Device | str | int | Path | None,  # noqa: A002 - the word for it on every page
-        output: Device | str | int | Path | None,
-    ) -> Device:
+        input: SoundDevice | str | int | Path | None,  # noqa: A002 - the word for it on every page
+        output: SoundDevice | str | int | Path | None,
+    ) -> SoundDevice:
         named = (str, int, Path, type(None))
         if not isinstance(input, named):
             if output is not None and output is not input:

@@ -17,7 +17,7 @@ from edgeagent.app.agent_phrases import ears_phrases, house_phrases, name_groups
 from edgeagent.app.app import INSTRUCTIONS, NAME
 from edgeagent.app.file import AppFile
 from edgeagent.app.outfit import configured_llm
-from edgeagent.audio.device import Device
+from edgeagent.audio.device import SoundDevice
 from edgeagent.audio.endpoint import EndpointSettings
 from edgeagent.audio.files import FileDevice, check_format, is_file
 from edgeagent.audio.portaudio import LATENCY_S, End, PortAudioDevice, State, forget_devices
@@ -30,11 +30,10 @@ from edgeagent.models.store import absent, folder
 from edgeagent.resources import expanded
 from edgeagent.stt.app_model import sounds
 from edgeagent.stt.ears import Ears, EarsSettings
-from edgeagent.stt.hearing import HearingEvent, Trouble
+from edgeagent.stt.hearing import HearingEvent, Transcriber, Trouble
 from edgeagent.stt.key_phrases import STOP_WORDS, SpotterOptions
 from edgeagent.stt.phrases import spoken_words
 from edgeagent.stt.spotters import KeyPhraseSpotter
-from edgeagent.stt.transcriber import Transcriber
 from edgeagent.stt.worker import WorkerEvent
 
 if TYPE_CHECKING:
@@ -165,7 +164,7 @@ def open_device(
     paced: bool = True,
     silence_s: float = 0.0,
     on_state: Callable[[State, str], object] | None = None,
-) -> Device:
+) -> SoundDevice:
     """The devices of the settings: sound cards, or files in their place.
 
     Args:
@@ -372,7 +371,7 @@ def hot_words(config: Config, vocabulary: Vocabulary) -> list[str]:
 
 def build_ears(
     config: Config,
-    device: Device,
+    device: SoundDevice,
     vocabulary: Vocabulary,
     on_event: Callable[[HearingEvent], None],
     *,

@@ -6,7 +6,7 @@ __getattr__ = front(
     __name__,
     {
         "delay": "DelayEstimator measure sweep",
-        "device": "Device Fill Samples Take Xruns holder_of_cards patiently",
+        "device": "SoundDevice Fill Samples Take Xruns holder_of_cards patiently",
         "duplex": "Duplex",
         "echo": "EchoCanceller FRAME_S Mode",
         "endpoint": "EndpointSettings Endpointer HardEnd LAG_MS SoftEnd SpeechResumed SpeechStarted VoiceEvent",

@@ -67,7 +67,7 @@ class Xruns:
     """Blocks of the microphone that were lost."""
 
 
-class Device(Protocol):
+class SoundDevice(Protocol):
     """A loudspeaker, a microphone, or both on one clock.
 
     ``input_rate_hz`` and ``output_rate_hz`` are the device's own rates, None where it has no such end.

@@ -5,7 +5,7 @@ Opens the device. Knows nothing of speech.
 
 from __future__ import annotations
 
-from edgeagent.audio.device import Device, Fill, Samples, Take
+from edgeagent.audio.device import Fill, Samples, SoundDevice, Take
 from edgeagent.audio.echo import EchoCanceller, Mode
 from edgeagent.audio.stereo_recorder import StereoRecorder
 from edgeagent.errors import AudioError
@@ -29,7 +29,7 @@ class Duplex:
         AudioError: The device has no microphone.
     """
 
-    def __init__(self, device: Device, *, mode: Mode, noise_suppression: bool, rate_hz: int) -> None:
+    def __init__(self, device: SoundDevice, *, mode: Mode, noise_suppression: bool, rate_hz: int) -> None:
         if device.input_rate_hz is None:
             raise AudioError(f"{device.name} has no microphone")
         self.device = device

@@ -18,6 +18,7 @@ import numpy as np
 from edgeagent.audio.device import BLOCK_S, Fill, Take, Xruns
 from edgeagent.audio.wav import WavReader, WavWriter
 from edgeagent.errors import AudioError, ConfigError
+from edgeagent.stop import JOIN_S
 
 
 class StoppableFile:
@@ -70,7 +71,6 @@ class StoppableFile:
 
 logger = logging.getLogger(__name__)
 
-_JOIN_S: Final = 5.0
 _OTHER_FORMATS: Final = (".mp3", ".ogg", ".oga", ".opus", ".flac", ".m4a", ".aac", ".aif", ".aiff", ".wma")
 
 
@@ -185,7 +185,7 @@ class FileDevice:
         if self._input is not None:
             self._input.stop()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(_JOIN_S)
+            self._thread.join(JOIN_S)
         self._close()
         if self._failure is not None:
             raise AudioError(f"{self.name}: {self._failure}") from self._failure

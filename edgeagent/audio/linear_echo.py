@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from edgeagent.audio.device import Samples
 from edgeagent.audio.early_echo import FRAME_S
+from edgeagent.audio.residual_gate import EDGES_HZ
 
 LENGTH_S: Final = 0.240
 """Of the room's response. With half of it, an echo in a room of RT60 0.6 s is 5 dB louder after it."""
@@ -37,7 +38,6 @@ _WORSE: Final = 2.0
 """Power of what is left beside the microphone's, from which on the filter is wrong and begins anew."""
 
 
-_EDGES_HZ: Final = (200, 500, 1_000, 2_000, 3_500, 7_000)
 _DECAY_DB_S: Final = 60.0
 """Of the echo after its end: a room of RT60 1 s."""
 _QUIET: Final = 1e-8
@@ -157,7 +157,7 @@ class Remainder:
         self._two = np.zeros((2, 2 * frame))
         self._window = np.hanning(2 * frame + 1)[:-1]
         self._window /= np.sqrt(np.sum(np.square(self._window)) * frame)
-        bins = np.round(np.array(_EDGES_HZ) * 2 * frame / rate_hz).astype(np.intp)
+        bins = np.round(np.array(EDGES_HZ) * 2 * frame / rate_hz).astype(np.intp)
         self._starts, self._end = bins[:-1], int(bins[-1])
         self._decay = 10 ** (-_DECAY_DB_S * FRAME_S / 10)
         self._left = self._echo = np.zeros(len(self._starts))

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from edgeagent.audio.device import Samples
 
-_EDGES_HZ: Final = (200, 500, 1_000, 2_000, 3_500, 7_000)
+EDGES_HZ: Final = (200, 500, 1_000, 2_000, 3_500, 7_000)
+"""Edges of the bands in which an echo is judged, here and by the linear filter."""
 _DECAY_DB_S: Final = 75.0
 """Of the far end's power after its end: a room of RT60 0.8 s."""
 _WAITING_DB_S: Final = 10.0
@@ -81,7 +82,7 @@ class ResidualGate:
         self.waiting = False
         self._frame = frame or rate_hz // 100
         self._bands = _Bands(rate_hz, self._frame)
-        bands = len(_EDGES_HZ) - 1
+        bands = len(EDGES_HZ) - 1
         frame_s = self._frame / rate_hz
         self._decay, self._slow = (10 ** (-speed * frame_s / 10) for speed in (_DECAY_DB_S, _WAITING_DB_S))
         self._far = np.zeros(bands)
@@ -226,7 +227,7 @@ class _Bands:
         self._two = np.zeros((_SIGNALS, 2 * frame))
         self._window = np.hanning(2 * frame + 1)[:-1]
         self._window /= np.sqrt(np.sum(np.square(self._window)) * frame)
-        bins = np.round(np.array(_EDGES_HZ) * 2 * frame / rate_hz).astype(np.intp)
+        bins = np.round(np.array(EDGES_HZ) * 2 * frame / rate_hz).astype(np.intp)
         self._starts = bins[:-1]
         self._end = int(bins[-1])
 

@@ -22,18 +22,17 @@ import numpy as np
 from edgeagent.audio.device import BLOCK_S, Samples
 from edgeagent.audio.far_end import REACH, FarEnd
 from edgeagent.audio.stream_clock import Resampler, StreamClock
+from edgeagent.audio.vad import RATE_HZ
 from edgeagent.audio.wav import WavWriter
 from edgeagent.errors import AudioError
+from edgeagent.stop import JOIN_S
 
-RATE_HZ: Final = 16_000
-"""Samples a second of the file, as of everything that the ears hear: 230 MB an hour."""
 _MOST_WAITING: Final = 2_000
 """Blocks of both ends, ten seconds, that may wait for a disk."""
 _SETTLE_S: Final = 1.0
 """Seconds of sound that a kill loses at most."""
 _HELD_S: Final = 0.5
 """Seconds for which what was heard waits for what was played."""
-_JOIN_S: Final = 5.0
 _FILE_MODE: Final = 0o600
 
 
@@ -100,7 +99,7 @@ class StereoRecorder:
         """Ends the file. Safe to call again."""
         self._queue.put(None)
         if self._thread is not threading.current_thread():
-            self._thread.join(_JOIN_S)
+            self._thread.join(JOIN_S)
 
     # --- the recorder's thread --------------------------------------------------------------------------------------
 

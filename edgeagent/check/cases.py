@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn
 from edgeagent.config import read_toml
 from edgeagent.errors import ConfigError
 from edgeagent.tools import Tool
-from edgeagent.tools.coercion import ArgumentError
+from edgeagent.tools.signature import ArgumentError
 
 _TABLE: Final = "case"
 _KEYS: Final = ("say", "calls", "also_right")

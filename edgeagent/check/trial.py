@@ -22,12 +22,12 @@ from edgeagent.app.outfit import Outfit
 from edgeagent.check.cases import Case, Expected, complete
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError
-from edgeagent.hooks.talk_guard import moves
+from edgeagent.hooks.tool_guards import moves
 from edgeagent.llm import LLM, LLMRequest
 from edgeagent.llm.protocol import ToolSpec, load_weights
 from edgeagent.messages import Reading, ToolCall, ToolResult
 from edgeagent.tools import Tool, ToolRegistry
-from edgeagent.tools.coercion import ArgumentError
+from edgeagent.tools.signature import ArgumentError
 
 RESULT: Final = "done"
 """The result of every call, in words that any tool could say."""

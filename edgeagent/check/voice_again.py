@@ -29,10 +29,9 @@ from edgeagent.check.voice_plan import STOPS
 from edgeagent.check.voice_score import Attempt, RecogniserScore, Tally, Threshold, VoiceScore, judged
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, EdgeAgentError, RecognitionError
-from edgeagent.stt.hearing import SpottedPhrase
+from edgeagent.stt.hearing import RATE_HZ, RecognisedText, SpottedPhrase, Transcriber
 from edgeagent.stt.key_phrases import SpotterOptions
 from edgeagent.stt.spotters import KeyPhraseSpotter
-from edgeagent.stt.transcriber import RATE_HZ, Transcriber, Transcript
 from edgeagent.stt.tuning import tune
 
 Tell = Callable[[str], object]
@@ -218,7 +217,7 @@ def _engine(name: str, heard: Sequence[Attempt], took_s: Iterable[float | None])
 
 def _transcripts(
     recorded: Sequence[KeptUtterance], config: Config, vocabulary: Vocabulary
-) -> list[tuple[Transcript, float]]:
+) -> list[tuple[RecognisedText, float]]:
     """A transcript of each recording, and the seconds from its last sample to it."""
     transcriber = make_transcriber(config, vocabulary)
     try:
@@ -227,9 +226,9 @@ def _transcripts(
         transcriber.close()
 
 
-def _transcribed(transcriber: Transcriber, one: KeptUtterance) -> tuple[Transcript, float]:
+def _transcribed(transcriber: Transcriber, one: KeptUtterance) -> tuple[RecognisedText, float]:
     if not one.attempt.parts:
-        return Transcript("", understood=False), 0.0
+        return RecognisedText("", understood=False), 0.0
     wait_idle = getattr(transcriber, "wait_idle", None)  # it decodes while it is fed, and hangs if it is fed too fast
     transcriber.begin()
     for at in range(0, len(one.sound), _BLOCK):
@@ -240,7 +239,7 @@ def _transcribed(transcriber: Transcriber, one: KeptUtterance) -> tuple[Transcri
     try:
         transcript = transcriber.finish(_NEVER)
     except RecognitionError:
-        transcript = Transcript("", understood=False)
+        transcript = RecognisedText("", understood=False)
     return transcript, time.monotonic() - begun_s
 
 

@@ -26,8 +26,8 @@ from edgeagent.check.voice_plan import PlannedLine
 from edgeagent.check.voice_score import Attempt
 from edgeagent.check.voice_sound import RoomSound, VoiceSound
 from edgeagent.errors import ConfigError
+from edgeagent.stt.hearing import RecognisedText
 from edgeagent.stt.recordings import TRANSCRIPTS, Recordings, own_file
-from edgeagent.stt.transcriber import Transcript
 
 log: Final = logging.getLogger("edgeagent.check")
 
@@ -106,7 +106,7 @@ class VoiceRecordings:
             with suppress(OSError):
                 self.folder.parent.rmdir()  # unless there are other tests
 
-    def keep(self, sound: Samples, attempt: Attempt, transcript: Transcript) -> Attempt:
+    def keep(self, sound: Samples, attempt: Attempt, transcript: RecognisedText) -> Attempt:
         """Keeps the recording of one line.
 
         Returns:

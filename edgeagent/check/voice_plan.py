@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Final, Literal
 
-from edgeagent.english.word_lists import lists
+from edgeagent.english.word_data import lists
 from edgeagent.stt.phrases import spoken_words
 
 Kind = Literal["command", "stop", "stop_over", "talk", "wake"]

@@ -23,9 +23,8 @@ from edgeagent.check.voice_sound import RoomSound, Tapped, VoiceSound, echo_leve
 from edgeagent.errors import AudioError
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
-from edgeagent.stt.hearing import HearingEvent, Level, SpottedPhrase
+from edgeagent.stt.hearing import HearingEvent, Level, RecognisedText, SpottedPhrase
 from edgeagent.stt.key_phrases import missed
-from edgeagent.stt.transcriber import Transcript
 from edgeagent.tts.mouth import Mouth, Speech
 
 QUIET_S: Final = 4.0
@@ -79,7 +78,7 @@ class Stage(Protocol):
         """Has the person go to a place; returns when he is there."""
 
 
-Keep = Callable[[Samples, Attempt, Transcript], Attempt]
+Keep = Callable[[Samples, Attempt, RecognisedText], Attempt]
 """Keeps the recording of a line, at 16 kHz; returns the attempt with the file's name."""
 
 
@@ -366,14 +365,14 @@ def _late(xruns: Xruns) -> int:
     return xruns.under + xruns.over
 
 
-def _joined(told: Sequence[Transcript]) -> Transcript:
+def _joined(told: Sequence[RecognisedText]) -> RecognisedText:
     """One transcript of a line that was heard in parts."""
     if not told:
-        return Transcript("", understood=False)
+        return RecognisedText("", understood=False)
     if len(told) == 1:
         return told[0]
     known = [one.confidence for one in told if one.confidence is not None]
-    return Transcript(
+    return RecognisedText(
         " ".join(one.text for one in told if one.text),
         confidence=min(known, default=None),
         understood=all(one.understood for one in told),

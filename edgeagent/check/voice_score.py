@@ -11,8 +11,8 @@ from typing import Any
 from edgeagent.check.voice_plan import Kind, PlannedLine
 from edgeagent.check.voice_sound import RoomSound, VoiceSound
 from edgeagent.stt.confirming import confirm, missed
+from edgeagent.stt.hearing import RecognisedText
 from edgeagent.stt.recordings import for_error_rate, word_error_rate
-from edgeagent.stt.transcriber import Transcript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class Attempt:
     """One line, and what the ears heard when a person said it.
 
     Attributes:
-        heard: Transcript; empty where nothing was noticed.
+        heard: Text; empty where nothing was noticed.
         raw: The same, as the engine gave it.
         understood: The recogniser vouches for it.
         parts: Utterances in which the ears heard the line; 0: voice activity noticed nothing.
@@ -91,7 +91,11 @@ class Attempt:
 
 
 def judged(
-    line: PlannedLine, transcript: Transcript, spotted: Mapping[str, float | None], phrases: Iterable[str], **more: Any
+    line: PlannedLine,
+    transcript: RecognisedText,
+    spotted: Mapping[str, float | None],
+    phrases: Iterable[str],
+    **more: Any,
 ) -> Attempt:
     """Returns the attempt that a transcript and spotted phrases make.
 

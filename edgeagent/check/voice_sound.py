@@ -14,10 +14,10 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.device import Device, Fill, Samples, Take, Xruns
+from edgeagent.audio.device import Fill, Samples, SoundDevice, Take, Xruns
 from edgeagent.audio.stream_clock import Resampler
+from edgeagent.stt.hearing import RATE_HZ
 from edgeagent.stt.level_meter import QUIETEST_DB, level_db, snr_db
-from edgeagent.stt.transcriber import RATE_HZ
 from edgeagent.testing.acoustics import in_db, rms, speech_level
 
 KEPT_S: Final = 45.0
@@ -86,7 +86,7 @@ class RoomSound:
 class Tapped:
     """A device whose sound can be looked at afterwards."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: SoundDevice) -> None:
         self._device = device
         self._lock = threading.Lock()
         self._heard: deque[_Block] = deque()

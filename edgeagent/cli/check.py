@@ -57,8 +57,6 @@ TEST_EPILOG: Final = """\
 0 enough cases are right · 1 too few are · 2 wrong usage, settings, app file or cases · 3 the model · 130 Ctrl-C
 """
 
-_TELL_EVERY_S: Final = 30.0
-"""Seconds between two lines of progress where nobody sits at a terminal."""
 
 Cases = Annotated[
     Path | None,
@@ -240,7 +238,7 @@ class _Progress:
         self._missed += not outcome.right
         if self._animated:
             self._draw()
-        elif time.monotonic() - self._told_s >= _TELL_EVERY_S:
+        elif time.monotonic() - self._told_s >= streams.TELL_EVERY_S:
             self._told_s = time.monotonic()
             streams.tell(self._text, "dim")
 

@@ -154,7 +154,7 @@ def _file_name(name: str) -> str:
 def _at_our_rate(path: Path) -> Samples:
     from edgeagent.audio.stream_clock import Resampler
     from edgeagent.audio.wav import read_wav
-    from edgeagent.stt.transcriber import RATE_HZ
+    from edgeagent.stt.hearing import RATE_HZ
 
     sound, rate_hz = read_wav(path)
     return Resampler(rate_hz, RATE_HZ).process(sound, last=True)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.stop import JOIN_S
 
 if TYPE_CHECKING:
     from edgeagent import events
@@ -49,7 +50,6 @@ EPILOG: Final = """\
 0 the file has ended · 2 wrong usage or settings · 3 the app's model · 4 the microphone or the recogniser · 130 Ctrl-C
 """
 _SETTLE_S: Final = 10.0
-_JOIN_S: Final = 5.0
 
 
 def listen(
@@ -101,8 +101,7 @@ def _listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -
     from edgeagent import events
     from edgeagent.app import ears_setup as parts
     from edgeagent.audio.files import FileDevice
-    from edgeagent.cli.listen_view import MeterView
-    from edgeagent.cli.utterances import Utterances
+    from edgeagent.cli.listen_view import MeterView, Utterances
     from edgeagent.pii import PII
     from edgeagent.stt.hearing import Level
     from edgeagent.stt.recordings import Recordings
@@ -147,7 +146,7 @@ def _listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -
             ears.close()
             if ending is not None and isinstance(device, FileDevice):  # it holds the ears, also where the file goes on
                 device.ended.set()
-                ending.join(_JOIN_S)
+                ending.join(JOIN_S)
 
 
 def _view(pii: PII, *, json: bool, verbose: bool) -> View:

@@ -1,23 +1,112 @@
-"""Views of what is heard: as JSON, as lines, or at a terminal with a meter. Runs on the main thread."""
+"""Utterances of ``edgeagent listen``: what is certain of each, as events of the voice, and their views.
+
+Views are JSON, lines, or a terminal with a meter. Runs on the main thread.
+"""
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from edgeagent import events
 from edgeagent.app.eventlog import event_fields
+from edgeagent.audio.device import Samples
 from edgeagent.cli import streams
 from edgeagent.cli.streams import toned
-from edgeagent.cli.text import one_line, shortened
+from edgeagent.cli.text import CLEAR_LINE, METER_CELLS, METER_EVERY_S, one_line, shortened
 from edgeagent.pii import PII
-from edgeagent.stt.hearing import Level
+from edgeagent.stt import hearing
+from edgeagent.stt.hearing import HearingEvent, Level, SpottedPhrase
+from edgeagent.stt.key_phrases import confirm, missed
+from edgeagent.stt.recordings import Recordings
+from edgeagent.voice.hearing_events import translated
 
-_CELLS: Final = 20
+
+@dataclass(slots=True, eq=False)
+class _Utterance:
+    """Knowledge about one utterance."""
+
+    at_s: float
+    ended: bool = False
+    result: hearing.FinalTranscript | None = None
+    sound: Samples | None = None
+
+
+class Utterances:
+    """Tells a transcript when its utterance has ended, and key phrases when they are heard and when they are certain.
+
+    Args:
+        view: Shows it.
+        stop_words: Caught in a transcript as well, where the spotter missed them.
+        recordings: Keeps what was said; None: nothing.
+    """
+
+    def __init__(self, view: View, stop_words: Collection[str], recordings: Recordings | None) -> None:
+        self._view, self._stop_words, self._recordings = view, stop_words, recordings
+        self._open: dict[int, _Utterance] = {}
+        self._spotted: list[SpottedPhrase] = []
+        self._partial = ""
+
+    def take(self, t: float, event: HearingEvent | events.Device) -> None:
+        """The next thing that was told, at a time of the monotonic clock."""
+        match event:
+            case hearing.SpeechStarted(utterance=number, at_s=at_s):
+                self._open[number] = _Utterance(at_s)
+                self._partial = ""
+                self._tell(t, event)
+            case hearing.SoftEnd() | hearing.Trouble():
+                self._tell(t, event)
+            case hearing.SpeechResumed(utterance=number):
+                self._open[number].result = None
+            case hearing.PartialTranscript(transcript=transcript):
+                if transcript.text != self._partial:
+                    self._partial = transcript.text
+                    self._tell(t, event)
+            case hearing.FinalTranscript(utterance=number):
+                self._open[number].result = event
+                self._settle(t, number)
+            case hearing.HardEnd(utterance=number, samples=samples):
+                self._open[number].ended, self._open[number].sound = True, samples
+                self._tell(t, event)
+                self._settle(t, number)
+            case hearing.KeywordSpotted(keyword=keyword):
+                self._spotted.append(keyword)
+                self._tell(t, event)
+            case events.Device():
+                self._view.show(event)
+
+    def _tell(self, t: float, event: HearingEvent) -> None:
+        """Shows an event of the ears as it is."""
+        if (told := translated(event)) is not None:
+            kind, fields = told
+            self._view.show(kind(t=t, **fields))
+
+    def _settle(self, t: float, number: int) -> None:
+        """An utterance that has ended, and whose words are known."""
+        utterance = self._open[number]
+        if not utterance.ended or utterance.result is None:
+            return
+        del self._open[number]
+        transcript = utterance.result.transcript
+        self._tell(t, utterance.result)
+        next_s = min((later.at_s for key, later in self._open.items() if key > number), default=math.inf)
+        spotted = {word.phrase for word in self._spotted if utterance.at_s <= word.end_s < next_s}
+        self._spotted = [word for word in self._spotted if word.end_s >= next_s]
+        for phrase in sorted(spotted):
+            verdict = confirm(transcript, phrase)
+            if verdict != "unclear":
+                self._view.show(events.Keyword(t=t, phrase=phrase, confirmed=verdict == "confirmed"))
+        caught = missed(transcript, [phrase for phrase in self._stop_words if phrase not in spotted])
+        if caught is not None:
+            self._view.show(events.Keyword(t=t, phrase=caught, confirmed=True))
+        if self._recordings is not None and utterance.sound is not None:
+            self._recordings.keep(utterance.sound, transcript)
+
+
 _QUIETEST_DB: Final = -70.0
-_EVERY_S: Final = 0.09
-"""Between two drawings of the meter."""
-_CLEAR: Final = "\r\x1b[2K"
 _NOT_UNDERSTOOD: Final = "(not understood)"
 _REDACTED: Final = PII()
 
@@ -104,15 +193,15 @@ class MeterView:
 
     def level(self, level: Level) -> None:
         self._level = level
-        if time.monotonic() - self._drawn_s >= _EVERY_S:
+        if time.monotonic() - self._drawn_s >= METER_EVERY_S:
             self._draw()
 
     def close(self) -> None:
-        self._write(_CLEAR)
+        self._write(CLEAR_LINE)
 
     def _print(self, line: str) -> None:
         """A line above the meter."""
-        self._write(f"{_CLEAR}{line}\n")
+        self._write(f"{CLEAR_LINE}{line}\n")
         self._draw()
 
     def _draw(self) -> None:
@@ -122,7 +211,7 @@ class MeterView:
         self._drawn_s = time.monotonic()
         shown = meter(level, utf8=self._utf8)
         room = max(streams.width(streams.stdout()) - len(shown) - 2, 1)
-        self._write(f"{_CLEAR}{shown} " + toned(shortened(self._partial, room), "dim", colour=self._colour))
+        self._write(f"{CLEAR_LINE}{shown} " + toned(shortened(self._partial, room), "dim", colour=self._colour))
 
     def _write(self, text: str) -> None:
         try:
@@ -138,14 +227,14 @@ def meter(level: Level, *, utf8: bool) -> str:
     """The level as a bar with a mark at the noise floor, and a star while there is a voice."""
     full, empty, mark = ("█", "·", "│") if utf8 else ("#", ".", "|")
     at, floor = (_cell(db) for db in (level.level_db, level.floor_db))
-    cells = [full if cell < at else empty for cell in range(_CELLS)]
-    cells[min(floor, _CELLS - 1)] = mark
+    cells = [full if cell < at else empty for cell in range(METER_CELLS)]
+    cells[min(floor, METER_CELLS - 1)] = mark
     return f"{''.join(cells)} {level.level_db:4.0f} dB {'*' if level.voiced else ' '}"
 
 
 def _cell(level_db: float) -> int:
     share = (level_db - _QUIETEST_DB) / -_QUIETEST_DB
-    return round(min(max(share, 0.0), 1.0) * _CELLS)
+    return round(min(max(share, 0.0), 1.0) * METER_CELLS)
 
 
 def _words(event: events.Transcript) -> str:

@@ -74,7 +74,7 @@ def replay(
     """Show recorded runs turn by turn, with what took how long, or play a recorded talk. Nothing is run again."""
     with exits.guarded():
         if file.suffix.lower() == _SOUND:
-            from edgeagent.cli.replay_sound import replay_sound
+            from edgeagent.cli.recorded_talk import replay_sound
 
             if prompts or full:
                 raise ConfigError(f"{file} is sound; --prompts and --full are for a file of --audit")

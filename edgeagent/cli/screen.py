@@ -1,27 +1,36 @@
 """A conversation at a terminal: what was said scrolls up, and below it is always a line to type into.
 
-Everything here runs on the main thread, in one event loop; other threads post what they tell to it. Knows nothing of
-what a line does and what is shown: ``ChatScreen`` and ``TalkScreen`` do.
+Keys, typed lines and their history are here too. Everything runs on the main thread, in one event loop; other threads
+post what they tell to it. Knows nothing of what a line does and what is shown: ``ChatScreen`` and ``TalkScreen`` do.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import sys
+import termios
 import time
+import tty
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import platformdirs
 from prompt_toolkit import PromptSession
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.input import Input, create_input
+from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.shortcuts import CompleteStyle
@@ -29,7 +38,6 @@ from prompt_toolkit.shortcuts import CompleteStyle
 from edgeagent.app import App
 from edgeagent.cli import exits, streams
 from edgeagent.cli.activity import Line
-from edgeagent.cli.keyboard import keyboard, open_history
 from edgeagent.cli.slash import HELP, Slash, is_slash
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import printable, utterance
@@ -37,6 +45,86 @@ from edgeagent.errors import EdgeAgentError
 
 if TYPE_CHECKING:
     from edgeagent.cli.talk_view import Item
+
+
+def keyboard() -> Input:
+    """The keys of the terminal on stdin."""
+    return _Keyboard(sys.stdin) if _is_controlling(sys.stdin.fileno()) else create_input(sys.stdin)
+
+
+class _Keyboard(Vt100Input):
+    def raw_mode(self) -> AbstractContextManager[None]:
+        return _raw_but_ctrl_c(super().raw_mode(), self.fileno())
+
+
+@contextmanager
+def _raw_but_ctrl_c(raw: AbstractContextManager[None], file: int) -> Iterator[None]:
+    """Raw mode, in which Ctrl-C alone is a signal, and what was typed before stays.
+
+    A robot must not be stopped by Ctrl-Z: a stopped process stops no motor.
+    """
+    with raw:
+        modes = termios.tcgetattr(file)
+        modes[tty.LFLAG] |= termios.ISIG | termios.NOFLSH
+        off = os.fpathconf(file, "PC_VDISABLE").to_bytes(1, "little")
+        for key in (termios.VQUIT, termios.VSUSP):
+            modes[tty.CC][key] = off
+        termios.tcsetattr(file, termios.TCSANOW, modes)
+        yield
+
+
+def _is_controlling(file: int) -> bool:
+    """True if the terminal sends its signals to this process."""
+    try:
+        return os.tcgetpgrp(file) == os.getpgrp()
+    except OSError:
+        return False
+
+
+FILE: Final = "chat_history"
+
+
+class ChatHistory(FileHistory):
+    """A disk that is full, or a file that has gone, costs the history of this line and nothing else."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self._warned = False
+
+    def load_history_strings(self) -> Iterable[str]:
+        try:
+            return list(super().load_history_strings())
+        except OSError as error:
+            self._warn(error)
+            return []
+
+    def store_string(self, string: str) -> None:
+        try:
+            super().store_string(string)
+        except OSError as error:
+            self._warn(error)
+
+    def _warn(self, error: OSError) -> None:
+        if not self._warned:
+            self._warned = True
+            streams.warn(f"what you type is not kept for the next chat: {error.strerror}: {error.filename}")
+
+
+def open_history() -> History:
+    """The history of this user; one in memory where there is no folder for it, which is said."""
+    try:
+        path = platformdirs.user_state_path("edgeagent") / FILE
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.fchmod(descriptor, 0o600)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        streams.warn(f"what you type is not kept for the next chat: {error.strerror}: {error.filename}")
+        return InMemoryHistory()
+    return ChatHistory(path)
+
 
 MARK: Final = "> "
 _LOOP_S: Final = 3.0

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from edgeagent.web import PageActions
 
 _POLL_S: Final = 0.02
+"""Seconds between two tries to start a run; a session that has become idle tells nobody."""
 _PROMPT: Final = "> "
 
 

@@ -28,6 +28,8 @@ _PACKAGE: Final = "edgeagent"
 _STDOUT: Final = 1
 _STDERR: Final = 2
 _PIPE_WIDTH: Final = 200
+TELL_EVERY_S: Final = 30.0
+"""Seconds between two lines of progress where nobody sits at a terminal."""
 _PATIENCE_S: Final = 0.7
 """Without a word about it, a person waits for so long."""
 

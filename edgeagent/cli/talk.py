@@ -19,6 +19,7 @@ from edgeagent.cli.chat import chatting, has_screen
 from edgeagent.cli.notify import Notifier
 from edgeagent.cli.text import printable
 from edgeagent.errors import AudioError, ConfigError
+from edgeagent.stop import JOIN_S
 
 if TYPE_CHECKING:
     from edgeagent.app import App
@@ -58,7 +59,6 @@ twice within 2 s leaves. Where stdout is no terminal, Ctrl-C leaves. SIGUSR1 sto
 """
 _QUIET_S: Final = 0.5
 """After the end of a file, the conversation is over when nothing has happened for so long."""
-_JOIN_S: Final = 5.0
 _LONGER_S: Final = 60.0
 """Seconds by which each try to find a sound card makes the start longer."""
 
@@ -254,7 +254,7 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool, record: Path
     """
     from edgeagent.app.ears_setup import check
     from edgeagent.audio.files import is_file
-    from edgeagent.cli.recorded_lines import check_target
+    from edgeagent.cli.recorded_talk import check_target
 
     if text and json:
         raise ConfigError("--json is for a conversation aloud, and --text may become a chat; --log writes for both")
@@ -275,7 +275,7 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool, record: Path
 def _begin(app: App, config: Config, record: Path | None) -> Conversation:
     """A conversation that listens."""
     from edgeagent.app.conversation import Conversation
-    from edgeagent.cli.recorded_lines import record_lines
+    from edgeagent.cli.recorded_talk import record_lines
     from edgeagent.stt.ears import START_S
     from edgeagent.voice.dialogue import LEARN_S
 
@@ -375,7 +375,7 @@ class TripSignal:
         signal.signal(signal.SIGUSR1, self._before)
         self._wanted.put(False)
         if self._thread is not None:
-            self._thread.join(_JOIN_S)
+            self._thread.join(JOIN_S)
 
     def _post(self, number: int, frame: FrameType | None) -> None:
         self._wanted.put(True)

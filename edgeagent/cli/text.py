@@ -10,6 +10,12 @@ from edgeagent.characters import without_escapes
 
 LINE_LIMIT: Final = 1 << 20
 """Bytes of a line that are kept; no model has a window for more, and a pipe may send no line end at all."""
+CLEAR_LINE: Final = "\r\x1b[2K"
+"""Empties the line of the cursor."""
+METER_CELLS: Final = 20
+"""Columns of a meter of sound."""
+METER_EVERY_S: Final = 0.09
+"""Seconds between two drawings of a meter."""
 
 _SPACES: Final = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")

@@ -63,8 +63,6 @@ _SLOW_CORES: Final = 4
 """An ARM board with at most so many cores, such as a Raspberry Pi, would take hours."""
 _EVERY: Final = 5
 """Of so many phrases with the same tools one is kept apart, where no file of others is given."""
-_TELL_EVERY_S: Final = 30.0
-"""Seconds between two lines of progress where nobody sits at a terminal."""
 _NEEDED: Final = ("torch", "gguf")
 
 
@@ -284,7 +282,7 @@ class _Lines:
         self._told_s = time.monotonic()
 
     def __call__(self, point: LossPoint) -> None:
-        if time.monotonic() - self._told_s >= _TELL_EVERY_S or point.share >= 1:
+        if time.monotonic() - self._told_s >= streams.TELL_EVERY_S or point.share >= 1:
             self._told_s = time.monotonic()
             streams.tell(f"{point.share:4.0%}  {_state(point)}  {point.left_s / 60:.1f} min left", "dim")
 

@@ -16,7 +16,7 @@ from edgeagent.check.voice_sound import RoomSound
 from edgeagent.cli import streams
 from edgeagent.cli.listen_view import meter
 from edgeagent.cli.streams import toned
-from edgeagent.cli.text import one_line
+from edgeagent.cli.text import CLEAR_LINE, METER_CELLS, METER_EVERY_S, one_line
 from edgeagent.config import Config
 from edgeagent.stt.hearing import Level
 
@@ -24,7 +24,6 @@ Row = tuple[str, str]
 """Name and figure."""
 
 _NAME: Final = 26
-_CELLS: Final = 20
 _LEAST_WIDTH: Final = 40
 _SPEECH_DB: Final = (-60.0, 0.0)
 _NOISE_DB: Final = (-90.0, -30.0)
@@ -181,13 +180,10 @@ def _bar(value: float, low: float, high: float) -> str:
     if not stream.isatty():
         return ""
     full, empty = ("█", "·") if streams.is_utf8(stream) else ("#", ".")
-    cells = round(min(max((value - low) / (high - low), 0.0), 1.0) * _CELLS)
-    return f"{full * cells}{empty * (_CELLS - cells)}  "
+    cells = round(min(max((value - low) / (high - low), 0.0), 1.0) * METER_CELLS)
+    return f"{full * cells}{empty * (METER_CELLS - cells)}  "
 
 
-_EVERY_S: Final = 0.09
-"""Between two drawings of the meter."""
-_CLEAR: Final = "\r\x1b[2K"
 _INDENT: Final = " " * 10
 _ASKED: Final = {
     "command": "please say",
@@ -224,7 +220,7 @@ class StageView:
     def doing(self, text: str) -> None:
         """Shows what takes a while; on a terminal only."""
         if self._animated:
-            self._write(f"{_CLEAR}{toned(one_line(text) + ' …', 'dim', colour=self._colour)}")
+            self._write(f"{CLEAR_LINE}{toned(one_line(text) + ' …', 'dim', colour=self._colour)}")
             self._drawn = True
 
     def ask(self, number: int, count: int, line: PlannedLine) -> None:
@@ -236,9 +232,9 @@ class StageView:
         self._listening = True
 
     def level(self, level: Level) -> None:
-        if self._listening and self._animated and time.monotonic() - self._drawn_s >= _EVERY_S:
+        if self._listening and self._animated and time.monotonic() - self._drawn_s >= METER_EVERY_S:
             self._drawn_s = time.monotonic()
-            self._write(f"{_CLEAR}{_INDENT}{meter(level, utf8=self._utf8)}")
+            self._write(f"{CLEAR_LINE}{_INDENT}{meter(level, utf8=self._utf8)}")
             self._drawn = True
 
     def show(self, attempt: Attempt) -> None:
@@ -260,7 +256,7 @@ class StageView:
         self._listening = False
         if self._drawn:
             self._drawn = False
-            self._write(_CLEAR)
+            self._write(CLEAR_LINE)
 
     def _mark(self, right: bool) -> tuple[str, streams.Tone]:
         if right:

@@ -20,10 +20,10 @@ from edgeagent.audio.vad import CHUNK, Silero, VoiceActivity
 from edgeagent.doctor.report import Row
 from edgeagent.errors import AudioError, EdgeAgentError, RecognitionError
 from edgeagent.extras import install
-from edgeagent.stt.transcriber import RATE_HZ
+from edgeagent.stt.hearing import RATE_HZ
 
 if TYPE_CHECKING:
-    from edgeagent.stt.transcriber import Transcriber
+    from edgeagent.stt.hearing import Transcriber
 
 _WEIGHTS: Final = "model.bin"
 _SAID: Final = "go to the kitchen"

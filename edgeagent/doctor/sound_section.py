@@ -13,18 +13,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from edgeagent.audio.device import Device, Samples
+from edgeagent.audio.device import Samples, SoundDevice
 from edgeagent.audio.files import is_file
 from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.audio.stream_clock import Resampler
+from edgeagent.audio.vad import RATE_HZ
 from edgeagent.doctor.audio_section import opened
 from edgeagent.doctor.report import Row
 from edgeagent.errors import AudioError
 from edgeagent.tts.mouth import Mouth
 from edgeagent.tts.voice_choice import make_speaker
 
-RATE_HZ: Final = 16_000
-"""In which everything is computed."""
 WATCHED_S: Final = 10.0
 """For so long under- and over-runs are counted, the sweep and the sentence included."""
 TRIES: Final = 2
@@ -47,7 +46,9 @@ Timed = tuple[float, Samples]
 """A block, and when its first sample left the loudspeaker or entered the microphone."""
 
 
-def sound(settings: Mapping[str, Any], speech: Mapping[str, Any], *, device: Device | None = None) -> Iterator[Row]:
+def sound(
+    settings: Mapping[str, Any], speech: Mapping[str, Any], *, device: SoundDevice | None = None
+) -> Iterator[Row]:
     """The rows of what is heard.
 
     Args:
@@ -69,7 +70,7 @@ def sound(settings: Mapping[str, Any], speech: Mapping[str, Any], *, device: Dev
 class _Measurement:
     """One device, opened once."""
 
-    def __init__(self, device: Device, settings: Mapping[str, Any], speech: Mapping[str, Any]) -> None:
+    def __init__(self, device: SoundDevice, settings: Mapping[str, Any], speech: Mapping[str, Any]) -> None:
         from edgeagent.audio.echo import EchoCanceller
 
         self.device = device

@@ -13,11 +13,10 @@ __getattr__ = front(
         "markdown": "holes",
         "normalise": "speakable",
         "numbers": "number",
-        "word_rows": "rows_of",
         "sentence_rules": "bare sentence without_asking",
         "sentences": "LIMIT Piece SentenceStream",
         "stop_phrases": "Grade RELEASES Release STOP_PHRASES Situation StopPhrases",
         "tokens": "NEGATIONS words_of",
-        "word_lists": "lists",
+        "word_data": "lists rows_of",
     },
 )

@@ -15,7 +15,7 @@ from typing import Final, Literal
 from edgeagent.english import number_words
 from edgeagent.english.number_words import figures
 from edgeagent.english.tokens import words_of
-from edgeagent.english.word_lists import lists
+from edgeagent.english.word_data import lists
 
 _LISTS: Final = lists("amounts")
 Dimension = Literal["length", "angle", "time", "percent", "times", "other", ""]

@@ -11,7 +11,7 @@ from typing import Final
 from edgeagent.english.sentence_rules import sentence
 from edgeagent.english.stop_phrases import Grade, StopPhrases
 from edgeagent.english.tokens import NEGATION
-from edgeagent.english.word_lists import lists
+from edgeagent.english.word_data import lists
 
 _MOST_WORDS: Final = 16
 """Longer is no answer; a recogniser that repeats itself would keep the patterns busy for hours."""

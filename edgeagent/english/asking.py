@@ -23,7 +23,7 @@ from edgeagent.english.sentence_rules import (
     without_leading,
 )
 from edgeagent.english.tokens import NEGATION, words_of
-from edgeagent.english.word_rows import is_number
+from edgeagent.english.word_data import is_number
 
 _SHORT: Final = 3
 """ "the red cube", "this way" are answers or names."""

@@ -24,7 +24,7 @@ from edgeagent.english.sentence_rules import (
 )
 from edgeagent.english.stop_phrases import StopPhrases
 from edgeagent.english.tokens import words_of
-from edgeagent.english.word_rows import is_number
+from edgeagent.english.word_data import is_number
 
 _SLOT: Final = "#"
 _WISHES: Final = (["i", "want"], ["i", "need"], ["we", "need"], ["we", "want"])

@@ -8,7 +8,7 @@ from typing import Final
 
 from edgeagent.english.numbers import END, Rule, before, cardinal, is_year, ordinal, year
 from edgeagent.english.quantities import UNIT
-from edgeagent.english.word_lists import lists
+from edgeagent.english.word_data import lists
 
 # ruff: noqa: RUF001 - text has dashes and the like that look alike
 

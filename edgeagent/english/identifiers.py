@@ -8,7 +8,7 @@ from typing import Final
 from edgeagent.english.numbers import END, LETTER, Rule, before, cardinal, ordinal, spelled
 
 # ruff: noqa: RUF001 - text has dashes and the like that look alike
-from edgeagent.english.word_lists import lists
+from edgeagent.english.word_data import lists
 
 _READ: Final = lists("signs")
 _JOINTS: Final[dict[str, str]] = _READ.table("joints")

@@ -37,7 +37,7 @@ from edgeagent.english.number_words import (
     is_number,
     single_digit,
 )
-from edgeagent.english.word_lists import lists
+from edgeagent.english.word_data import lists
 
 _LISTS: Final = lists("numbers")
 _FRACTIONS: Final = {"5": "half", "25": "a quarter of", "75": "three quarters of"}

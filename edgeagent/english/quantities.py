@@ -23,7 +23,7 @@ from edgeagent.english.numbers import (
     spelled,
     year,
 )
-from edgeagent.english.word_lists import lists
+from edgeagent.english.word_data import lists
 
 # ruff: noqa: RUF001 - text has dashes and the like that look alike
 

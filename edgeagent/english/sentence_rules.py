@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from edgeagent.english.tokens import is_asked, trails_off, words_of
-from edgeagent.english.word_lists import lists
-from edgeagent.english.word_rows import decide
+from edgeagent.english.word_data import decide, lists
 
 CLASS: Final = lists("classes")
 RULE: Final = lists("sentences")

@@ -16,8 +16,7 @@ from typing import Final, Literal
 
 from edgeagent.english.sentence_rules import sentence
 from edgeagent.english.tokens import LONGEST, NEGATION, words_of
-from edgeagent.english.word_lists import lists
-from edgeagent.english.word_rows import decide
+from edgeagent.english.word_data import decide, lists
 
 
 class Grade(StrEnum):

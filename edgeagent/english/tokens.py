@@ -13,8 +13,7 @@ from typing import Final
 from edgeagent.characters import APOSTROPHES, plain_apostrophes
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.english.number_words import NUMBER_WORDS, UNITS
-from edgeagent.english.word_lists import lists
-from edgeagent.english.word_rows import is_number
+from edgeagent.english.word_data import is_number, lists
 
 LONGEST: Final = 2_000
 """Characters that are read; nobody says more in a turn."""

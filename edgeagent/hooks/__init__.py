@@ -19,22 +19,17 @@ from edgeagent.hooks.hook import (
 
 if TYPE_CHECKING:
     from edgeagent.hooks.audit_log import AuditLogHook
+    from edgeagent.hooks.caps import TokenBudgetHook, ToolOutputCapHook
     from edgeagent.hooks.context_compaction import ContextCompactionHook
-    from edgeagent.hooks.echoed_payload import EchoedPayloadHook
     from edgeagent.hooks.grounded_reply import GroundedReplyHook
     from edgeagent.hooks.grounding import GroundingHook
     from edgeagent.hooks.loop_detector import LoopDetectorHook
     from edgeagent.hooks.memory import MemoryHook
     from edgeagent.hooks.persist_session import PersistSessionHook
     from edgeagent.hooks.pii_redaction import PIIHook
-    from edgeagent.hooks.plan_mode import PlanModeHook
-    from edgeagent.hooks.safety_guardrail import SafetyGuardrailHook
-    from edgeagent.hooks.schema_retry import SchemaRetryHook
-    from edgeagent.hooks.slm import default_slm_hooks
-    from edgeagent.hooks.talk_guard import TalkGuardHook
+    from edgeagent.hooks.slm import EchoedPayloadHook, SchemaRetryHook, default_slm_hooks
     from edgeagent.hooks.timing import EchoingHook, TimingHook
-    from edgeagent.hooks.token_budget import TokenBudgetHook
-    from edgeagent.hooks.tool_output_cap import ToolOutputCapHook
+    from edgeagent.hooks.tool_guards import PlanModeHook, SafetyGuardrailHook, TalkGuardHook
 
 
 __all__ = [
@@ -77,23 +72,20 @@ __getattr__ = front(
     {
         "audit_log": "AuditLogHook",
         "audit_reader": "RunRecord read",
+        "caps": "SPENT TokenBudgetHook ToolOutputCapHook",
         "chain": "HookChain HookError UNSAFE",
         "compaction": "LEFT_OUT SUMMARY compact exchanges summary_of truncated",
         "context_compaction": "ContextCompactionHook",
-        "echoed_payload": "EchoedPayloadHook",
         "grounded_reply": "GroundedReplyHook",
         "grounding": "GroundingHook LIMITS",
         "loop_detector": "LoopDetectorHook",
         "memory": "FACT_CHARS MemoryHook",
         "persist_session": "PersistSessionHook",
         "pii_redaction": "PIIHook",
-        "plan_mode": "NOT_DONE PlanModeHook",
-        "safety_guardrail": "SafetyGuardrailHook",
-        "schema_retry": "SchemaRetryHook",
-        "slm": "default_slm_hooks",
-        "talk_guard": "NOT_UNDERSTOOD ONLY_ENGLISH TalkGuardHook changes moves",
+        "slm": "EchoedPayloadHook SchemaRetryHook default_slm_hooks",
         "timing": "EchoingHook TimingHook",
-        "token_budget": "SPENT TokenBudgetHook",
-        "tool_output_cap": "ToolOutputCapHook",
+        "tool_guards": """
+            NOT_DONE NOT_UNDERSTOOD ONLY_ENGLISH PlanModeHook SafetyGuardrailHook TalkGuardHook changes moves
+        """,
     },
 )

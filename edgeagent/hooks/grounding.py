@@ -28,9 +28,9 @@ from edgeagent.english.amounts import (
 from edgeagent.english.answers import yes_or_no
 from edgeagent.english.number_words import UNITS
 from edgeagent.english.tokens import is_named, parts_of, words_in, words_of
-from edgeagent.english.word_lists import lists
+from edgeagent.english.word_data import lists
+from edgeagent.hooks.grounded_reply import Retelling
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
-from edgeagent.hooks.retelling import Retelling
 from edgeagent.messages import Message, ToolCall
 from edgeagent.tools import Tool
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from edgeagent.house import motion
 from edgeagent.house.command_report import arrival, failure, plural
-from edgeagent.house.follow import FOLLOW_S, follow
-from edgeagent.house.inhabitant import RADIUS_M
-from edgeagent.house.scene import PERSON, Direction, Scene
+from edgeagent.house.motion import FOLLOW_S, follow
+from edgeagent.house.scene import PERSON, RADIUS_M, Direction, Scene
 from edgeagent.house.world import World
 from edgeagent.robot.commands import CommandReport, number, number_error, plain_name, unknown
 from edgeagent.robot.latch import LatchState, SafetyLatch

@@ -1,24 +1,41 @@
 """Keeps a reply to a grammar where it matters: from the opener of a call on, or from its beginning.
 
-Every token is shown to it after it was sampled and before it is committed. Outside of calls it only looks for an
-opener in the text, which costs nothing to speak of. At an opener the grammar begins, with the tokens of which the
+Every token is shown to a constraint after it was sampled and before it is committed. Outside of calls it only looks for
+an opener in the text, which costs nothing to speak of. At an opener the grammar begins, with the tokens of which the
 opener consists; where the grammar refuses a token, the likeliest one that it allows takes its place.
+
+``Untagged`` is for models that write calls as bare JSON though their template has tags. A grammar that began with the
+brace would force names on a model that only talks in JSON; this one begins behind ``"name": "go_to"``. Tools that move
+something are left alone, because a misfit is the best sign that no call was meant.
+
+``Plans`` keeps the compiled grammars, because requests repeat. All of it runs in the thread that generates.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from edgeagent.errors import ModelError
 from edgeagent.llm import thinking
-from edgeagent.llm.gbnf import quoted
+from edgeagent.llm.gbnf import Rules, quoted
 from edgeagent.llm.grammar import Grammar, TokenVocabulary
+from edgeagent.llm.parsers import CallFormat
+from edgeagent.llm.parsers.grammars import bare_call_grammar, call_grammar
+from edgeagent.llm.protocol import LLMRequest
+from edgeagent.llm.schema import expression
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from edgeagent.llm.engine import Logits
+    from edgeagent.llm.protocol import ToolSpec
     from edgeagent.llm.stream_gate import StreamGate
+
 
 _ROOT: Final = "root ::= "
 _CALL_ENDS: Final = (">", "}", "]")  # of every format
@@ -180,3 +197,209 @@ class Constraint:
         if not may:
             self._text = ""
         return may
+
+
+# --- calls without tags -----------------------------------------------------------------------------------------------
+
+
+_BEFORE: Final = re.compile(r"\s*(?:```(?:json)?\s*|<\|python_tag\|>\s*|<tools>\s*)?\[?\s*")
+_BETWEEN: Final = re.compile(r"[\s,;]*")
+_NAMED: Final = re.compile(r'\{\s*"name"\s*:\s*"([^"\\]+)"')
+_FIRST: Final = tuple("{[`<")
+_LONGEST: Final = 200  # characters up to the end of a name: a reply that has named nothing by then is none of this kind
+
+
+def may_force(tool: ToolSpec) -> bool:
+    """True if the arguments of a tool may be forced. Those of a tool that moves something may not."""
+    return not getattr(getattr(tool, "traits", None), "motion", False)
+
+
+def untagged_name(text: str) -> str:
+    """Name in the first untagged call with which a reply begins; empty as long as there is none."""
+    head = _BEFORE.match(text)
+    named = _NAMED.match(text, head.end() if head else 0)
+    return named[1] if named else ""
+
+
+class Untagged:
+    """The untagged calls of one reply.
+
+    Args:
+        names: The tools whose arguments are forced.
+        vocabulary: The model's.
+        rules: Text of the grammar of one call.
+        grammar: The same, before its first token; it is copied.
+    """
+
+    def __init__(self, names: Sequence[str], vocabulary: TokenVocabulary, rules: str, grammar: Grammar) -> None:
+        self._names = frozenset(names)
+        self._vocabulary = vocabulary
+        self._rules = rules
+        self._pristine = grammar
+        self._grammar: Grammar | None = None
+        self._head = _BEFORE
+        self._tokens: list[tuple[int, str]] = []  # since the reply, or what follows a call, began
+        self.over = False
+        """Nothing is forced in the rest of this reply."""
+        self.refused: list[str] = []
+        """Texts of the tokens that the grammar refused."""
+
+    @property
+    def active(self) -> bool:
+        """True if the grammar has a say now."""
+        return self._grammar is not None
+
+    def admit(self, token: int, logits: Logits, gate: StreamGate) -> int:
+        """The token to commit: this one, or the likeliest that the grammar allows."""
+        if self._grammar is not None:
+            return self._follow(self._grammar, token, logits)
+        if self.over or gate.thinking:
+            return token
+        self._tokens.append((token, self._vocabulary.piece(token).decode("utf-8", errors="replace")))
+        text = "".join(piece for _, piece in self._tokens)
+        head = self._head.match(text)
+        at = head.end() if head else 0
+        named = _NAMED.match(text, at)
+        if named is None:
+            begins = text.lstrip(" \t\r\n,;")
+            self.over = (bool(begins) and not begins.startswith(_FIRST)) or len(text) > _LONGEST
+            return token
+        self.over = named[1] not in self._names
+        if self.over:
+            return token
+        while at >= len(self._tokens[0][1]):
+            at -= len(self._tokens.pop(0)[1])
+        before = [known for known, _ in self._tokens[:-1]]
+        prefix = self._tokens[0][1][:at]
+        self._grammar = begun(self._vocabulary, self._rules, self._pristine, prefix, before)
+        self._tokens = []
+        if self._grammar is None:
+            self.over = True
+            return token
+        return self._follow(self._grammar, token, logits)
+
+    def free(self) -> None:
+        """Give the memory back; again does nothing."""
+        if self._grammar is not None:
+            self._grammar.free()
+            self._grammar = None
+
+    def _follow(self, grammar: Grammar, token: int, logits: Logits) -> int:
+        token = obey(grammar, token, logits, self._vocabulary, self.refused)
+        grammar.accept(token)
+        if grammar.may_end:
+            self.free()
+            self._head = _BETWEEN
+        return token
+
+
+def untagged_rules(tools: Sequence[ToolSpec]) -> str:
+    """Text of the grammar of one untagged call of these tools."""
+    rules, call = bare_call_grammar(tools)
+    return rules.text(call)
+
+
+# --- what a request asks of a reply -----------------------------------------------------------------------------------
+
+
+_KEPT: Final = 8
+
+
+def free_to_call(request: LLMRequest) -> bool:
+    """True if a reply may be a call or text, as the model likes."""
+    return bool(request.tools) and request.tool_choice == "auto" and request.response_schema is None
+
+
+class Plans:
+    """Makes the constraints of one loaded model. Only the generating thread uses it.
+
+    Args:
+        vocabulary: The model's.
+        calls: How the model writes calls; None when it makes none.
+        constrain: Whether calls must obey their tools' schemas. None: where a schema can be said in a grammar.
+        force_arguments: Calls without the format's tags must obey their schemas too, once they have named a tool.
+    """
+
+    def __init__(
+        self,
+        vocabulary: TokenVocabulary,
+        calls: CallFormat | None,
+        *,
+        constrain: bool | None,
+        force_arguments: bool = False,
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._calls = calls
+        self._constrain = constrain
+        self._force_arguments = force_arguments
+        self._known: OrderedDict[str, tuple[Plan, Grammar]] = OrderedDict()
+
+    def constraint(self, request: LLMRequest, *, may_think: bool) -> Constraint | None:
+        """Makes the constraint that the reply to a request has to obey; None when there is none.
+
+        Raises:
+            ModelError: Calls are required and there are no tools, or llama.cpp refuses the grammar.
+            SchemaError: A schema can't be said in a grammar.
+        """
+        callable_ = bool(request.tools) and self._calls is not None and request.tool_choice != "none"
+        required = request.tool_choice == "required"
+        if required and not callable_:
+            raise ModelError('tool_choice "required" needs tools')
+        if request.response_schema is None and not required and (not callable_ or self._constrain is False):
+            return None
+        tools = [(tool.name, tool.parameters) for tool in request.tools] if callable_ else []
+        key = json.dumps([tools, request.response_schema, required, may_think], sort_keys=True, default=str)
+        plan, grammar = self._compiled(
+            key, lambda: self._plan(request, callable_=callable_, required=required, may_think=may_think)
+        )
+        return Constraint(plan, self._vocabulary, grammar)
+
+    def untagged(self, request: LLMRequest) -> Untagged | None:
+        """Makes the rules of calls without tags, from the name of a tool on; None when there are none."""
+        bare = self._calls is not None and "{" in self._calls.start_openers  # then ``constraint`` begins with the brace
+        tools = [tool for tool in request.tools if may_force(tool)]
+        if not (self._force_arguments and free_to_call(request) and tools) or bare:
+            return None
+        key = json.dumps(["untagged", [(tool.name, tool.parameters) for tool in tools]], sort_keys=True, default=str)
+        plan, grammar = self._compiled(key, lambda: Plan(untagged_rules(tools)))
+        return Untagged([tool.name for tool in tools], self._vocabulary, plan.rules, grammar)
+
+    def _compiled(self, key: str, make: Callable[[], Plan]) -> tuple[Plan, Grammar]:
+        """The plan that is known by this key, or a new one, with its grammar."""
+        if key not in self._known:
+            plan = make()
+            self._known[key] = plan, Grammar(self._vocabulary.pointer, plan.rules)
+            if len(self._known) > _KEPT:
+                self._known.popitem(last=False)[1][1].free()
+        self._known.move_to_end(key)
+        return self._known[key]
+
+    def close(self) -> None:
+        """Give the memory back."""
+        for _, grammar in self._known.values():
+            grammar.free()
+        self._known.clear()
+
+    def _plan(self, request: LLMRequest, *, callable_: bool, required: bool, may_think: bool) -> Plan:
+        calls = self._calls if callable_ else None
+        if calls is None:
+            answer = Rules()
+            text = answer.text(expression(answer, request.response_schema or {}))
+            return Plan(text, whole=True, ends=True, may_think=may_think)
+        rules, call = call_grammar(calls.name, request.tools, strict=self._constrain is True)
+        if request.response_schema is None and not required:
+            return Plan(rules.text(call), calls.openers, calls.start_openers)
+        root = f"[ \\n]{{0,2}} {call}"
+        answers = ""
+        if request.response_schema is not None:
+            answer = Rules(prefix="answer-")
+            root = f"({root}) | {expression(answer, request.response_schema)}"
+            answers = answer.body
+        return Plan(
+            f"{rules.text(root)}\n{answers}",
+            calls.openers,
+            calls.start_openers,
+            whole=True,
+            ends=request.response_schema is not None,
+            may_think=may_think,
+        )

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from edgeagent.errors import ModelError
-from edgeagent.llm.constraint import Constraint
-from edgeagent.llm.declared import Declared
+from edgeagent.llm.constraint import Constraint, Untagged
 from edgeagent.llm.engine import Engine
 from edgeagent.llm.opening import Opening
 from edgeagent.llm.prefixes import Marks, Prefixes
@@ -22,6 +21,8 @@ from edgeagent.llm.prompt import Prompt, Prompter
 from edgeagent.llm.protocol import End, Error, LLMEvent
 from edgeagent.llm.stream_gate import StreamGate
 from edgeagent.messages import Reading, StopReason, Usage
+
+log: Final = logging.getLogger("edgeagent.llm")
 
 LONGEST_PERIOD: Final = 48
 """Ids of the longest sentence, or call, whose repetition is noticed."""
@@ -51,9 +52,6 @@ def _has_period(tail: list[int], period: int) -> bool:
     return length <= len(tail) and tail[-length + period :] == tail[-length:-period]
 
 
-log: Final = logging.getLogger("edgeagent.llm")
-
-
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """Limit, temperature and seed with which tokens are sampled."""
@@ -69,7 +67,12 @@ class Bounds:
 
     opening: Opening | None = None
     constraint: Constraint | None = None
-    declared: Declared | None = None
+    untagged: Untagged | None = None
+
+    @property
+    def grammars(self) -> list[Constraint | Untagged]:
+        """Those of the rules that are grammars."""
+        return [rules for rules in (self.constraint, self.untagged) if rules is not None]
 
 
 class Generation:
@@ -110,11 +113,8 @@ class Generation:
         self._prefixes = prefixes
         self._marks = marks
         self._bounds = bounds
-        self._opening = bounds.opening
         self.declined = False
         """The reply was left at its beginning, because a call was too improbable; what was told of it is void."""
-        self._constraint = bounds.constraint
-        self._declared = bounds.declared
         self._prompter = prompter
         self._prompt = prompt
         self._gate = gate
@@ -169,38 +169,31 @@ class Generation:
         except ModelError as error:
             yield Error(str(error), self.usage)
         finally:
-            for rules in (self._bounds.constraint, self._bounds.declared):
-                if rules is not None:
-                    rules.free()
+            for grammar in self._bounds.grammars:
+                grammar.free()
             self._prompter.remember(self._prompt, "".join(self._pieces), self._sampled, self._lengths)
 
     def _reading(self) -> Reading:
         """The reply so far, for people who ask why."""
-        opening, obeyed = self._bounds.opening, (self._bounds.constraint, self._bounds.declared)
+        opening = self.opening
         return Reading(
             self._prompter.shown(self._prompt),
             "".join(self._pieces),
             opener_probability=opening.probability if opening else None,
             opener_threshold=opening.needed if opening else None,
             openers_masked=opening is not None and opening.masked,
-            refused=tuple(text for rules in obeyed if rules is not None for text in rules.refused),
+            refused=tuple(text for grammar in self._bounds.grammars for text in grammar.refused),
         )
 
     def _next(self) -> int:
         """The next token: greedy in calls, and whatever the reply's bounds make of it."""
-        engine, gate, constraint, declared = self._engine, self._gate, self._constraint, self._declared
-        forced = (constraint is not None and constraint.active) or (declared is not None and declared.active)
+        engine, gate, grammars = self._engine, self._gate, self._bounds.grammars
+        forced = any(grammar.active for grammar in grammars)
         token = engine.sample(greedy=forced or gate.calling)
-        if self._opening is not None:
-            token = self._opening.admit(token, engine, gate)
-            if self._opening.over:
-                self._opening = None
-        if constraint is not None:
-            token = constraint.admit(token, engine.logits, gate)
-        if declared is not None:
-            token = declared.admit(token, engine.logits, gate)
-            if declared.over:
-                self._declared = None
+        if self.opening is not None:
+            token = self.opening.admit(token, engine, gate)
+        for grammar in grammars:
+            token = grammar.admit(token, engine.logits, gate)
         return token
 
     def _prefill(self) -> bool:
@@ -227,7 +220,7 @@ class Generation:
                 engine.decode(self._sampled[-1:])
             token = self._next()
             self._generation_s += time.perf_counter() - begun_s
-            opening = self._bounds.opening
+            opening = self.opening
             if self._may_decline and opening is not None and opening.declined and not self._sampled:
                 self.declined = True
                 break
@@ -244,7 +237,8 @@ class Generation:
                 break
             if piece:
                 yield from self._gate.feed(piece)
-            if self._enough() or (self._constraint is not None and self._constraint.complete):
+            constraint = self._bounds.constraint
+            if self._enough() or (constraint is not None and constraint.complete):
                 reason = "stop"
                 break
             if repeats(self._sampled):

@@ -19,20 +19,18 @@ import platformdirs
 
 from edgeagent.errors import ModelError
 from edgeagent.llm import native, thinking
+from edgeagent.llm.constraint import Plans, free_to_call
 from edgeagent.llm.engine import Engine
 from edgeagent.llm.engine_settings import MIN_CONTEXT_TOKENS, Chosen, EngineSettings
 from edgeagent.llm.generation import Bounds, Generation, Sampling
 from edgeagent.llm.gguf import Header, read_header
 from edgeagent.llm.grammar import TokenVocabulary
-from edgeagent.llm.inference_lock import InferenceLock
 from edgeagent.llm.opening import Openers, Opening, answers_result, for_words, gate_of, only_read, threshold
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
 from edgeagent.llm.parsers.hermes import HERMES
-from edgeagent.llm.plans import Plans, free_to_call
-from edgeagent.llm.prefix_files import PrefixFiles, fingerprint
-from edgeagent.llm.prefixes import Marker, Prefixes
+from edgeagent.llm.prefixes import Marker, Prefixes, PrefixFiles, fingerprint
 from edgeagent.llm.prompt import Prompter, wants_thinking
-from edgeagent.llm.protocol import End, LLMEvent, LLMRequest, drain
+from edgeagent.llm.protocol import End, InferenceLock, LLMEvent, LLMRequest, drain
 from edgeagent.llm.quirks import Adapter, Quirks, detect_format, probe, write_granite, write_hermes, write_pythonic
 from edgeagent.llm.reply_reader import read_reply
 from edgeagent.llm.stream_gate import StreamGate
@@ -288,7 +286,7 @@ class LlamaLLM:
             Bounds(
                 opening,
                 loaded.plans.constraint(request, may_think=wants_thinking(request)),
-                loaded.plans.declared(request),
+                loaded.plans.untagged(request),
             ),
             may_decline=may_decline,
             enough=enough.is_set,

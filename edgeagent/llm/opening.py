@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from edgeagent.llm.declared import declared_name
+from edgeagent.llm.constraint import untagged_name
 from edgeagent.llm.engine import Engine, Logits
 from edgeagent.llm.grammar import TokenVocabulary
 from edgeagent.llm.parsers import FORMATS, CallFormat
@@ -144,7 +144,7 @@ class Opening:
         """The token to commit: the one that was sampled, or another where that would begin an improbable call, or end
         a reply that was to be words."""
         openers = self._openers
-        if gate.thinking or openers.says_nothing(token):
+        if self.over or gate.thinking or openers.says_nothing(token):
             return token
         if self.probability is None:
             self.probability = openers.probability(engine.logits)
@@ -168,7 +168,7 @@ class Opening:
 
     def refuses(self, text: str) -> bool:
         """True if a doubtful reply, as far as it is written, calls a tool that does more than read."""
-        name = declared_name(text) if self.doubtful else ""
+        name = untagged_name(text) if self.doubtful else ""
         return bool(name) and name not in self._readers
 
 

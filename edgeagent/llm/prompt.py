@@ -16,10 +16,9 @@ from typing import Final
 
 from edgeagent.llm import thinking
 from edgeagent.llm.grammar import TokenVocabulary
-from edgeagent.llm.openai_form import as_chat, as_tools
 from edgeagent.llm.protocol import LLMRequest
 from edgeagent.llm.quirks import Adapter
-from edgeagent.llm.template import Chat, ChatTemplate
+from edgeagent.llm.template import Chat, ChatTemplate, as_chat, as_tools
 
 _SECRET_DIGITS: Final = 24
 _INDEX_DIGITS: Final = 7  # more than any vocabulary has tokens

@@ -1,16 +1,21 @@
 """Requests to an LLM, its streamed events, and the protocol between: the seam under which engines are exchanged.
 
-Knows nothing of agents, tools' bodies or sessions.
+The lock that a stream holds is here too, so that a scripted model loads no engine. Knows nothing of agents, tools'
+bodies or sessions.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
+from edgeagent.errors import BusyError
 from edgeagent.messages import Message, Reading, StopReason, ToolCall, Usage
+from edgeagent.stop import STOP_POLL_S
 
 IN_WORDS: Final = "Answer in words."
 """Told to a model that is to talk, with one request only. After a tool's result both Qwen2.5-Coder report it with this
@@ -187,3 +192,44 @@ def drain(stream: Iterable[LLMEvent]) -> Message:
         error=error,
         usage=usage,
     )
+
+
+# --- the lock that a stream holds -------------------------------------------------------------------------------------
+
+
+class InferenceLock:
+    """Held for one generation and nothing else. Two threads in one llama context abort the process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner: int | None = None
+
+    @contextmanager
+    def hold(self, stop_event: threading.Event) -> Iterator[bool]:
+        """Waits for the model; gives False when ``stop_event`` was set first, and then holds nothing.
+
+        Raises:
+            BusyError: This thread is inside a stream of the same model, and would wait for itself.
+        """
+        if self._owner == threading.get_ident():
+            raise BusyError("a model call from inside a stream of the same model would wait for itself")
+        while not self._lock.acquire(timeout=STOP_POLL_S):
+            if stop_event.is_set():
+                yield False
+                return
+        self._owner = threading.get_ident()
+        try:
+            yield True
+        finally:
+            self._owner = None
+            self._lock.release()
+
+    @contextmanager
+    def attempt(self) -> Iterator[bool]:
+        """Takes the model if nobody has it; gives False when somebody does, and then holds nothing."""
+        held = self._lock.acquire(blocking=False)
+        try:
+            yield held
+        finally:
+            if held:
+                self._lock.release()

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from edgeagent.errors import ModelError
-from edgeagent.llm.openai_form import as_chat
 from edgeagent.llm.parsers import FORMATS, CallFormat
 from edgeagent.llm.protocol import ToolCallEnd
 from edgeagent.llm.stream_gate import StreamGate
-from edgeagent.llm.template import Chat, ChatTemplate
+from edgeagent.llm.template import Chat, ChatTemplate, as_chat
 from edgeagent.messages import Message, ToolCall
 
 _SYSTEM, _USER, _TOOL, _RESULT = "qsystemq", "quserq", "qtoolq", "qresultq"

@@ -22,7 +22,7 @@ from edgeagent.english import yes_or_no
 from edgeagent.errors import EdgeAgentError
 from edgeagent.mcp_tools.offered_tools import TOLD_MAX, one_line
 from edgeagent.tools import ToolContext
-from edgeagent.tools.coercion import ArgumentError, coerce
+from edgeagent.tools.signature import ArgumentError, coerce
 
 logger = logging.getLogger(__name__)
 

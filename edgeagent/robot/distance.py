@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from edgeagent.errors import DriveError
+from edgeagent.stop import STOP_POLL_S
 from edgeagent.tools import Threads
 
 Distance = Callable[[], float | tuple[float, float]]
@@ -24,8 +25,6 @@ SENSOR_S: Final = 1.0
 """Seconds for which a sensor is waited for. The base stands meanwhile, when its lease is over, and goes on after it: a
 larger number rides over longer pauses of a busy machine."""
 
-_POLL_S: Final = 0.02
-"""Seconds between two looks for a stop while a sensor is waited for."""
 _SILENT: Final = "the distance sensor does not answer"
 
 
@@ -73,7 +72,7 @@ class DistanceReader:
         Raises:
             SensorError: It does not answer.
         """
-        while not self._free.acquire(timeout=_POLL_S):
+        while not self._free.acquire(timeout=STOP_POLL_S):
             _check_wait(end_s, stop)
         answers: SimpleQueue[_Answer] = SimpleQueue()
         try:
@@ -83,7 +82,7 @@ class DistanceReader:
             raise SensorError(f"the distance sensor can't be read: {error}") from error
         while True:
             try:
-                return answers.get(timeout=_POLL_S)
+                return answers.get(timeout=STOP_POLL_S)
             except Empty:
                 _check_wait(end_s, stop)
 

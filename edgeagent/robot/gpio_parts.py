@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Final, NamedTuple, Protocol, Self
 
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot.gpio_pins import gpiozero, taking
+from edgeagent.robot.gpio_base import gpiozero, taking
 from edgeagent.robot.latch import LatchState, SafetyLatch
 
 STEP_S: Final = 0.02

@@ -12,13 +12,13 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, Final, TypeVar, cast
 
-from edgeagent.context import StopSignal
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.llm import LLM, End, Error, LLMEvent, LLMRequest
 from edgeagent.llm.protocol import drain, load_weights
 from edgeagent.llm.window import check_window
 from edgeagent.messages import Message
+from edgeagent.stop import StopSignal
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

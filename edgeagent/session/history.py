@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from operator import attrgetter
 
-from edgeagent.agent.copies import cut, marker
+from edgeagent.agent.ledger import cut, marker
 from edgeagent.journal import Backlog, Durability, Journal
 from edgeagent.messages import Message, Usage, copied
 

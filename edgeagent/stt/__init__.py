@@ -7,17 +7,17 @@ __getattr__ = front(
     {
         "app_model": "build general_model known_words",
         "choice": "Choice Hypotheses Hypothesis LEAD",
-        "confirming": "confirm forbids missed occurrences starts",
+        "confirming": "OwnVoice confirm forbids missed occurrences starts",
+        "decoding": "Spotter",
         "ears": "Ears EarsSettings STALL_S START_S",
         "fused": "FusedTranscriber",
         "hearing": """
-            FinalTranscript HardEnd HearingEvent Judged KeywordSpotted LEVEL_S Level PartialTranscript SoftEnd
-            SpeechResumed SpeechStarted SpottedPhrase Trouble
+            FinalTranscript HardEnd HeardWord HearingEvent Judged KeywordSpotted LEVEL_S Level PartialTranscript RATE_HZ
+            RecognisedText SoftEnd SpeechResumed SpeechStarted SpottedPhrase Transcriber Trouble
         """,
         "key_phrases": "KeywordSpotter STOP_WORDS SpotterOptions TUNED",
         "language_model": "BEGIN END arpa",
         "level_meter": "Levelling snr_db",
-        "own_voice": "OwnVoice",
         "patterns": "phone_patterns",
         "phrases": "NEGATIONS sentences spoken_words",
         "pronounce": "PHONES phones_of_ipa pronunciations",
@@ -25,9 +25,7 @@ __getattr__ = front(
         "rescoring": "AppSentences as_spoken as_written best_of means_another",
         "sphinx": "SphinxOptions SphinxTranscriber",
         "spotters": "KeyPhraseSpotter",
-        "spotting": "Spotter",
         "stop_network": "StopNetwork WORDS learnt",
-        "transcriber": "HeardWord RATE_HZ Transcriber Transcript",
         "transcription": "Transcription",
         "tuning": "tune",
         "vital_signs": "BEHIND_S LOOK_S LOST_S Lateness STILL_S Stillness VitalSigns unread_bytes",

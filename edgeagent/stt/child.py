@@ -21,8 +21,7 @@ from typing import IO, Any, Final, Protocol
 
 from edgeagent.errors import RecognitionError
 from edgeagent.parent import die_with
-
-STOP_POLL_S: Final = 0.02  # a stop event has no way to wake a waiter on another
+from edgeagent.stop import STOP_POLL_S
 
 
 class WorkerReply:

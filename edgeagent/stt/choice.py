@@ -17,8 +17,8 @@ from typing import Final
 import numpy as np
 
 from edgeagent.english.tokens import NEGATIONS
-from edgeagent.english.word_lists import lists
-from edgeagent.stt.transcriber import HeardWord, Transcript
+from edgeagent.english.word_data import lists
+from edgeagent.stt.hearing import HeardWord, RecognisedText
 
 ENGINE: Final = "pocketsphinx"
 
@@ -174,7 +174,7 @@ class Choice:
         pairs = (pair for sentence in known for pair in _runs(sentence, 2))
         self._forbidding = frozenset(pair for pair in pairs if NEGATIONS.fullmatch(pair[0]))
 
-    def between(self, app: Hypothesis, general: Hypothesis, clear_db: float = math.inf) -> Transcript:
+    def between(self, app: Hypothesis, general: Hypothesis, clear_db: float = math.inf) -> RecognisedText:
         """The app's hypothesis where it leads, else the general one; in noise a doubtful one is not understood."""
         app = _without_breath(app)
         if app.score is not None and (general.score is None or app.score - general.score >= self._lead):
@@ -190,7 +190,7 @@ class Choice:
         if contrary or self._is_hardly_allowed(best, app, general):
             explained = False
         others = (second.text, *best.others[:_TOLD], *second.others[:_TOLD])
-        return Transcript(
+        return RecognisedText(
             self._normalise(best.text),
             best.words,
             best.confidence,

@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.device import Device, Fill, Samples
+from edgeagent.audio.device import Fill, Samples, SoundDevice
 from edgeagent.audio.duplex import Duplex
 from edgeagent.audio.early_echo import FRAME_S, Frame
 from edgeagent.audio.echo import Mode
@@ -26,12 +26,21 @@ from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
 from edgeagent.audio.vad import VoiceActivity, VoiceSettings
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.hearing import LEVEL_S, HearingEvent, KeywordSpotted, Level, SpottedPhrase, Trouble
+from edgeagent.stop import JOIN_S
+from edgeagent.stt.confirming import OwnVoice
+from edgeagent.stt.hearing import (
+    LEVEL_S,
+    RATE_HZ,
+    HearingEvent,
+    KeywordSpotted,
+    Level,
+    SpottedPhrase,
+    Transcriber,
+    Trouble,
+)
 from edgeagent.stt.level_meter import QUIETEST_DB, LevelMeter, level_db
 from edgeagent.stt.open_utterance import OpenUtterance
-from edgeagent.stt.own_voice import OwnVoice
 from edgeagent.stt.spotters import PhraseListener
-from edgeagent.stt.transcriber import RATE_HZ, Transcriber
 from edgeagent.stt.transcription import Transcription
 from edgeagent.stt.vital_signs import Lateness
 
@@ -50,7 +59,6 @@ _STEP_S: Final = 0.05
 """Of a device that waits."""
 _LOUD_DB: Final = 6.0
 """Over the room's floor; a person at 5 dB SNR is louder in most frames of a word."""
-_JOIN_S: Final = 5.0
 _IN_STEP_S: Final = 60.0
 
 
@@ -94,7 +102,7 @@ class Ears:
 
     def __init__(
         self,
-        device: Device,
+        device: SoundDevice,
         transcriber: Transcriber,
         on_event: Callable[[HearingEvent], None],
         *,
@@ -223,7 +231,7 @@ class Ears:
         finally:
             self._queue.put(None)
             if self._thread.is_alive() and self._thread is not threading.current_thread():
-                self._thread.join(_JOIN_S)
+                self._thread.join(JOIN_S)
             self._transcription.close()
             if self._spotter is not None:
                 self._spotter.close()

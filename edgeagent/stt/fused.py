@@ -19,9 +19,9 @@ from edgeagent.audio.device import Samples
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
 from edgeagent.stt.choice import Hypotheses
+from edgeagent.stt.hearing import RATE_HZ, HeardWord, RecognisedText
 from edgeagent.stt.rescoring import AppSentences, as_spoken, as_written, best_of
 from edgeagent.stt.sphinx import SphinxTranscriber
-from edgeagent.stt.transcriber import RATE_HZ, HeardWord, Transcript
 from edgeagent.stt.whisper import Check, Decode, mean_cost, pieces, shifted, whole, window
 from edgeagent.stt.whisper_model import Encoded, Fit, WhisperModel, WhisperOptions, WhisperText, release_memory
 
@@ -66,8 +66,8 @@ class FusedTranscriber:
         self._app = AppSentences(sphinx.known)
         self._options = options or WhisperOptions()
         self._pieces: list[Samples] = []
-        self._decode: Decode[list[WrittenPiece]] | Decode[Transcript] | None = None
-        self._late: Decode[list[WrittenPiece]] | Decode[Transcript] | None = None
+        self._decode: Decode[list[WrittenPiece]] | Decode[RecognisedText] | None = None
+        self._late: Decode[list[WrittenPiece]] | Decode[RecognisedText] | None = None
         """One that was not waited for to its end: until it is over, PocketSphinx hears alone."""
         self._turn = Lock()
         self._cost_s: float | None = None
@@ -93,19 +93,19 @@ class FusedTranscriber:
         self._pieces = []
         self._sphinx.begin()
 
-    def feed(self, samples: Samples) -> Transcript | None:
+    def feed(self, samples: Samples) -> RecognisedText | None:
         """See ``Transcriber.feed``. What is known so far is PocketSphinx's."""
         if len(samples):
             self._pieces.append(np.array(samples, np.float32))
         return self._sphinx.feed(samples)
 
-    def finish(self, stop_event: Event) -> Transcript:
+    def finish(self, stop_event: Event) -> RecognisedText:
         """See ``Transcriber.finish``."""
         if self._closed:
             raise RecognitionError(f"{self.name} is closed")
         sound, self._pieces = whole(self._pieces), []
         if sound is None:
-            return Transcript("", understood=False, engine=self.name)
+            return RecognisedText("", understood=False, engine=self.name)
         if self._late is not None and not self._late.over:
             return self._heard_alone(sound, stop_event)
         writing = self._decode = Decode(lambda check: self._written(sound, check), self._turn)
@@ -126,7 +126,7 @@ class FusedTranscriber:
         self._decode = None  # it keeps what the encoder has made
         return made if made is not None else self._nothing
 
-    def _heard_alone(self, sound: Samples, stop_event: Event) -> Transcript:
+    def _heard_alone(self, sound: Samples, stop_event: Event) -> RecognisedText:
         """Has PocketSphinx hear an utterance with both of its models, which are opened when they are first needed.
 
         Raises:
@@ -140,14 +140,14 @@ class FusedTranscriber:
 
     def _made(
         self, writing: Decode[list[WrittenPiece]], heard: Hypotheses, stopped: Callable[[], bool]
-    ) -> Transcript | None:
+    ) -> RecognisedText | None:
         """Makes one transcript of what both have heard; None if stopped."""
         written = writing.wait(stopped, _LIMIT_S)
         if written is None:
             return None
         if not written:  # nobody has spoken
             release_memory()
-            return Transcript("", understood=False, engine=self.name, others=tuple(heard.texts))
+            return RecognisedText("", understood=False, engine=self.name, others=tuple(heard.texts))
         choosing = self._decode = Decode(
             lambda check: self._chosen(written, heard, check), self._turn, after=release_memory
         )
@@ -174,9 +174,9 @@ class FusedTranscriber:
             decode.leave()
 
     @property
-    def _nothing(self) -> Transcript:
+    def _nothing(self) -> RecognisedText:
         """Of a decode that was stopped."""
-        return Transcript("", understood=False, final=False, engine=self.name)
+        return RecognisedText("", understood=False, final=False, engine=self.name)
 
     # --- Whisper's thread -------------------------------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ class FusedTranscriber:
                 made.append(WrittenPiece(start / RATE_HZ, encoded, texts))
         return made
 
-    def _chosen(self, written: list[WrittenPiece], heard: Hypotheses, check: Check) -> Transcript:
+    def _chosen(self, written: list[WrittenPiece], heard: Hypotheses, check: Check) -> RecognisedText:
         """The transcript of both."""
         fits = self._fits(written, heard, check)
         best = best_of(self._app, fits, heard)
@@ -204,7 +204,7 @@ class FusedTranscriber:
             text = as_written(best.text) if len(written) == 1 else piece.texts[0].text
             words += shifted(self._model.words(piece.encoded, _LANGUAGE, text), piece.start_s)
         others = [*heard.texts, *(text for text, _ in fits)]
-        return Transcript(
+        return RecognisedText(
             text=inverse_normalised(best.text),
             words=tuple(words),
             confidence=best.probability,

@@ -1,16 +1,80 @@
-"""Events of the ears, for those who listen to them. Values only.
+"""Words that were understood, with their times and how sure the recogniser is, and events of the ears. Values.
 
-Onset, soft end, resumption and hard end are the endpointer's own values, with times of the device's clock as all times
-here. Utterances are numbered from 1.
+The protocol of a recogniser is here too: mono float32 at 16 kHz in, words out. Onset, soft end, resumption and hard end
+are the endpointer's own values. Times are the device's clock's, those of words count from the beginning of the
+utterance. Utterances are numbered from 1.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from threading import Event
+from typing import Final, Protocol
 
+from edgeagent.audio.device import Samples
 from edgeagent.audio.endpoint import HardEnd, SoftEnd, SpeechResumed, SpeechStarted, VoiceEvent
-from edgeagent.stt.transcriber import Transcript
+
+RATE_HZ: Final = 16_000
+AGAIN_S: Final = 0.5
+"""Seconds from the end of a key phrase in which another report of it means the same one."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeardWord:
+    """A word that was recognised. ``confidence`` is from 0 to 1; None if the engine tells none."""
+
+    text: str
+    start_s: float
+    end_s: float
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecognisedText:
+    """Words of an utterance, as far as they are known.
+
+    Attributes:
+        text: In one form for all engines: numbers and units as a person would type them.
+        raw: As the engine gave it.
+        others: What else it may have been, as the engine gave it, the likeliest first; empty where it tells none.
+        understood: False if nothing that the engine knows explains the sound: then the text is a guess to ask about,
+            and never to act on.
+        final: Nothing about it will change.
+    """
+
+    text: str
+    words: tuple[HeardWord, ...] = ()
+    confidence: float | None = None
+    understood: bool = True
+    final: bool = True
+    engine: str = ""
+    raw: str = ""
+    others: tuple[str, ...] = ()
+
+
+class Transcriber(Protocol):
+    """A recogniser of one utterance at a time; called by one thread, ``close`` by any."""
+
+    @property
+    def name(self) -> str: ...
+    def begin(self) -> None:
+        """A new utterance; what was fed before is forgotten."""
+        ...
+
+    def feed(self, samples: Samples) -> RecognisedText | None:
+        """The next samples. Returns what is known so far if that has changed, and the engine tells it that early."""
+        ...
+
+    def finish(self, stop_event: Event) -> RecognisedText:
+        """The utterance is over. Ends soon after ``stop_event`` is set, with what is known until then, not final.
+
+        Raises:
+            RecognitionError: The engine failed; the next utterance may work.
+        """
+        ...
+
+    def close(self) -> None: ...
+
 
 __all__ = [
     "LEVEL_S",
@@ -37,7 +101,7 @@ class PartialTranscript:
     """Knowledge about an utterance that goes on; anything about it may change."""
 
     utterance: int
-    transcript: Transcript
+    transcript: RecognisedText
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +113,7 @@ class FinalTranscript:
     """
 
     utterance: int
-    transcript: Transcript
+    transcript: RecognisedText
     at_s: float
     latency_s: float
     """From the end of speech, ``at_s``, until this was known, on the device's clock."""

@@ -20,11 +20,10 @@ from edgeagent.english.stop_phrases import Verdict
 from edgeagent.errors import ConfigError
 from edgeagent.stt import app_model
 from edgeagent.stt.confirming import confirm, missed
-from edgeagent.stt.hearing import SpottedPhrase
+from edgeagent.stt.hearing import AGAIN_S, RATE_HZ, SpottedPhrase
 from edgeagent.stt.level_meter import Levelling
 from edgeagent.stt.patterns import Pattern, When, is_short, phone_patterns
 from edgeagent.stt.phrases import spoken_words
-from edgeagent.stt.transcriber import RATE_HZ
 from edgeagent.stt.tuning import Tuned, tune
 from edgeagent.stt.worker import Worker, WorkerEvent
 
@@ -74,15 +73,13 @@ REST_AFTER_S: Final = 1.0
 """After so long without speech PocketSphinx rests: most of the day there is nothing to hear."""
 _LEAD_S: Final = 0.5
 """Of that time, what is heard before the first sound after it."""
-_AGAIN_S: Final = 0.5
-"""A phrase that is reported again within so much of its end is the same one."""
 _BACK_S: Final = 0.5
 """A block that is so much earlier than the one before it is of another clock."""
 _OWN_ECHO_S: Final = 0.2
 """Seconds after its speech in which the robot's voice is still in the room."""
 _WORK: Final = 0.3
 """Seconds of work for a second of sound on the slowest machine that keeps up."""
-_SPOTTER: Final = "edgeagent.stt.spotting:Spotter"
+_SPOTTER: Final = "edgeagent.stt.decoding:Spotter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +280,7 @@ class KeywordSpotter:
         if message["epoch"] != self._epoch:
             return
         phrase, pattern = self._entries[message["keyword"].strip()]
-        if abs(message["end_s"] - self._heard.get(phrase, -math.inf)) < _AGAIN_S:
+        if abs(message["end_s"] - self._heard.get(phrase, -math.inf)) < AGAIN_S:
             return
         if pattern.when != "always" and not self._spans.get(pattern.when, _Span()).has(message["end_s"]):
             return

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeagent.stt.hearing import LEVEL_S
-from edgeagent.stt.transcriber import RATE_HZ
+from edgeagent.stt.hearing import LEVEL_S, RATE_HZ
 
 if TYPE_CHECKING:
     from edgeagent.audio.device import Samples

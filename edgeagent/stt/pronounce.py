@@ -14,7 +14,7 @@ from typing import Final
 
 from edgeagent.errors import RecognitionError
 from edgeagent.tts import espeak_library
-from edgeagent.tts.word_times import plain
+from edgeagent.tts.speaker import plain
 
 PHONES: Final = frozenset(
     "AA AE AH AO AW AY B CH D DH EH ER EY F G HH IH IY JH K L M N NG OW OY P R S SH T TH UH UW V W Y Z ZH".split()
@@ -22,7 +22,6 @@ PHONES: Final = frozenset(
 """The phones of PocketSphinx's English, those of the CMU dictionary without stress."""
 
 _VOICE: Final = "en-us"
-_UTF8: Final = 1
 _IPA: Final = 0x02  # espeakPHONEMES_IPA of speak_lib.h
 _NO_WORD: Final = "a"
 _LONGEST: Final = 64
@@ -96,5 +95,5 @@ def _ipa(espeak: espeak_library.EspeakLibrary, word: str) -> str:
     left = ctypes.c_char_p(plain(word[:_LONGEST]).encode())
     said = []
     while left.value:  # one clause a call
-        said.append((translate(ctypes.byref(left), _UTF8, _IPA) or b"").decode())
+        said.append((translate(ctypes.byref(left), espeak_library.UTF8, _IPA) or b"").decode())
     return "".join(said)

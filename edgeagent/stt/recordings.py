@@ -19,7 +19,7 @@ from edgeagent.english import numbers as spoken
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.resources import expanded
-from edgeagent.stt.transcriber import RATE_HZ, Transcript
+from edgeagent.stt.hearing import RATE_HZ, RecognisedText
 
 _LONG_DIGITS: Final = 10
 _FIGURES: Final = re.compile(r"(?<![^\W_])([0-9]+):([0-9]{2})(?![0-9])|([0-9]+)(st|nd|rd|th)\b|[0-9]+(?:\.[0-9]+)?")
@@ -95,7 +95,7 @@ class Recordings:
         self._number = max(numbers, default=0)
         self._failed = False
 
-    def keep(self, sound: Samples, transcript: Transcript, *, text: str | None = None, **more: Any) -> str:
+    def keep(self, sound: Samples, transcript: RecognisedText, *, text: str | None = None, **more: Any) -> str:
         """Keeps one utterance, at 16 kHz.
 
         Args:

@@ -20,7 +20,7 @@ from rapidfuzz.distance import Levenshtein
 
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.english.tokens import NEGATIONS
-from edgeagent.english.word_lists import lists
+from edgeagent.english.word_data import lists
 from edgeagent.errors import ConfigError
 from edgeagent.stt.choice import NOBODY_DB, Hypotheses, KnownRuns
 from edgeagent.stt.phrases import spoken_words

@@ -39,9 +39,9 @@ from edgeagent.stt.choice import (
     mean_confidence,
 )
 from edgeagent.stt.decoding import BYTES_PER_S, FRAMES_PER_S
+from edgeagent.stt.hearing import HeardWord, RecognisedText
 from edgeagent.stt.level_meter import Levelling, snr_db
 from edgeagent.stt.phrases import sentences
-from edgeagent.stt.transcriber import HeardWord, Transcript
 from edgeagent.stt.worker import HANG_S, Worker, WorkerEvent
 
 log: Final = logging.getLogger("edgeagent.stt")
@@ -175,7 +175,7 @@ class SphinxTranscriber:
         for model in self._models.values():
             model.begin(self._utterance)
 
-    def feed(self, samples: Samples) -> Transcript | None:
+    def feed(self, samples: Samples) -> RecognisedText | None:
         if len(samples):
             self._sound.append(samples)
             self._payloads.append(self._levelling.process(samples))
@@ -185,16 +185,16 @@ class SphinxTranscriber:
         if text == self._told:
             return None
         self._told = text
-        return Transcript(inverse_normalised(text), final=False, engine=ENGINE, raw=text)
+        return RecognisedText(inverse_normalised(text), final=False, engine=ENGINE, raw=text)
 
-    def finish(self, stop_event: Event) -> Transcript:
+    def finish(self, stop_event: Event) -> RecognisedText:
         heard = self.heard(stop_event)
         if heard is None:
             text = self._partial()
-            return Transcript(inverse_normalised(text), final=False, engine=ENGINE, raw=text)
+            return RecognisedText(inverse_normalised(text), final=False, engine=ENGINE, raw=text)
         return self.choose(heard)
 
-    def choose(self, heard: Hypotheses) -> Transcript:
+    def choose(self, heard: Hypotheses) -> RecognisedText:
         """Returns what counts of what was heard."""
         return self._choice.between(heard.app, heard.general, heard.clear_db)
 

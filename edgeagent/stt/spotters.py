@@ -13,10 +13,9 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from edgeagent.audio.device import Samples
-from edgeagent.stt.hearing import SpottedPhrase
+from edgeagent.stt.hearing import RATE_HZ, SpottedPhrase
 from edgeagent.stt.key_phrases import REST_AFTER_S, KeywordSpotter, SpotterOptions
 from edgeagent.stt.stop_network import StopNetwork, learnt
-from edgeagent.stt.transcriber import RATE_HZ
 
 __all__ = ["KeyPhraseSpotter", "PhraseListener"]
 

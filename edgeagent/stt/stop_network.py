@@ -21,8 +21,7 @@ from edgeagent.audio.device import Samples
 from edgeagent.errors import RecognitionError
 from edgeagent.onnx import open_known
 from edgeagent.resources import models_dir
-from edgeagent.stt.hearing import SpottedPhrase
-from edgeagent.stt.transcriber import RATE_HZ
+from edgeagent.stt.hearing import AGAIN_S, RATE_HZ, SpottedPhrase
 
 __all__ = ["WORDS", "StopNetwork", "learnt"]
 
@@ -49,8 +48,6 @@ _AFTER_S: Final = 0.06
 """From the end of a word until the network is sure of it: the middle of what it was trained for."""
 _WORD_S: Final = 0.4
 """Length of a word; where it began the network can't tell."""
-_AGAIN_S: Final = 0.5
-"""A word that is still likely within so much of its end is the same one."""
 _KEPT: Final = 150
 """Steps whose probabilities are remembered, three seconds."""
 _SILENCE_S: Final = 1.4
@@ -152,7 +149,7 @@ class StopNetwork:
             score = float(smoothed[number])
             word = WORDS[number - 1]
             if score >= LEAST[word]:
-                if at_s > self._told[number] + _AGAIN_S:
+                if at_s > self._told[number] + AGAIN_S:
                     end_s = at_s - _AFTER_S
                     found.append(SpottedPhrase(word, end_s - _WORD_S, end_s, heard_s, score, score >= SURE))
                 self._told[number] = at_s

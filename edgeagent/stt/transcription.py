@@ -20,14 +20,21 @@ import numpy as np
 
 from edgeagent.audio.device import Samples
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.hearing import FinalTranscript, HearingEvent, Judged, PartialTranscript, Trouble
-from edgeagent.stt.transcriber import Transcriber, Transcript
+from edgeagent.stop import JOIN_S
+from edgeagent.stt.hearing import (
+    FinalTranscript,
+    HearingEvent,
+    Judged,
+    PartialTranscript,
+    RecognisedText,
+    Transcriber,
+    Trouble,
+)
 
 log: Final = logging.getLogger("edgeagent.stt")
 
 PART: Final = "transcriber"
 """Of ``Trouble``."""
-_JOIN_S: Final = 5.0
 _NOTHING: Final[Samples] = np.zeros(0, np.float32)
 
 
@@ -143,7 +150,7 @@ class Transcription:
             running.stop.set()
         self._queue.put(None)
         if self._thread is not threading.current_thread():
-            self._thread.join(_JOIN_S)
+            self._thread.join(JOIN_S)
         self._transcriber.close()
 
     # --- the transcriber's thread -----------------------------------------------------------------------------------
@@ -194,14 +201,14 @@ class Transcription:
                 self._asked = None
             self._emit(FinalTranscript(decode.utterance, transcript, decode.at_s, max(self._now() - decode.at_s, 0.0)))
 
-    def _overtaken(self, decode: _Decode) -> Transcript | None:
+    def _overtaken(self, decode: _Decode) -> RecognisedText | None:
         """Nothing, in place of what comes too late."""
         if decode.begun_s - decode.asked_s <= self._limit_s:
             return None
         self._say(f"people say more than it can follow: what was said {self._limit_s:g} s ago is left out")
-        return Transcript("", understood=False, engine=self._transcriber.name)
+        return RecognisedText("", understood=False, engine=self._transcriber.name)
 
-    def _decoded(self, decode: _Decode) -> Transcript:
+    def _decoded(self, decode: _Decode) -> RecognisedText:
         """Decodes an utterance; where the words can't be known, the transcript is empty."""
         name = self._transcriber.name
         try:
@@ -215,7 +222,7 @@ class Transcription:
         else:
             if transcript.final:
                 return transcript
-        return Transcript("", understood=False, engine=name)
+        return RecognisedText("", understood=False, engine=name)
 
     def _say(self, text: str) -> None:
         self._emit(Trouble(PART, text))

@@ -21,10 +21,10 @@ from edgeagent.errors import ConfigError, SpeechError
 from edgeagent.resources import scratch_folder
 from edgeagent.stt import app_model
 from edgeagent.stt.decoding import CEPSTRAL_MEAN
+from edgeagent.stt.hearing import AGAIN_S, RATE_HZ
 from edgeagent.stt.level_meter import Levelling
 from edgeagent.stt.patterns import is_short, phone_patterns
 from edgeagent.stt.phrases import spoken_words
-from edgeagent.stt.transcriber import RATE_HZ
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,6 @@ _PAUSE_S: Final = 0.5
 _PEAK: Final = 0.2
 _NOISE: Final = 1e-4
 """RMS of the noise under a clip: a microphone is never silent."""
-_AGAIN_S: Final = 0.5
 _TIMEOUT_S: Final = 60
 _FLITE: Final = "flite:"
 _PIECE_BYTES: Final = 2 * RATE_HZ
@@ -227,7 +226,7 @@ def _found(decoder: Any, clip: Samples) -> dict[int, int]:
     heard = decoder.seg() if decoder.hyp() else ()
     for part in sorted(heard, key=lambda part: int(part.end_frame)):
         times = ends.setdefault(int(_ALIAS.findall(part.word)[-1]), [])
-        if not times or part.end_frame > times[-1] + 100 * _AGAIN_S:
+        if not times or part.end_frame > times[-1] + 100 * AGAIN_S:
             times.append(part.end_frame)
     decoder.end_utt()
     return {exponent: len(times) for exponent, times in ends.items()}

@@ -22,7 +22,8 @@ import numpy as np
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
 from edgeagent.resources import expanded
-from edgeagent.stt.transcriber import RATE_HZ, HeardWord, Transcript
+from edgeagent.stop import STOP_POLL_S
+from edgeagent.stt.hearing import RATE_HZ, HeardWord, RecognisedText
 from edgeagent.stt.whisper_model import LEAST_LOG_PROB, WINDOW_S, WhisperModel, WhisperOptions, release_memory
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ _CUT_S: Final = 28.0
 """Longer speech is heard in pieces, cut where it is most silent in the last ``_SEEK_S`` of each."""
 _SEEK_S: Final = 6.0
 _MOST_THREADS: Final = 4
-_POLL_S: Final = 0.01
 _TURN_S: Final = 0.1
 _SILENT: Final = 1e-4
 """A peak under this, -80 dBFS, is no sound; Whisper would make up words for it."""
@@ -87,7 +87,7 @@ class Decode(Generic[Made]):
         """
         end_s = time.monotonic() + limit_s
         while True:
-            done = self._done.wait(_POLL_S)
+            done = self._done.wait(STOP_POLL_S)
             if stopped():
                 self.leave()
                 return None
@@ -156,7 +156,7 @@ class WhisperTranscriber:
         self._name = f"whisper {expanded(model).name}"
         self._model = open_model(model, self._options)
         self._pieces: list[Samples] = []
-        self._decode: Decode[Transcript] | None = None
+        self._decode: Decode[RecognisedText] | None = None
         self._closed = False
         self._cost_s: float | None = None
         self._turn = Lock()
@@ -175,26 +175,26 @@ class WhisperTranscriber:
         self._leave()
         self._pieces = []
 
-    def feed(self, samples: Samples) -> Transcript | None:
+    def feed(self, samples: Samples) -> RecognisedText | None:
         """See ``Transcriber.feed``."""
         if len(samples):
             self._pieces.append(np.array(samples, np.float32))
         return None
 
-    def finish(self, stop_event: Event) -> Transcript:
+    def finish(self, stop_event: Event) -> RecognisedText:
         """See ``Transcriber.finish``."""
         if self._closed:
             raise RecognitionError(f"{self._name} is closed")
         sound, self._pieces = whole(self._pieces), []
         if sound is None:
-            return Transcript("", understood=False, engine=self._name)
+            return RecognisedText("", understood=False, engine=self._name)
         decode = self._decode = Decode(lambda check: self._heard(sound, check), self._turn, after=release_memory)
         try:
             made = decode.wait(lambda: stop_event.is_set() or self._closed)
         except RecognitionError as error:
             raise RecognitionError(f"{self._name} failed: {error}") from error
         self._cost_s = mean_cost(self._cost_s, decode.seconds)
-        return made if made is not None else Transcript("", understood=False, final=False, engine=self._name)
+        return made if made is not None else RecognisedText("", understood=False, final=False, engine=self._name)
 
     def close(self) -> None:
         """See ``Transcriber.close``. What is being decoded ends by itself."""
@@ -206,7 +206,7 @@ class WhisperTranscriber:
         if decode is not None:
             decode.leave()
 
-    def _heard(self, sound: Samples, check: Check) -> Transcript:
+    def _heard(self, sound: Samples, check: Check) -> RecognisedText:
         """The decode, on its thread."""
         options, language = self._options, self._options.language
         texts: list[str] = []
@@ -226,7 +226,7 @@ class WhisperTranscriber:
             words += shifted(self._model.words(encoded, language, told.text), start / RATE_HZ)
         raw = " ".join(texts)
         mean = log_prob / tokens if tokens else -math.inf
-        return Transcript(
+        return RecognisedText(
             text=inverse_normalised(raw) if language == "en" else raw,
             words=tuple(words),
             confidence=min(1.0, math.exp(mean)) if tokens else None,

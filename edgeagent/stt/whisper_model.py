@@ -23,7 +23,7 @@ import numpy as np
 
 from edgeagent.errors import RecognitionError
 from edgeagent.extras import install
-from edgeagent.stt.transcriber import RATE_HZ, HeardWord
+from edgeagent.stt.hearing import RATE_HZ, HeardWord
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -28,7 +28,8 @@ from threading import Event
 from typing import IO, Any, Final, Literal
 
 from edgeagent.errors import RecognitionError
-from edgeagent.stt.child import STOP_POLL_S, Message, WorkerReply, read_message, write_message
+from edgeagent.stop import STOP_POLL_S
+from edgeagent.stt.child import Message, WorkerReply, read_message, write_message
 from edgeagent.stt.vital_signs import IDLE_LOOK_S, LOOK_S, STILL_S, Stillness, VitalSigns, unread_bytes
 
 log: Final = logging.getLogger("edgeagent.stt")

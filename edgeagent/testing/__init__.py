@@ -22,11 +22,11 @@ __all__ = ["Rehearsal", "Room", "RoomSettings", "Said", "ScriptedLLM", "call", "
 __getattr__ = front(
     __name__,
     {
-        "acoustics": (
-            "Reverberation Signal band_pass echo_gain_db from_db in_db rms snr_db speech_frames speech_level"
-        ),
+        "acoustics": """
+            FULL_SPEED_MPS Loop Motor NoiseSource Reverberation Signal babble band_pass echo_gain_db from_db in_db rms
+            snr_db speech_frames speech_level steady_noise
+        """,
         "echo_path": "Convolver DelayLine",
-        "noise": "FULL_SPEED_MPS Loop Motor NoiseSource babble steady_noise",
         "people": "FLITE_VOICES NATURAL_VOICES Said speechlike synthesised",
         "rehearsal": "Rehearsal",
         "room": "Recorded Room",

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from edgeagent.audio.device import Fill, Samples, Take, Xruns
 from edgeagent.audio.stream_clock import Resampler
 from edgeagent.errors import AudioError, ConfigError
-from edgeagent.testing.acoustics import Signal, from_db, rms
+from edgeagent.testing.acoustics import Loop, Motor, NoiseSource, Signal, babble, from_db, rms, steady_noise
 from edgeagent.testing.echo_path import EchoPath
-from edgeagent.testing.noise import Loop, Motor, NoiseSource, babble, steady_noise
 from edgeagent.testing.people import People, Said, speechlike
 from edgeagent.testing.room_settings import NoiseKind, RoomSettings
 

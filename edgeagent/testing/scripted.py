@@ -21,8 +21,7 @@ from edgeagent.llm import (
     ThinkingEnd,
     ToolCallEnd,
 )
-from edgeagent.llm.inference_lock import InferenceLock
-from edgeagent.llm.protocol import drain
+from edgeagent.llm.protocol import InferenceLock, drain
 from edgeagent.messages import Message, StopReason, ToolCall, Usage, new_id
 
 

@@ -19,10 +19,9 @@ __all__ = [
 __getattr__ = front(
     __name__,
     {
-        "coercion": "ArgumentError coerce",
         "execution": "Execution",
-        "output": "capped",
-        "signature": "SchemaSignature",
+        "signature": "ArgumentError SchemaSignature coerce",
         "threads": "MAX_IDLE Threads",
+        "tool": "capped",
     },
 )

@@ -11,9 +11,10 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
-from typing import Final, Literal
+from typing import Literal
 
 from edgeagent.messages import Status, ToolCall, ToolResult
+from edgeagent.stop import STOP_POLL_S
 from edgeagent.tools import actuator
 from edgeagent.tools.execution import (
     PATCHABLE,
@@ -34,8 +35,6 @@ from edgeagent.tools.tool import Handoff
 from edgeagent.tools.workers import MAX_ABANDONED, Busy
 
 logger = logging.getLogger(__name__)
-_POLL_S: Final = 0.02
-"""Seconds between two looks for a stop while tools run: it is to be noticed within 0.05."""
 
 DispatchMode = Literal["sequential", "parallel", "batch"]
 
@@ -151,9 +150,9 @@ class Dispatch:
         """Waits for news and handles it, for about one poll interval: what floods keeps no stop from being seen."""
         if not (self._waiting or self._running or self._patching):
             return
-        end_s = time.monotonic() + _POLL_S
+        end_s = time.monotonic() + STOP_POLL_S
         try:
-            self._handle(self._mailbox.get(timeout=_POLL_S))
+            self._handle(self._mailbox.get(timeout=STOP_POLL_S))
             while time.monotonic() < end_s:
                 self._handle(self._mailbox.get_nowait())
         except Empty:

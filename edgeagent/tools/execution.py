@@ -20,11 +20,11 @@ from edgeagent.characters import without_escapes
 from edgeagent.errors import EdgeAgentError
 from edgeagent.events import Level
 from edgeagent.messages import Status, ToolCall, ToolResult
+from edgeagent.stop import STOP_POLL_S
 from edgeagent.tools import actuator
 from edgeagent.tools.actuator import Actuator, Call
 from edgeagent.tools.goal import GoalCancelled, GoalHandle, GoalState
-from edgeagent.tools.output import OUTPUT_LIMIT, as_result, capped
-from edgeagent.tools.tool import OnInterrupt, Tool, ToolContext
+from edgeagent.tools.tool import OUTPUT_LIMIT, OnInterrupt, Tool, ToolContext, as_result, capped
 from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
@@ -37,8 +37,6 @@ TOLD_S: Final = 0.5
 """Seconds for which a stopped call waits for subscribers that are still being told of its start."""
 _ENTERED_S: Final = 0.05
 """Seconds for which readers of the log wait for a body to be called before they see its start."""
-_POLL_S: Final = 0.02
-"""Seconds between two looks for a stop while subscribers are told of a start: one is to be noticed within 0.05."""
 _GOAL_STATES: Final[dict[str, GoalState]] = {"ok": "succeeded", "interrupted": "cancelled"}
 
 
@@ -477,7 +475,7 @@ class Execution:
         stopped_s: float | None = None
         while True:
             with suppress(Empty):
-                return self._told_start.get(timeout=_POLL_S)
+                return self._told_start.get(timeout=STOP_POLL_S)
             if self._is_stopped():
                 stopped_s = stopped_s or time.monotonic()
                 if time.monotonic() - stopped_s >= TOLD_S:

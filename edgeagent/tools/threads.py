@@ -11,6 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
 
 from edgeagent.errors import EdgeAgentError
+from edgeagent.stop import STOP_POLL_S
 
 MAX_IDLE: Final = 8
 """As many as work at once, unless ``Options.max_concurrent_tools`` says otherwise."""
@@ -113,7 +114,6 @@ class _Thread(threading.Thread):
 
 
 logger = logging.getLogger(__name__)
-_POLL_S: Final = 0.02
 T = TypeVar("T")
 
 
@@ -142,7 +142,7 @@ def ask_person(question: Callable[[], T], *, stopping: Callable[[], bool], timeo
 
     threading.Thread(target=ask, name=name, daemon=True).start()
     end_s = time.monotonic() + timeout_s
-    while not done.wait(_POLL_S):
+    while not done.wait(STOP_POLL_S):
         if time.monotonic() >= end_s or stopping():
             return None
     if errors:

@@ -17,8 +17,8 @@ import torch.nn.functional as F  # noqa: N812 - everybody calls it so
 from torch import Tensor
 
 from edgeagent.llm.native import usable_cores
+from edgeagent.train.encoding import Batch
 from edgeagent.train.nano import Nano, block_mask
-from edgeagent.train.packing import Batch
 from edgeagent.train.weights import Weights
 
 _CLIP: Final = 1.0

@@ -15,7 +15,7 @@ from typing import Any, Final
 from edgeagent.english import number_words
 from edgeagent.english.amounts import Amount, Dimension, amounts_of, unit_of
 from edgeagent.tools import Tool
-from edgeagent.tools.coercion import ArgumentError
+from edgeagent.tools.signature import ArgumentError
 from edgeagent.train.phrases_file import Phrase, TaughtCall
 from edgeagent.train.spoken_numbers import cardinal, decimal_words, digits, number
 

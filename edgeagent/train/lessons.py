@@ -14,8 +14,7 @@ from edgeagent.llm import LLM
 from edgeagent.messages import Message, ToolCall
 from edgeagent.tools import Tool
 from edgeagent.train.app_dialogues import AppAuthor, TaughtApp
-from edgeagent.train.encoding import EncodedDialogue, Encoder
-from edgeagent.train.packing import Batch, TrainingRow
+from edgeagent.train.encoding import Batch, EncodedDialogue, Encoder, TrainingRow
 from edgeagent.train.phrases_file import Phrase
 from edgeagent.train.reminders import Reminder
 

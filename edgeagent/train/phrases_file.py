@@ -21,7 +21,7 @@ from edgeagent.check import Case, Expected
 from edgeagent.check.cases import complete
 from edgeagent.errors import ConfigError
 from edgeagent.tools import Tool
-from edgeagent.tools.coercion import ArgumentError
+from edgeagent.tools.signature import ArgumentError
 
 _FORM: Final = 'SENTENCE = tool(argument=value), or SENTENCE = none "REPLY"'
 _NONE: Final = re.compile(r'none(?:\s+"([^"]*)")?')

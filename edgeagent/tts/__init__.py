@@ -7,10 +7,9 @@ __getattr__ = front(
     {
         "espeak": "EspeakSpeaker voices",
         "hibari": "HibariSpeaker",
-        "last_resort": "WithLastResort",
         "mouth": "AHEAD_S Mouth Speech",
         "piper": "PiperSpeaker",
         "speaker": "Speaker SpeechChunk UnreadableError WordTime",
-        "voice_choice": "make_speaker",
+        "voice_choice": "WithLastResort make_speaker",
     },
 )

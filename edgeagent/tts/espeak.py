@@ -20,14 +20,12 @@ from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
 from edgeagent.tts import espeak_library
 from edgeagent.tts.espeak_library import EspeakSettings, SoundBlock, VoiceInfo
-from edgeagent.tts.speaker import SpeechChunk, WordTime
-from edgeagent.tts.word_times import WordClock, pieces, plain
+from edgeagent.tts.speaker import PIECE_CHARS, SpeechChunk, WordClock, WordTime, pieces, plain
 
 __all__ = ["EspeakSpeaker", "VoiceInfo", "voices"]
 
 # About 20 s of speech. A piece is synthesised in one go (some 60 ms of a core), without waiting for whoever listens: so
 # the one espeak-ng of the process is never held by an utterance that nobody goes on listening to.
-_PIECE_CHARS: Final = 300
 _FULL_SCALE: Final = 32768
 _NEAR: Final = 0.75  # of difflib: a letter or two of a word
 _SHOWN: Final = 5
@@ -109,7 +107,7 @@ class EspeakSpeaker:
 
     def _chunks(self, spoken: str, line: _Line, stop_event: Event) -> Iterator[SpeechChunk]:
         """Speak piece by piece into the line, and give what it lets go."""
-        for offset, piece in pieces(spoken, _PIECE_CHARS):
+        for offset, piece in pieces(spoken, PIECE_CHARS):
             if piece.isspace():
                 continue
             begun = line.length

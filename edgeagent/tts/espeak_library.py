@@ -15,18 +15,18 @@ from typing import Any, Final, NamedTuple
 
 from edgeagent.errors import SpeechError
 from edgeagent.extras import install
+from edgeagent.stop import STOP_POLL_S
 
 _SYNCHRONOUS: Final = 2  # espeak_Synth returns when all has been said, on the caller's thread
 _BLOCK_MS: Final = 60  # the least that espeak-ng gives; a smaller number is raised to it
 _DONT_EXIT: Final = 0x8000  # or it ends the process when its data is missing
-_UTF8: Final = 1
+UTF8: Final = 1
 _END_PAUSE: Final = 0x1000
 _POS_CHARACTER: Final = 1
 _RATE, _VOLUME, _PITCH = 1, 2, 3
 _EVENT_END, _EVENT_WORD = 0, 1
 _DATA_FILES: Final = ("phontab", "phonindex", "phondata", "intonations")
 _PATH_BYTES: Final = 160  # N_PATH_HOME of platform.h
-_POLL_S: Final = 0.02  # a stop event has no way to wake a waiter on a lock
 _AGAIN: Final = "install it again with pip install --force-reinstall espeakng-loader"
 
 
@@ -222,7 +222,7 @@ class EspeakLibrary:
         self._c.espeak_SetParameter(_VOLUME, settings.volume, 0)
         raw = text.encode()
         # neither espeakSSML nor espeakPHONEMES: "<" and "[[" are signs like others
-        flags = _UTF8 | (_END_PAUSE if end_pause else 0)
+        flags = UTF8 | (_END_PAUSE if end_pause else 0)
         self._sink = sink
         try:
             status = self._c.espeak_Synth(raw, len(raw) + 1, 0, _POS_CHARACTER, 0, flags, None, None)
@@ -266,7 +266,7 @@ def held(stopped: Callable[[], bool] = lambda: False) -> Iterator[EspeakLibrary 
         SpeechError: The library or its data is missing.
     """
     global _loaded  # noqa: PLW0603 - it is one per process
-    while not _lock.acquire(timeout=_POLL_S):
+    while not _lock.acquire(timeout=STOP_POLL_S):
         if stopped():
             yield None
             return

@@ -21,14 +21,11 @@ from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
 from edgeagent.extras import install
 from edgeagent.onnx import open_session, run_until
-from edgeagent.tts.speaker import SpeechChunk, UnreadableError
-from edgeagent.tts.word_times import WordClock, chunks, pieces, plain, words_in
+from edgeagent.tts.speaker import PIECE_CHARS, SpeechChunk, UnreadableError, WordClock, chunks, pieces, plain, words_in
 
 RATE_HZ: Final = 24_000
 _FRAME: Final = 600
 """Samples in one unit of a phoneme's duration."""
-_PIECE_CHARS: Final = 300
-"""Characters that are read at once; a sentence of them is synthesised at once."""
 _MAX_IDS: Final = 400
 """Phonemes that are synthesised at once; Hibari's own limit, ``MAX_PHONEMES``."""
 _NATURAL_WPM: Final = 175
@@ -146,7 +143,7 @@ class HibariSpeaker:
         clock = WordClock(spoken)
         noise = np.random.default_rng(0)  # of breath and hiss; a text always sounds the same
         begun = 0  # samples before this sentence
-        for offset, piece in pieces(spoken, _PIECE_CHARS):
+        for offset, piece in pieces(spoken, PIECE_CHARS):
             for sentence in self._read(loaded, piece):
                 sound = None if stop_event.is_set() else self._synthesise(loaded, sentence, noise, stop_event)
                 if sound is None:

@@ -21,6 +21,7 @@ from edgeagent.audio.stream_clock import Resampler
 from edgeagent.english.normalise import speakable
 from edgeagent.english.sentences import Piece, SentenceStream
 from edgeagent.errors import AudioError, SpeechError
+from edgeagent.stop import JOIN_S
 from edgeagent.tts.speaker import Speaker, WordTime
 
 logger = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ logger = logging.getLogger(__name__)
 AHEAD_S: Final = 2.0
 """Synthesised before it is played; more would only be thrown away when somebody interrupts."""
 _POLL_S: Final = 0.02
-_JOIN_S: Final = 5.0
+"""Least seconds between two looks if there is room; the device's callback, which makes room, wakes nobody."""
 
 
 class Speech:
@@ -225,7 +226,7 @@ class Mouth:
         self.flush()
         self._queue.put(None)
         if self._thread is not threading.current_thread():
-            self._thread.join(_JOIN_S)
+            self._thread.join(JOIN_S)
 
     def __enter__(self) -> Self:
         return self

@@ -1,13 +1,23 @@
 """A Piper voice: a neural voice from a file, on as few threads as it is given.
 
+The files of a voice are checked, and loaded with bounded threads and the times of its phonemes. A text becomes phoneme
+ids by clause, with the phoneme at which each word begins: piper gives phonemes by sentence and does not say from which
+word they come.
+
 Knows no device, no catalogue and no downloads. Everything runs on the thread that listens, clause by clause, while a
-watcher ends a clause that is being synthesised when the stop event is set.
+watcher ends a clause that is being synthesised when the stop event is set. piper, onnxruntime and onnx are imported
+only when a voice is loaded.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import accumulate
 from pathlib import Path
 from threading import Event
 from typing import Any, Final
@@ -16,13 +26,276 @@ import numpy as np
 
 from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
-from edgeagent.onnx import run_until
-from edgeagent.tts.piper_text import Clause, read
-from edgeagent.tts.piper_voice import VoiceFile
-from edgeagent.tts.speaker import SpeechChunk, WordTime
-from edgeagent.tts.word_times import WordClock, chunks, pieces, plain
+from edgeagent.extras import install
+from edgeagent.onnx import open_session, run_until
+from edgeagent.tts.speaker import (
+    PIECE_CHARS,
+    SpeechChunk,
+    UnreadableError,
+    WordClock,
+    WordTime,
+    chunks,
+    pieces,
+    plain,
+    words_in,
+)
 
-_PIECE_CHARS: Final = 300  # read at once; what is synthesised at once is a clause
+logger = logging.getLogger(__name__)
+_INPUTS: Final = frozenset({"input", "input_lengths", "scales"})
+_ALPHABETS: Final = frozenset({"espeak", "text"})  # the others need packages of their own; one downloads a model
+_MARKS: Final = ("_", "^", "$")  # pad, begin, end
+_DATA_FILES: Final = ("phontab", "phonindex", "phondata", "intonations")
+_PROBE: Final = "one"
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """Settings of a voice if nobody says otherwise; the defaults are piper's."""
+
+    noise_scale: float = 0.667
+    length_scale: float = 1.0
+    noise_w_scale: float = 0.8
+
+
+class VoiceFile:
+    """A voice on the disk. The .json is read and checked when this is made.
+
+    Raises:
+        SpeechError: A file is missing, or the .json is not one of a Piper voice.
+    """
+
+    def __init__(self, path: Path, threads: int) -> None:
+        self.path = path
+        self._threads = threads
+        if not path.is_file():
+            raise SpeechError(f"there is no voice {path}; a Piper voice is a .onnx file with a .onnx.json beside it")
+        self._config_path = path.with_name(f"{path.name}.json")
+        config = self._read()
+        try:
+            self.rate_hz = int(config["audio"]["sample_rate"])
+            self.language = str(config["espeak"]["voice"])
+            self._speakers = int(config["num_speakers"])
+            self._names: dict[str, int] = {
+                str(name): int(id_) for name, id_ in (config.get("speaker_id_map") or {}).items()
+            }
+            self._default = int(config.get("default_speaker_id") or 0)
+            said = config.get("inference") or {}
+            self.inference = Inference(
+                *(
+                    float(said.get(key, default))
+                    for key, default in (("noise_scale", 0.667), ("length_scale", 1.0), ("noise_w", 0.8))
+                )
+            )
+            lacking = [mark for mark in _MARKS if not config["phoneme_id_map"].get(mark)]
+            alphabet = config.get("phoneme_type", "espeak")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+            raise SpeechError(f"{self._config_path} is not the configuration of a Piper voice: {what}") from error
+        if lacking or not 4000 <= self.rate_hz <= 192_000:
+            raise SpeechError(
+                f"{self._config_path} is not the configuration of a Piper voice: "
+                + (f"its phoneme_id_map has no {' '.join(lacking)}" if lacking else f"sample_rate is {self.rate_hz}")
+            )
+        if alphabet not in _ALPHABETS:
+            raise SpeechError(
+                f"the voice {path.stem} has phonemes of type {alphabet!r}; only espeak and text can be read"
+            )
+        self._config = config
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            config = json.loads(self._config_path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise SpeechError(
+                f"{self._config_path} is missing: it belongs to the voice, fetch it from the same place"
+            ) from error
+        except (OSError, ValueError) as error:
+            raise SpeechError(f"{self._config_path} can't be read: {error}") from error
+        if not isinstance(config, dict):
+            raise SpeechError(f"{self._config_path} is not the configuration of a Piper voice")
+        return config
+
+    def speaker(self, wanted: int | str | None) -> int | None:
+        """The number of a speaker; None for a voice with one.
+
+        Raises:
+            SpeechError: The voice has no such speaker.
+        """
+        if self._speakers <= 1:
+            if wanted in (None, 0):
+                return None
+            raise SpeechError(f"the voice {self.path.stem} has one speaker, not {wanted!r}")
+        number = self._default if wanted is None else self._names.get(wanted) if isinstance(wanted, str) else wanted
+        if number is None or not 0 <= number < self._speakers:
+            names = f", or by name: {', '.join(list(self._names)[:8])}" if self._names else ""
+            raise SpeechError(f"the voice {self.path.stem} has no speaker {wanted!r}; 0 to {self._speakers - 1}{names}")
+        return number
+
+    def load(self) -> Any:
+        """Load the model; gives piper's ``PiperVoice``.
+
+        Raises:
+            SpeechError: piper or onnx is not installed, the file is no Piper voice, or its language is missing.
+        """
+        try:
+            from piper import PiperConfig, PiperVoice
+            from piper.phonemize_espeak import ESPEAK_DATA_DIR
+        except ImportError as error:
+            raise SpeechError(f"Piper is not installed ({error}): {install('piper')}") from error
+        # espeak-ng inside piper ends the process, with exit(1), when its data is missing
+        if lost := [name for name in _DATA_FILES if not (Path(ESPEAK_DATA_DIR) / name).is_file()]:
+            raise SpeechError(
+                f"Piper's espeak-ng data is missing, {ESPEAK_DATA_DIR} has no {', '.join(lost)}: "
+                "install it again with pip install --force-reinstall piper-tts"
+            )
+        try:
+            session = open_session(self.path, threads=self._threads, inner=_frames)
+        except ImportError as error:
+            raise SpeechError(f"Piper is not installed ({error}): {install('piper')}") from error
+        except Exception as error:
+            raise SpeechError(f"{self.path} is not an ONNX model that can be loaded: {error}") from error
+        inputs = {entry.name for entry in session.get_inputs()}
+        if not inputs >= _INPUTS or ("sid" in inputs) != (self._speakers > 1):
+            raise SpeechError(
+                f"{self.path} is not the model of this Piper voice: its inputs are {', '.join(sorted(inputs))}"
+            )
+        if len(session.get_outputs()) < 2:
+            logger.warning(
+                "the voice %s does not tell how long its words take: their times are guessed", self.path.stem
+            )
+        voice = PiperVoice(session=session, config=PiperConfig.from_dict(self._config))
+        try:
+            heard = voice.phonemize(_PROBE)
+        except Exception as error:
+            raise SpeechError(
+                f"the voice {self.path.stem} can't read its language {self.language!r}: {error}"
+            ) from error
+        if not any(heard):  # no dictionary: espeak-ng says so on stderr only
+            raise SpeechError(f"the voice {self.path.stem} can't read: Piper's espeak-ng data lacks {self.language!r}")
+        return voice
+
+
+def _frames(graph: Any) -> str | None:
+    """The tensor of a voice's graph that tells how many frames each phoneme takes: the only one that is rounded up.
+
+    None if there are several, or none.
+    """
+    rounded = [node.output[0] for node in graph.node if node.op_type == "Ceil"]
+    return rounded[0] if len(rounded) == 1 else None
+
+
+# A clause is synthesised in one go before its first sound is there, so a long sentence is cut at its commas. A cut
+# costs melody: about 2 s of speech stand on each side of it, except where a clause is longer than about 12 s.
+_CLAUSE_MIN: Final = 30
+_CLAUSE_MAX: Final = 160
+_PAUSES: Final = frozenset(",;:")
+_STRESS: Final = frozenset("\u02c8\u02cc")  # a word alone is stressed in another way
+_LOST: Final = 2  # phonemes at the begin of a word that may differ from those of the word alone
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Phonemes that are synthesised at once."""
+
+    ids: list[int]
+    """Phoneme ids, with padding, begin and end."""
+    ids_before: list[int]
+    """Number of ids before each phoneme."""
+    words: list[tuple[int, int]]
+    """Words whose begin is known: (place in the text, phoneme of the clause)."""
+    end: int
+    """Place in the text where the clause ends."""
+
+
+def read(voice: Any, text: str) -> list[Clause]:
+    """Read a plain text.
+
+    Raises:
+        UnreadableError: The voice can't read it.
+    """
+    try:
+        sentences = [sentence for sentence in voice.phonemize(text) if sentence]
+        begins = _begins(voice, text, [phoneme for sentence in sentences for phoneme in sentence])
+    except Exception as error:
+        raise UnreadableError(f"the voice can't read {text[:40]!r}: {error}") from error
+    clauses = []
+    begin = 0  # phonemes before this clause
+    for sentence in sentences:
+        rest = sentence
+        while rest:
+            part, rest = rest[: (cut := _cut(rest))], rest[cut:]
+            end = begin + len(part)
+            words = [(place, at - begin) for place, at in begins if begin <= at < end]
+            later = (place for place, at in begins if at >= end)
+            clauses.append(_clause(voice, part, words, next(later, len(text))))
+            begin = end
+    return clauses
+
+
+def _clause(voice: Any, phonemes: list[str], words: list[tuple[int, int]], end: int) -> Clause:
+    ids = voice.phonemes_to_ids(phonemes)
+    known = voice.config.phoneme_id_map
+    pad = len(known["_"])
+    # as piper.phoneme_ids does it: begin, pad, then each phoneme that the voice knows with a pad after it
+    counts = [len(known[phoneme]) + pad if phoneme in known else 0 for phoneme in phonemes]
+    before = list(accumulate(counts, initial=len(known["^"]) + pad))[:-1]
+    return Clause(ids, before, words, end)
+
+
+def _cut(phonemes: list[str]) -> int:
+    """Counts the phonemes of a sentence's first clause."""
+    space = 0
+    for index, phoneme in enumerate(phonemes[:_CLAUSE_MAX], 1):
+        if phoneme == " ":
+            space = index
+            if _CLAUSE_MIN <= index < len(phonemes) - _CLAUSE_MIN and phonemes[index - 2] in _PAUSES:
+                return index
+    if len(phonemes) <= _CLAUSE_MAX:
+        return len(phonemes)
+    return space or _CLAUSE_MAX
+
+
+def _begins(voice: Any, text: str, phonemes: list[str]) -> list[tuple[int, int]]:
+    """Find where words begin: (place in the text, phoneme).
+
+    espeak-ng joins words ("of the") and says others as several (numbers), so counting does not do. Each word is read
+    alone, and the row of these readings is compared with the reading of the text. A word that is not found there is
+    left out; ``WordClock`` gives it a time.
+    """
+    alone: list[str] = []
+    starts = []
+    for start, end in words_in(text):
+        starts.append((start, len(alone)))
+        alone += [sign for sentence in voice.phonemize(text[start:end]) for sign in sentence if _sounds(sign)]
+    places = [index for index, phoneme in enumerate(phonemes) if _sounds(phoneme)]
+    matcher = SequenceMatcher(None, alone, [phonemes[index] for index in places], autojunk=False)
+    found: dict[int, int] = {}
+    for block in matcher.get_matching_blocks():
+        found.update((block.a + step, block.b + step) for step in range(block.size))
+    begins = []
+    last = -1
+    for number, (start, first) in enumerate(starts):
+        end = starts[number + 1][1] if number + 1 < len(starts) else len(alone)
+        for lost in range(min(_LOST, end - first - 1) + 1):
+            if (match := found.get(first + lost)) is not None:
+                if (at := max(match - lost, 0)) > last:
+                    begins.append((start, _with_stress(phonemes, places[at])))
+                    last = at
+                break
+    return begins
+
+
+def _with_stress(phonemes: list[str], at: int) -> int:
+    """The mark of stress before a phoneme is a part of its word, and of its time."""
+    while at and phonemes[at - 1] in _STRESS:
+        at -= 1
+    return at
+
+
+def _sounds(phoneme: str) -> bool:
+    return phoneme not in _STRESS and phoneme not in " .,;:!?"
+
+
 _SILENT: Final = 1e-6  # a peak below is silence, not to be made loud
 
 
@@ -110,7 +383,7 @@ class PiperSpeaker:
         clock = WordClock(spoken)
         gain = np.inf
         begun = 0  # samples before this clause
-        for offset, piece in pieces(spoken, _PIECE_CHARS):
+        for offset, piece in pieces(spoken, PIECE_CHARS):
             if stop_event.is_set():
                 return
             for clause in read(voice, piece):

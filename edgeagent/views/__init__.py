@@ -1,7 +1,6 @@
 """Other ways to follow a run, each a view on its one event log: callbacks, text streams, a prompt's event stream."""
 
-from edgeagent.views.callbacks import Answer, Callbacks, Unanswered
+from edgeagent.views.callbacks import Answer, Callbacks, Unanswered, Writers
 from edgeagent.views.prompt_stream import PromptEvent, PromptStream, prompt
-from edgeagent.views.writers import Writers
 
 __all__ = ["Answer", "Callbacks", "PromptEvent", "PromptStream", "Unanswered", "Writers", "prompt"]

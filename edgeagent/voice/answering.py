@@ -17,13 +17,11 @@ from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import NEGATIONS, after, words_of
 from edgeagent.robot.latch import LatchState
 from edgeagent.stt.confirming import occurrences
-from edgeagent.stt.transcriber import Transcript
+from edgeagent.stt.hearing import RecognisedText
 from edgeagent.voice.robot_side import RobotSide
 from edgeagent.voice.speech_queue import SpeechHandle
 from edgeagent.voice.stop_words import StopWords
-from edgeagent.voice.turn import Turn
-from edgeagent.voice.turn_rules import is_another, without_wake_word
-from edgeagent.voice.utterance import Kind, kind_of
+from edgeagent.voice.turn import Kind, Turn, is_another, kind_of, without_wake_word
 from edgeagent.voice.voice_settings import DialogueSettings
 
 _LEAST_WORDS: Final = 2
@@ -207,7 +205,7 @@ class Guess:
 
 
 def guessed(
-    transcript: Transcript, phrases: Phrases, stop_words: Sequence[str], *, stopped: bool = False
+    transcript: RecognisedText, phrases: Phrases, stop_words: Sequence[str], *, stopped: bool = False
 ) -> str | None:
     """Returns the part of an utterance that was not understood and is worth a question, because it may ask for
     something.

@@ -24,6 +24,7 @@ from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import words_of
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.session import Session
+from edgeagent.stop import JOIN_S
 from edgeagent.stt import hearing
 from edgeagent.stt.confirming import missed
 from edgeagent.stt.ears import Ears
@@ -39,7 +40,6 @@ logger = logging.getLogger(__name__)
 
 LEARN_S: Final = 1.5
 """Until the noise of a room is known, the first words of an utterance are lost in it."""
-_JOIN_S: Final = 5.0
 _CLOSING: Final = "the conversation is being closed"
 """Why motion is held: an app may begin a run meanwhile."""
 
@@ -135,7 +135,7 @@ class Dialogue:
         finally:
             self._queue.put(None)
             if self._thread.is_alive() and self._thread is not threading.current_thread():
-                self._thread.join(_JOIN_S)
+                self._thread.join(JOIN_S)
             self.robot.close()
             self.turns.stop_words.close()
             self.latch.release(owner=self._closing)

@@ -14,7 +14,7 @@ from edgeagent.english.answers import Control, Controlled
 from edgeagent.english.asking import may_ask
 from edgeagent.english.tokens import NEGATIONS, after, is_asked
 from edgeagent.errors import BusyError, EdgeAgentError
-from edgeagent.hooks.talk_guard import TalkGuardHook
+from edgeagent.hooks.tool_guards import TalkGuardHook
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.session import Session
 from edgeagent.tools import Tool
@@ -26,7 +26,7 @@ from edgeagent.voice.speech_queue import Priority, SpeechHandle, SpeechQueue
 from edgeagent.voice.spoken_questions import VoicePerson
 from edgeagent.voice.spoken_reply import HeardMessage
 from edgeagent.voice.stopped_answer import StoppedAnswer
-from edgeagent.voice.turn_rules import APART
+from edgeagent.voice.turn import APART
 from edgeagent.voice.turn_states import State
 from edgeagent.voice.voice_settings import DialogueSettings
 

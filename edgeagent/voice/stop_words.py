@@ -21,10 +21,10 @@ from edgeagent.stt.hearing import (
     HearingEvent,
     KeywordSpotted,
     PartialTranscript,
+    RecognisedText,
     SpottedPhrase,
     Trouble,
 )
-from edgeagent.stt.transcriber import Transcript
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stopped_answer import WAIT
 from edgeagent.voice.stopping import Outcome, StopWatch
@@ -116,7 +116,7 @@ class StopWords:
         end_s = None if speaks else keyword.end_s
         self._decided(self.watch.spotted(keyword, alone=alone, speech_end_s=end_s), turn)
 
-    def decide(self, turn: Turn, transcript: Transcript, *, now_s: float, ended_s: float = math.inf) -> None:
+    def decide(self, turn: Turn, transcript: RecognisedText, *, now_s: float, ended_s: float = math.inf) -> None:
         """Decides by a transcript about a stop word, spotted or missed. A word that has counted does not count again.
 
         Args:
@@ -217,15 +217,15 @@ class StopWords:
 
     # --- wait, and go on --------------------------------------------------------------------------------------------
 
-    def grade(self, text: str, *, asked: bool, typed: bool = False, cut: bool = False) -> Grade | None:
+    def grade(self, text: str, *, asked: bool, typed: bool = False, final: bool = False) -> Grade | None:
         """Grades a whole utterance as a stop phrase, with what goes on now. Any thread.
 
         Args:
             asked: The robot has asked something.
             typed: A person has typed the text.
-            cut: The utterance has interrupted the robot already.
+            final: The utterance has interrupted the robot already.
         """
-        situation = Situation(busy=cut or self._robot.busy, moves=self._robot.runs.moves, asked=asked)
+        situation = Situation(busy=final or self._robot.busy, moves=self._robot.runs.moves, asked=asked)
         return self._stops.grade(text, situation, typed=typed)
 
     def released(self, text: str) -> Release | None:

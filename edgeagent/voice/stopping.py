@@ -13,8 +13,7 @@ from typing import Final, Literal
 
 from edgeagent.english.stop_phrases import Grade, StopPhrases
 from edgeagent.stt.confirming import confirm, forbids, missed, nothing_like, occurrences, starts
-from edgeagent.stt.hearing import SpottedPhrase
-from edgeagent.stt.transcriber import Transcript
+from edgeagent.stt.hearing import RecognisedText, SpottedPhrase
 
 AFTER_SPEECH_S: Final = 1.0
 """Seconds after the end of the speech at which an unclear stop word counts."""
@@ -57,7 +56,7 @@ class _Waiting:
 class _SaidMeanwhile:
     """Knowledge about some speech, and its time."""
 
-    transcript: Transcript
+    transcript: RecognisedText
     began_s: float | None
     ended_s: float
     known_s: float
@@ -128,7 +127,7 @@ class StopWatch:
 
     def told(
         self,
-        transcript: Transcript,
+        transcript: RecognisedText,
         *,
         began_s: float | None = None,
         ended_s: float = math.inf,
@@ -163,7 +162,7 @@ class StopWatch:
                 break
         return outcome
 
-    def _missed(self, transcript: Transcript) -> str | None:
+    def _missed(self, transcript: RecognisedText) -> str | None:
         """The stop phrase that was meant, be it one that the spotter does not listen for."""
         row = self._stops.read(transcript.text)
         return row.words if row is not None and row.grade is Grade.TRIP else missed(transcript, self._phrases)

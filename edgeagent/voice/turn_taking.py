@@ -18,27 +18,26 @@ from edgeagent.english.tokens import after
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
-from edgeagent.stt.hearing import HearingEvent, SpottedPhrase
-from edgeagent.stt.transcriber import Transcript
+from edgeagent.stt.hearing import HearingEvent, RecognisedText, SpottedPhrase
 from edgeagent.voice.answering import LEAST_GUESS, Answering
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.hearing_events import translated
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stop_words import HearingLoss, StopWords
-from edgeagent.voice.turn import Turn
-from edgeagent.voice.turn_end import DONE
-from edgeagent.voice.turn_rules import (
+from edgeagent.voice.turn import (
+    Turn,
     event_of_words,
     final_after_ms,
     hard_end_ms,
     has_said_enough,
     is_called,
     is_over,
+    kind_of,
     kind_until_pause,
     only_called,
 )
+from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.turn_states import TABLE, Action, State, TableEvent
-from edgeagent.voice.utterance import kind_of
 from edgeagent.voice.voice_settings import DialogueSettings
 
 _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
@@ -108,7 +107,7 @@ class TurnTaking:
             Action.NOTHING: lambda: None,
             Action.OPEN: self._open,
             Action.HOLD: self._hold,
-            Action.RESUME: self._resume,
+            Action.RESUME: self._dismiss,
             Action.CUT: self._cut,
             Action.HALT: self.stop_words.halt,
             Action.WAIT: lambda: self.stop_words.wait(self._now_s),
@@ -326,7 +325,7 @@ class TurnTaking:
             turn.done = event.probability >= DONE
             self._await_rest()
 
-    def _weigh(self, turn: Turn, transcript: Transcript) -> None:
+    def _weigh(self, turn: Turn, transcript: RecognisedText) -> None:
         """Weighs the words until the soft end: they decide when the turn ends, and whether it interrupts."""
         if self._heed(turn, transcript) if transcript.understood else self._heed_doubtful(turn, transcript):
             return
@@ -371,18 +370,18 @@ class TurnTaking:
 
     def _spot(self, keyword: SpottedPhrase) -> None:
         turn = self._turn
-        if keyword.phrase not in self._settings.stop_words:
-            self._emit(events.Keyword, phrase=keyword.phrase, confirmed=True)
-            if turn is not None:
-                turn.woken_s = keyword.end_s
-            self._awake = True
-            alone = turn is None and self.state is not State.ASLEEP  # who called has not said more yet
-            self.fire(TableEvent.CALL if alone else TableEvent.WAKE_WORD)
+        if keyword.phrase in self._settings.stop_words:
+            alone = turn is None and self._robot.sounding and not self._robot.runs.acting
+            alone = alone and keyword.end_s - self._spoken_s > _SILENT_S
+            self.fire(TableEvent.STOP_WORD)
+            self.stop_words.spotted(keyword, turn, alone=alone, now_s=self._now_s)
             return
-        alone = turn is None and self._robot.sounding and not self._robot.runs.acting
-        alone = alone and keyword.end_s - self._spoken_s > _SILENT_S
-        self.fire(TableEvent.STOP_WORD)
-        self.stop_words.spotted(keyword, turn, alone=alone, now_s=self._now_s)
+        self._emit(events.Keyword, phrase=keyword.phrase, confirmed=True)
+        if turn is not None:
+            turn.woken_s = keyword.end_s
+        self._awake = True
+        just_called = turn is None and self.state is not State.ASLEEP  # who called has not said more yet
+        self.fire(TableEvent.CALL if just_called else TableEvent.WAKE_WORD)
 
     def _tick(self, now_s: float) -> None:
         """Time passes."""
@@ -437,7 +436,7 @@ class TurnTaking:
             self._typed.append(text)
             return
         now_s = self._now_s
-        self._closing = Turn(0, now_s, ended=True, final=True, transcript=Transcript(text), soft_end_s=now_s)
+        self._closing = Turn(0, now_s, ended=True, final=True, transcript=RecognisedText(text), soft_end_s=now_s)
         self.fire(TableEvent.CALL)
         self.fire(TableEvent.TYPED)
         self._closing = None
@@ -467,18 +466,18 @@ class TurnTaking:
 
     # --- stop phrases -----------------------------------------------------------------------------------------------
 
-    def grade(self, text: str, *, typed: bool = False, cut: bool = False) -> Grade | None:
+    def grade(self, text: str, *, typed: bool = False, final: bool = False) -> Grade | None:
         """Grades a whole utterance as a stop phrase, with what goes on now. Any thread.
 
         Args:
             typed: A person has typed the text.
-            cut: The utterance has interrupted the robot already.
+            final: The utterance has interrupted the robot already.
         """
-        return self.stop_words.grade(text, asked=self._answering.question_open(self._now_s), typed=typed, cut=cut)
+        return self.stop_words.grade(text, asked=self._answering.question_open(self._now_s), typed=typed, final=final)
 
-    def _heed(self, turn: Turn, transcript: Transcript) -> bool:
+    def _heed(self, turn: Turn, transcript: RecognisedText) -> bool:
         """Obeys "wait", and what ends the wait, as soon as the words are known: both can be undone. False: neither."""
-        turn.grade = self.grade(turn.rest(transcript).text, cut=turn.final)
+        turn.grade = self.grade(turn.rest(transcript).text, final=turn.final)
         if turn.grade is not Grade.HOLD and self.stop_words.released(transcript.text) is None:
             if turn.waits:  # "wait" was the beginning of something else
                 turn.waits = False
@@ -488,7 +487,7 @@ class TurnTaking:
         self._wait_or_go_on(transcript.text, turn.grade)
         return True
 
-    def _heed_doubtful(self, turn: Turn, transcript: Transcript) -> bool:
+    def _heed_doubtful(self, turn: Turn, transcript: RecognisedText) -> bool:
         """Makes motion wait for a probable "stop", "wait" or "no", and says so: who is unsure stops moving.
 
         A phrase of two words and more, "hold on", is probable however doubtful it is: of 45 doubtful
@@ -498,7 +497,7 @@ class TurnTaking:
             return False
         text = turn.rest(transcript).text
         probable = (transcript.confidence or 0.0) >= LEAST_GUESS or " " in text.strip()
-        waits = probable and self.grade(text, cut=turn.final) in (Grade.HOLD, Grade.CANCEL)
+        waits = probable and self.grade(text, final=turn.final) in (Grade.HOLD, Grade.CANCEL)
         if not waits and not self._settings.phrases.stops.is_near_stop(text):
             return False
         again = turn.waits
@@ -536,7 +535,8 @@ class TurnTaking:
         self._robot.hold()
         self._emit(events.BargeIn, action="hold")
 
-    def _resume(self) -> None:
+    def _dismiss(self) -> None:
+        """Makes nothing of the turn; the robot's speech goes on unless it waits for more."""
         if self._turn is not None:
             self._turn.dismissed = True
         if not self.stop_words.speech_waits:

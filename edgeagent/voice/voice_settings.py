@@ -9,10 +9,9 @@ from typing import Final, Literal
 
 from edgeagent.english.completeness import Phrases
 from edgeagent.errors import ConfigError
-from edgeagent.hooks.talk_guard import NOT_UNDERSTOOD, moves
+from edgeagent.hooks.tool_guards import NOT_UNDERSTOOD, moves
 from edgeagent.tools import Tool
-from edgeagent.voice.announcer import AnnouncerSettings
-from edgeagent.voice.telling import Telling
+from edgeagent.voice.announcer import AnnouncerSettings, Telling
 
 PresetName = Literal["eager", "balanced", "strict", "off"]
 

@@ -8,8 +8,7 @@ __getattr__ = front(
     __name__,
     {
         "access": "Access allowed_names is_loopback kept_token new_token",
-        "page_actions": "PageActions Question",
-        "feed": "BEAT_S Feed",
+        "feed": "BEAT_S Feed PageActions Question",
         "inbox": "LIMIT Inbox Note",
         "page": "MAP_S MOST_PAGES MOST_TYPED_CHARS OPEN_PATHS STOPPED_BY Page",
         "server": "WebServer configured listen own_addresses",

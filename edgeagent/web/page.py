@@ -25,8 +25,7 @@ from starlette.routing import Route
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.json_lines import json_text
-from edgeagent.web.feed import Feed
-from edgeagent.web.page_actions import PageActions
+from edgeagent.web.feed import Feed, PageActions
 
 _log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from edgeagent.check import (
     judged,
 )
 from edgeagent.config import Config
-from edgeagent.stt import Transcript
+from edgeagent.stt import RecognisedText
 
 GOOD = VoiceSound(-26.0, 35.0)
 ROOM = RoomSound(-65.0, -20.0, -35.0, 45.0)
@@ -33,7 +33,7 @@ SPHINX, WHISPER = (
 
 def heard(text: str, line: PlannedLine, *, spotted: dict[str, float | None] | None = None, **more: object) -> Attempt:
     fields = {"parts": 1, "sound": GOOD, **more}
-    return judged(line, Transcript(text, raw=text), spotted or {}, ("stop", "halt", "freeze"), **fields)
+    return judged(line, RecognisedText(text, raw=text), spotted or {}, ("stop", "halt", "freeze"), **fields)
 
 
 def command(text: str, said: str = "go to the kitchen", **more: object) -> Attempt:
@@ -82,9 +82,9 @@ def test_a_stop_word_that_the_spotter_missed_is_caught_by_its_transcript_later()
 
 def test_what_is_not_understood_denies_nothing_and_is_no_command() -> None:
     line = PlannedLine("stop", "stop", "stop")
-    one = judged(line, Transcript("top", understood=False), {"stop": 0.1}, ("stop",))
+    one = judged(line, RecognisedText("top", understood=False), {"stop": 0.1}, ("stop",))
     assert one.caught
-    assert not judged(PlannedLine("go", "command"), Transcript("go", understood=False), {}, ()).right
+    assert not judged(PlannedLine("go", "command"), RecognisedText("go", understood=False), {}, ()).right
 
 
 def test_people_and_places_have_scores_of_their_own() -> None:

@@ -25,7 +25,7 @@ from edgeagent.check import (
     read_recordings,
 )
 from edgeagent.config import Config
-from edgeagent.stt import RATE_HZ, Transcript
+from edgeagent.stt import RATE_HZ, RecognisedText
 from edgeagent.testing import synthesised
 
 COMMANDS = ("go to the kitchen", "turn left", "where are you", "look to the left")
@@ -53,7 +53,7 @@ def recorded() -> list[KeptUtterance]:
 def kept(folder: Path, recorded: list[KeptUtterance], person: str = "anna") -> VoiceRecordings:
     recordings = VoiceRecordings(lambda told: None, person=person, among=folder)
     for one in recorded:
-        recordings.keep(one.sound, replace(one.attempt, person=person), Transcript("something else"))
+        recordings.keep(one.sound, replace(one.attempt, person=person), RecognisedText("something else"))
     return recordings
 
 

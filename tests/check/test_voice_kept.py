@@ -11,10 +11,10 @@ import pytest
 
 from edgeagent.audio import WavWriter
 from edgeagent.check import Attempt, PlannedLine, VoiceRecordings, delete_kept, kept_tests
-from edgeagent.stt import RATE_HZ, Recordings, Transcript
+from edgeagent.stt import RATE_HZ, RecognisedText, Recordings
 
 SOUND = np.full(RATE_HZ // 10, 0.1, np.float32)
-TOLD = Transcript("turn left")
+TOLD = RecognisedText("turn left")
 
 
 def recordings(root: Path, person: str = "anna", count: int = 1) -> VoiceRecordings:

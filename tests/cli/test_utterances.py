@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from edgeagent.cli import Utterances
-from edgeagent.stt import FinalTranscript, HardEnd, KeywordSpotted, SoftEnd, SpeechStarted, SpottedPhrase, Transcript
+from edgeagent.stt import (
+    FinalTranscript,
+    HardEnd,
+    KeywordSpotted,
+    RecognisedText,
+    SoftEnd,
+    SpeechStarted,
+    SpottedPhrase,
+)
 
 
 class Shown:
@@ -31,13 +39,13 @@ def test_a_late_transcript_says_nothing_of_the_next_utterances_phrase() -> None:
         HardEnd(1, 2.0, cut=False),
         SpeechStarted(2, 2.5),
         KeywordSpotted(SpottedPhrase("stop", 2.6, 2.9, 2.95, 1.0)),
-        FinalTranscript(1, Transcript("could you please go to the kitchen", confidence=0.9), 2.0, 2.0),
+        FinalTranscript(1, RecognisedText("could you please go to the kitchen", confidence=0.9), 2.0, 2.0),
     ):
         heard.take(0, event)
     assert shown.verdicts == []
     for event in (
         SoftEnd(2, 3.0),
-        FinalTranscript(2, Transcript("stop", confidence=0.9), 3.0, 1.0),
+        FinalTranscript(2, RecognisedText("stop", confidence=0.9), 3.0, 1.0),
         HardEnd(2, 3.0, False),
     ):
         heard.take(0, event)

@@ -13,7 +13,7 @@ import pytest
 from edgeagent.audio import WavWriter
 from edgeagent.check import Attempt, PlannedLine, RoomSound, VoiceRecordings, VoiceRun, plan
 from edgeagent.errors import AudioError
-from edgeagent.stt import RATE_HZ, Transcript
+from edgeagent.stt import RATE_HZ, RecognisedText
 from edgeagent.testing import synthesised
 from tests.audio.pulse import ASOUND, Pulse, missing
 
@@ -64,7 +64,7 @@ def keep(command, person: str = "anna", count: int = 2) -> Path:
     recordings = VoiceRecordings(lambda told: None, person=person, among=command.home / KEPT)
     for _ in range(count):
         attempt = Attempt(line=PlannedLine("turn left", "command"), parts=1, person=person)
-        recordings.keep(np.full(RATE_HZ, 0.1, np.float32), attempt, Transcript("turn left"))
+        recordings.keep(np.full(RATE_HZ, 0.1, np.float32), attempt, RecognisedText("turn left"))
     recordings.keep_room(RoomSound(-60.0))
     return recordings.folder
 

@@ -18,7 +18,7 @@ from edgeagent.config import Config
 from edgeagent.doctor import Row, ears
 from edgeagent.doctor import ears_section as ears_module
 from edgeagent.errors import AudioError
-from edgeagent.stt import Transcript
+from edgeagent.stt import RecognisedText
 
 LIMIT_S = 60
 
@@ -35,8 +35,8 @@ class Deaf:
     def feed(self, samples: Any) -> None:
         self.fed = len(samples)
 
-    def finish(self, stop_event: Event) -> Transcript:
-        return Transcript("")
+    def finish(self, stop_event: Event) -> RecognisedText:
+        return RecognisedText("")
 
     def close(self) -> None:
         self.closed = True

@@ -18,7 +18,7 @@ import mcp_types
 import pytest
 
 from edgeagent import Agent, Options, ToolResult
-from edgeagent.mcp_tools import ToolServers, checked_settings, http_link, process_link, server_questions, tool_server
+from edgeagent.mcp_tools import ToolServers, checked_settings, server_links, server_questions, tool_server
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import ToolTraits
@@ -351,7 +351,7 @@ def test_pauses_between_starts_have_a_limit() -> None:
     ("lines", "length", "why"),
     [
         (200, 7, "it wrote more than 100 lines to stdout that are no messages"),
-        (1, process_link.MESSAGE_MAX_BYTES + 1, "it sent a message of more than 4 MB"),
+        (1, server_links.MESSAGE_MAX_BYTES + 1, "it sent a message of more than 4 MB"),
     ],
     ids=["garbage", "endless"],
 )
@@ -391,7 +391,7 @@ def test_a_pace_has_what_is_too_much_wait(counts: list[int], least_s: float, mon
         slept.append(seconds)
 
     async def take() -> None:
-        pace = process_link.Pace(300)
+        pace = server_links.Pace(300)
         for count in counts:
             await pace.take(count)
 
@@ -525,7 +525,7 @@ class Flooding(BaseHTTPRequestHandler):
 
 def test_a_flood_of_events_is_read_slowly() -> None:
     async def read(url: str) -> bytes:
-        async with httpx2.AsyncClient(transport=http_link._LimitedTransport(50_000), timeout=LIMIT_S) as client:
+        async with httpx2.AsyncClient(transport=server_links._LimitedTransport(50_000), timeout=LIMIT_S) as client:
             return (await client.get(url)).content
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Flooding) as server:
@@ -559,7 +559,7 @@ class Chunks(httpx2.AsyncByteStream):
 )
 def test_values_are_counted_for_each_event(body: bytes, passes: bool) -> None:
     async def read() -> None:
-        async for _ in http_link._PacedStream(Chunks(body), 50):
+        async for _ in server_links._PacedStream(Chunks(body), 50):
             pass
 
     if passes:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgeagent.audio import Samples
-from edgeagent.stt import RATE_HZ, Ears, EarsSettings, HearingEvent, Level, Transcript
+from edgeagent.stt import RATE_HZ, Ears, EarsSettings, HearingEvent, Level, RecognisedText
 from edgeagent.testing import Room, RoomSettings, synthesised
 
 LIMIT_S = 30.0
@@ -52,16 +52,16 @@ class Notes:
     def begin(self) -> None:
         self.utterances.append([])
 
-    def feed(self, samples: Samples) -> Transcript | None:
+    def feed(self, samples: Samples) -> RecognisedText | None:
         self.utterances[-1].append(samples.copy())
         return None
 
-    def finish(self, stop_event: Event) -> Transcript:
+    def finish(self, stop_event: Event) -> RecognisedText:
         heard = np.concatenate(self.utterances[-1])
         self.finished.append(heard)
         if self.finishing is not None and (result := self.finishing(stop_event)) is not None:
             return result
-        return Transcript(f"{len(heard) / RATE_HZ:.2f} s", engine=self.name)
+        return RecognisedText(f"{len(heard) / RATE_HZ:.2f} s", engine=self.name)
 
     def close(self) -> None:
         self.closed += 1

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeagent.stt import HeardWord, Transcript, confirm, forbids, missed, occurrences, starts
+from edgeagent.stt import HeardWord, RecognisedText, confirm, forbids, missed, occurrences, starts
 from tests.stt.stop_sentences import COMMANDS, NO_COMMAND, listed
 
 WORDS = ("stop", "halt", "freeze")
@@ -35,14 +35,14 @@ def test_what_is_forbidden_is_never_confirmed(negation: str, rest: str) -> None:
 
 def test_a_doubtful_transcript_decides_nothing() -> None:
     assert confirm("top", "stop") == "unclear"
-    assert confirm(Transcript("the shop was on the hill", understood=False), "stop") == "unclear"
-    assert confirm(Transcript("the shop was on the hill", final=False), "stop") == "unclear"
-    assert confirm(Transcript("the shop was on the hill", confidence=0.9), "stop") == "denied"
+    assert confirm(RecognisedText("the shop was on the hill", understood=False), "stop") == "unclear"
+    assert confirm(RecognisedText("the shop was on the hill", final=False), "stop") == "unclear"
+    assert confirm(RecognisedText("the shop was on the hill", confidence=0.9), "stop") == "denied"
     assert confirm("", "stop") == "unclear"
 
 
-def doubtful(text: str, *others: str) -> Transcript:
-    return Transcript(text, understood=False, confidence=0.2, others=others)
+def doubtful(text: str, *others: str) -> RecognisedText:
+    return RecognisedText(text, understood=False, confidence=0.2, others=others)
 
 
 def test_a_doubtful_transcript_denies_if_all_that_it_may_have_been_is_long_and_nothing_in_it_like_the_phrase() -> None:
@@ -59,7 +59,7 @@ def test_a_short_or_only_doubtful_transcript_denies_nothing() -> None:
     assert confirm(doubtful("but i got", "buddy i got it there"), "stop") == "unclear"
     assert confirm(doubtful("buddy i got it there", "but i got"), "stop") == "unclear"
     assert confirm(doubtful("buddy i got it there"), "stop") == "unclear"
-    partly = Transcript("buddy i got it there", final=False, others=("body i got it there",))
+    partly = RecognisedText("buddy i got it there", final=False, others=("body i got it there",))
     assert confirm(partly, "stop") == "unclear"
 
 
@@ -78,7 +78,7 @@ def test_a_text_without_words_is_no_command() -> None:
 def test_a_text_of_another_script_is_no_command_and_no_error(text: str) -> None:
     assert confirm(text, "stop") != "confirmed"
     assert confirm(doubtful(text, "стой", "stop"), "stop") == "unclear"
-    assert missed(Transcript(text), WORDS) is None
+    assert missed(RecognisedText(text), WORDS) is None
 
 
 def test_words_of_another_script_leave_the_english_ones_what_they_are() -> None:
@@ -112,10 +112,10 @@ def test_stop_words_of_several_kinds_are_counted_as_one_kind() -> None:
 
 
 def test_a_robot_that_is_called_by_its_name_is_stopped() -> None:
-    assert missed(Transcript("max stop", understood=True), ["stop"]) == "stop"
-    assert missed(Transcript("Robi, stop now!"), ["stop"]) == "stop"
-    assert missed(Transcript("bus stop"), ["stop"]) is None
-    assert missed(Transcript("max stop", understood=False), ["stop"]) is None
+    assert missed(RecognisedText("max stop", understood=True), ["stop"]) == "stop"
+    assert missed(RecognisedText("Robi, stop now!"), ["stop"]) == "stop"
+    assert missed(RecognisedText("bus stop"), ["stop"]) is None
+    assert missed(RecognisedText("max stop", understood=False), ["stop"]) is None
 
 
 def test_the_times_of_the_phrases_are_those_of_their_words_whatever_the_punctuation() -> None:

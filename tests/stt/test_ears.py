@@ -16,10 +16,10 @@ from edgeagent.stt import (
     Ears,
     FinalTranscript,
     HardEnd,
+    RecognisedText,
     SoftEnd,
     SpeechResumed,
     SpeechStarted,
-    Transcript,
     Trouble,
 )
 from tests.stt.listening import Listening, Notes, listening
@@ -54,12 +54,12 @@ def test_a_decode_that_speech_makes_void_is_stopped_and_never_told() -> None:
     notes = Notes()
     stopped = threading.Event()
 
-    def finishing(stop_event: threading.Event) -> Transcript | None:
+    def finishing(stop_event: threading.Event) -> RecognisedText | None:
         if len(notes.finished) > 1:
             return None
         assert stop_event.wait(LIMIT_S)
         stopped.set()
-        return Transcript("a part", final=False)
+        return RecognisedText("a part", final=False)
 
     notes.finishing = finishing
     with listening(notes) as here:
@@ -211,10 +211,10 @@ def test_close_ends_a_decode_that_goes_on_and_leaves_no_thread() -> None:
     notes = Notes()
     begun = threading.Event()
 
-    def finishing(stop_event: threading.Event) -> Transcript:
+    def finishing(stop_event: threading.Event) -> RecognisedText:
         begun.set()
         assert stop_event.wait(LIMIT_S)
-        return Transcript("", final=False)
+        return RecognisedText("", final=False)
 
     notes.finishing = finishing
     here = Listening(notes)
@@ -271,9 +271,9 @@ def test_a_decode_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("edgeagent.stt.ears.LIMIT_S", 0.2)
     notes = Notes()
 
-    def finishing(stop_event: threading.Event) -> Transcript:
+    def finishing(stop_event: threading.Event) -> RecognisedText:
         assert stop_event.wait(LIMIT_S)
-        return Transcript("hal", final=False)
+        return RecognisedText("hal", final=False)
 
     notes.finishing = finishing
     with listening(notes) as here:

@@ -17,10 +17,10 @@ from edgeagent.errors import RecognitionError
 from edgeagent.stt import (
     RATE_HZ,
     FusedTranscriber,
+    RecognisedText,
     SphinxOptions,
     SphinxTranscriber,
     Transcriber,
-    Transcript,
     WhisperOptions,
     open_model,
 )
@@ -46,7 +46,7 @@ def ears(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FusedTranscriber]
     transcriber.close()
 
 
-def hear(ears: Transcriber, sound: np.ndarray, stop_event: Event = NEVER) -> Transcript:
+def hear(ears: Transcriber, sound: np.ndarray, stop_event: Event = NEVER) -> RecognisedText:
     ears.begin()
     for block in blocks(sound, 1600):
         ears.feed(block)
@@ -178,7 +178,7 @@ def test_a_stop_is_honoured_at_once_and_the_next_utterance_is_heard(
         assert go_on.wait(HARD_LIMIT_S)
         return encode(*arguments)
 
-    got: list[Transcript] = []
+    got: list[RecognisedText] = []
     with monkeypatch.context() as patched:
         patched.setattr(ears._model, "encode", held)
         caller = Thread(target=lambda: got.append(hear(ears, spoken("Follow me."), stop)))

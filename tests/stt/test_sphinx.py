@@ -14,7 +14,7 @@ import pytest
 from edgeagent.audio import Samples
 from edgeagent.english import NEGATIONS
 from edgeagent.errors import ConfigError
-from edgeagent.stt import SphinxOptions, SphinxTranscriber, Transcriber, Transcript, WorkerEvent
+from edgeagent.stt import RecognisedText, SphinxOptions, SphinxTranscriber, Transcriber, WorkerEvent
 from edgeagent.testing import NoiseKind, from_db, speech_level, steady_noise, synthesised
 from tests.stt.speech import PHRASES, ROOMS, VOICES, blocks, said
 
@@ -40,7 +40,7 @@ def ears(cache: Path, events: Queue[WorkerEvent]) -> Iterator[SphinxTranscriber]
     transcriber.close()
 
 
-def hear(ears: Transcriber, sound: Samples) -> Transcript:
+def hear(ears: Transcriber, sound: Samples) -> RecognisedText:
     ears.begin()
     for block in blocks(sound, 1600):
         ears.feed(block)

@@ -20,7 +20,7 @@ import pytest
 
 from edgeagent.english import inverse_normalised
 from edgeagent.errors import RecognitionError
-from edgeagent.stt import RATE_HZ, Transcriber, Transcript, WhisperOptions, WhisperTranscriber
+from edgeagent.stt import RATE_HZ, RecognisedText, Transcriber, WhisperOptions, WhisperTranscriber
 from tests.stt.speech import spoken
 
 pytest.importorskip("faster_whisper")
@@ -34,7 +34,7 @@ HARD_LIMIT_S = 20
 MOST_BYTES = 4_000_000
 
 
-def heard(transcriber: WhisperTranscriber, sound: np.ndarray, stop_event: Event = NEVER) -> Transcript:
+def heard(transcriber: WhisperTranscriber, sound: np.ndarray, stop_event: Event = NEVER) -> RecognisedText:
     transcriber.begin()
     transcriber.feed(sound)
     return transcriber.finish(stop_event)
@@ -224,7 +224,7 @@ def test_a_stop_leaves_the_decode_behind(monkeypatch: pytest.MonkeyPatch) -> Non
     transcriber = made()
     gate = Gate(transcriber, monkeypatch)
     stop = Event()
-    got: list[Transcript] = []
+    got: list[RecognisedText] = []
     caller = Thread(target=lambda: got.append(heard(transcriber, spoken(DRIVE), stop)))
     caller.start()
     assert gate.entered.wait(HARD_LIMIT_S)
@@ -280,7 +280,7 @@ def test_a_decode_that_fails_is_an_error_and_the_next_one_works(monkeypatch: pyt
 def test_close_frees_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     transcriber = made()
     gate = Gate(transcriber, monkeypatch)
-    got: list[Transcript] = []
+    got: list[RecognisedText] = []
     caller = Thread(target=lambda: got.append(heard(transcriber, spoken(DRIVE))))
     caller.start()
     assert gate.entered.wait(HARD_LIMIT_S)

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from edgeagent.audio import Device
+from edgeagent.audio import SoundDevice
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.testing import Room, RoomSettings, rms, snr_db, speech_level, speechlike
 
@@ -37,8 +37,8 @@ def looped(voice):
 
 
 def test_it_has_every_part_of_a_device():
-    room: Device = Room(quiet())
-    assert [name for name in dir(Device) if not name.startswith("_") and not hasattr(room, name)] == []
+    room: SoundDevice = Room(quiet())
+    assert [name for name in dir(SoundDevice) if not name.startswith("_") and not hasattr(room, name)] == []
     assert (room.input_rate_hz, room.output_rate_hz) == (RATE, RATE)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from edgeagent import Agent
 from edgeagent.robot import SafetyLatch
-from edgeagent.stt import Transcript, hearing
+from edgeagent.stt import RecognisedText, hearing
 from edgeagent.voice import DialogueSettings, State
 
 from .stage import Stage
@@ -37,7 +37,7 @@ def count_to_sixteen(stage: Stage) -> None:
 
 def transcribed(stage: Stage, utterance: int, text: str, at_s: float) -> None:
     """The words of an utterance come late."""
-    stage.tell(hearing.FinalTranscript(utterance, Transcript(text, confidence=0.9), at_s, stage.now_s - at_s))
+    stage.tell(hearing.FinalTranscript(utterance, RecognisedText(text, confidence=0.9), at_s, stage.now_s - at_s))
 
 
 def late(stage: Stage, *, cut: bool = False) -> tuple[int, float]:

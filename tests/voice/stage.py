@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeagent import Agent, Session, events
 from edgeagent.audio import Fill, PlaybackQueue, Samples
-from edgeagent.stt import HearingEvent, SpottedPhrase, Transcript, hearing
+from edgeagent.stt import HearingEvent, RecognisedText, SpottedPhrase, hearing
 from edgeagent.testing import ScriptedLLM
 from edgeagent.tts import EspeakSpeaker, Mouth
 from edgeagent.voice import Dialogue, DialogueSettings, State
@@ -135,11 +135,11 @@ class Stage:
         self.tell(hearing.SpeechStarted(self.ears.utterance, self.now_s - ago_s))
 
     def partly(self, text: str) -> None:
-        self.tell(hearing.PartialTranscript(self.ears.utterance, Transcript(text, final=False)))
+        self.tell(hearing.PartialTranscript(self.ears.utterance, RecognisedText(text, final=False)))
 
     def pause(self, text: str, *, understood: bool = True, confidence: float = 0.9) -> None:
         """A soft end, and the words until it."""
-        transcript = Transcript(text, understood=understood, confidence=confidence)
+        transcript = RecognisedText(text, understood=understood, confidence=confidence)
         self.tell(hearing.SoftEnd(self.ears.utterance, self.now_s))
         self.tell(hearing.FinalTranscript(self.ears.utterance, transcript, self.now_s, 0.1))
 

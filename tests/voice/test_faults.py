@@ -9,7 +9,7 @@ import pytest
 from edgeagent import Agent, ToolContext, skill, tool
 from edgeagent.errors import SpeechError
 from edgeagent.robot import SafetyLatch
-from edgeagent.stt import SpottedPhrase, Transcript, hearing
+from edgeagent.stt import RecognisedText, SpottedPhrase, hearing
 from edgeagent.testing import call
 from edgeagent.tools import GoalHandle
 from edgeagent.tts import EspeakSpeaker, SpeechChunk
@@ -136,7 +136,7 @@ def test_a_stop_word_stops_in_every_state(state: State) -> None:
         )
         assert stage.dialogue.latch.state == "held", "at once, on the thread that spotted it"
         stage.ears.on_event(hearing.SoftEnd(stage.ears.utterance, stage.now_s))
-        stage.ears.on_event(hearing.FinalTranscript(stage.ears.utterance, Transcript("stop"), stage.now_s, 0.1))
+        stage.ears.on_event(hearing.FinalTranscript(stage.ears.utterance, RecognisedText("stop"), stage.now_s, 0.1))
         assert until(lambda: stage.dialogue.latch.state == "tripped")
         stage.ears.on_event(hearing.HardEnd(stage.ears.utterance, stage.now_s, cut=False))
         assert until(lambda: stage.state in (State.LISTENING, State.ASLEEP)), stage.state
@@ -193,7 +193,7 @@ def test_a_model_that_never_stops_is_stopped_by_two_words() -> None:
         stage.ears.utterance += 1
         stage.ears.on_event(hearing.SpeechStarted(stage.ears.utterance, stage.now_s - 0.6))
         for text in ("go to sleep", "go to sleep now"):
-            stage.ears.on_event(hearing.PartialTranscript(stage.ears.utterance, Transcript(text, final=False)))
+            stage.ears.on_event(hearing.PartialTranscript(stage.ears.utterance, RecognisedText(text, final=False)))
         assert until(lambda: not stage.dialogue.robot.runs.active)
         emitted = stage.llm.emitted
         stage.pause("that is enough")

@@ -5,7 +5,7 @@ import pytest
 from edgeagent import Agent
 from edgeagent.english import Phrases
 from edgeagent.robot import SafetyLatch
-from edgeagent.stt import Transcript
+from edgeagent.stt import RecognisedText
 from edgeagent.voice import DialogueSettings, Guess, State, guessed
 
 from .stage import Stage
@@ -14,8 +14,8 @@ PHRASES = Phrases(["go to the kitchen", "turn right", "where are you"])
 SETTINGS = DialogueSettings(chimes=False, phrases=PHRASES)
 
 
-def _unclear(text: str, confidence: float | None = 0.3) -> Transcript:
-    return Transcript(text, understood=False, confidence=confidence)
+def _unclear(text: str, confidence: float | None = 0.3) -> RecognisedText:
+    return RecognisedText(text, understood=False, confidence=confidence)
 
 
 @pytest.mark.parametrize("text", ["go to the kitchen", "turn right 3 times", "where are you"])

@@ -1,13 +1,13 @@
 """A stop word that was spotted: the transcript decides what it meant, or the time does."""
 
-from edgeagent.stt import HeardWord, SpottedPhrase, Transcript
+from edgeagent.stt import HeardWord, RecognisedText, SpottedPhrase
 from edgeagent.voice import AFTER_SPEECH_S, AFTER_WORD_S, ALONE_S, StopWatch
 
 STOP = SpottedPhrase("stop", start_s=9.7, end_s=10.0, heard_s=10.05, score=0.9)
 
 
-def _partial(text: str) -> Transcript:
-    return Transcript(text, final=False)
+def _partial(text: str) -> RecognisedText:
+    return RecognisedText(text, final=False)
 
 
 def _watch() -> StopWatch:
@@ -23,19 +23,19 @@ def test_a_partial_transcript_that_says_it_trips() -> None:
 
 
 def test_a_transcript_that_denies_it_releases() -> None:
-    assert _watch().told(Transcript("don't stop")) == "release"
-    assert _watch().told(Transcript("the bus stop is far away")) == "release"
+    assert _watch().told(RecognisedText("don't stop")) == "release"
+    assert _watch().told(RecognisedText("the bus stop is far away")) == "release"
     assert _watch().told(_partial("don't stop")) == "release"
 
 
 def test_another_stop_word_in_the_transcript_counts_as_much() -> None:
-    assert _watch().told(Transcript("halt")) == "trip"
+    assert _watch().told(RecognisedText("halt")) == "trip"
 
 
 def test_an_unclear_transcript_decides_nothing() -> None:
     watch = _watch()
     assert watch.told(_partial("st")) is None
-    assert watch.told(Transcript("hop", understood=False)) is None
+    assert watch.told(RecognisedText("hop", understood=False)) is None
     assert watch.waiting
 
 
@@ -64,8 +64,8 @@ def test_speech_that_goes_on_moves_its_end() -> None:
 def test_the_transcript_catches_what_the_spotter_missed() -> None:
     watch = StopWatch(["stop"])
     assert watch.told(_partial("stop")) is None, "a partial one is too unsure for that"
-    assert watch.told(Transcript("stop")) == "trip"
-    assert watch.told(Transcript("go to the kitchen")) is None
+    assert watch.told(RecognisedText("stop")) == "trip"
+    assert watch.told(RecognisedText("go to the kitchen")) is None
 
 
 def test_a_word_in_the_robots_own_voice_is_released_where_nobody_else_has_spoken() -> None:
@@ -92,16 +92,16 @@ def test_speech_that_begins_long_after_the_word_is_another() -> None:
 
 def test_a_transcript_says_nothing_of_a_word_that_comes_after_it() -> None:
     watch = _watch()
-    assert watch.told(Transcript("how full is your battery"), began_s=8.0, ended_s=9.5) is None
+    assert watch.told(RecognisedText("how full is your battery"), began_s=8.0, ended_s=9.5) is None
     assert watch.waiting
-    assert watch.told(Transcript("how full is your battery"), began_s=8.0, ended_s=9.8) == "release"
+    assert watch.told(RecognisedText("how full is your battery"), began_s=8.0, ended_s=9.8) == "release"
 
 
 def test_speech_that_begins_long_after_a_word_neither_denies_it_nor_makes_it_wait_longer() -> None:
     watch = StopWatch(["stop"])
     watch.spotted(STOP, speech_end_s=10.0)
     watch.begun(10.8)
-    assert watch.told(Transcript("how full is your battery"), began_s=10.8, ended_s=10.9) is None
+    assert watch.told(RecognisedText("how full is your battery"), began_s=10.8, ended_s=10.9) is None
     assert watch.due(10.01 + AFTER_SPEECH_S) == "trip"
 
 
@@ -118,14 +118,14 @@ def test_of_two_words_each_is_decided() -> None:
     watch = _watch()
     watch.spotted(SpottedPhrase("stop", 10.7, 11.0, 11.05, 0.9))
     assert watch.told(_partial("don't stop"), began_s=9.0, now_s=11.1) is None, "the second one waits"
-    assert watch.told(Transcript("don't stop no don't stop"), began_s=9.0, ended_s=11.1) == "release"
+    assert watch.told(RecognisedText("don't stop no don't stop"), began_s=9.0, ended_s=11.1) == "release"
 
 
 def test_of_two_words_that_nobody_has_said_none_is_a_stop_word_before_the_other() -> None:
     watch = StopWatch(["stop", "freeze"])
     watch.spotted(SpottedPhrase("freeze", 2.86, 3.21, 3.25, 0.9))
     watch.spotted(SpottedPhrase("stop", 3.72, 4.2, 4.25, 0.9))
-    heard = Transcript("he always leaves his shoes in the hall")
+    heard = RecognisedText("he always leaves his shoes in the hall")
     assert watch.told(heard, began_s=2.41, ended_s=4.07) == "release"
 
 
@@ -133,7 +133,7 @@ def test_a_stop_that_was_spotted_twice_is_not_released_by_a_transcript_that_lack
     watch = StopWatch(["stop"])
     watch.spotted(SpottedPhrase("stop", 3.0, 3.3, 3.35, 0.9))
     watch.spotted(SpottedPhrase("stop", 3.9, 4.2, 4.25, 0.9))
-    assert watch.told(Transcript("the shop is on top"), began_s=2.8, ended_s=4.2) is None
+    assert watch.told(RecognisedText("the shop is on top"), began_s=2.8, ended_s=4.2) is None
     assert watch.due(4.21 + AFTER_WORD_S) == "trip"
 
 
@@ -142,14 +142,14 @@ def test_a_stop_that_was_spotted_twice_is_released_where_nothing_that_was_said_i
     watch.spotted(SpottedPhrase("stop", 2.3, 2.7, 2.75, 0.9))
     watch.spotted(SpottedPhrase("stop", 4.18, 4.63, 4.7, 0.9))
     words = "some people just like to hear themselves talk"
-    heard = Transcript(words, others=("some people to swipe your themselves talk",))
+    heard = RecognisedText(words, others=("some people to swipe your themselves talk",))
     assert watch.told(heard, began_s=2.42, ended_s=4.55) == "release"
 
 
-def _timed(*words: tuple[str, float]) -> Transcript:
+def _timed(*words: tuple[str, float]) -> RecognisedText:
     """A final transcript with the time at which each word begins."""
     heard = tuple(HeardWord(text, start_s, start_s + 0.3) for text, start_s in words)
-    return Transcript(" ".join(word.text for word in heard), heard)
+    return RecognisedText(" ".join(word.text for word in heard), heard)
 
 
 def test_a_word_whose_end_is_told_too_late_is_not_taken_for_a_second_one() -> None:
@@ -181,7 +181,7 @@ def test_a_word_that_the_transcript_has_lost_is_not_denied_by_the_one_before_it(
     watch = StopWatch(["stop"])
     watch.told(_partial("the bus stop is over"), began_s=8.0, now_s=9.5)
     watch.spotted(STOP)
-    assert watch.told(Transcript("the bus stop is over there"), began_s=8.0, ended_s=10.0) is None
+    assert watch.told(RecognisedText("the bus stop is over there"), began_s=8.0, ended_s=10.0) is None
     assert watch.due(10.01 + AFTER_WORD_S) == "trip"
 
 

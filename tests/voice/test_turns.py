@@ -7,7 +7,7 @@ import pytest
 from edgeagent import Agent, skill
 from edgeagent.english import Phrases
 from edgeagent.robot import SafetyLatch
-from edgeagent.stt import Transcript, hearing
+from edgeagent.stt import RecognisedText, hearing
 from edgeagent.testing import call
 from edgeagent.tools import GoalHandle
 from edgeagent.voice import PRESETS, State
@@ -102,7 +102,7 @@ def test_speech_that_goes_on_after_a_hard_end_makes_one_turn_of_both_parts() -> 
         assert until(lambda: stage.state is State.HEARING)
         stage.ears.on_event(hearing.SoftEnd(stage.ears.utterance, stage.now_s))
         stage.ears.on_event(
-            hearing.FinalTranscript(stage.ears.utterance, Transcript("and bring me a cup"), stage.now_s, 0.1)
+            hearing.FinalTranscript(stage.ears.utterance, RecognisedText("and bring me a cup"), stage.now_s, 0.1)
         )
         stage.ears.on_event(hearing.HardEnd(stage.ears.utterance, stage.now_s, cut=False))
         assert until(lambda: model.asked == 2)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from edgeagent.english import Phrases
-from edgeagent.stt import Transcript
+from edgeagent.stt import RecognisedText
 from edgeagent.voice import Kind, kind_of
 from tests.english.test_completeness import HOUSE
 
@@ -102,16 +102,16 @@ def test_what_is_said_to_an_open_question(text: str, kind: Kind, speaking: bool)
 
 
 def test_what_was_not_understood_is_unclear_but_a_stop_is_a_stop() -> None:
-    guess = Transcript("go to the kitchen", understood=False)
+    guess = RecognisedText("go to the kitchen", understood=False)
     assert kind_of(guess, phrases=HOUSE) is Kind.UNCLEAR
     assert kind_of(guess, phrases=HOUSE, speaking=True) is Kind.UNCLEAR
-    assert kind_of(Transcript("yes", understood=False), phrases=HOUSE, question_open=True) is Kind.UNCLEAR
-    assert kind_of(Transcript("stop", understood=False), phrases=HOUSE) is Kind.STOP
+    assert kind_of(RecognisedText("yes", understood=False), phrases=HOUSE, question_open=True) is Kind.UNCLEAR
+    assert kind_of(RecognisedText("stop", understood=False), phrases=HOUSE) is Kind.STOP
 
 
 def test_what_a_recogniser_leaves_open_is_unfinished() -> None:
-    assert kind_of(Transcript("go to the kitchen", raw="Go to the kitchen..."), phrases=HOUSE) is Kind.UNFINISHED
-    assert kind_of(Transcript("go to the kitchen", raw="Go to the kitchen."), phrases=HOUSE) is Kind.COMMAND
+    assert kind_of(RecognisedText("go to the kitchen", raw="Go to the kitchen..."), phrases=HOUSE) is Kind.UNFINISHED
+    assert kind_of(RecognisedText("go to the kitchen", raw="Go to the kitchen."), phrases=HOUSE) is Kind.COMMAND
 
 
 def test_the_stop_words_of_an_app_are_added_to_those_of_every_robot() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from edgeagent.stt import Transcript
+from edgeagent.stt import RecognisedText
 from edgeagent.voice import is_called, without_wake_word
 
 
@@ -25,7 +25,7 @@ def test_what_was_said_after_it(text: str, rest: str) -> None:
 
 def test_whatever_follows_it_it_is_a_call() -> None:
     for text in ("hey robi is the door open", "Hey, Robi, watch me.", "hey robi"):
-        assert is_called(Transcript(text), ["hey robi"])
+        assert is_called(RecognisedText(text), ["hey robi"])
     for text in ("the robi is nice today", "don't hey robi", "hey robin is at home", ""):
-        assert not is_called(Transcript(text), ["hey robi"])
-    assert not is_called(Transcript("hey robi is it", understood=False), ["hey robi"])
+        assert not is_called(RecognisedText(text), ["hey robi"])
+    assert not is_called(RecognisedText("hey robi is it", understood=False), ["hey robi"])

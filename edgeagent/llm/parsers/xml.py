@@ -11,12 +11,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from edgeagent.llm.disjoint import fixed_values, implied_kinds
 from edgeagent.llm.gbnf import JSON, Rules, one_of, quoted
 from edgeagent.llm.parsers.call_format import Found, NotACall
 from edgeagent.llm.parsers.repair import loads
 from edgeagent.llm.pattern import PatternError, pattern_expression
-from edgeagent.llm.schema import SchemaError, expression, target
+from edgeagent.llm.schema import SchemaError, expression, fixed_values, implied_kinds, target
 from edgeagent.messages import ToolCall, new_id
 
 _NULL: Final = quoted("null")

@@ -17,7 +17,7 @@ import numpy as np
 from bench import ears_double_talk, ears_sentences
 
 from edgeagent.audio import Samples
-from edgeagent.stt import STOP_WORDS, SphinxTranscriber, SpottedPhrase, StopNetwork, Transcript, confirm, missed
+from edgeagent.stt import STOP_WORDS, RecognisedText, SphinxTranscriber, SpottedPhrase, StopNetwork, confirm, missed
 from edgeagent.testing import synthesised
 
 Row = tuple[str, str, str]
@@ -158,7 +158,7 @@ def clip(line: str, voice: str) -> tuple[Samples, float]:
     return sound.astype(np.float32), _PAUSE_S + end / RATE_HZ
 
 
-def transcribed(transcriber: SphinxTranscriber, sound: Samples) -> tuple[Transcript, float]:
+def transcribed(transcriber: SphinxTranscriber, sound: Samples) -> tuple[RecognisedText, float]:
     """The transcript, and how long it took after the last sample."""
     transcriber.begin()
     transcriber.feed(sound)

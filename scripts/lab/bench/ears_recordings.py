@@ -23,10 +23,10 @@ from edgeagent.stt import (
     LEAD,
     RATE_HZ,
     KeyPhraseSpotter,
+    RecognisedText,
     SphinxOptions,
     SphinxTranscriber,
     SpottedPhrase,
-    Transcript,
     confirm,
     for_error_rate,
     word_error_rate,
@@ -53,7 +53,7 @@ class Recorded:
     file: str
     text: str
     sound: Samples
-    heard: dict[str, Transcript] = field(default_factory=dict)
+    heard: dict[str, RecognisedText] = field(default_factory=dict)
     """By model."""
     spotted: set[str] = field(default_factory=set)
 

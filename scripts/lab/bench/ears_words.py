@@ -29,7 +29,7 @@ from edgeagent.audio import EchoCanceller, Samples
 from edgeagent.english import Phrases
 from edgeagent.hooks import TalkGuardHook, changes
 from edgeagent.house import HouseRobot
-from edgeagent.stt import RATE_HZ, SphinxOptions, SphinxTranscriber, Transcript, for_error_rate, word_error_rate
+from edgeagent.stt import RATE_HZ, RecognisedText, SphinxOptions, SphinxTranscriber, for_error_rate, word_error_rate
 from edgeagent.testing import (
     FULL_SPEED_MPS,
     Motor,
@@ -83,7 +83,7 @@ class Heard:
     text: str
     kind: str
     voice: str
-    transcript: Transcript
+    transcript: RecognisedText
     finish_s: float
 
 

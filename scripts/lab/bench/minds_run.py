@@ -30,7 +30,7 @@ _STARTED: Final = ("ok", "error")
 """Statuses of calls whose body ran."""
 
 
-class Transcript:
+class RecognisedText:
     """A voice that makes no sound and remembers what it should say."""
 
     name = "transcript"
@@ -57,7 +57,7 @@ def ask(app: App, case: Case) -> dict[str, Any]:
         ``raw`` (the model's replies), ``seconds``, and ``error`` if the run failed.
     """
     app.renew()
-    voice = Transcript()
+    voice = RecognisedText()
     begun_s = time.perf_counter()
     with Mouth(voice, PlaybackQueue(_RATE_HZ)) as mouth:
         reply = SpokenReply(mouth, spoken=app.session.context.spoken)

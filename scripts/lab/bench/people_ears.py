@@ -15,7 +15,16 @@ from bench.people_trials import Trial
 from edgeagent.app import ears_settings, make_transcriber, vocabulary
 from edgeagent.audio import Samples
 from edgeagent.config import Config
-from edgeagent.stt import RATE_HZ, Ears, FinalTranscript, HearingEvent, SpeechResumed, Transcriber, Transcript, Trouble
+from edgeagent.stt import (
+    RATE_HZ,
+    Ears,
+    FinalTranscript,
+    HearingEvent,
+    RecognisedText,
+    SpeechResumed,
+    Transcriber,
+    Trouble,
+)
 from edgeagent.testing import Room
 
 RECOGNISERS: Final[dict[str, dict[str, Any]]] = {
@@ -46,10 +55,10 @@ class Lent:
     def begin(self) -> None:
         self._transcriber.begin()
 
-    def feed(self, samples: Samples) -> Transcript | None:
+    def feed(self, samples: Samples) -> RecognisedText | None:
         return self._transcriber.feed(samples)
 
-    def finish(self, stop_event: Event) -> Transcript:
+    def finish(self, stop_event: Event) -> RecognisedText:
         return self._transcriber.finish(stop_event)
 
     def wait_idle(self, timeout_s: float = 10.0) -> bool:
@@ -72,7 +81,7 @@ def heard(recogniser: str, trial: Trial) -> list[tuple[str, str, bool]] | None:
     """
     room = Room(trial.condition.settings(trial.room_seed, rate_hz=RATE_HZ))
     trial.condition.with_noise(room, trial.seed)
-    transcripts: dict[int, Transcript] = {}
+    transcripts: dict[int, RecognisedText] = {}
     lost = False
 
     def take(event: HearingEvent) -> None:

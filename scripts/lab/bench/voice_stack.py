@@ -46,7 +46,7 @@ def used_s(pid: int) -> float:
 def name(pid: int) -> str:
     """The conversation, or what its child recognises."""
     argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    if b"edgeagent.stt.decoding:UtteranceDecoder" in argv or b"edgeagent.stt.spotting:Spotter" in argv:
+    if b"edgeagent.stt.decoding:UtteranceDecoder" in argv or b"edgeagent.stt.decoding:Spotter" in argv:
         text = b" ".join(argv)
         return "key phrases" if b"Spotter" in text else "app's model" if b"edgeagent" in _model(argv) else "general"
     return "conversation"

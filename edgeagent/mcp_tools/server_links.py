@@ -1,7 +1,8 @@
-"""A server of tools as a process: its messages over stdin and stdout, and its log from stderr.
+"""Links to servers of tools: to a process, over stdin and stdout, and to one that runs already, over streamable HTTP.
 
-Runs in the event loop of the thread ``mcp-tools``. A server that floods is read as slowly as ``Pace`` says, so that its
-pipe fills and the server waits; one that writes garbage or a message without an end is ended. Knows no tools.
+Both run in the event loop of the thread ``mcp-tools``. A server that floods is read as slowly as ``Pace`` says, so that
+its pipe fills and the server waits; one that writes garbage or a message without an end is ended. The log of a process
+comes from its stderr. Knows no tools.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 import anyio
+import httpx2
 from mcp.client.stdio import get_default_environment
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
@@ -24,6 +27,7 @@ from edgeagent.mcp_tools.offered_tools import one_line
 from edgeagent.mcp_tools.server_settings import SERVED, ServerSettings
 from edgeagent.parent import dying_with_us
 
+logger = logging.getLogger(__name__)
 MESSAGE_MAX_BYTES: Final = 4 * 1024 * 1024
 """Bytes of one message, the SDK's own limit for requests. A picture of a few megapixels fits."""
 GARBAGE_MAX: Final = 100
@@ -43,10 +47,9 @@ GRACE_S: Final = 0.4
 """Seconds from the end of stdin to SIGTERM, and from that to SIGKILL; both fit into the end of a command."""
 _LINE_CHARS: Final = 400
 _CHUNK_BYTES: Final = 16_384
-_POLL_S: Final = 0.01
+_LAST_WORDS_S: Final = 0.01
+"""Seconds for what a process that has ended still has on stderr."""
 _SECOND_S: Final = 1.0
-
-logger = logging.getLogger(__name__)
 
 
 class Ended:
@@ -237,17 +240,9 @@ class _ProcessLink:
 
     async def watch(self) -> None:
         """Tells when the process has ended, also where a child of its own keeps the pipes open."""
-        handle = os.pidfd_open(self._process.pid)
-        exited = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        loop.add_reader(handle, exited.set)
-        try:
-            await exited.wait()
-        finally:
-            loop.remove_reader(handle)
-            os.close(handle)
+        await self._end()
         code = self._process.wait()
-        await asyncio.sleep(_POLL_S)  # its last words on stderr
+        await asyncio.sleep(_LAST_WORDS_S)
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         self._ended.set(f"it ended {how}" + (f": {_shown(self._last_line)}" if self._last_line else ""))
 
@@ -261,12 +256,25 @@ class _ProcessLink:
         await self._exits()
 
     async def _exits(self) -> bool:
-        end_s = asyncio.get_running_loop().time() + GRACE_S
-        while self._process.poll() is None:
-            if asyncio.get_running_loop().time() >= end_s:
-                return False
-            await asyncio.sleep(_POLL_S)
-        return True
+        """True when the process ends within ``GRACE_S``."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE_S):
+                await self._end()
+        return self._process.poll() is not None
+
+    async def _end(self) -> None:
+        """Waits for the end of the process."""
+        if self._process.poll() is not None:
+            return
+        handle = os.pidfd_open(self._process.pid)
+        exited = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        loop.add_reader(handle, exited.set)
+        try:
+            await exited.wait()
+        finally:
+            loop.remove_reader(handle)
+            os.close(handle)
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):
@@ -282,3 +290,100 @@ class _ProcessLink:
             transport.close()
         for stream in (self._received, self.incoming, self.outgoing, self._to_send):
             stream.close()
+
+
+# --- a server that runs already ---------------------------------------------------------------------------------------
+
+
+CONNECT_S: Final = 5.0
+"""Seconds for a connection, and for sending a request."""
+
+
+@asynccontextmanager
+async def http_link(server: ServerSettings) -> AsyncIterator[tuple[Any, Any]]:
+    """Yields the streams of a server's messages, as the SDK's transports do.
+
+    Proxies and certificates of the environment do not count, because a call must not leave the robot by itself.
+
+    Raises:
+        ConfigError: The file of the token can't be read.
+    """
+    token = server.token()
+    headers = {"accept-encoding": "identity"} | ({} if token is None else {"authorization": f"Bearer {token}"})
+    timeout = httpx2.Timeout(CONNECT_S, read=None)  # a call has its own limit, and a stream of events none
+    transport = _LimitedTransport(server.message_values)
+    async with (
+        httpx2.AsyncClient(transport=transport, headers=headers, timeout=timeout, trust_env=False) as client,
+        streamable_http_client(server.url, http_client=client) as streams,
+    ):
+        yield streams
+
+
+class _LimitedTransport(httpx2.AsyncHTTPTransport):
+    """Refuses answers that are too large or packed; the SDK limits events of a stream, and no other answers."""
+
+    def __init__(self, values_max: int) -> None:
+        super().__init__(trust_env=False)
+        self._values_max = values_max
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            raise httpx2.RemoteProtocolError("the answer is packed, which was not asked for")
+        assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - it is an async transport's
+        has_events = response.headers.get("content-type", "").startswith("text/event-stream")
+        response.stream = (_PacedStream if has_events else _LimitedStream)(response.stream, self._values_max)
+        return response
+
+
+class _LimitedStream(httpx2.AsyncByteStream):
+    """The body of an answer, up to the limit."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, values_max: int) -> None:
+        self._stream, self._values_max, self._values = stream, values_max, 0
+
+    def _count(self, part: bytes) -> None:
+        """Counts the values of a message.
+
+        Raises:
+            RemoteProtocolError: They are too many.
+        """
+        self._values += values_of(part)
+        if self._values > self._values_max:
+            raise httpx2.RemoteProtocolError(TOO_MANY_VALUES.format(self._values_max))
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        count = 0
+        async for chunk in self._stream:
+            count += len(chunk)
+            if count > MESSAGE_MAX_BYTES:
+                raise httpx2.RemoteProtocolError(f"an answer has more than {MESSAGE_MAX_BYTES // 1024**2} MB")
+            self._count(chunk)
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _PacedStream(_LimitedStream):
+    """A stream of events, which are read as slowly as the messages of a process."""
+
+    _blank = True
+    """True while nothing has come of the present line. A space is something, because it ends no event."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pace = Pace(MESSAGES_MAX)
+        async for chunk in self._stream:
+            await pace.take(chunk.count(b"data:") + len(chunk) // LARGE_BYTES)
+            self._count_events(chunk)
+            yield chunk
+
+    def _count_events(self, chunk: bytes) -> None:
+        """Counts the values of each event; an empty line ends one."""
+        for number, part in enumerate(chunk.split(b"\n")):
+            if number:
+                self._values = 0 if self._blank else self._values
+                self._blank = True
+            self._blank = self._blank and not part.strip(b"\r")
+            self._count(part)

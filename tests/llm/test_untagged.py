@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from edgeagent import LlamaLLM, Message, skill, tool
-from edgeagent.llm import End, LLMRequest, declared_name
+from edgeagent.llm import End, LLMRequest, untagged_name
 from edgeagent.messages import Reading
 
 WRONG = '{"name": "lamp", "arguments": {"brightness": "very", "colour": "red"}}'
@@ -125,4 +125,4 @@ def test_nothing_is_forced_where_no_tool_may_be_called(forced: Callable[..., Lla
     ],
 )
 def test_a_name_is_declared_once_it_is_whole(text: str, name: str) -> None:
-    assert declared_name(text) == name
+    assert untagged_name(text) == name

@@ -1,11 +1,13 @@
-"""A tool that nobody has asked for is not called: text that a small model takes for a command changes nothing.
+"""Guards of tools: those that nobody has asked for, those that a person approves first, and those that are never used.
 
-A hook at BEFORE_LLM, AFTER_LLM and BEFORE_TOOL, on the run's threads; told of what was heard on the conversation's.
+What guards from talk is told on the conversation's thread of what was heard; all else runs on the run's threads.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
@@ -13,13 +15,16 @@ from edgeagent.english.asking import may_ask
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS
 from edgeagent.english.tokens import NEGATIONS, has_english, is_english, words_of
-from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult
+from edgeagent.errors import ConfigError
+from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult, Payload
+from edgeagent.messages import Message, ToolCall
 from edgeagent.tools import Tool
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
-    from edgeagent.messages import Message
 
+
+logger = logging.getLogger(__name__)
 NOT_UNDERSTOOD: Final = "Sorry, I did not understand that."
 ONLY_ENGLISH: Final = "I only understand English."
 _KEPT: Final = 64
@@ -161,3 +166,108 @@ def _words_of_tools(tools: Iterable[Tool]) -> frozenset[str]:
     """The words in names, descriptions and schemas of tools, which people use when they ask for them."""
     texts = (f"{tool.name} {tool.description} {tool.parameters}".replace("_", " ") for tool in tools)
     return frozenset(word for text in texts for word in words_of(text) if word.isascii())
+
+
+# --- tools that a person approves first -------------------------------------------------------------------------------
+
+
+NOT_DONE: Final = "I did not do it."
+"""The reply when the plan was not approved."""
+
+Approve = Callable[[str, tuple[ToolCall, ...]], bool]
+
+
+class PlanModeHook(BaseHook):
+    """At AFTER_LLM, after other hooks: asks once a run, before the first call that is not read-only.
+
+    Args:
+        approve: Called on the run's thread with the text of the reply and all its calls. Only True is a yes; anything
+            else, an exception included, ends the run with "I did not do it.".
+
+    Raises:
+        ConfigError: ``approve`` can't be called.
+    """
+
+    points = frozenset({FirePoint.AFTER_LLM})
+    priority = -900
+    fail_closed = True
+
+    def __init__(self, approve: Approve) -> None:
+        if not callable(approve):
+            raise ConfigError(f"PlanModeHook(approve={approve!r}): it should be a function of a text and calls")
+        self._approve = approve
+
+    def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
+        state = ctx.state_of(self)
+        if not isinstance(payload, AfterLLM) or state.get("approved"):
+            return None
+        if all(_is_read_only(ctx, call) for call in payload.tool_calls):
+            return None
+        if not self._asked(payload):
+            return HookResult.end_turn(NOT_DONE)
+        state["approved"] = True
+        return None
+
+    def _asked(self, payload: AfterLLM) -> bool:
+        try:
+            answer: object = self._approve(payload.text, payload.tool_calls)
+        except Exception:  # the builder's code; no answer is no
+            logger.exception("approve raised, so the plan is not approved")
+            return False
+        if not isinstance(answer, bool):
+            logger.warning("approve returned %r, not True or False, so the plan is not approved", answer)
+        return answer is True
+
+
+def _is_read_only(ctx: AgentContext, call: ToolCall) -> bool:
+    """True if the tool of a call is known to read only; an unknown tool may change anything."""
+    tool = None if ctx.tool_registry is None else ctx.tool_registry.get(call.name)
+    return tool is not None and tool.traits.read_only
+
+
+# --- tools that are never used ----------------------------------------------------------------------------------------
+
+
+class SafetyGuardrailHook(BaseHook):
+    """BEFORE_TOOL, after the other hooks, so that it judges the call that would run: blocks tools by their names.
+
+    Args:
+        blocked: Patterns of names, such as "delete_*"; ``*``, ``?`` and ``[abc]`` as in a shell, case counts.
+        allowed: If given, every tool that none of these patterns names is blocked too.
+
+    Raises:
+        ConfigError: A pattern is no text, or is empty.
+    """
+
+    points = frozenset({FirePoint.BEFORE_TOOL})
+    priority = -2000
+    fail_closed = True
+
+    def __init__(self, blocked: Iterable[str] = (), allowed: Iterable[str] | None = None) -> None:
+        self.blocked = _patterns("blocked", blocked)
+        self.allowed = None if allowed is None else _patterns("allowed", allowed)
+
+    def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
+        if not isinstance(payload, BeforeTool):
+            return None
+        name = payload.call.name
+        if _any(self.blocked, name):
+            return HookResult.block(f"{name} is blocked on this robot; do not call it again")
+        if self.allowed is not None and not _any(self.allowed, name):
+            return HookResult.block(f"{name} is not among the tools that are allowed on this robot")
+        return None
+
+
+def _any(patterns: tuple[str, ...], name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _patterns(argument: str, given: object) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ConfigError(f"SafetyGuardrailHook({argument}={given!r}): it should be a list of names or patterns")
+    patterns = []
+    for pattern in given:
+        if not isinstance(pattern, str) or not pattern:
+            raise ConfigError(f"SafetyGuardrailHook({argument}=...): {pattern!r} is no name or pattern")
+        patterns.append(pattern)
+    return tuple(patterns)
