@@ -29,7 +29,7 @@ from edgeagent.llm.protocol import load_weights
 from edgeagent.pii import PII
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.views import Answer, Callbacks, Unanswered
-from edgeagent.voice.announcer import Telling
+from edgeagent.voice.telling import Telling
 
 if TYPE_CHECKING:
     from edgeagent.house import HouseRobot

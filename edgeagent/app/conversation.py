@@ -33,10 +33,11 @@ from edgeagent.session import Session
 from edgeagent.tts.mouth import Mouth
 from edgeagent.tts.voice_choice import make_speaker
 from edgeagent.views import Callbacks
-from edgeagent.voice.announcer import AnnouncerSettings, Telling
+from edgeagent.voice.announcer import AnnouncerSettings
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.dialogue import LEARN_S, Dialogue, VoiceSubscriber
 from edgeagent.voice.speech_queue import Priority, SpeechHandle
+from edgeagent.voice.telling import Telling
 from edgeagent.voice.turn_end import SmartTurn
 from edgeagent.voice.turn_states import State
 from edgeagent.voice.voice_settings import DialogueSettings, preset

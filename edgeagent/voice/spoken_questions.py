@@ -19,8 +19,8 @@ from edgeagent.english.answers import yes_or_no
 from edgeagent.errors import BusyError
 from edgeagent.messages import ToolCall
 from edgeagent.views import Answer, Unanswered
-from edgeagent.voice.announcer import command
 from edgeagent.voice.speech_queue import SpeechHandle, SpeechQueue
+from edgeagent.voice.telling import command
 
 logger = logging.getLogger(__name__)
 ANSWER_S: Final = 15.0

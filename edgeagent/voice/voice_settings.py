@@ -11,7 +11,8 @@ from edgeagent.english.completeness import Phrases
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.tool_guards import NOT_UNDERSTOOD, moves
 from edgeagent.tools import Tool
-from edgeagent.voice.announcer import AnnouncerSettings, Telling
+from edgeagent.voice.announcer import AnnouncerSettings
+from edgeagent.voice.telling import Telling
 
 PresetName = Literal["eager", "balanced", "strict", "off"]
 
