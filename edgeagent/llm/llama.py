@@ -25,7 +25,16 @@ from edgeagent.llm.engine_settings import MIN_CONTEXT_TOKENS, Chosen, EngineSett
 from edgeagent.llm.generation import Bounds, Generation, Sampling
 from edgeagent.llm.gguf import Header, read_header
 from edgeagent.llm.grammar import TokenVocabulary
-from edgeagent.llm.opening import Openers, Opening, answers_result, for_words, gate_of, only_read, threshold
+from edgeagent.llm.opening import (
+    Openers,
+    Opening,
+    answers_result,
+    for_words,
+    gate_of,
+    only_read,
+    tagged_threshold,
+    threshold,
+)
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
 from edgeagent.llm.parsers.hermes import HERMES
 from edgeagent.llm.prefixes import Marker, Prefixes, PrefixFiles, fingerprint
@@ -95,7 +104,7 @@ class LlamaLLM:
             that no grammar can say; None lets their arguments be any.
         call_gate: Least probability of a call, by the model's own first token, with which a reply may begin one without
             the tags of its template; below it the model talks. 0 lets every reply begin one; None takes the thresholds
-            that were fitted for the model, or the default.
+            that were fitted for the model, or the default; a ``CallGate`` has one for calls with the tags too.
         force_arguments: Calls that a model writes without its template's tags are kept to their tools' schemas too,
             from the tool's name on; tools that move something are left alone.
         settings: How to use the machine.
@@ -298,7 +307,8 @@ class LlamaLLM:
         if free_to_call(request):
             reading = self._call_gate.reading if may_doubt and not answers_result(request) else limit
             readers = frozenset(tool.name for tool in only_read(request.tools))
-            return Opening(loaded.openers, limit, reading=reading, readers=readers)
+            tagged = tagged_threshold(self._call_gate, request)
+            return Opening(loaded.openers, limit, reading=reading, readers=readers, tagged=tagged)
         talks = bool(request.tools) and request.tool_choice == "none" and request.response_schema is None
         return Opening(loaded.openers, limit, may_call=False) if talks and limit else None
 

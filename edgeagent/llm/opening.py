@@ -103,7 +103,8 @@ class Opening:
     """The beginning of one reply.
 
     The question is asked at the first token that is to be seen: blanks and reasoning come before it. A model that
-    begins a call with the tags of its template was trained to, and may always.
+    begins a call with the tags of its template was trained to: it has a threshold of its own, which is 0 unless one was
+    fitted.
 
     Args:
         openers: The model's.
@@ -111,6 +112,7 @@ class Opening:
         may_call: False where no call would be run: then it may begin none in any form, the template's own included.
         readers: Names of the tools that only read.
         reading: Least probability of a call with which a reply may call these alone; None is the threshold.
+        tagged: Least probability of a call with which a reply may begin one with the tags of the template.
         probability: Of a call, where this reply is the second try after a call that was too improbable.
     """
 
@@ -122,13 +124,16 @@ class Opening:
         may_call: bool = True,
         readers: Collection[str] = (),
         reading: float | None = None,
+        tagged: float = 0.0,
         probability: float | None = None,
     ) -> None:
         self._openers = openers
         self._may_call = may_call
         self._readers = readers
         self._reading = threshold if reading is None else reading
+        self._tagged = tagged
         self.threshold = threshold
+        """Least probability with which this reply may begin the call that it is about to begin."""
         self.probability = probability
         """Of all tokens that can begin a call, at the first that is seen; None before it."""
         self.masked = probability is not None
@@ -148,9 +153,15 @@ class Opening:
             return token
         if self.probability is None:
             self.probability = openers.probability(engine.logits)
-            improbable = self.probability < self.threshold and not openers.are_own(token)
+            own = openers.are_own(token)
+            self.threshold = self._tagged if own else self.threshold
+            improbable = self.probability < self.threshold
             self.doubtful = (
-                improbable and bool(self._readers) and self.probability >= self._reading and openers.opens(token)
+                improbable
+                and not own
+                and bool(self._readers)
+                and self.probability >= self._reading
+                and openers.opens(token)
             )
             improbable = improbable and not self.doubtful
             self.declined = improbable and self._may_call and (openers.opens(token) or openers.ends(token))
@@ -186,7 +197,7 @@ def for_words(request: LLMRequest) -> LLMRequest:
 
 def gate_of(asked: float | CallGate | None, name: str, file_bytes: int) -> CallGate:
     """The gate that was asked for; else that of a model that the catalogue knows by its name, or by the size of its
-    file; else the default. One number stands for all thresholds."""
+    file; else the default. One number stands for all thresholds of untagged calls."""
     if isinstance(asked, CallGate):
         return asked
     if asked is not None:
@@ -207,3 +218,11 @@ def answers_result(request: LLMRequest) -> bool:
 def threshold(gate: CallGate, request: LLMRequest) -> float:
     """The one of a gate for the reply to a request; 0 where there is no gate."""
     return gate.later if answers_result(request) else gate.first
+
+
+def tagged_threshold(gate: CallGate, request: LLMRequest) -> float:
+    """The one of a gate for a call with tags; 0 after a tool's result, and where a question of the model's own is
+    answered: such an answer ("five minutes") is no talk, and to a small model no plain command either."""
+    spoken = [message for message in request.messages if message.origin not in _ASIDES]
+    asked = len(spoken) > 1 and spoken[-2].role == "assistant" and spoken[-2].text.rstrip().endswith("?")
+    return 0.0 if asked or answers_result(request) else gate.tagged

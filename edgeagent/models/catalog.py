@@ -196,8 +196,8 @@ class ModelSizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallGate:
-    """Least probabilities of a call, by a model's own first token, with which a reply may begin one without the tags of
-    the model's template; 0 lets every reply begin one."""
+    """Least probabilities of a call, by a model's own first token, with which a reply may begin one; 0 lets every reply
+    begin one. All but ``tagged`` are of calls without the tags of the model's template."""
 
     first: float
     """Of a reply to a person."""
@@ -205,6 +205,8 @@ class CallGate:
     """Of such a reply that calls only tools that read; not above ``first``."""
     later: float
     """Of a reply to a tool's result."""
+    tagged: float = 0.0
+    """Of a reply to a person who was not asked anything, for a call with the tags of the template."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

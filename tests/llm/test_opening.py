@@ -53,8 +53,10 @@ def gated(says: Callable[..., LlamaLLM]) -> Iterator[Callable[..., LlamaLLM]]:
     """Makes models that write a script behind a gate."""
     made: list[LlamaLLM] = []
 
-    def make(gate: float, *script: str, temperature: float = 0.0, reading: float | None = None) -> LlamaLLM:
-        thresholds = gate if reading is None else CallGate(first=gate, reading=reading, later=gate)
+    def make(gate: float | CallGate, *script: str, temperature: float = 0.0, reading: float | None = None) -> LlamaLLM:
+        thresholds = gate
+        if isinstance(gate, float) and reading is not None:
+            thresholds = CallGate(first=gate, reading=reading, later=gate)
         made.append(LlamaLLM(says(list(script), FAMILY).path, call_gate=thresholds, temperature=temperature))
         return made[-1]
 
@@ -181,10 +183,53 @@ def test_a_full_window_has_no_room_for_the_hint(gated: Callable[..., LlamaLLM]) 
     assert "Answer in words." not in reading.prompt
 
 
-def test_a_call_with_the_tags_of_the_template_is_never_masked(gated: Callable[..., LlamaLLM]) -> None:
-    reading = read(gated(2.0, "<tool_call>", f"\n{CALL}\n", "</tool_call>"), ask())
+TAGGED = ("<tool_call>", f"\n{CALL}\n", "</tool_call>")
+ONLY_TAGGED = CallGate(first=0, reading=0, later=0, tagged=2)
+
+
+@pytest.mark.parametrize("gate", [2.0, CallGate(first=2, reading=2, later=2)], ids=["a number", "a gate"])
+def test_a_call_with_the_tags_of_the_template_needs_a_threshold_of_its_own(
+    gated: Callable[..., LlamaLLM], gate: float | CallGate
+) -> None:
+    reading = read(gated(gate, *TAGGED), ask())
     assert not reading.openers_masked
+    assert reading.opener_threshold == 0
     assert reading.raw.startswith("<tool_call>")
+
+
+def test_below_its_threshold_a_call_with_tags_becomes_words(gated: Callable[..., LlamaLLM]) -> None:
+    reading = read(gated(ONLY_TAGGED, *TAGGED), ask())
+    assert reading.openers_masked
+    assert reading.opener_threshold == 2
+    assert "Answer in words." in reading.prompt
+    assert reading.raw.strip()[:1].isalnum()
+
+
+def test_an_improbable_call_with_tags_is_not_made_though_its_tool_reads(gated: Callable[..., LlamaLLM]) -> None:
+    gate = CallGate(first=2, reading=0, later=0, tagged=2)
+    reading = read(gated(gate, "<tool_call>", f"\n{READS}\n", "</tool_call>"), ask(tools=[look, depth]))
+    assert not reading.raw.startswith("<tool_call>")
+
+
+def test_the_threshold_of_tags_is_none_of_calls_without_them(gated: Callable[..., LlamaLLM]) -> None:
+    assert read(gated(ONLY_TAGGED, CALL), ask()).raw.startswith(CALL[:9])
+
+
+@pytest.mark.parametrize(
+    ("said", "is_free"), [("For how long?", True), ("For how long? \n", True), ("I see.", False)], ids=repr
+)
+def test_who_answers_a_question_of_the_model_may_be_given_a_call(
+    gated: Callable[..., LlamaLLM], said: str, is_free: bool
+) -> None:
+    aside = Message.user("temp=21", origin="ephemeral")
+    messages = [Message.user("set a timer"), Message.assistant(said), Message.user("go"), aside]
+    assert read(gated(ONLY_TAGGED, *TAGGED), ask(messages=messages)).raw.startswith("<tool_call>") == is_free
+
+
+def test_after_a_result_a_call_with_tags_is_free(gated: Callable[..., LlamaLLM]) -> None:
+    called = Message.assistant("", [ToolCall("call_1", "look")])
+    messages = [Message.user("go"), called, Message.tool(ToolResult("call_1", "look", "ok", "a cube"))]
+    assert read(gated(ONLY_TAGGED, *TAGGED), ask(messages=messages)).raw.startswith("<tool_call>")
 
 
 def test_a_result_has_a_threshold_of_its_own(babble_file: Path) -> None:
@@ -292,9 +337,13 @@ def test_where_no_call_may_be_made_the_model_talks(gated: Callable[..., LlamaLLM
     assert read(gated(0, call), ask(tool_choice="none")).raw.startswith(call[:9])
 
 
-def test_nano_has_no_gate() -> None:
+def test_nano_has_a_gate_for_its_tags_only() -> None:
+    (known,) = (entry.call_gate for entry in language_models().values() if entry.name == "nano")
+    assert known is not None
+    assert (known.first, known.reading, known.later) == (0, 0, 0)
     llm = LlamaLLM("nano")
     for text in ("look around", "hello", "tell me a story about a cube"):
         reading = read(llm, ask(text))
-        assert (reading.opener_threshold, reading.openers_masked) == (0, False)
+        begins = reading.raw.startswith("<tool_call>")
+        assert begins == ((reading.opener_probability or 0) >= known.tagged)
     llm.close()

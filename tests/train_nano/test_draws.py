@@ -156,3 +156,38 @@ def test_follow_ups_know_what_was_done(scripts_on_path, calls, outcomes, wanted)
         rest = [said for said in draws if "rest" in said.text]
         assert rest
         assert all(said.calls == tuple(made[1:]) for said in rest)
+
+
+def test_an_answer_follows_its_question_and_makes_the_call(speaker, house):
+    from answers import asked_about
+    from dialogue import Author
+
+    rng = random.Random("answers")
+    for _ in range(500):
+        said = asked_about(rng)
+        assert (said.calls, said.reply[-1]) == ((), "?")
+        assert said.answer is not None
+        assert said.tools == {call.name for call in said.answer.calls}
+        assert bool(said.answer.calls) != bool(said.answer.reply)
+
+    author = Author(speaker, rng)
+    asked = answered = 0
+    for _ in range(6000):
+        for question, _, then in zip(messages := author.dialogue(house), messages[1:], messages[2:], strict=False):
+            if question["content"] in ("For how long?", "How long?"):
+                asked += 1
+                calls = [each["function"]["name"] for each in then.get("tool_calls", ())]
+                answered += calls == ["set_timer"]
+    assert answered > asked / 2 > 5
+
+
+def test_robots_of_other_tools_ask_for_what_is_left_out(scripts_on_path):
+    import foreign
+
+    rng = random.Random("left out")
+    astray = [said for _ in range(3000) if (said := foreign.draw(rng, 1)[0].astray(rng)) is not None]
+    answers = [said.answer for said in astray if said.answer is not None]
+    assert len(answers) > 100
+    for said in answers:
+        (call,) = said.calls
+        assert call.arguments

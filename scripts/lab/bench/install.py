@@ -44,6 +44,8 @@ _SIGN: Final = "\x1e"
 _BLOCK: Final = re.compile(r"^ *<!-- bench install: (.+?) -->\n *```\w*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 _VERSION: Final = re.compile(r"edgeagent(?:\[[\w,]+\])?==([\w.]+)")
 _PIP: Final = re.compile(r"^\S*?\.(index-url|proxy|trusted-host|timeout|cert)='(.*)'$", re.MULTILINE)
+_SUITES: Final = {"board": "trixie"}
+"""Debian has lgpio since trixie; Raspberry Pi OS had it before."""
 _FOLDERS: Final = {"checkout": "edgeagent", "board": "", "package": "rover", "ros": "edgeagent"}
 """Where a journey begins below the user's home: in this checkout, or in a robot of ``edgeagent init``."""
 _IMPOSSIBLE: Final = ("systemctl", "sudo systemctl", "sudo reboot", "sudo raspi-config", "loginctl", "sudo loginctl")
@@ -293,7 +295,7 @@ def _write(path: Path, text: str) -> None:
 def main() -> int:
     """Runs the bench. Returns its exit code."""
     parser = argparse.ArgumentParser(prog="scripts/bench install", description="The pages' commands in a fresh Debian.")
-    parser.add_argument("--suite", default="bookworm", help="of Debian: bookworm or trixie")
+    parser.add_argument("--suite", help="of Debian, for every journey; default: bookworm, and trixie for the board")
     parser.add_argument("--journey", action="append", choices=JOURNEYS, help="only this one; several times: these")
     parser.add_argument("--list", action="store_true", help="show the commands and run nothing")
     parser.add_argument("--mirror", help="for debootstrap; its own without it")
@@ -316,12 +318,15 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that no chroot stays behind
     cache = platformdirs.user_cache_path("edgeagent-bench") / "install"
     cache.mkdir(parents=True, exist_ok=True)
-    made = base(options.suite, options.mirror, cache)
+    suites = {name: options.suite or _SUITES.get(name, "bookworm") for name in wanted}
+    bases = {suite: base(suite, options.mirror, cache) for suite in sorted(set(suites.values()))}
     if options.cold:
-        shutil.rmtree(cache / f"pip-{made.name}", ignore_errors=True)
+        for made in bases.values():
+            shutil.rmtree(cache / f"pip-{made.name}", ignore_errors=True)
     good = True
     for name, found in wanted.items():
-        print(f"\n{name}, in Debian {options.suite}", flush=True)
+        made = bases[suites[name]]
+        print(f"\n{name}, in Debian {suites[name]}", flush=True)
         for step in found:
             if not step.possible:
                 print(f"  left out: {step.where} {step.command}: no systemd runs in a chroot, and it is no board")

@@ -8,8 +8,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Any, Final
 
+import answers
 import corrections
 import followup
 import foreign
@@ -43,6 +45,8 @@ _TURNS: Final = (0.6, 0.22, 0.12, 0.06)
 """Shares of dialogues of one to four turns."""
 _FOLLOWING: Final = 0.68
 """Share of later turns that follow up."""
+_ANSWERED: Final = 0.8
+"""Share of the robot's questions that are answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +105,27 @@ class Author:
         wanted = turns or rng.choices((1, 2, 3, 4), _TURNS)[0]
         messages: list[Message] = []
         past = Past((), (), ())
-        for turn in range(wanted):
+        answer: Utterance | None = None
+        for turn in count():
+            if turn >= wanted and answer is None:
+                break
             if rng.random() < 0.015 and setting.house & {"set_timer"}:
                 messages += self._timer_message()
                 continue
-            said: Utterance | None = None
-            if turn and rng.random() < _FOLLOWING:
+            said = answer
+            if said is None and turn and rng.random() < _FOLLOWING:
                 said = followup.draw(rng, past)
                 if said is not None and {c.name for c in said.calls} - setting.house:
                     said = None
             if said is None:
                 said = self._utterance(setting)
+            answer = said.answer if turn + 1 < wanted or rng.random() < _ANSWERED else None
             messages.append({"role": "user", "content": self._spoken(said)})
             if not said.calls:
                 messages.append({"role": "assistant", "content": said.reply})
                 continue
             messages.append(_calling(said.calls))
-            if turn == wanted - 1 and rng.random() < _CUT_SHORT:
+            if turn >= wanted - 1 and rng.random() < _CUT_SHORT:
                 break
             outcomes = self._outcomes(said.calls)
             messages += [{"role": "tool", "content": o.content} for o in outcomes]
@@ -139,7 +147,7 @@ class Author:
             return self._foreign_utterance(setting)
         for _ in range(12 if rng.random() < 0.8 else 1):
             said = self.house_utterance()
-            if {c.name for c in said.calls} <= setting.house:
+            if said.tools <= setting.house:
                 return said
         return Utterance(said.text, reply=rng.choice(CANNOT), tag="missing", bare=False)
 
@@ -156,7 +164,9 @@ class Author:
             return orders.chain(speaker, count, speaker.joined if count == 2 else partial(orders.joined, rng))
         if kind < 0.54:
             return orders.turned(speaker)
-        if kind < 0.59:
+        if kind < 0.57:
+            return answers.asked_about(rng)
+        if kind < 0.61:
             return reasons.reasoned(speaker)
         if kind < 0.645:
             return corrections.corrected(speaker)
@@ -198,7 +208,7 @@ class Author:
         if kind < 0.96 or not setting.house:
             return self._nothing.said()
         said = self.house_utterance()
-        if {c.name for c in said.calls} <= setting.house:
+        if said.tools <= setting.house:
             return said
         return Utterance(said.text, reply=rng.choice(CANNOT), tag="missing", bare=False)
 

@@ -33,6 +33,7 @@ from scoring import DANGER, Asked, Call, Error, Score, danger, is_right, kinds, 
 
 from edgeagent import LlamaLLM
 from edgeagent.hooks import LIMITS
+from edgeagent.models import CallGate
 
 HERE: Final = Path(__file__).resolve().parent
 SETS: Final = tuple(
@@ -193,6 +194,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", type=Path, help="files of lines; default: all written by hand")
     parser.add_argument("--model", default="nano", help="name or path of the GGUF")
+    parser.add_argument("--tagged", type=float, metavar="P", help="least probability of a call, by the first token")
     parser.add_argument("--fresh", type=int, default=0, metavar="N", help="also N fresh draws from the generator")
     parser.add_argument("--errors", action="store_true", help="list what was wrong")
     parser.add_argument("--reveal", action="store_true", help="list the errors of half b too, which spends that half")
@@ -200,7 +202,8 @@ def main() -> None:
     parser.add_argument("--guards", action="store_true", help="with the guards of the app; counts what they stop")
     parser.add_argument("--no-frames", action="store_true", help="leave out the rows of unseen frames (faster)")
     args = parser.parse_args()
-    llm = LlamaLLM(args.model)
+    gate = None if args.tagged is None else CallGate(first=0, reading=0, later=0, tagged=args.tagged)
+    llm = LlamaLLM(args.model, call_gate=gate)
     frames = None if args.no_frames else Frames()
     sets = {path.name: load(path) for path in args.sets or SETS}
     if args.fresh:

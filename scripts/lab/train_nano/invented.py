@@ -474,10 +474,14 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
         if not asked:
             return None
         one = rng.choice(asked)
-        text, _, names = said(rng, one)
+        text, others, names = said(rng, one)
         heard = _dressed(text, names, (), rng)
         reply = rng.choice(_WHICH).format(one.name.partition("_")[0])
-        return Utterance(heard.text, reply=reply, tag="as said", bare=False)
+        given = one.give(rng)
+        all_given = others | {one.name: given.value}
+        arguments = {each.name: all_given[each.name] for each in parameters if each.name in all_given}
+        answer = _dressed(given.text, given.names, (Call(name, arguments),), rng)
+        return Utterance(heard.text, reply=reply, tag="as said", bare=False, answer=answer)
 
     return InventedTool(_spec(name, description, parameters), (act, act if way else thing), say, order, astray)
 

@@ -58,6 +58,13 @@ class Utterance:
     """Whether politeness may still be put around it."""
     as_typed: bool = False
     """Whether it stays letter by letter."""
+    answer: Utterance | None = None
+    """What may be said next where the reply is a question."""
+
+    @property
+    def tools(self) -> set[str]:
+        """Names of the tools that it needs, its answer included."""
+        return {call.name for call in self.calls} | (self.answer.tools if self.answer is not None else set())
 
 
 @dataclass(frozen=True, slots=True)
