@@ -139,8 +139,7 @@ def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
             if between == [sign] or (sign == "minus" and second.negative and not between):
                 yield replace(first, **span, value=value)  # type: ignore[arg-type]
     # of many amounts few differ in their unit, so the work grows as their number does
-    with_units = [one for one in said if one.dimension not in ("", "times") and one.bare]
-    units = {(one.dimension, f"{one.value / one.bare:.9g}", one.tolerance): one for one in with_units}
+    units = {(one.dimension, f"{one.value / one.bare:.9g}", one.tolerance): one for one in _with_units(said)}
     counts = {one.value for one in said if one.dimension == "times"}
     for one in said:
         for other in units.values():
@@ -151,6 +150,20 @@ def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
         for count in counts:
             if one.dimension != "times":
                 yield replace(one, value=one.value * count)
+
+
+def in_units_of(amounts: Iterable[Amount], earlier: Sequence[str]) -> Iterator[Amount]:
+    """Numbers without a unit in the units of the newest earlier text that has any: "five minutes", "make it ten"."""
+    units = next(filter(None, (_with_units(amounts_in(text)) for text in reversed(earlier))), [])
+    for one in amounts:
+        for other in units:
+            if not one.dimension:
+                value = one.bare * other.value / other.bare
+                yield replace(one, value=value, dimension=other.dimension, tolerance=other.tolerance)
+
+
+def _with_units(amounts: Iterable[Amount]) -> list[Amount]:
+    return [one for one in amounts if one.dimension not in ("", "times") and one.bare]
 
 
 def _in(one: Amount, like: Amount) -> float:
@@ -223,12 +236,13 @@ def clause(words: Sequence[str], amount: Amount) -> Sequence[str]:
     return words[first:last]
 
 
-def said_times(words: Iterable[str]) -> float:
-    """By how much "twice as far", "half of that" change what was said before; 1 without such words."""
+def said_times(words: Iterable[str], amounts: Iterable[Amount] = ()) -> float:
+    """By how much "twice as far", "half of that", "three times that" change what was said before; 1 without such
+    words."""
     for word in words:
         if word in _TIMES or word in _PARTS:
             return _TIMES.get(word, 0) or _PARTS[word]
-    return 1.0
+    return next((one.value for one in amounts if one.dimension == "times" and one.value), 1.0)
 
 
 Directions = tuple[tuple[str, frozenset[str]], tuple[str, frozenset[str]]]

@@ -6,6 +6,7 @@ A hook at AFTER_LLM, on the loop's thread: nothing of a reply runs before all of
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from edgeagent.english.amounts import (
     clause,
     counted,
     derived,
+    in_units_of,
     is_usual,
     orientation,
     said_times,
@@ -62,6 +64,8 @@ _BACK: Final = "back"
 """The word of a way there and back, whose second call has the other direction."""
 _SOUNDS_LIKE: Final = {word: number for word, number in lists("heard").table("sounds_like").items() if word != "for"}
 """Words that are written for a number."""
+_ROUNDED: Final = 0.03
+"""Share by which a third, or another part of what was done before, may be rounded."""
 _ANSWER_WORDS: Final = 4
 """Words beside the number in "make it two meters please"."""
 
@@ -73,8 +77,9 @@ class _Said:
     Attributes:
         words: Of the person, since the robot's last answer.
         amounts: In them.
-        known: The same and what follows from them: sums, and products with "three times".
+        known: The same and what follows from them: sums, products with "three times", units of what was said before.
         calls: Made since then.
+        earlier_calls: Made before.
         earlier: Amounts in earlier turns and in results.
         names: Words of all of that.
         marks: Signs of JSON and of chat templates in all of that.
@@ -84,6 +89,7 @@ class _Said:
     amounts: list[Amount]
     known: list[Amount]
     calls: tuple[ToolCall, ...]
+    earlier_calls: tuple[ToolCall, ...]
     earlier: list[Amount]
     earlier_words: list[str]
     names: frozenset[str]
@@ -106,8 +112,9 @@ class _Said:
         return cls(
             words=words,
             amounts=amounts,
-            known=[*amounts, *derived(amounts, words)],
+            known=[*amounts, *derived(amounts, words), *in_units_of(amounts, earlier)],
             calls=tuple(call for one in now for call in one.tool_calls),
+            earlier_calls=tuple(call for one in before for call in one.tool_calls),
             earlier=[amount for text in (*earlier, *told) for amount in amounts_of(words_of(text))]
             + [
                 _bare(value)
@@ -348,11 +355,13 @@ def _doubted_number(
     unused = [one for one in said.amounts if _may_be(one, name) and not _is_used(one, calls, said)]
     if not of_this and not unused:
         unit = unit_of(name)
-        factor = said_times(said.words)
+        factor = said_times(said.words, said.amounts)
         usual = unit is not None and is_usual(value * unit[1], unit[0], said.words)
         before = any(_is(one, name, value) or _is(one, name, value / factor) for one in said.earlier)
         sign = 0 if directions is None else sign_of(said.words, directions[0][1], directions[1][1])
         if (usual or before) and _fits(value, {sign}, directions, said):
+            return None
+        if _takes_back(tool, name, value / factor, said):
             return None
     offered = [one for one in (of_this or unused) if one.dimension != "times"]
     if len({one.value for one in offered}) == 1:
@@ -384,6 +393,13 @@ def _goes_back(tool: Tool, name: str, value: float, said: _Said, before: Sequenc
     """True if a value takes back what an earlier call does, and "back" was said: "forward two meters and back"."""
     ways = [one.arguments.get(name) for one in before if one.name == tool.name]
     return _BACK in said.words and any(_number(way) and way == -value for way in ways)
+
+
+def _takes_back(tool: Tool, name: str, value: float, said: _Said) -> bool:
+    """True if a value takes back what the tool's last call of earlier turns did, as was said: "now the other way"."""
+    ways = [one.arguments.get(name) for one in said.earlier_calls if one.name == tool.name]
+    taken = ways and _number(ways[-1]) and math.isclose(value, -ways[-1], rel_tol=_ROUNDED)
+    return bool(taken and lists("amounts").reversing & set(said.words))
 
 
 def _sign(amount: Amount, words: Sequence[str], directions: Directions | None) -> int:

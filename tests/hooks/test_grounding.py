@@ -217,6 +217,44 @@ def test_a_number_that_goes_far_is_read_back_too() -> None:
     assert robot.done == [("drive", 50)]
 
 
+@pytest.mark.parametrize(
+    ("first", "done", "then", "wanted"),
+    [
+        ("turn left 45", call("turn", angle_deg=45), "turn back", call("turn", angle_deg=-45)),
+        ("turn left 45", call("turn", angle_deg=45), "undo that", call("turn", angle_deg=-45)),
+        ("turn left 45", call("turn", angle_deg=45), "the other way, twice as far", call("turn", angle_deg=-90)),
+        ("turn around", call("turn", angle_deg=180), "and back", call("turn", angle_deg=-180)),
+        ("drive two meters", call("drive", distance_m=2), "and return", call("drive", distance_m=-2)),
+        ("drive two meters", call("drive", distance_m=2), "a third of it back", call("drive", distance_m=-0.67)),
+        ("drive two meters", call("drive", distance_m=2), "three times that", call("drive", distance_m=6)),
+        ("a timer for 5 minutes", call("set_timer", duration_s=300), "make it ten", call("set_timer", duration_s=600)),
+        ("a timer for 1 hour", call("set_timer", duration_s=3600), "two", call("set_timer", duration_s=7200)),
+    ],
+)
+def test_what_was_done_before_is_taken_back_and_changed(first: str, done: Call, then: str, wanted: Call) -> None:
+    robot = Robot([done], "Done.", [wanted], "Done.")
+    robot.hear(first)
+    robot.hear(then)
+    assert robot.done[1:] == [(wanted.name, *wanted.arguments.values())]
+
+
+@pytest.mark.parametrize(
+    ("then", "wanted"),
+    [
+        ("turn left", call("turn", angle_deg=-45)),
+        ("the other way", call("turn", angle_deg=-30)),
+        ("make it ten", call("turn", angle_deg=600)),
+    ],
+)
+def test_what_takes_nothing_back_is_asked_about(then: str, wanted: Call) -> None:
+    robot = Robot([call("turn", angle_deg=-45)], "Done.", [call("turn", angle_deg=45)], "Done.", [wanted])
+    robot.hear("turn right 45 degrees")
+    robot.hear("turn left 45 degrees")
+    asked = robot.hear(then)
+    assert robot.done[2:] == []
+    assert asked.reply.endswith(("?", "Say yes."))
+
+
 def test_what_results_and_earlier_turns_tell_is_known() -> None:
     robot = Robot(
         [call("scan")],

@@ -191,3 +191,22 @@ def test_robots_of_other_tools_ask_for_what_is_left_out(scripts_on_path):
     for said in answers:
         (call,) = said.calls
         assert call.arguments
+
+
+def test_tools_under_other_names_are_called_by_them(scripts_on_path):
+    from generate import Generator, load_corpus
+
+    generator = Generator(load_corpus(), "renamed")
+    renamed = [setting for _ in range(600) if (setting := generator.setting()).renaming is not None]
+    assert len(renamed) > 50
+    seen = set()
+    for setting in renamed:
+        assert not setting.whole
+        schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in setting.tools}
+        assert len(schemas) == len(setting.tools)
+        for calls in made(generator.dialogue(setting)):
+            for each in calls:
+                schema = schemas[each["name"]]
+                assert set(schema["required"]) <= set(each["arguments"]) <= set(schema["properties"])
+                seen.add(each["name"])
+    assert not seen.isdisjoint({"rotate", "grab", "halt", "navigate_to", "start_timer"})

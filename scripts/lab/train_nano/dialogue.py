@@ -18,6 +18,7 @@ import foreign
 import invented
 import orders
 import reasons
+import renaming
 import results
 from nothing import CANNOT, Nothing
 from referring import Past
@@ -36,7 +37,9 @@ _SYSTEMS: Final = (
     "You are Robo, a small mobile robot. Answer briefly.", "You are an assistant.", "Be brief.", "You are a robot arm on wheels. Reply in one sentence.",
     "You are the agent of a mobile robot. Call tools for commands, otherwise answer shortly.", "You help around the house.",
 )  # fmt: skip
-_NOT_HOUSE_MIX: Final = 0.3
+_NOT_HOUSE_MIX: Final = 0.4
+_RENAMED: Final = 0.75
+"""Share of parts of the house robot that have other names."""
 _CUT_SHORT: Final = 0.5
 """Dialogues that end with the last turn's calls: telling results is easy, and their tokens are better spent on calls."""
 
@@ -59,22 +62,24 @@ class Setting:
     """Names of the house robot's tools on offer."""
 
     foreign: tuple[foreign.ForeignTool, ...]
+    renaming: renaming.Renaming | None = None
+    """Of the house robot's tools, where they have other names."""
 
     @property
     def whole(self) -> bool:
-        """Whether all tools of the house robot are here."""
-        return len(self.house) == len(HOUSE_TOOLS)
+        """Whether all tools of the house robot are here, as they are."""
+        return len(self.house) == len(HOUSE_TOOLS) and self.renaming is None
 
 
 def draw_setting(rng: random.Random) -> Setting:
     """Mostly the house robot as it ships; also subsets, other orders, other robots."""
     kind = rng.random()
-    if kind < 0.52:
+    if kind < 0.5:
         return Setting(HOUSE_SYSTEM, HOUSE_TOOLS, frozenset(map(name_of, HOUSE_TOOLS)), ())
     system = HOUSE_SYSTEM if rng.random() < 0.4 else rng.choice(_SYSTEMS)
     tools = list(HOUSE_TOOLS)
     others: list[foreign.ForeignTool] = []
-    if kind < 0.62:
+    if kind < 0.54:
         if rng.random() < 0.7:
             rng.shuffle(tools)
     elif kind < 0.72:
@@ -85,10 +90,14 @@ def draw_setting(rng: random.Random) -> Setting:
         tools = rng.sample(tools, rng.randint(0, 6)) if rng.random() < _NOT_HOUSE_MIX else []
         others = foreign.draw(rng, rng.randint(1, 9), beside_house=bool(tools))
     house = frozenset(map(name_of, tools))
-    specs = tools + [t.spec for t in others]
+    renamed: renaming.Renaming | None = None
+    if kind >= 0.54 and rng.random() < _RENAMED:
+        renamed, specs = renaming.draw(rng, tools, [name_of(t.spec) for t in others])
+        tools = list(specs)
+    tools += [t.spec for t in others]
     if others:
-        rng.shuffle(specs)
-    return Setting(system, tuple(specs), house, tuple(others))
+        rng.shuffle(tools)
+    return Setting(system, tuple(tools), house, tuple(others), renamed)
 
 
 class Author:
@@ -101,6 +110,10 @@ class Author:
 
     def dialogue(self, setting: Setting, *, turns: int | None = None) -> list[Message]:
         """The messages after the system prompt."""
+        messages = self._written(setting, turns)
+        return messages if setting.renaming is None else setting.renaming.over(messages)
+
+    def _written(self, setting: Setting, turns: int | None) -> list[Message]:
         rng = self._rng
         wanted = turns or rng.choices((1, 2, 3, 4), _TURNS)[0]
         messages: list[Message] = []
@@ -178,6 +191,11 @@ class Author:
         rng = self._rng
         kind = rng.random()
         tools = setting.foreign
+        if setting.house and kind < 0.3:
+            for _ in range(12):
+                said = self.house_utterance()
+                if said.tools and said.tools <= setting.house:
+                    return said
         if kind < 0.58:
             return rng.choice(tools).say(rng)
         if kind < 0.68:
