@@ -16,7 +16,7 @@ from edgeagent.agent.handoffs import reached
 from edgeagent.app.agent_phrases import app_phrases
 from edgeagent.english.completeness import Phrases
 from edgeagent.errors import ConfigError
-from edgeagent.hooks import GroundedReplyHook, GroundingHook, Hook, TalkGuardHook
+from edgeagent.hooks import GroundedReplyHook, GroundingHook, Hook, RepeatedCallHook, TalkGuardHook
 from edgeagent.llm import LLM
 from edgeagent.resources import models_dir
 from edgeagent.tools import Tool
@@ -55,10 +55,10 @@ def add_guards(agent: Agent, keeps: Callable[[Tool], bool], *, small: bool = Fal
 
 
 def add_grounding(agent: Agent) -> None:
-    """Has an agent whose model is nano ask about arguments, and tell no numbers, that nobody gave; unless its builder
-    has put such a hook there."""
+    """Has an agent whose model is nano ask about arguments, and tell no numbers, that nobody gave, and call nothing
+    twice that was asked for once; unless its builder has put such a hook there."""
     if is_nano(agent.llm):
-        kinds: tuple[type[Hook], ...] = (GroundingHook, GroundedReplyHook)
+        kinds: tuple[type[Hook], ...] = (GroundingHook, GroundedReplyHook, RepeatedCallHook)
         agent.hooks += [kind() for kind in kinds if not any(isinstance(hook, kind) for hook in agent.hooks)]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from edgeagent.hooks.memory import MemoryHook
     from edgeagent.hooks.persist_session import PersistSessionHook
     from edgeagent.hooks.pii_redaction import PIIHook
-    from edgeagent.hooks.slm import EchoedPayloadHook, SchemaRetryHook, default_slm_hooks
+    from edgeagent.hooks.slm import EchoedPayloadHook, RepeatedCallHook, SchemaRetryHook, default_slm_hooks
     from edgeagent.hooks.timing import EchoingHook, TimingHook
     from edgeagent.hooks.tool_guards import PlanModeHook, SafetyGuardrailHook, TalkGuardHook
 
@@ -52,6 +52,7 @@ __all__ = [
     "PIIHook",
     "PersistSessionHook",
     "PlanModeHook",
+    "RepeatedCallHook",
     "RunStart",
     "SafetyGuardrailHook",
     "SchemaRetryHook",
@@ -82,7 +83,7 @@ __getattr__ = front(
         "memory": "FACT_CHARS MemoryHook",
         "persist_session": "PersistSessionHook",
         "pii_redaction": "PIIHook",
-        "slm": "EchoedPayloadHook SchemaRetryHook default_slm_hooks",
+        "slm": "EchoedPayloadHook RepeatedCallHook SchemaRetryHook default_slm_hooks",
         "timing": "EchoingHook TimingHook",
         "tool_guards": """
             NOT_DONE NOT_UNDERSTOOD ONLY_ENGLISH PlanModeHook SafetyGuardrailHook TalkGuardHook changes moves

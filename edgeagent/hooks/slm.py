@@ -1,7 +1,7 @@
 """Hooks that make small language models usable with tools, on the run's threads.
 
 A call whose arguments were refused is answered with the tool's parameters. A result that a model says again as it came,
-braces and all, becomes a sentence.
+braces and all, becomes a sentence. A call that a reply makes twice, and nobody asked for twice, is made once.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from edgeagent.english.amounts import amounts_of
+from edgeagent.english.tokens import words_of
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.hook import AfterLLM, AfterTool, BaseHook, FirePoint, Hook, HookResult, Payload
 from edgeagent.hooks.loop_detector import WARNING, LoopDetectorHook
@@ -25,8 +27,53 @@ if TYPE_CHECKING:
 _NOT_NEEDED: Final = frozenset({"title", "description", "additionalProperties", "default"})
 _NAMED: Final = frozenset({"properties", "$defs"})
 """Keywords whose keys are a builder's names, not keywords."""
+_PEOPLE: Final = ("user", "steering", "follow_up")
+_AGAIN: Final = frozenset("again another both each every more once repeat repeated twice thrice".split())
+"""Words by which the same is asked for more than once."""
 _LONGEST: Final = 1200
 """Characters of a schema that a small window has room for."""
+
+
+class RepeatedCallHook(BaseHook):
+    """At AFTER_LLM: drops the calls with which a reply repeats the one before, or all of itself, unless that was asked
+    for: "wave twice". What has a number in it stays: two equal drives in a row are a way.
+    """
+
+    points = frozenset({FirePoint.AFTER_LLM})
+    priority = -700
+
+    def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
+        if not isinstance(payload, AfterLLM) or len(payload.tool_calls) < 2:
+            return None
+        said = next((one for one in reversed(ctx.history()) if one.role == "user" and one.origin in _PEOPLE), None)
+        words = words_of(said.text) if said is not None else []
+        once = tuple(_without_repeats(payload.tool_calls, words))
+        return None if len(once) == len(payload.tool_calls) else HookResult.replace(replace(payload, tool_calls=once))
+
+
+def _without_repeats(calls: Sequence[ToolCall], words: Sequence[str]) -> Iterator[ToolCall]:
+    half = len(calls) // 2
+    if all(_is_same(a, b, words) for a, b in zip(calls[:half], calls[half:], strict=False)) and len(calls) == 2 * half:
+        calls = calls[:half]
+    for at, call in enumerate(calls):
+        if not at or not _is_same(calls[at - 1], call, words):
+            yield call
+
+
+def _is_same(first: ToolCall, second: ToolCall, words: Sequence[str]) -> bool:
+    """True if the second call is the first one once more, without a number in it, and nobody asked for two."""
+    if (first.name, first.arguments) != (second.name, second.arguments) or _has_number(first.arguments):
+        return False
+    if any(amount.dimension in ("", "times") and amount.value > 1 for amount in amounts_of(words)):
+        return False
+    named = any(words.count(word) > 1 for word in words_of(first.name.replace("_", " ")))
+    return not (named or _AGAIN & set(words))
+
+
+def _has_number(value: Any) -> bool:
+    if isinstance(value, Mapping | list):
+        return any(map(_has_number, value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class SchemaRetryHook(BaseHook):
