@@ -154,7 +154,7 @@ def test_the_cost_of_the_tools_is_counted_by_the_model_s_tokens(robot, nano) -> 
     with Trial(Config(app=file.path)) as trial:
         report = trial.report()
     (cost,) = report.costs
-    assert cost.text == "Tools: wave(times?: integer, hand?: left|right), walk(steps: integer)"
+    assert cost.text == "Tools: wave(times?: integer, hand?: left|right) = wave a hand, walk(steps: integer) = walk"
     assert set(cost.each) == {"wave", "walk"}
     assert 0 < cost.each["walk"] < cost.each["wave"] < cost.tokens < 60
     assert report.notes == ("nano was not trained on wave and walk: expect wrong calls",)

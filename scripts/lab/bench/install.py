@@ -44,12 +44,15 @@ _SIGN: Final = "\x1e"
 _BLOCK: Final = re.compile(r"^ *<!-- bench install: (.+?) -->\n *```\w*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 _VERSION: Final = re.compile(r"edgeagent(?:\[[\w,]+\])?==([\w.]+)")
 _PIP: Final = re.compile(r"^\S*?\.(index-url|proxy|trusted-host|timeout|cert)='(.*)'$", re.MULTILINE)
-_SUITES: Final = {"board": "trixie"}
-"""Debian has lgpio since trixie; Raspberry Pi OS had it before."""
 _FOLDERS: Final = {"checkout": "edgeagent", "board": "", "package": "rover", "ros": "edgeagent"}
 """Where a journey begins below the user's home: in this checkout, or in a robot of ``edgeagent init``."""
-_IMPOSSIBLE: Final = ("systemctl", "sudo systemctl", "sudo reboot", "sudo raspi-config", "loginctl", "sudo loginctl")
-"""Beginnings of commands that need a machine that was booted."""
+_IMPOSSIBLE: Final = (
+    "systemctl", "sudo systemctl", "sudo reboot", "sudo raspi-config", "loginctl", "sudo loginctl",
+    "ln -sf /usr/lib/python3/dist-packages/*lgpio*",
+)  # fmt: skip
+"""Beginnings of commands that need a machine that was booted, or the package that Debian has not."""
+_ONLY_ON_BOARD: Final = "python3-lgpio"
+"""Package of Raspberry Pi OS that Debian has not."""
 
 JOURNEYS: Final = {
     "checkout": (
@@ -60,7 +63,7 @@ JOURNEYS: Final = {
     ),
     "board": (
         'scripts/run ask "how full is your battery"',
-        ".venv/bin/python -c 'import gpiozero, lgpio, serial'",
+        ".venv/bin/python -c 'import gpiozero, serial'",
         'scripts/run say --output hello.wav "I am awake" && test $(stat -c %s hello.wav) -gt 20000',
     ),
     "package": (
@@ -122,7 +125,8 @@ def steps(journey: str, pages: Sequence[Path]) -> list[Step]:
                     raise SystemExit(f"{page}: there is no journey {name}: {', '.join(JOURNEYS)}")
                 if name == journey:
                     where = f"{page.relative_to(_ROOT)}:{text.count(chr(10), 0, block.start(2)) + 1}"
-                    found.append((int(order), [Step(where, command) for command in commands(block[2])]))
+                    typed = (command.replace(f" {_ONLY_ON_BOARD}", "") for command in commands(block[2]))
+                    found.append((int(order), [Step(where, command) for command in typed]))
     return [step for _, block_steps in sorted(found, key=lambda pair: pair[0]) for step in block_steps]
 
 
@@ -295,7 +299,7 @@ def _write(path: Path, text: str) -> None:
 def main() -> int:
     """Runs the bench. Returns its exit code."""
     parser = argparse.ArgumentParser(prog="scripts/bench install", description="The pages' commands in a fresh Debian.")
-    parser.add_argument("--suite", help="of Debian, for every journey; default: bookworm, and trixie for the board")
+    parser.add_argument("--suite", default="bookworm", help="of Debian: bookworm or trixie")
     parser.add_argument("--journey", action="append", choices=JOURNEYS, help="only this one; several times: these")
     parser.add_argument("--list", action="store_true", help="show the commands and run nothing")
     parser.add_argument("--mirror", help="for debootstrap; its own without it")
@@ -318,18 +322,17 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that no chroot stays behind
     cache = platformdirs.user_cache_path("edgeagent-bench") / "install"
     cache.mkdir(parents=True, exist_ok=True)
-    suites = {name: options.suite or _SUITES.get(name, "bookworm") for name in wanted}
-    bases = {suite: base(suite, options.mirror, cache) for suite in sorted(set(suites.values()))}
+    made = base(options.suite, options.mirror, cache)
     if options.cold:
-        for made in bases.values():
-            shutil.rmtree(cache / f"pip-{made.name}", ignore_errors=True)
+        shutil.rmtree(cache / f"pip-{made.name}", ignore_errors=True)
     good = True
     for name, found in wanted.items():
-        made = bases[suites[name]]
-        print(f"\n{name}, in Debian {suites[name]}", flush=True)
+        print(f"\n{name}, in Debian {options.suite}", flush=True)
         for step in found:
             if not step.possible:
                 print(f"  left out: {step.where} {step.command}: no systemd runs in a chroot, and it is no board")
+        if name == "board":
+            print(f"  left out: the package {_ONLY_ON_BOARD}, which Raspberry Pi OS has and Debian has not")
         versions = [version for step in found for version in _VERSION.findall(step.command)]
         with machine(name, made, cache, versions, keep=options.keep) as (root, pip_cache):
             for wheel in sorted(options.wheels.glob("*.whl")) if options.wheels else ():
