@@ -138,15 +138,13 @@ def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
         ):
             if between == [sign] or (sign == "minus" and second.negative and not between):
                 yield replace(first, **span, value=value)  # type: ignore[arg-type]
-    # of many amounts few differ in their unit, so the work grows as their number does
-    units = {(one.dimension, f"{one.value / one.bare:.9g}", one.tolerance): one for one in _with_units(said)}
+    units = _with_units(said)
     counts = {one.value for one in said if one.dimension == "times"}
     for one in said:
-        for other in units.values():
+        for other in units:
             # "three minutes, no, make that eight"
             if not one.dimension:
-                value = one.bare * other.value / other.bare
-                yield replace(one, value=value, dimension=other.dimension, tolerance=other.tolerance)
+                yield _in_unit_of(one, other)
         for count in counts:
             if one.dimension != "times":
                 yield replace(one, value=one.value * count)
@@ -155,15 +153,18 @@ def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
 def in_units_of(amounts: Iterable[Amount], earlier: Sequence[str]) -> Iterator[Amount]:
     """Numbers without a unit in the units of the newest earlier text that has any: "five minutes", "make it ten"."""
     units = next(filter(None, (_with_units(amounts_in(text)) for text in reversed(earlier))), [])
-    for one in amounts:
-        for other in units:
-            if not one.dimension:
-                value = one.bare * other.value / other.bare
-                yield replace(one, value=value, dimension=other.dimension, tolerance=other.tolerance)
+    return (_in_unit_of(one, other) for one in amounts if not one.dimension for other in units)
 
 
 def _with_units(amounts: Iterable[Amount]) -> list[Amount]:
-    return [one for one in amounts if one.dimension not in ("", "times") and one.bare]
+    """An amount of each unit: of many amounts few differ in it, so the work grows as their number does."""
+    those = [one for one in amounts if one.dimension not in ("", "times") and one.bare]
+    return list({(one.dimension, f"{one.value / one.bare:.9g}", one.tolerance): one for one in those}.values())
+
+
+def _in_unit_of(one: Amount, other: Amount) -> Amount:
+    value = one.bare * other.value / other.bare
+    return replace(one, value=value, dimension=other.dimension, tolerance=other.tolerance)
 
 
 def _in(one: Amount, like: Amount) -> float:
@@ -239,10 +240,15 @@ def clause(words: Sequence[str], amount: Amount) -> Sequence[str]:
 def said_times(words: Iterable[str], amounts: Iterable[Amount] = ()) -> float:
     """By how much "twice as far", "half of that", "three times that" change what was said before; 1 without such
     words."""
+    words = list(words)
     for word in words:
         if word in _TIMES or word in _PARTS:
             return _TIMES.get(word, 0) or _PARTS[word]
-    return next((one.value for one in amounts if one.dimension == "times" and one.value), 1.0)
+    for one in amounts:
+        after = [word for word in words[one.end :] if word not in _LISTS.clauses]
+        if one.dimension == "times" and one.value and (after[:1] == [] or after[0] in _LISTS.referring):
+            return one.value
+    return 1.0
 
 
 Directions = tuple[tuple[str, frozenset[str]], tuple[str, frozenset[str]]]

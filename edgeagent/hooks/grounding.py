@@ -29,7 +29,7 @@ from edgeagent.english.amounts import (
 )
 from edgeagent.english.answers import yes_or_no
 from edgeagent.english.number_words import UNITS
-from edgeagent.english.tokens import is_named, parts_of, words_in, words_of
+from edgeagent.english.tokens import NEGATIONS, is_named, parts_of, words_in, words_of
 from edgeagent.english.word_data import lists
 from edgeagent.hooks.grounded_reply import Retelling
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
@@ -64,6 +64,8 @@ _BACK: Final = "back"
 """The word of a way there and back, whose second call has the other direction."""
 _SOUNDS_LIKE: Final = {word: number for word, number in lists("heard").table("sounds_like").items() if word != "for"}
 """Words that are written for a number."""
+_DONE: Final = ("ok", "detached")
+_EXACT: Final = 0.001
 _ROUNDED: Final = 0.03
 """Share by which a third, or another part of what was done before, may be rounded."""
 _ANSWER_WORDS: Final = 4
@@ -77,9 +79,10 @@ class _Said:
     Attributes:
         words: Of the person, since the robot's last answer.
         amounts: In them.
-        known: The same and what follows from them: sums, products with "three times", units of what was said before.
+        known: The same and what follows from them: sums, and products with "three times".
+        changed: Those without a unit, in the units of what was said before.
         calls: Made since then.
-        earlier_calls: Made before.
+        earlier_calls: Made before, and done.
         earlier: Amounts in earlier turns and in results.
         names: Words of all of that.
         marks: Signs of JSON and of chat templates in all of that.
@@ -88,6 +91,7 @@ class _Said:
     words: list[str]
     amounts: list[Amount]
     known: list[Amount]
+    changed: list[Amount]
     calls: tuple[ToolCall, ...]
     earlier_calls: tuple[ToolCall, ...]
     earlier: list[Amount]
@@ -109,12 +113,14 @@ class _Said:
         told = [part for one in history if one.role == "tool" for part in parts_of(one.text)]
         earlier = [one.text for one in before if _is_persons(one)]
         amounts = amounts_of(words)
+        done = {one.call_id for one in before if one.role == "tool" and one.status in _DONE}
         return cls(
             words=words,
             amounts=amounts,
-            known=[*amounts, *derived(amounts, words), *in_units_of(amounts, earlier)],
+            known=[*amounts, *derived(amounts, words)],
+            changed=list(in_units_of(amounts, earlier)),
             calls=tuple(call for one in now for call in one.tool_calls),
-            earlier_calls=tuple(call for one in before for call in one.tool_calls),
+            earlier_calls=tuple(call for one in before for call in one.tool_calls if call.id in done),
             earlier=[amount for text in (*earlier, *told) for amount in amounts_of(words_of(text))]
             + [
                 _bare(value)
@@ -348,6 +354,8 @@ def _doubted_number(
     if unit_of(name) is None and value in counted(said.words):
         return None
     of_this = [amount for amount in said.known if _is(amount, name, value)]
+    if not of_this and _changes_last(tool, name, value, said):
+        return None
     if of_this:
         signs = {_sign(amount, said.words, directions) for amount in of_this}
         if _fits(value, signs, directions, said) or _goes_back(tool, name, value, said, calls[: len(said.calls) + at]):
@@ -361,7 +369,7 @@ def _doubted_number(
         sign = 0 if directions is None else sign_of(said.words, directions[0][1], directions[1][1])
         if (usual or before) and _fits(value, {sign}, directions, said):
             return None
-        if _takes_back(tool, name, value / factor, said):
+        if _takes_back(tool, name, value, factor, said, calls[: len(said.calls) + at]):
             return None
     offered = [one for one in (of_this or unused) if one.dimension != "times"]
     if len({one.value for one in offered}) == 1:
@@ -395,11 +403,36 @@ def _goes_back(tool: Tool, name: str, value: float, said: _Said, before: Sequenc
     return _BACK in said.words and any(_number(way) and way == -value for way in ways)
 
 
-def _takes_back(tool: Tool, name: str, value: float, said: _Said) -> bool:
-    """True if a value takes back what the tool's last call of earlier turns did, as was said: "now the other way"."""
+def _takes_back(tool: Tool, name: str, value: float, factor: float, said: _Said, now: Sequence[ToolCall]) -> bool:
+    """True if a value takes back what the tool's last call of earlier turns did, as was said: "now the other way".
+
+    Args:
+        factor: By how much what was done is changed: "half of it back".
+        now: Calls of this turn, of which none may have done so.
+    """
+    directions = _orientation(tool, name)
     ways = [one.arguments.get(name) for one in said.earlier_calls if one.name == tool.name]
-    taken = ways and _number(ways[-1]) and math.isclose(value, -ways[-1], rel_tol=_ROUNDED)
-    return bool(taken and lists("amounts").reversing & set(said.words))
+    if directions is None or not ways or not _number(ways[-1]) or any(one.name == tool.name for one in now):
+        return False
+    rounded = _ROUNDED if factor != 1 else _EXACT
+    if not math.isfinite(value) or not math.isclose(value, -factor * ways[-1], rel_tol=rounded):
+        return False
+    told = sign_of(said.words, directions[0][1], directions[1][1])
+    back = lists("amounts").reversing & set(said.words)
+    other = any(a == "other" and b in lists("amounts").other_way for a, b in pairwise(said.words))
+    forbidden = NEGATIONS.search(" ".join(said.words)) is not None
+    # "drive back" after a way back is no way forward
+    return bool(back or other) and told in (0, -1 if value < 0 else 1) and not forbidden
+
+
+def _changes_last(tool: Tool, name: str, value: float, said: _Said) -> bool:
+    """True if a value is a number that was said in the unit of the last call, which it changes: "make it ten"."""
+    unit = unit_of(name)
+    if unit is None or value <= 0 or not said.earlier_calls or said.earlier_calls[-1].name != tool.name:
+        return False
+    if lists("classes").verbs & set(said.words) - {"make"}:
+        return False
+    return any(amount.dimension == unit[0] and _is(amount, name, value) for amount in said.changed)
 
 
 def _sign(amount: Amount, words: Sequence[str], directions: Directions | None) -> int:

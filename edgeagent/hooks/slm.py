@@ -28,7 +28,10 @@ _NOT_NEEDED: Final = frozenset({"title", "description", "additionalProperties", 
 _NAMED: Final = frozenset({"properties", "$defs"})
 """Keywords whose keys are a builder's names, not keywords."""
 _PEOPLE: Final = ("user", "steering", "follow_up")
-_AGAIN: Final = frozenset("again another both each every more once repeat repeated twice thrice".split())
+_AGAIN: Final = frozenset(
+    """again all another both continue double each every keep many more once over repeat repeated several times triple
+    thrice twice""".split()
+)
 """Words by which the same is asked for more than once."""
 _LONGEST: Final = 1200
 """Characters of a schema that a small window has room for."""
@@ -45,10 +48,19 @@ class RepeatedCallHook(BaseHook):
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
         if not isinstance(payload, AfterLLM) or len(payload.tool_calls) < 2:
             return None
-        said = next((one for one in reversed(ctx.history()) if one.role == "user" and one.origin in _PEOPLE), None)
-        words = words_of(said.text) if said is not None else []
+        words = _asked(ctx.history())
         once = tuple(_without_repeats(payload.tool_calls, words))
         return None if len(once) == len(payload.tool_calls) else HookResult.replace(replace(payload, tool_calls=once))
+
+
+def _asked(history: Sequence[Message]) -> list[str]:
+    """The words of people since the last answer, and those before it if it was a question."""
+    answers = [at for at, one in enumerate(history) if one.role == "assistant" and not one.tool_calls]
+    since = answers[-1] + 1 if answers else 0
+    if answers and "?" in history[answers[-1]].text:
+        since = answers[-2] + 1 if len(answers) > 1 else 0
+    said = [one.text for one in history[since:] if one.role == "user" and one.origin in _PEOPLE]
+    return [word for text in said for word in words_of(text)]
 
 
 def _without_repeats(calls: Sequence[ToolCall], words: Sequence[str]) -> Iterator[ToolCall]:
@@ -62,17 +74,32 @@ def _without_repeats(calls: Sequence[ToolCall], words: Sequence[str]) -> Iterato
 
 def _is_same(first: ToolCall, second: ToolCall, words: Sequence[str]) -> bool:
     """True if the second call is the first one once more, without a number in it, and nobody asked for two."""
-    if (first.name, first.arguments) != (second.name, second.arguments) or _has_number(first.arguments):
+    if (first.name, first.arguments) != (second.name, second.arguments) or first.raw is not None:
+        return False
+    if _has_number(first.arguments) or second.raw is not None or _AGAIN & set(words):
         return False
     if any(amount.dimension in ("", "times") and amount.value > 1 for amount in amounts_of(words)):
         return False
-    named = any(words.count(word) > 1 for word in words_of(first.name.replace("_", " ")))
-    return not (named or _AGAIN & set(words))
+    named = {*words_of(first.name.replace("_", " ")), *_words_in(first.arguments)}
+    return not any(words.count(word) > 1 for word in named)
+
+
+def _words_in(value: Any) -> Iterator[str]:
+    """The words by which somebody names what is in an argument."""
+    if isinstance(value, bool):
+        yield from ("on", "off")
+    elif isinstance(value, str):
+        yield from words_of(value)
+    elif isinstance(value, Mapping | list):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _words_in(one)
 
 
 def _has_number(value: Any) -> bool:
     if isinstance(value, Mapping | list):
         return any(map(_has_number, value.values() if isinstance(value, Mapping) else value))
+    if isinstance(value, str):
+        return any(map(str.isdigit, value))
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

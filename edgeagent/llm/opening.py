@@ -224,5 +224,8 @@ def tagged_threshold(gate: CallGate, request: LLMRequest) -> float:
     """The one of a gate for a call with tags; 0 after a tool's result, and where a question of the model's own is
     answered: such an answer ("five minutes") is no talk, and to a small model no plain command either."""
     spoken = [message for message in request.messages if message.origin not in _ASIDES]
-    asked = len(spoken) > 1 and spoken[-2].role == "assistant" and spoken[-2].text.rstrip().endswith("?")
-    return 0.0 if asked or answers_result(request) else gate.tagged
+    before = next((message for message in reversed(spoken) if message.role != "user"), None)
+    if before is None:
+        return gate.tagged
+    asked = before.role == "assistant" and "?" in before.text
+    return 0.0 if asked or spoken[-1].role == "tool" else gate.tagged

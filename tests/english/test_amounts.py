@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from edgeagent.english import amounts_in, amounts_of, derived, orientation, sign_of, unit_of, words_of
+from edgeagent.english import amounts_in, amounts_of, derived, in_units_of, orientation, sign_of, unit_of, words_of
 
 
 @pytest.mark.parametrize(
@@ -129,3 +129,10 @@ def test_words_of_a_text_are_read_once_and_are_the_callers_own(monkeypatch: pyte
     words.append("more")
     assert words_of("a text that no other test has") == words[:-1]
     assert len(read) == 1
+
+
+def test_a_number_takes_each_unit_of_an_earlier_text_once() -> None:
+    numbers = amounts_in("7; 8; 9")
+    assert [one.value for one in in_units_of(numbers, ["five minutes", "hello"])] == [420, 480, 540]
+    assert len(list(in_units_of(numbers, ["1 m; 2 m; 3 m; 1 min; 2 min"]))) == 2 * len(numbers)
+    assert list(in_units_of(numbers, ["hello"])) == []

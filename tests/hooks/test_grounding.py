@@ -28,6 +28,11 @@ class Robot:
             return self._do("turn", angle_deg)
 
         @skill
+        def fall(angle_deg: float) -> str:
+            """Fall over; positive is left."""
+            raise RuntimeError("the motor is hot")
+
+        @skill
         def go_to(place: str) -> str:
             """Drive to a place."""
             return self._do("go_to", place)
@@ -52,7 +57,7 @@ class Robot:
             """Nearest obstacle."""
             return "nearest obstacle: wall, 1.2 m ahead, beyond it the office"
 
-        tools = [drive, turn, go_to, set_timer, set_level, note, scan]
+        tools = [drive, turn, fall, go_to, set_timer, set_level, note, scan]
         self.agent = Agent("robi", llm=ScriptedLLM(*replies), tools=tools, hooks=[GroundingHook(**settings)])
         self.session = Session(self.agent)
 
@@ -239,20 +244,39 @@ def test_what_was_done_before_is_taken_back_and_changed(first: str, done: Call, 
 
 
 @pytest.mark.parametrize(
-    ("then", "wanted"),
+    ("first", "done", "then", "wanted"),
     [
-        ("turn left", call("turn", angle_deg=-45)),
-        ("the other way", call("turn", angle_deg=-30)),
-        ("make it ten", call("turn", angle_deg=600)),
+        ("turn right 45", call("turn", angle_deg=-45), "turn right like before", call("turn", angle_deg=45)),
+        ("turn left 45", call("turn", angle_deg=45), "turn left and come back", call("turn", angle_deg=-45)),
+        ("turn left 45", call("turn", angle_deg=45), "do not turn back", call("turn", angle_deg=-45)),
+        ("turn left 45", call("turn", angle_deg=45), "the other lamp", call("turn", angle_deg=-45)),
+        ("turn left 45", call("turn", angle_deg=45), "the other way", call("turn", angle_deg=-30)),
+        ("turn left 700", call("turn", angle_deg=700), "undo that", call("turn", angle_deg=-680)),
+        ("turn left 45", call("turn", angle_deg=45), "make it ten", call("turn", angle_deg=600)),
+        ("back up 3 meters", call("drive", distance_m=-3), "drive back", call("drive", distance_m=3)),
+        ("drive 2 meters", call("drive", distance_m=2), "wait before you bring it", call("drive", distance_m=-2)),
+        ("drive 2 meters", call("drive", distance_m=2), "wave three times, drive", call("drive", distance_m=6)),
+        (
+            "a timer for 5 minutes",
+            call("set_timer", duration_s=300),
+            "set the level to 10",
+            call("set_level", level=600),
+        ),
+        ("3 feet and one meter", call("drive", distance_m=1), "drive 2", call("drive", distance_m=0.61)),
     ],
 )
-def test_what_takes_nothing_back_is_asked_about(then: str, wanted: Call) -> None:
-    robot = Robot([call("turn", angle_deg=-45)], "Done.", [call("turn", angle_deg=45)], "Done.", [wanted])
-    robot.hear("turn right 45 degrees")
-    robot.hear("turn left 45 degrees")
+def test_what_takes_nothing_back_is_asked_about(first: str, done: Call, then: str, wanted: Call) -> None:
+    robot = Robot([done], "Done.", [wanted], "Done.")
+    robot.hear(first)
     asked = robot.hear(then)
-    assert robot.done[2:] == []
-    assert asked.reply.endswith(("?", "Say yes."))
+    assert robot.done[1:] == []
+    assert asked.reply.endswith(("?", "Say yes.")), asked.reply
+
+
+def test_what_was_not_done_is_not_taken_back() -> None:
+    robot = Robot([call("fall", angle_deg=45)], "It did not work.", [call("fall", angle_deg=-45)], "Done.")
+    robot.hear("fall left 45 degrees")
+    assert robot.hear("undo that").reply == "How many degrees?"
 
 
 def test_what_results_and_earlier_turns_tell_is_known() -> None:

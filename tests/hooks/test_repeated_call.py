@@ -47,6 +47,9 @@ WAVE, METER = call("wave"), call("drive", distance_m=1)
         ("wave twice", [WAVE, WAVE], ["wave", "wave"]),
         ("wave three times", [WAVE, WAVE, WAVE], ["wave", "wave", "wave"]),
         ("wave and wave", [WAVE, WAVE], ["wave", "wave"]),
+        ("keep waving", [WAVE, WAVE], ["wave", "wave"]),
+        ("patrol: kitchen, office, kitchen, office", [KITCHEN, OFFICE, KITCHEN, OFFICE], ["go_to"] * 4),
+        ("one meter and then go on", [call("drive", distance_m="1")] * 2, ["drive", "drive"]),
         ("wave, and once more", [WAVE, WAVE], ["wave", "wave"]),
         ("wave", [call("wave", hands=[1]), call("wave", hands=[1])], ["wave", "wave"]),
     ],
@@ -56,6 +59,14 @@ def test_what_was_asked_for_once_is_called_once(said: str, calls: list[Any], mad
     with Session(robot(done, calls, "Done.")) as session:
         session.step(said)
     assert [name for name, *_ in done] == made
+
+
+def test_what_was_asked_for_before_a_question_counts() -> None:
+    done: list[tuple[Any, ...]] = []
+    with Session(robot(done, "Shall I really?", [WAVE, WAVE], "Done.")) as session:
+        session.step("wave two times")
+        session.step("yes please")
+    assert done == [("wave",), ("wave",)]
 
 
 def test_a_later_reply_may_do_the_same_again() -> None:

@@ -13,7 +13,7 @@ import pytest
 from edgeagent import LlamaLLM, Message, tool
 from edgeagent.errors import ModelError
 from edgeagent.llm import End, Error, LLMRequest, ToolCallEnd
-from edgeagent.messages import Reading, ToolCall, ToolResult
+from edgeagent.messages import Reading, Status, ToolCall, ToolResult
 from edgeagent.models import CallGate, language_models
 
 OPENERS = ("{", "[", "`", "<")
@@ -216,7 +216,9 @@ def test_the_threshold_of_tags_is_none_of_calls_without_them(gated: Callable[...
 
 
 @pytest.mark.parametrize(
-    ("said", "is_free"), [("For how long?", True), ("For how long? \n", True), ("I see.", False)], ids=repr
+    ("said", "is_free"),
+    [("For how long?", True), ("Did you mean the sofa? Say yes.", True), ("I see.", False)],
+    ids=repr,
 )
 def test_who_answers_a_question_of_the_model_may_be_given_a_call(
     gated: Callable[..., LlamaLLM], said: str, is_free: bool
@@ -226,9 +228,10 @@ def test_who_answers_a_question_of_the_model_may_be_given_a_call(
     assert read(gated(ONLY_TAGGED, *TAGGED), ask(messages=messages)).raw.startswith("<tool_call>") == is_free
 
 
-def test_after_a_result_a_call_with_tags_is_free(gated: Callable[..., LlamaLLM]) -> None:
+@pytest.mark.parametrize("status", ["ok", "invalid"])
+def test_after_a_result_a_call_with_tags_is_free(gated: Callable[..., LlamaLLM], status: Status) -> None:
     called = Message.assistant("", [ToolCall("call_1", "look")])
-    messages = [Message.user("go"), called, Message.tool(ToolResult("call_1", "look", "ok", "a cube"))]
+    messages = [Message.user("go"), called, Message.tool(ToolResult("call_1", "look", status, "a cube"))]
     assert read(gated(ONLY_TAGGED, *TAGGED), ask(messages=messages)).raw.startswith("<tool_call>")
 
 
