@@ -411,7 +411,7 @@ def _takes_back(tool: Tool, name: str, value: float, factor: float, said: _Said,
         now: Calls of this turn, of which none may have done so.
     """
     directions = _orientation(tool, name)
-    ways = [one.arguments.get(name) for one in said.earlier_calls if one.name == tool.name]
+    ways: list[Any] = [one.arguments.get(name) for one in said.earlier_calls if one.name == tool.name]
     if directions is None or not ways or not _number(ways[-1]) or any(one.name == tool.name for one in now):
         return False
     rounded = _ROUNDED if factor != 1 else _EXACT
