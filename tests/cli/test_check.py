@@ -106,7 +106,7 @@ def test_a_miss_of_a_real_model_has_its_prompt_and_its_raw_reply(edgeagent, case
     assert (model["model"], model["window"]) == ("nano", 4096)
     assert model["notes"] == ["nano was not trained on water and feed: expect wrong calls"]
     assert model["tools"][0]["prompt"] == (
-        "<|im_start|>system\nTools: water(liters: number), feed(animal: string)<|im_end|>"
+        "<|im_start|>system\nTools: water(liters: number) = water the plants, feed(animal: string)<|im_end|>"
     )
     assert model["score"]["cases"] == 4
     assert len(model["missed"]) == sum(model["score"][name] for name in ("commands", "talk")) - sum(
