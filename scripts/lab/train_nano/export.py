@@ -1,8 +1,10 @@
 """From a checkpoint to the GGUF that the product loads.
 
     python export.py --checkpoint runs/nano/final.pt --out models/nano.gguf
+    python export.py --checkpoint runs/more/final.pt --average runs/nano/final.pt --share 0.4 --out models/nano.gguf
 
-The matrices are quantised to Q8_0, the gains stay F32.
+The matrices are quantised to Q8_0, the gains stay F32. A training that went on from another one may be averaged with it:
+that is often better than both (Wortsman et al. 2022, Model soups).
 """
 
 from __future__ import annotations
@@ -40,11 +42,20 @@ def write_vocabulary(writer: gguf.GGUFWriter, tokenizer: dict[str, Any]) -> None
     writer.add_chat_template(TEMPLATE)
 
 
-def export(checkpoint: Path, tokenizer: Path, out: Path) -> None:
-    """Writes the file whole or not at all, and beside it the list of the tools that the model was trained for."""
+def export(checkpoint: Path, tokenizer: Path, out: Path, *, average: Path | None = None, share: float = 0.5) -> None:
+    """Writes the file whole or not at all, and beside it the list of the tools that the model was trained for.
+
+    Args:
+        average: Another checkpoint of the same shape and vocabulary, of which the weights are averaged with.
+        share: The other checkpoint's, from 0 to 1.
+    """
     state = torch.load(checkpoint, weights_only=True, map_location="cpu")
     shape = state["shape"]
-    arrays = {name: tensor.to(torch.float32).numpy() for name, tensor in state["model"].items()}
+    weights = {name: tensor.to(torch.float32) for name, tensor in state["model"].items()}
+    if average is not None:
+        other = torch.load(average, weights_only=True, map_location="cpu")["model"]
+        weights = {name: torch.lerp(one, other[name].to(torch.float32), share) for name, one in weights.items()}
+    arrays = {name: tensor.numpy() for name, tensor in weights.items()}
     matrices = {tensor_name(name) for name, data in arrays.items() if data.ndim == 2}
 
     def settings(writer: gguf.GGUFWriter) -> None:
@@ -74,9 +85,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, required=True)
     parser.add_argument("--tokenizer", type=Path, help="default: tokenizer.json beside the checkpoint")
+    parser.add_argument("--average", type=Path, help="another checkpoint, to average the weights with")
+    parser.add_argument("--share", type=float, default=0.5, help="of the other checkpoint in the average")
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
-    export(args.checkpoint, args.tokenizer or args.checkpoint.parent / "tokenizer.json", args.out)
+    tokenizer = args.tokenizer or args.checkpoint.parent / "tokenizer.json"
+    export(args.checkpoint, tokenizer, args.out, average=args.average, share=args.share)
     print(f"{args.out}: {args.out.stat().st_size / 1e6:.1f} MB")
 
 
