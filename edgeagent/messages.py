@@ -30,6 +30,8 @@ StopReason = Literal["stop", "tool_calls", "length", "error", "aborted"]
 Origin = Literal[
     "user", "steering", "follow_up", "ephemeral", "continuation", "warning", "marker", "summary", "handoff"
 ]
+PEOPLE: Final[frozenset[Origin]] = frozenset({"user", "steering", "follow_up"})
+"""Origins of what people say; what hooks and the loop add has others."""
 
 #: Values of JSON that nobody can change.
 _FIXED: Final = (str, int, float)

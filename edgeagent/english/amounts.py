@@ -246,7 +246,7 @@ def said_times(words: Iterable[str], amounts: Iterable[Amount] = ()) -> float:
             return _TIMES.get(word, 0) or _PARTS[word]
     for one in amounts:
         after = [word for word in words[one.end :] if word not in _LISTS.clauses]
-        if one.dimension == "times" and one.value and (after[:1] == [] or after[0] in _LISTS.referring):
+        if one.dimension == "times" and one.value and (not after or after[0] in _LISTS.referring):
             return one.value
     return 1.0
 

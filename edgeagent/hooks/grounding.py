@@ -33,7 +33,7 @@ from edgeagent.english.tokens import NEGATIONS, is_named, parts_of, words_in, wo
 from edgeagent.english.word_data import lists
 from edgeagent.hooks.grounded_reply import Retelling
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
-from edgeagent.messages import Message, ToolCall
+from edgeagent.messages import PEOPLE, Message, ToolCall
 from edgeagent.tools import Tool
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ _ASKED: Final[dict[str, str]] = {
     "percent": "How many percent?",
 }
 _UNITS: Final[dict[str, str]] = {"length": "meter", "angle": "degree", "time": "second", "percent": "percent"}
-_PEOPLE: Final = ("user", "steering", "follow_up")
 _NAME_WORDS: Final = 4
 """Words of the longest text that is taken for a name; a longer one is prose, which a model words itself."""
 _MARKS: Final = re.compile(r"[][{}<>|\\]")
@@ -148,7 +147,7 @@ def _with_numbers(words: list[str]) -> list[str]:
 
 
 def _is_persons(message: Message) -> bool:
-    return message.role == "user" and message.origin in _PEOPLE
+    return message.role == "user" and message.origin in PEOPLE
 
 
 @dataclass(frozen=True, slots=True)

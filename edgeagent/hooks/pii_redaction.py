@@ -7,15 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from edgeagent.hooks.hook import AfterTool, BaseHook, BeforeLLM, FirePoint, HookResult, Payload, RunStart
-from edgeagent.messages import Message, ToolResult
+from edgeagent.messages import PEOPLE, Message, ToolResult
 from edgeagent.pii import PII, Mode, find, redact
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
 
 _WARNED: Final = "warned"
-_PEOPLES: Final = frozenset({"user", "steering", "follow_up"})
-_QUOTED: Final = _PEOPLES | {"summary"}
+_QUOTED: Final = PEOPLE | {"summary"}
 """A summary repeats what people said, also what was said before it was redacted."""
 
 
@@ -79,7 +78,7 @@ class PIIHook(BaseHook):
     def _warn(self, ctx: AgentContext, messages: Sequence[Message]) -> None:
         warned = ctx.state_of(self).setdefault(_WARNED, set())
         for message in messages:
-            if message.role == "user" and message.origin in _PEOPLES and message.id not in warned:
+            if message.role == "user" and message.origin in PEOPLE and message.id not in warned:
                 warned.add(message.id)
                 if kinds := _kinds(message.text):
                     ctx.notice("warning", f"what was said looks like personal data: {kinds}")

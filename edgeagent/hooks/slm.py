@@ -18,7 +18,7 @@ from edgeagent.english.tokens import words_of
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.hook import AfterLLM, AfterTool, BaseHook, FirePoint, Hook, HookResult, Payload
 from edgeagent.hooks.loop_detector import WARNING, LoopDetectorHook
-from edgeagent.messages import Message, ToolCall
+from edgeagent.messages import PEOPLE, Message, ToolCall
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _NOT_NEEDED: Final = frozenset({"title", "description", "additionalProperties", "default"})
 _NAMED: Final = frozenset({"properties", "$defs"})
 """Keywords whose keys are a builder's names, not keywords."""
-_PEOPLE: Final = ("user", "steering", "follow_up")
 _AGAIN: Final = frozenset(
     """again all another both continue double each every keep many more once over repeat repeated several times triple
     thrice twice""".split()
@@ -59,7 +58,7 @@ def _asked(history: Sequence[Message]) -> list[str]:
     since = answers[-1] + 1 if answers else 0
     if answers and "?" in history[answers[-1]].text:
         since = answers[-2] + 1 if len(answers) > 1 else 0
-    said = [one.text for one in history[since:] if one.role == "user" and one.origin in _PEOPLE]
+    said = [one.text for one in history[since:] if one.role == "user" and one.origin in PEOPLE]
     return [word for text in said for word in words_of(text)]
 
 

@@ -17,7 +17,7 @@ from edgeagent.english.stop_phrases import STOP_WORDS
 from edgeagent.english.tokens import NEGATIONS, has_english, is_english, words_of
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult, Payload
-from edgeagent.messages import Message, ToolCall
+from edgeagent.messages import PEOPLE, Message, ToolCall
 from edgeagent.tools import Tool
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ NOT_UNDERSTOOD: Final = "Sorry, I did not understand that."
 ONLY_ENGLISH: Final = "I only understand English."
 _KEPT: Final = 64
 """Texts; so many don't wait for their answers."""
-_PEOPLE: Final = ("user", "steering", "follow_up")
-"""Whose messages are answered; what hooks and the loop add is not."""
 
 
 def moves(tool: Tool) -> bool:
@@ -108,7 +106,7 @@ class TalkGuardHook(BaseHook):
     ) -> HookResult | None:
         if isinstance(payload, BeforeLLM):
             since = list(takewhile(lambda one: one.role != "assistant", reversed(payload.messages)))
-            said = [one for one in since if one.role == "user" and one.origin in _PEOPLE]
+            said = [one for one in since if one.role == "user" and one.origin in PEOPLE]
             if said:  # else it goes on with what it has begun
                 known = _words_of_tools(payload.tools) if self._small else frozenset()
                 if self._english_only and (refused := self._refused(said[0], known)):

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from edgeagent.llm.parsers.alone import NEAR, Block, Open, calls_in, read_block
 from edgeagent.llm.parsers.json_calls import ARGS, CALL_ID, MISTRAL_CALLS, MISTRAL_RESULTS, PYTHON_TAG, guess_name
 from edgeagent.llm.protocol import End, Error, Hidden, LLMEvent, LLMRequest, TextDelta, TextEnd, ToolCallEnd, ToolSpec
-from edgeagent.messages import Message, Reading, Step, ToolCall
+from edgeagent.messages import PEOPLE, Message, Reading, Step, ToolCall
 
 _LINE_BEGINS: Final = re.compile(r"\s*")
 _IN_LINE: Final = re.compile(r"""[ \t]*(?P<quote>(?<!\w)["'`(])?(?=[{\[<]|\Z)""")
@@ -31,8 +31,6 @@ grows as its length does. A larger number tells the end of such a block sooner, 
 _OWN: Final = "the model's own format"
 _OTHER: Final = "another form"
 """Parts of the chain, for people who ask why."""
-_PEOPLE: Final = ("user", "steering", "follow_up")
-"""Origins of what people say."""
 
 
 @runtime_checkable
@@ -296,7 +294,7 @@ def _fault(tool: ToolSpec, call: ToolCall) -> str:
 
 def _newest_of_people(messages: Sequence[Message]) -> int:
     """The place of the message in which people last said something."""
-    return max((i for i, m in enumerate(messages) if m.role == "user" and m.origin in _PEOPLE), default=0)
+    return max((i for i, m in enumerate(messages) if m.role == "user" and m.origin in PEOPLE), default=0)
 
 
 def _flat(text: str) -> str:
@@ -311,7 +309,7 @@ def _is_repeated(call: ToolCall, messages: Sequence[Message]) -> bool:
     told = (
         known
         for i, message in enumerate(messages)
-        if (message.role == "user" and message.origin in _PEOPLE) or (message.role == "tool" and i > newest)
+        if (message.role == "user" and message.origin in PEOPLE) or (message.role == "tool" and i > newest)
         for known in calls_in(message.text, call.name)
     )
     return any((known.name, known.arguments) == (call.name, call.arguments) for known in (*made, *told))

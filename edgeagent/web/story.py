@@ -15,7 +15,7 @@ from typing import Any, Final
 from edgeagent import events
 from edgeagent.app.eventlog import event_fields
 from edgeagent.json_lines import json_text
-from edgeagent.messages import Message
+from edgeagent.messages import PEOPLE, Message
 from edgeagent.pii import Mode, redact
 from edgeagent.web.inbox import Item, Note
 
@@ -159,7 +159,7 @@ class Story:
         self._change(line, text=text[:MOST_CHARS], done=done)
 
     def _person(self, text: str, origin: str) -> None:
-        if origin not in ("user", "steering", "follow_up"):
+        if origin not in PEOPLE:
             return
         if self._turn is not None and not self._turn["text"]:
             self._change(self._turn, text=text[:_TITLE_CHARS])
