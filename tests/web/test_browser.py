@@ -75,7 +75,7 @@ def test_two_pages_type_stop_by_key_and_allow_motion_again(
     one.get_by_role("meter", name="Microphone").wait_for()
     one.get_by_label("Say something to the robot").fill("  hello <b>there</b> ")
     one.keyboard.press("Enter")
-    one.wait_for_function("document.querySelector('input[name=line]').value === ''")
+    one.locator("input[name=line]:placeholder-shown").wait_for()
     assert robot.entered == ["hello <b>there</b>"]
     one.get_by_role("button", name="Mute").click()
     one.get_by_role("button", name="Unmute").wait_for()
@@ -233,7 +233,7 @@ def test_the_page_drives_the_house_robot_on_nano(at_terminal: Any, visit: Callab
     line.fill("go to the kitchen")
     line.press("Enter")
     page.locator("li.tool.running", has_text="go_to kitchen").wait_for()
-    page.wait_for_function("before => document.querySelector('.picture img').src !== before", arg=before)
+    page.locator(f'.picture img:not([src="{before}"])').wait_for()
     page.keyboard.press("Escape")
     page.locator("li.tool.bad", has_text="stopped for safety").wait_for()
     page.get_by_role("status", name="State: stopped").wait_for()
