@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from edgeagent.front import front
 
 if TYPE_CHECKING:
+    from edgeagent.house.flat_base import FlatBase
     from edgeagent.house.house import HouseRobot
 
-__all__ = ["HouseRobot"]
+__all__ = ["FlatBase", "HouseRobot"]
 
 __getattr__ = front(
     __name__,
@@ -15,6 +16,7 @@ __getattr__ = front(
         "drivetrain": "Battery CAPACITY_MJ Drivetrain Limits STEP_S",
         "command_report": "announcement report",
         "draw": "map_png map_svg write_map",
+        "flat_base": "FlatBase TOUCHED",
         "flat": "DOCKED HEIGHT_M OBJECTS START WALL WIDTH_M lay_out the_flat",
         "geometry": "Point Pose Rect disc_reached length wrap",
         "house": "HouseRobot",

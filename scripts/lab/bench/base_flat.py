@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -24,8 +24,8 @@ import numpy as np
 
 from edgeagent import Agent, Tool, ToolResult
 from edgeagent.audio import WavWriter
-from edgeagent.house import START, STEP_S, Drivetrain, Point, the_obstacles
-from edgeagent.robot import BaseDriver, BaseLimits, Drive, Odometry, SimulatedBase, Velocity, base_tools
+from edgeagent.house import TOUCHED, FlatBase, Pose
+from edgeagent.robot import BaseDriver, BaseLimits, Drive, Velocity, base_tools
 from edgeagent.testing import synthesised
 from tests.robot.bases import calls
 
@@ -46,9 +46,10 @@ LEASE_S: Final = 0.3
 BOARD_S: Final = 0.5
 """Time-out of the simulated board, in seconds."""
 _FAULTS: Final = ("interrupted", "motor fault", "the battery is low", "the sensor does not answer")
-"""Beginnings of the results of drives that ended though no command and no wall ended them."""
+"""Beginnings of the results of drives that ended though no command ended them, and no wall that the sensor saw."""
+_BLOCKED: Final = "a wheel is blocked"
+"""What the driver says of a base that was backed against a wall: nobody looks there."""
 _RATE_HZ: Final = 16_000
-_RADIUS_M: Final = 0.2
 _APP: Final = """
 from pathlib import Path
 from bench.base_flat import rover
@@ -57,14 +58,14 @@ agent, close = rover(Path({folder!r}))
 
 
 @dataclass
-class FlatBase(SimulatedBase):
-    """A base with the house robot's wheels and walls: it takes time to speed up, and stands at a wall."""
+class Rover(FlatBase):
+    """Keeps the seconds between commands, and stands where it stood when it is opened again."""
 
     def open(self) -> None:
-        hit = the_obstacles().hit
-        self._wheels = Drivetrain(START, lambda x, y: "wall" if hit(x, y, _RADIUS_M) else "")
-        self._stepped_s = time.monotonic()
-        self._ticked_s, self._ticks_s = 0.0, list[float]()
+        kept = self._beside("pose")
+        if kept.exists():
+            self.start = Pose(*_numbers(kept))
+        self._ticked_s, self._ticks_s = 0.0, _numbers(self._beside("ticks"))
         super().open()
 
     def set_velocity(self, velocity: Velocity) -> None:
@@ -76,18 +77,15 @@ class FlatBase(SimulatedBase):
 
     def close(self) -> None:
         super().close()
-        if self.log is not None:
-            self.log.with_name("ticks").write_text(json.dumps(self._ticks_s), encoding="utf-8")
-
-    def odometry(self) -> Odometry:
-        steps = int((time.monotonic() - self._stepped_s) / STEP_S)
-        self._stepped_s += steps * STEP_S
-        for _ in range(steps):
-            self._wheels.step(self._velocity.forward_mps, self._velocity.turn_rps)
-        return Odometry(self._wheels.travelled_m, self._wheels.rotated)
+        self._beside("ticks").write_text(json.dumps(self._ticks_s), encoding="utf-8")
+        self._beside("pose").write_text(json.dumps(astuple(self._wheels.pose)), encoding="utf-8")
 
     def battery_v(self) -> float:
         return 12.0
+
+    def _beside(self, name: str) -> Path:
+        assert self.log is not None  # noqa: S101 - the rover has one
+        return self.log.with_name(name)
 
 
 class TimedDrive(Drive):
@@ -110,6 +108,7 @@ class CountedDriver(BaseDriver):
     seconds between renewals of the lease."""
 
     drives = holds = 0
+    base: Rover
     gaps_s: list[float]
 
     @contextmanager
@@ -123,11 +122,8 @@ class CountedDriver(BaseDriver):
         super().hold()
 
     def ahead_m(self) -> float:
-        """Metres to a wall, where the base is by dead reckoning: its distance sensor."""
-        at, turned = self.position, START.heading
-        x = START.x + at.ahead_m * math.cos(turned) - at.left_m * math.sin(turned)
-        y = START.y + at.ahead_m * math.sin(turned) + at.left_m * math.cos(turned)
-        return the_obstacles().free_way(Point(x, y), turned + at.heading_rad, _RADIUS_M)[0] + 0.01
+        """Metres to what stands ahead of where the base is by dead reckoning."""
+        return self.base.wall_ahead_m(self.position)
 
 
 def drive(minutes: float, seed: int) -> bool:
@@ -145,19 +141,22 @@ def drive(minutes: float, seed: int) -> bool:
         told = json.loads((folder / "told.json").read_text(encoding="utf-8"))
         log = calls(folder / "base")
         gaps_s, ticks_s = (_numbers(folder / name) for name in ("gaps", "ticks"))
-    stops = [at_s for at_s, text in log if text == "stop"]
-    # each drive and each hold stops the motors once, and so does closing
-    false = max(0, len(stops) - told["drives"] - told["holds"] - 1)
-    failed = Counter(text for _, status, text in told["results"] if status == "error")
-    ended = dict(Counter(f"{name} {status}" for name, status, _ in told["results"]))
+    noted = Counter(text for _, text in log)
+    # each drive and each hold stops the motors once, and so does each closing
+    false = max(0, noted["stop"] - told["drives"] - told["holds"] - noted["close"])
+    failed = Counter((text, cause) for _, status, text, cause in told["results"] if status == "error")
+    faults = {why: times for why, times in failed.items() if why[0].startswith(_FAULTS)}
+    blocked = sum(times for (_, cause), times in faults.items() if _BLOCKED in (cause or ""))
+    ended = dict(Counter(f"{name} {status}" for name, status, *_ in told["results"]))
     print(f"{minutes:g} minutes, {said} lines: {told['drives']} drives, {told['holds']} holds; {ended}")
-    for text, times in failed.items():
-        print(f"  {times} x {text}")
+    for (text, cause), times in failed.items():
+        print(f"  {times} x {text}" + (f" ({cause})" if cause else ""))
     print(f"{'milliseconds':<44} {'number':>7} {'p50':>6} {'p99':>6} {'p99.9':>6} {'most':>6} {'allowed':>8}")
     _print_gaps("from one renewal of a lease to the next", gaps_s, LEASE_S)
     _print_gaps("from one command to the board to the next", ticks_s, BOARD_S)
-    print(f"stops that no command made: {false}")
-    return not false and not any(text.startswith(_FAULTS) for text in failed)
+    print(f"walls touched: {noted[TOUCHED]}; drives that ended at one: {blocked}")
+    print(f"stops that no command made: {false}; faults without a wall: {sum(faults.values()) - blocked}")
+    return not false and sum(faults.values()) == blocked <= noted[TOUCHED]
 
 
 def _numbers(path: Path) -> list[float]:
@@ -172,9 +171,9 @@ def _print_gaps(name: str, gaps_s: list[float], allowed_s: float) -> None:
 
 def rover(folder: Path) -> tuple[Agent, Callable[[], None]]:
     """The agent of the app file, and what closes it and writes down what it did."""
-    driver = CountedDriver(FlatBase(BaseLimits(board_timeout_s=BOARD_S), log=folder / "base"))
+    driver = CountedDriver(Rover(BaseLimits(board_timeout_s=BOARD_S), log=folder / "base"))
     driver.gaps_s = []
-    results: list[tuple[str, str, str]] = []
+    results: list[tuple[str, str, str, str | None]] = []
 
     def recorded(tool: Tool) -> Tool:
         """The tool, whose results are kept, also those of a goal that outlived its run."""
@@ -182,7 +181,7 @@ def rover(folder: Path) -> tuple[Agent, Callable[[], None]]:
 
         def kept(*args: object, **keywords: object) -> ToolResult:
             result: ToolResult = body(*args, **keywords)
-            results.append((tool.name, result.status, result.text))
+            results.append((tool.name, result.status, result.text, result.value if result.is_error else None))
             write()
             return result
 
