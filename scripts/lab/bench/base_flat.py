@@ -6,6 +6,7 @@ own, as on a robot. Counts the stops of the motors that no command made.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
@@ -49,6 +50,8 @@ _FAULTS: Final = ("interrupted", "motor fault", "the battery is low", "the senso
 """Beginnings of the results of drives that ended though no command ended them, and no wall that the sensor saw."""
 _BLOCKED: Final = "a wheel is blocked"
 """What the driver says of a base that was backed against a wall: nobody looks there."""
+_TRIPPED: Final = "■ stopped ("
+"""Beginning of the line that a conversation prints of a stop word."""
 _RATE_HZ: Final = 16_000
 _APP: Final = """
 from pathlib import Path
@@ -155,8 +158,20 @@ def drive(minutes: float, seed: int) -> bool:
     _print_gaps("from one renewal of a lease to the next", gaps_s, LEASE_S)
     _print_gaps("from one command to the board to the next", ticks_s, BOARD_S)
     print(f"walls touched: {noted[TOUCHED]}; drives that ended at one: {blocked}")
-    print(f"stops that no command made: {false}; faults without a wall: {sum(faults.values()) - blocked}")
-    return not false and sum(faults.values()) == blocked <= noted[TOUCHED]
+    tripped = _trips(done.stdout)
+    for before, text in tripped:
+        print(f"  {text} after: {before}")
+    print(
+        f"stops that no command made: {false}; faults without a wall: {sum(faults.values()) - blocked}; "
+        f"stop words that nobody said: {len(tripped)}"
+    )
+    return not false and not tripped and sum(faults.values()) == blocked <= noted[TOUCHED]
+
+
+def _trips(printed: str) -> list[tuple[str, str]]:
+    """Stops by the latch that a conversation prints, each behind the line before it."""
+    lines = printed.splitlines()
+    return [(before, text) for before, text in itertools.pairwise(["", *lines]) if text.startswith(_TRIPPED)]
 
 
 def _numbers(path: Path) -> list[float]:
