@@ -14,12 +14,21 @@ from edgeagent.tools import GoalHandle
 pytestmark = pytest.mark.real_time
 
 
-@pytest.mark.parametrize(("fails", "good"), [("its sensor", False), ("its motor", False), ("a wall", True)])
-def test_a_drive_that_ended_by_itself_is_a_fault_and_one_before_a_wall_is_none(
+@pytest.mark.parametrize(
+    ("fails", "good"),
+    [
+        ("its sensor", False),
+        ("its motor", False),
+        ("a wall", True),
+        ("a stop word that nobody said", False),
+    ],
+)
+def test_what_stops_a_drive_without_a_command_is_a_fault_and_a_wall_is_none(
     bench: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, fails: str, good: bool
 ) -> None:
     flat = bench("base_flat")
-    sensor = {"its sensor": -1.0, "its motor": 2.0, "a wall": 0.2}[fails]
+    sensor = {"its sensor": -1.0, "its motor": 2.0}.get(fails, 0.2)
+    printed = "you: turn around\n■ stopped (stop word); it moves again after “continue”\n" if "word" in fails else ""
     monkeypatch.setattr(flat.CountedDriver, "ahead_m", lambda driver: sensor)
     monkeypatch.setattr(flat, "_write_lines", lambda *_: 1)
 
@@ -30,7 +39,7 @@ def test_a_drive_that_ended_by_itself_is_a_fault_and_one_before_a_wall_is_none(
             monkeypatch.setattr(flat.CountedDriver, "start", Mock(side_effect=DriveError("the cable is out")))
         agent.tools.get("drive").function(distance_m=1.0, goal=GoalHandle())
         close()
-        return SimpleNamespace(returncode=0)
+        return SimpleNamespace(returncode=0, stdout=printed)
 
     monkeypatch.setattr(flat.subprocess, "run", talk)
     assert flat.drive(0.0, 1) is good

@@ -62,13 +62,18 @@ agent, close = rover(Path({folder!r}))
 
 @dataclass
 class Rover(FlatBase):
-    """Keeps the seconds between commands, and stands where it stood when it is opened again."""
+    """Keeps the seconds between commands, and stands where it stood when it is opened again.
+
+    Attributes:
+        folder: Takes the files "ticks" and "pose".
+    """
+
+    folder: Path = Path()
 
     def open(self) -> None:
-        kept = self._beside("pose")
-        if kept.exists():
-            self.start = Pose(*_numbers(kept))
-        self._ticked_s, self._ticks_s = 0.0, _numbers(self._beside("ticks"))
+        if place := _numbers(self.folder / "pose"):
+            self.start = Pose(*place)
+        self._ticked_s, self._ticks_s = 0.0, _numbers(self.folder / "ticks")
         super().open()
 
     def set_velocity(self, velocity: Velocity) -> None:
@@ -80,15 +85,11 @@ class Rover(FlatBase):
 
     def close(self) -> None:
         super().close()
-        self._beside("ticks").write_text(json.dumps(self._ticks_s), encoding="utf-8")
-        self._beside("pose").write_text(json.dumps(astuple(self._wheels.pose)), encoding="utf-8")
+        (self.folder / "ticks").write_text(json.dumps(self._ticks_s), encoding="utf-8")
+        (self.folder / "pose").write_text(json.dumps(astuple(self._wheels.pose)), encoding="utf-8")
 
     def battery_v(self) -> float:
         return 12.0
-
-    def _beside(self, name: str) -> Path:
-        assert self.log is not None  # noqa: S101 - the rover has one
-        return self.log.with_name(name)
 
 
 class TimedDrive(Drive):
@@ -186,7 +187,7 @@ def _print_gaps(name: str, gaps_s: list[float], allowed_s: float) -> None:
 
 def rover(folder: Path) -> tuple[Agent, Callable[[], None]]:
     """The agent of the app file, and what closes it and writes down what it did."""
-    driver = CountedDriver(Rover(BaseLimits(board_timeout_s=BOARD_S), log=folder / "base"))
+    driver = CountedDriver(Rover(BaseLimits(board_timeout_s=BOARD_S), log=folder / "base", folder=folder))
     driver.gaps_s = []
     results: list[tuple[str, str, str, str | None]] = []
 

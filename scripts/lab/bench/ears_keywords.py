@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from itertools import product
 from threading import Event
 from typing import Final
 
@@ -36,6 +37,14 @@ PHRASES: Final = (
     "go to the kitchen", "come to the living room", "drive forward two meters", "turn left", "turn right",
     "look around", "how full is your battery", "what time is it", "where are you", "follow me", "pick up the red cube",
 )  # fmt: skip
+ALONE: Final = (
+    "open the door", "what's up", "sit down", "over there", "hands off", "call mom", "play a song", "good night",
+    "say hello", "read it aloud", "how old are you", "right here", "next one", "switch it off", "hot tea",
+    "on the left", "a full house", "all clear", "i forgot", "three cups",
+)  # fmt: skip
+"""Short utterances by themselves, with which the network was not trained."""
+_WAYS: Final = ((0.0, 1.0), (3.0, 1.0), (-3.0, 1.0), (0.0, 1.2), (0.0, 0.8))
+"""Semitones and tempo."""
 RATE_HZ: Final = 16_000
 SOON_S: Final = 0.15
 LATE_S: Final = 1.2
@@ -71,6 +80,7 @@ def rows(quick: bool) -> list[Row]:
         return [
             *_hits(listening, transcriber, voices),
             *_false_alarms(listening, transcriber, 120.0 if quick else 600.0),
+            *_alone(listening, voices, _WAYS[:1] if quick else _WAYS),
             *ears_double_talk.rows(quick),
             *_costs(listening),
         ]
@@ -134,6 +144,20 @@ def _false_alarms(listening: Listening, transcriber: SphinxTranscriber, wanted_s
     ]
 
 
+def _alone(listening: Listening, voices: Sequence[str], ways: Sequence[tuple[float, float]]) -> list[Row]:
+    """Short utterances are counted before confirmation: a transcript of so few words denies little."""
+    taken: list[str] = []
+    spoken = list(product((*voices, "heart"), ALONE, ways))
+    for voice, line, (semitones, tempo) in spoken:
+        heard = listening.hear(clip(line, voice, semitones=semitones, tempo=tempo)[0])
+        if heard:
+            taken.append(f"{voice} {semitones:+g} semitones x{tempo:g}: {line!r} as {heard[0].phrase!r}")
+    return [
+        ("short utterances by themselves that were taken for a stop word", _share(len(taken), len(spoken)), ""),
+        *(("taken for a stop word", each, "") for each in taken),
+    ]
+
+
 def _costs(listening: Listening) -> list[Row]:
     made = []
     quiet = np.random.default_rng(0).normal(0, _FLOOR, 20 * RATE_HZ).astype(np.float32)
@@ -146,9 +170,9 @@ def _costs(listening: Listening) -> list[Row]:
     return made
 
 
-def clip(line: str, voice: str) -> tuple[Samples, float]:
+def clip(line: str, voice: str, *, semitones: float = 0.0, tempo: float = 1.0) -> tuple[Samples, float]:
     """A line as a microphone has it, a pause before and after; and when its last word ends."""
-    words = np.asarray(synthesised(line, voice, RATE_HZ), np.float64)
+    words = np.asarray(synthesised(line, voice, RATE_HZ, semitones=semitones, tempo=tempo), np.float64)
     words = words * (_PEAK / np.abs(words).max())
     frames = np.abs(words[: len(words) // _BLOCK * _BLOCK]).reshape(-1, _BLOCK).max(axis=1)
     end = int(np.flatnonzero(frames > _WITHIN * _PEAK)[-1] + 1) * _BLOCK
