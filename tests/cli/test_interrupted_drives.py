@@ -17,6 +17,7 @@ over = there.is_set
 @skill
 def drive(distance_m: float, goal: GoalHandle) -> str:
     "Drive straight."
+    print("<drives>", flush=True)
     while not over():
         goal.checkpoint()
         goal.cancel_event.wait(0.02)
@@ -42,6 +43,7 @@ def converses(terminal) -> None:  # type: ignore[no-untyped-def]
     """A question while it drives is answered meanwhile, and the drive arrives."""
     terminal.enter("drive")
     terminal.expect("→ drive 2")
+    terminal.expect("<drives>")  # a call that is shown and has not begun would be taken back
     terminal.enter(QUESTION)
     terminal.expect("← drive goes on")
     terminal.expect(f"rover: heard {QUESTION}")
@@ -72,6 +74,7 @@ def test_ctrl_c_stops_what_moves_in_talk_text_though_a_question_does_not(at_term
     for said in ("", QUESTION):  # of the run, and of one before it
         terminal.enter("drive")
         terminal.expect("→ drive 2")
+        terminal.expect("<drives>")
         if said:
             terminal.enter(said)
             terminal.expect(f"rover: heard {said}")
@@ -88,11 +91,13 @@ def test_chat_cancels_it_and_what_is_typed_meanwhile_waits(at_terminal, edgeagen
     terminal.expect(">")
     terminal.enter("drive")
     terminal.expect("→ drive 2")
+    terminal.expect("<drives>")
     terminal.enter(QUESTION)
     terminal.expect("← I have arrived")
     terminal.expect(f"rover: heard {QUESTION}")
     terminal.enter("drive")
     terminal.expect("→ drive 2")
+    terminal.expect("<drives>")
     terminal.type("\x03")
     terminal.expect("← interrupted")
     terminal.enter("/quit")

@@ -53,26 +53,27 @@ ALIKE: Final = (
     "priest three frame fridge freezer freezing friend fresh freedom breathe reef reeves knees these fee feeds first"
 ).split()
 SHORT: Final = tuple(
-    line.strip()
-    for line in """
-    turn left, turn right, turn around, turn back, turn it on, turn it off, lights on, lights off, light on, light off,
-    all lights off, lamp on, lamp off, go home, go left, go right, go back, go ahead, go on, go out, go to bed, go slow,
-    come here, come back, come along, come with me, follow me, look around, look left, look right, look at me, look up,
-    pick it up, pick that up, put it down, put it back, drop it, take it, bring it, grab the cup, give it to me, drive
-    forward, drive back, back up, move on, move left, move over, one meter, two meters, half a meter, ninety degrees,
-    where are you, what is that, what time is it, who are you, how are you, how full are you, how far, how much, why
-    not, battery level, set a timer, ten minutes, an alarm at eight, good morning, good evening, good job, well done,
-    hello, hello robot, hi there, hey robot, thank you, thanks a lot, thank you so much, all right, alright then, okay,
-    yes please, yes, yes do it, no, no thank you, not now, never mind, maybe later, of course, sure, right, left, up,
-    down, again, do it again, once more, more, a little more, faster, slower, louder, quiet, be quiet, tell me, tell me
-    more, tell me a joke, say it again, sorry, excuse me, i thought so, i told you, he told me, she called, call me,
-    hold it up, hall light, in the hall, in the hallway, at the top, on top, on the sofa, the sofa, the phone, my phone,
-    old phone, the hot water, a cold one, half of it, the other half, one half, a lot, not a lot, that's it, what's that,
-    what for, what about you, how about that, all of it, all done, all night, oh no, oh well, uh huh, goodbye, good night
-    robot, see you, please, please do, three, three times, free, feel free, four, five, for you, read it, leave it, leave
-    me alone, please turn, please go, please follow me, flip it, fold it, fetch it, find it, find my keys, close it, wake
-    up, clean up, dock, charge, start, start over, sleep, go to sleep, explore, scan, photo, take a photo, map the house
-    """.replace("\n", " ").split(",")
+    " ".join(words.split())
+    for words in """
+    turn left, turn right, turn around, turn back, turn it on, turn it off, lights on, lights off, light on, light
+    off, all lights off, lamp on, lamp off, go home, go left, go right, go back, go ahead, go on, go out, go to bed,
+    go slow, come here, come back, come along, come with me, follow me, look around, look left, look right, look at
+    me, look up, pick it up, pick that up, put it down, put it back, drop it, take it, bring it, grab the cup, give
+    it to me, drive forward, drive back, back up, move on, move left, move over, one meter, two meters, half a
+    meter, ninety degrees, where are you, what is that, what time is it, who are you, how are you, how full are you,
+    how far, how much, why not, battery level, set a timer, ten minutes, an alarm at eight, good morning, good
+    evening, good job, well done, hello, hello robot, hi there, hey robot, thank you, thanks a lot, thank you so
+    much, all right, alright then, okay, yes please, yes, yes do it, no, no thank you, not now, never mind, maybe
+    later, of course, sure, right, left, up, down, again, do it again, once more, more, a little more, faster,
+    slower, louder, quiet, be quiet, tell me, tell me more, tell me a joke, say it again, sorry, excuse me, i
+    thought so, i told you, he told me, she called, call me, hold it up, hall light, in the hall, in the hallway, at
+    the top, on top, on the sofa, the sofa, the phone, my phone, old phone, the hot water, a cold one, half of it,
+    the other half, one half, a lot, not a lot, that's it, what's that, what for, what about you, how about that,
+    all of it, all done, all night, oh no, oh well, uh huh, goodbye, good night robot, see you, please, please do,
+    three, three times, free, feel free, four, five, for you, read it, leave it, leave me alone, please turn, please
+    go, please follow me, flip it, fold it, fetch it, find it, find my keys, close it, wake up, clean up, dock,
+    charge, start, start over, sleep, go to sleep, explore, scan, photo, take a photo, map the house
+    """.split(",")
 )
 """What is often said by itself. In talk that is cut from sentences such words have others around them, and a network
 that was trained without these took one of twenty for a stop word."""
