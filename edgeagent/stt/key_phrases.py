@@ -49,9 +49,9 @@ log: Final = logging.getLogger("edgeagent.stt")
 
 HANG_S: Final = 0.7
 """With the start of another process, a hang is over within a second."""
-BEHIND_S: Final = 2.0
+BEHIND_S: Final = 3.0
 """Seconds of sound that may wait for the process; more is dropped, and a warning says so. Over the robot's first words
-1.5 s of it come at once."""
+1.5 s of it come at once, and after a rest another 0.5 s before them."""
 DELAY_FRAMES: Final = 3
 """Of 10 ms, that a detection waits for a better score: with 10, PocketSphinx's own, it comes after 205 ms."""
 

@@ -180,7 +180,7 @@ def test_feeding_never_waits_and_says_when_it_is_behind(ears: Ears) -> None:
     os.kill(pid, signal.SIGSTOP)
     try:
         start_s = time.monotonic()
-        for _ in range(300):
+        for _ in range(450):
             ears.spotter.feed(block)
         assert time.monotonic() - start_s < 1
         assert ears.spotter.dropped_s > 1
@@ -189,6 +189,25 @@ def test_feeding_never_waits_and_says_when_it_is_behind(ears: Ears) -> None:
     assert ears.spotter.wait_idle(LIMIT_S)
     ears.spotter.feed(block)
     assert ears.behind.get(timeout=LIMIT_S) == pytest.approx(ears.spotter.dropped_s)
+
+
+def test_what_comes_at_once_over_the_first_words_after_a_rest_is_all_listened_to(ears: Ears) -> None:
+    pid = ears.spotter.pid
+    assert pid is not None
+    ears.spotter.flush()
+    rested_s, dropped_s = ears.spotter.rested_s, ears.spotter.dropped_s
+    for at in range(200):
+        ears.spotter.feed(np.zeros(160, np.float32), 700 + at / 100)
+    assert ears.spotter.rested_s > rested_s
+    assert ears.spotter.wait_idle(LIMIT_S)
+    os.kill(pid, signal.SIGSTOP)  # as if it were slower than what is fed
+    try:
+        for at in range(200, 370):
+            ears.spotter.feed(np.full(160, 0.01, np.float32), 700 + at / 100)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert ears.spotter.wait_idle(LIMIT_S)
+    assert ears.spotter.dropped_s == dropped_s
 
 
 def test_a_stop_word_during_a_restart_is_heard_after_it(ears: Ears) -> None:

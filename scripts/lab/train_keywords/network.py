@@ -6,9 +6,11 @@ exported graph has no state of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
+import onnx
 import torch
 from mixing import FLOOR, MELS, filters
 from torch import Tensor, nn
@@ -80,6 +82,29 @@ class KeywordNetwork(nn.Module):
             x, kept = block(x, past)
             left.append(kept)
         return torch.log_softmax(self.head(x).transpose(1, 2), dim=2), left
+
+
+def exported(path: Path, words: int) -> KeywordNetwork:
+    """Returns the network of a file that ``Streaming`` was written to, in whose weights the normalisation has gone; so
+    train it in evaluation mode."""
+    kept = {each.name: torch.tensor(onnx.numpy_helper.to_array(each)) for each in onnx.load(path).graph.initializer}
+    network = KeywordNetwork(words).eval()
+    parts = iter(kept[name] for name in sorted(kept) if "Conv" in name)
+    with torch.no_grad():
+        for conv, norm in _normalised(network):
+            conv.weight.copy_(next(parts))
+            norm.bias.copy_(next(parts))
+            norm.running_var.fill_(1.0 - norm.eps)
+        network.head.weight.copy_(kept["network.head.weight"])
+        network.head.bias.copy_(kept["network.head.bias"])
+    return network
+
+
+def _normalised(network: KeywordNetwork) -> Iterator[tuple[nn.Conv1d, nn.BatchNorm1d]]:
+    yield network.first.conv, network.norm
+    for block in network.blocks:
+        yield block.deep.conv, block.after[0]
+        yield block.after[2], block.after[3]
 
 
 class Streaming(nn.Module):

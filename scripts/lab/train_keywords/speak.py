@@ -10,6 +10,7 @@ import json
 import pydoc_data.topics
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -116,9 +117,20 @@ def sentences() -> list[str]:
     return sorted(lines)
 
 
+def scraps() -> list[str]:
+    """Two thousand times one to three common words by themselves, none of them a keyword nor like one."""
+    prose = " ".join((*house_phrases(), *pydoc_data.topics.topics.values(), *SHORT)).lower()
+    counts = Counter(re.findall(r"\b[a-z]{2,9}\b", prose))
+    known = {line.split()[0] for line in Path(general_model().dictionary).read_text(encoding="utf-8").splitlines()}
+    common = sorted(word for word, count in counts.items() if count > 1 and word in known and not _KEYWORD.search(word))
+    rng = random.Random(11)
+    weights = [counts[word] ** 0.4 for word in common]
+    return sorted({" ".join(rng.choices(common, weights, k=rng.choice((1, 2, 2, 3)))) for _ in range(2_000)})
+
+
 def clips(voice: str, talk: Sequence[str]) -> Iterator[tuple[Spoken, np.ndarray[Any, Any]]]:
     """All clips of a voice."""
-    rng = random.Random(voice)
+    rng, short = random.Random(voice), scraps()
     natural = voice in NATURAL_VOICES
     many = 3.0 if natural else 1.5 if voice in FLITE else 0.25
     for tempo in TEMPI:
@@ -131,7 +143,7 @@ def clips(voice: str, talk: Sequence[str]) -> Iterator[tuple[Spoken, np.ndarray[
         for word in ALIKE if many > 1 else rng.sample(ALIKE, 30):
             text = rng.choice(FRAMES).replace("{}", word)
             yield Spoken(text, 0, "", 0.0), synthesised(text, voice, RATE_HZ, tempo=tempo)
-        for text in rng.sample(SHORT, round(30 * many)):
+        for text in (*rng.sample(SHORT, round(45 * many)), *rng.sample(short, round(60 * many))):
             yield Spoken(text, 0, "", 0.0), synthesised(text, voice, RATE_HZ, tempo=tempo)
         for text in rng.sample(talk, min(len(talk), round(100 * many))):
             yield Spoken(text, 0, "", 0.0), synthesised(text, voice, RATE_HZ, tempo=tempo)

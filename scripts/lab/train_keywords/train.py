@@ -11,10 +11,12 @@ from typing import Final
 
 import torch
 from mixing import SIZE, WORDS, Batches, Clips
-from network import KeywordNetwork, Streaming
+from network import KeywordNetwork, Streaming, exported
 from torch import Tensor
 
 _RATE: Final = 2e-3
+_RATE_ON: Final = 5e-4
+"""Of training that goes on from a file."""
 _STRETCHES: Final = 40_000
 _NOISES: Final = 5_000
 _SHARE: Final = 0.4
@@ -36,14 +38,13 @@ def loss_of(scores: Tensor, wanted: Tensor, spans: Tensor) -> Tensor:
     return known - 0.05 * (best * has).sum() / has.sum().clamp(min=1)
 
 
-def train(batches: Batches, minutes: float, size: int) -> KeywordNetwork:
+def train(network: KeywordNetwork, batches: Batches, minutes: float, *, size: int, rate: float) -> KeywordNetwork:
     """Trains for so long, by a rate that falls to nothing."""
-    network = KeywordNetwork(len(WORDS))
-    optimiser = torch.optim.AdamW(network.parameters(), lr=_RATE, weight_decay=1e-3)
+    optimiser = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=1e-3)
     began_s, number, running = time.monotonic(), 0, 0.0
     while (spent_s := time.monotonic() - began_s) < minutes * 60:
         for group in optimiser.param_groups:
-            group["lr"] = _RATE * min(1.0, (number + 1) / 200) * 0.5 * (1 + math.cos(math.pi * spent_s / minutes / 60))
+            group["lr"] = rate * min(1.0, (number + 1) / 200) * 0.5 * (1 + math.cos(math.pi * spent_s / minutes / 60))
         frames, wanted, spans = batches.draw(size)
         scores, _ = network(frames)
         loss = loss_of(scores, wanted, spans)
@@ -76,6 +77,7 @@ def main() -> None:
     parser.add_argument("--sounds", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=40.0)
+    parser.add_argument("--init", type=Path, help="go on from this file, such as the one that is shipped")
     parser.add_argument("--stretches", type=int, default=_STRETCHES)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--seed", type=int, default=1)
@@ -86,8 +88,10 @@ def main() -> None:
     pool = clips.pool(arguments.stretches, share=_SHARE)
     noises = clips.noises(_NOISES)
     print(f"{time.monotonic() - began_s:.0f} s: {len(pool.powers)} stretches, {len(noises)} noises", flush=True)
-    network = train(Batches(pool, noises, arguments.seed), arguments.minutes, arguments.batch)
-    export(network, arguments.out)
+    network = exported(arguments.init, len(WORDS)) if arguments.init else KeywordNetwork(len(WORDS))
+    rate = _RATE_ON if arguments.init else _RATE
+    batches = Batches(pool, noises, arguments.seed)
+    export(train(network, batches, arguments.minutes, size=arguments.batch, rate=rate), arguments.out)
 
 
 if __name__ == "__main__":
