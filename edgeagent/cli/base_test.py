@@ -207,7 +207,8 @@ class BaseTrial:
             return
         try:
             self._driver.start()
-            self._battery()
+            if not self._battery():
+                return
             for step in (self._forward, self._turn, self._scale, self._stop, self._time_out):
                 step()
         except DriveError as error:
@@ -215,7 +216,8 @@ class BaseTrial:
 
     # --- steps --------------------------------------------------------------------------------------------------------
 
-    def _battery(self) -> None:
+    def _battery(self) -> bool:
+        """Looks at the battery. False: it is too low for a drive."""
         volts, low_v = self._driver.battery_v, self._driver.limits.low_battery_v
         if volts is None:
             self._leave_out("battery", "the base has no battery_v")
@@ -223,8 +225,10 @@ class BaseTrial:
             self._change("battery", f"{volts:.1f} V, and no limit: set low_battery_v of the base's limits")
         elif volts < low_v:
             self._change("battery", f"{volts:.1f} V is low, below {low_v:g} V: charge it")
+            return False
         else:
             self._fine("battery", f"{volts:.1f} V, low below {low_v:g} V")
+        return True
 
     def _forward(self) -> None:
         self._direction("forward", {"left": "f", "right": "f"})
@@ -308,7 +312,7 @@ class BaseTrial:
     def _stop(self) -> None:
         """Measures the time from a stop to zero velocity, and the way until it stands."""
         with self._driver.drive() as drive:
-            self._drive_for(RUN_S / 2, lambda: drive.set(*self._speeds(forward=True)))
+            self._drive_for(self._run_s(forward=True) / 2, lambda: drive.set(*self._speeds(forward=True)))
             before, begun_s = self._driver.way, time.monotonic()
             self._driver.stop()
             while not self._driver.velocity.is_zero and time.monotonic() - begun_s < 2 * PROMISED_S:
@@ -335,7 +339,7 @@ class BaseTrial:
             self._leave_out("board time-out", "the base has no encoders, and nobody looks")
             return
         with self._driver.drive() as drive:
-            self._drive_for(RUN_S / 2, lambda: drive.set(*self._speeds(forward=True)))
+            self._drive_for(self._run_s(forward=True) / 2, lambda: drive.set(*self._speeds(forward=True)))
             speed_mps, before = self._driver.velocity.forward_mps, self._driver.way
             self._driver.silence(SILENT_S)
             self._drive_for(SILENT_S, lambda: None)
@@ -356,6 +360,12 @@ class BaseTrial:
         limits = self._driver.limits
         return (_SHARE * limits.speed_mps, 0.0) if forward else (0.0, _SHARE * limits.turn_rps)
 
+    def _run_s(self, *, forward: bool) -> float:
+        """Seconds of a movement that ends before the limit of a drive."""
+        limits = self._driver.limits
+        most = limits.distance_m / limits.speed_mps if forward else limits.turn_rad / limits.turn_rps
+        return min(RUN_S, most)
+
     def _run(self, *, forward: bool, metres: float | None = None) -> Odometry:
         """Runs for a moment, or so far. Returns the way."""
         from edgeagent.robot import Odometry
@@ -364,7 +374,7 @@ class BaseTrial:
         with self._driver.drive() as drive:
             begun = self._driver.way
             if metres is None:
-                self._drive_for(RUN_S, lambda: drive.set(*speeds))
+                self._drive_for(self._run_s(forward=forward), lambda: drive.set(*speeds))
             else:
                 while self._driver.way.travelled_m - begun.travelled_m < metres:
                     drive.set(*speeds)

@@ -116,6 +116,8 @@ class BaseDriver:
         """Process that started the driver. A copy of this object in a forked child must not end it."""
         self._ready = False
         self._failure = ""
+        self._broken = (0, "")
+        """The newest drive that a failure has ended, and the failure, which the next start forgets."""
         self._drives = 0
         self._stopped = 0
         self._stops = 0
@@ -260,6 +262,8 @@ class BaseDriver:
     def _set(self, number: int, velocity: Velocity) -> None:
         """Renews the lease of a drive. Raises DriveError as ``Drive.set`` does."""
         with self._lock:
+            if number <= self._broken[0]:
+                raise DriveError(f"the base {self.name} does not answer: {self._broken[1]}")
             if number in self._reasons:
                 raise DriveEnded(f"the drive has ended: {self._reasons[number]}")
             if number <= self._stopped or self._process is None:
@@ -270,6 +274,8 @@ class BaseDriver:
                 self._kill()
             if self._failure:
                 raise DriveError(f"the base {self.name} does not answer: {self._failure}")
+        if self._held:  # what is held needs no lease, should the hold have been lost on a link that was full
+            return
         self._send("velocity", number, velocity.forward_mps, velocity.turn_rps, time.monotonic(), link=self._leases)
 
     def _stop(self, number: int, why: str) -> None:
@@ -337,7 +343,9 @@ class BaseDriver:
         # a full collection of a loaded agent takes 30 ms of a fast core, and for that long nobody renews a lease
         gc.freeze()
         if self._held:
-            self.hold()
+            self._send("hold", True, link=self._link)
+        if not self._held:  # somebody has released it just now, and the order of both is not known
+            self._send("hold", False, link=self._link)
 
     def _listen(self, process: subprocess.Popen[bytes], link: socket.socket) -> None:
         """Hands the base to the process and takes what it tells, on a thread of its own, until it ends."""
@@ -358,8 +366,7 @@ class BaseDriver:
         code = process.wait()
         with self._changed:
             if self._process is process:
-                by = f"by signal {-code}" if code < 0 else f"with code {code}"
-                self._failure = self._failure or f"its process ended {by}"
+                self._failure = self._failure or _death(code)
                 self._velocity = ZERO
                 self._changed.notify_all()
 
@@ -417,6 +424,9 @@ class BaseDriver:
         if os.getpid() != self._owner:
             return
         process, links = self._process, (self._link, self._leases)
+        code = process.poll() if process is not None else None
+        if failure := self._failure or ("" if code is None else _death(code)):
+            self._broken = (self._drives, failure)
         self._process = self._link = self._leases = None
         self._ready = False
         self._velocity = ZERO
@@ -444,6 +454,7 @@ class Drive:
 
     def __init__(self, driver: BaseDriver, number: int) -> None:
         self._driver = driver
+        self._thread = threading.get_ident()
         self.number = number
 
     @property
@@ -455,10 +466,18 @@ class Drive:
         """Drives at a velocity for the length of the lease, 0.3 s; call it again before that is over.
 
         Raises:
-            DriveError: The drive was stopped, has reached a limit, or the base does not answer.
-            ValueError: A velocity is no number; so is TypeError.
+            DriveError: The drive was stopped, has reached a limit, or the base does not answer; or another thread than
+                that of the body calls, which says nothing of whether the body is well.
+            ValueError: A velocity is no number; so are TypeError and OverflowError.
         """
+        if threading.get_ident() != self._thread:
+            raise DriveError("only the thread that has begun a drive renews its lease: its body may hang")
         self._driver._set(self.number, Velocity(float(forward_mps), float(turn_rps)))
+
+
+def _death(code: int) -> str:
+    """Failure of a process that has ended with that exit code."""
+    return "its process ended " + (f"by signal {-code}" if code < 0 else f"with code {code}")
 
 
 def _importable(module: str) -> bool:

@@ -35,6 +35,9 @@ LOW_BATTERY: Final = "the battery is low"
 """Beginning of the reason for which a drive does not begin."""
 SLOW_S: Final = 0.5
 """Seconds after which a call of the base is taken for a fault."""
+LATE_S: Final = 0.1
+"""The same for a base that is so slow twice, one step after the other: a stop waits for the call that goes on. With the
+lease before it, and the call that stops the motors, the base would drive on for longer than half a second."""
 HANGS_S: Final = 2.0
 """Seconds after which a call of the base that does not come back ends the process, also when no agent is left."""
 OPENS_S: Final = 30.0
@@ -110,6 +113,8 @@ class BaseLoop:
         self._battery_v: float | None = None
         self._gauged_s = -math.inf
         self._looked_s = self._ticked_s = 0.0
+        self._slowest_s, self._late_steps = 0.0, 0
+        """Seconds of the slowest call of this step, and how many steps were late, one after the other."""
         self._told_m = self._told_rad = self._moved_m = self._moved_rad = 0.0
         """Way that was commanded, and way in that direction by the odometer, since both were compared."""
         self._ended = ""
@@ -152,8 +157,13 @@ class BaseLoop:
     def _take_messages(self) -> None:
         """Waits for a tick at most, and takes the commands that have come."""
         pause_s = TICK_S if self._drive or not self._now.is_zero else _REST_S
-        due_s = max(self._ticked_s + pause_s, self._silent_until_s)
-        wait_s = max(0.0, due_s - time.monotonic())
+        self._take_until(max(self._ticked_s + pause_s, self._silent_until_s))
+
+    def _take_until(self, due_s: float) -> None:
+        """Waits until then for commands, and takes what has come. For a tick more at most: commands without a pause
+        must not keep the limits from being looked at."""
+        begun_s = time.monotonic()
+        wait_s, end_s = max(0.0, due_s - begun_s), max(due_s, begun_s) + TICK_S
         while self._running:
             ready, _, _ = select.select([self._link, self._leases], [], [], wait_s)
             if not ready:
@@ -165,9 +175,7 @@ class BaseLoop:
                 return
             self._obey(*json.loads(data))
             wait_s = 0.0
-            if (
-                time.monotonic() > due_s + TICK_S
-            ):  # commands without a pause must not keep the limits from being looked at
+            if time.monotonic() > end_s:
                 return
 
     def _obey(self, command: str, *values: Any) -> None:
@@ -222,16 +230,41 @@ class BaseLoop:
             if passed_s > (self._limits.board_timeout_s or math.inf):
                 self._now = ZERO  # the board has stopped the motors by itself: they speed up from rest
             self._now = self._allowed(now_s, passed_s)
+            self._slowest_s = 0.0
             if self._now.is_zero and not before.is_zero:
                 self._timed("stop", self._base.stop)
             self._timed("set_velocity", lambda: self._base.set_velocity(self._now))
-            self._look(now_s)
+            self._heed()
+            self._look()
+            self._heed()
             self._look_at_battery(now_s)
             self._tell()
+            self._look_at_delay()
+
+    def _heed(self) -> None:
+        """Takes commands between two calls of the base: neither a stop nor the end of a lease waits for all of them."""
+        self._take_until(0.0)
+        if not self._now.is_zero and not (self._running and self._is_leased(time.monotonic())):
+            self._now = ZERO
+            self._timed("stop", self._base.stop)
+
+    def _is_leased(self, now_s: float) -> bool:
+        return bool(self._drive) and not self._held and now_s - self._asked_s <= self._lease_s
+
+    def _look_at_delay(self) -> None:
+        """Gives up a base whose calls keep a stop waiting.
+
+        Raises:
+            TimeoutError: They took too long twice while it drove.
+        """
+        late = self._slowest_s > LATE_S and not self._now.is_zero
+        self._late_steps = self._late_steps + 1 if late else 0
+        if self._late_steps > 1:
+            raise TimeoutError(f"the base took {self._slowest_s:.2f} s for a call, twice: a stop would come too late")
 
     def _allowed(self, now_s: float, passed_s: float) -> Velocity:
         """The velocity for this step: none without a lease; else the one asked for, within limits and ramps."""
-        if self._held or not self._drive or now_s - self._asked_s > self._lease_s:
+        if not self._is_leased(now_s):
             return ZERO
         limits, asked = self._limits, self._asked
         forward = max(-limits.speed_mps, min(limits.speed_mps, asked.forward_mps))
@@ -243,13 +276,14 @@ class BaseLoop:
             _ramped(self._now.turn_rps, turn, limits.turn_acceleration_rps2 * step_s),
         )
 
-    def _look(self, now_s: float) -> None:
+    def _look(self) -> None:
         """Reads the odometer, adds up the way of the drive, and ends a drive that has covered its way.
 
         Raises:
             ValueError: The odometer tells what no base can have driven.
         """
         read = self._odometry()
+        now_s = time.monotonic()
         passed_s, self._looked_s = now_s - self._looked_s, now_s
         if not self._has_odometer:
             read = Odometry(
@@ -321,6 +355,7 @@ class BaseLoop:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
         took_s = time.monotonic() - begun_s
+        self._slowest_s = max(self._slowest_s, took_s)
         if took_s > limit_s:
             raise TimeoutError(f"{name} of the base took {took_s:.2f} s")
         return result
@@ -360,8 +395,8 @@ def _compare(verb: str, moved: float, told: float, unit: str) -> None:
         )
     if moved < _MOVED_SHARE * told:
         raise ValueError(
-            f"the odometer {verb} by {moved:.3f} {unit} of {told:.2f} {unit}: a wheel is blocked, or the cable of an "
-            "encoder is out"
+            f"the odometer {verb} by {moved:.3f} {unit} of {told:.2f} {unit}: a wheel is blocked, the cable of an "
+            "encoder is out, or the motors do not turn at so low a speed"
         )
 
 
@@ -378,6 +413,8 @@ def main(arguments: Sequence[str]) -> None:
         base = pickle.load(sys.stdin.buffer)  # noqa: S301  our own parent wrote it
     except (Exception, SystemExit) as error:  # noqa: BLE001  a builder's module may raise anything
         told = f"the base can't be loaded: {type(error).__name__}: {error}"[:_TOLD_CHARACTERS]
+        if file:
+            told += "; its driver runs this file once more: keep pins and nodes in another one than the class"
         link.send(json.dumps(["failed", told]).encode())
         return
     loop = BaseLoop(base, link, leases, lease_s=float(lease_s))

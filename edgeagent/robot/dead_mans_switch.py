@@ -31,6 +31,8 @@ EVERYBODY: Final = "*"
 
 _ZEROS: Final = 5
 """Zeros that are sent after a drive, a beat apart, because a network may lose one."""
+_KNOWN: Final = 16
+"""Senders whose clocks are remembered: what one of them sent long ago may come after another one was heard."""
 _CREEP: Final = 0.001
 """Seconds a second by which the clocks of two computers may drift apart. Quartz drifts by less than 0.0001."""
 
@@ -103,8 +105,8 @@ class DeadMansSwitch:
         self._ends_s = float("-inf")
         """Moment at which the velocity becomes zero."""
         self._sender = ""
-        self._offset_s = self._taken_s = 0.0
-        """Difference of the clocks of the sender and of the switch, and the moment at which it was corrected."""
+        self._clocks: dict[str, tuple[float, float]] = {}
+        """By sender, the newest last: difference of its clock and that of the switch, and when that was corrected."""
         self._senders: set[str] = set()
         self._refused = self._why = ""
 
@@ -131,14 +133,12 @@ class DeadMansSwitch:
             self.drop()
             return self._refuse(sender, "a velocity or a time that is no number came")
         self._senders.add(sender)
+        delay_s = self._delay_s(sender, sent_s, now_s)
         if sender != self._sender:
             if not self.look(now_s).is_zero:
                 # another program at rest takes nothing from the one that drives
                 return "" if velocity.is_zero else self._refuse(sender, "another program drives the robot")
-            self._sender, self._offset_s, self._taken_s = sender, now_s - sent_s, now_s
-        self._offset_s = min(self._offset_s + _CREEP * (now_s - self._taken_s), now_s - sent_s)
-        self._taken_s = now_s
-        delay_s = now_s - sent_s - self._offset_s
+            self._sender = sender
         if velocity.is_zero:
             self.drop()
         elif delay_s >= self.timeout_s:
@@ -146,6 +146,16 @@ class DeadMansSwitch:
         else:
             self._velocity, self._ends_s = velocity, now_s - delay_s + self.timeout_s
         return ""
+
+    def _delay_s(self, sender: str, sent_s: float, now_s: float) -> float:
+        """Seconds that what came just now was late, compared with what came soonest from its sender."""
+        away_s = now_s - sent_s
+        offset_s, corrected_s = self._clocks.pop(sender, (away_s, now_s))
+        offset_s = min(offset_s + _CREEP * (now_s - corrected_s), away_s)
+        self._clocks[sender] = (offset_s, now_s)
+        if len(self._clocks) > _KNOWN:
+            del self._clocks[next(iter(self._clocks))]
+        return away_s - offset_s
 
     def refuse_all(self, why: str) -> str:
         """Stops at once, because something came that can't be read. Returns the reason."""

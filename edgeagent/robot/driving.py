@@ -41,6 +41,8 @@ _STEP_S: Final = 0.02
 _NEAR_M: Final = 0.005
 """Metres before the goal at which a drive ends: about as much as a base rolls on at that slow speed."""
 _NEAR_RAD: Final = math.radians(0.5)
+_LEAST_SHARE: Final = 1 / 3
+"""Of the highest speed, at which the end of a way is covered: many motors with a gear do not turn more slowly."""
 _LEAST_M: Final = 0.01
 _LEAST_DEG: Final = 1.0
 _LEGS: Final = 4
@@ -197,7 +199,10 @@ class Pilot:
             self._driver.start()
         except DriveError as error:
             return CommandReport("failed", _BROKEN, str(error))
-        return CommandReport("done", f"battery at {self._driver.battery_v:.1f} volts")
+        volts = self._driver.battery_v
+        if volts is None:  # somebody else has closed it just now
+            return CommandReport("failed", _BROKEN, "the base was closed")
+        return CommandReport("done", f"battery at {volts:.1f} volts")
 
     def get_location(self) -> CommandReport:
         """Tells the nearest place."""
@@ -253,7 +258,7 @@ class Pilot:
                         if left <= 0:
                             why = _BLOCKED
                             break
-                    speed = math.copysign(min(top, math.sqrt(gain * left)), wanted)
+                    speed = math.copysign(max(_LEAST_SHARE * top, min(top, math.sqrt(gain * left))), wanted)
                     drive.set(*((0.0, speed) if turns else (speed, 0.0)))
                     if time.monotonic() - told_s >= _PROGRESS_S:
                         told_s = time.monotonic()

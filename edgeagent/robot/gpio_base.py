@@ -8,6 +8,7 @@ Errors say what is wrong with a pin, also for the parts of ``gpio_parts``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -75,7 +76,7 @@ class GpioBase:
 
     def __post_init__(self) -> None:
         for name in ("full_speed_mps", "track_m"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} of a base on pins is {getattr(self, name)!r}; it must be a number above 0")
         self.limits = self.limits.reached_by(self.full_speed_mps, self.track_m)
 

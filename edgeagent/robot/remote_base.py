@@ -182,7 +182,7 @@ class RemoteBase(ABC):
                 f"the dead man's switch has a time-out of {state.timeout_s:g} s, longer than the "
                 f"{self.limits.board_timeout_s} s of board_timeout_s in the limits of this base"
             )
-        if state.refused in (self.sender, EVERYBODY):
+        if state.why and state.refused in (self.sender, EVERYBODY, ""):  # a transport may tell no senders
             self.refuse(f"the dead man's switch lets nothing pass: {state.why}")
         with self._heard:
             self._state, self._switch_s = state, time.monotonic()

@@ -144,3 +144,30 @@ def test_a_robot_that_stands_on_the_ground_is_not_moved(at_terminal):
     terminal.enter("")
     terminal.expect("lift the robot")
     assert terminal.ends() == 1
+
+
+@pytest.mark.parametrize(
+    ("volts", "told", "code"),
+    [
+        (12.0, "ok      battery: 12.0 V, low below 10.5 V", 0),
+        (9.0, "CHANGE  battery: 9.0 V is low, below 10.5 V: charge it", 1),
+    ],
+)
+def test_a_battery_is_told_and_a_low_one_ends_the_test(edgeagent, volts, told, code):
+    app = edgeagent.app(
+        "from edgeagent.robot import BaseLimits\nfrom tests.robot.bases import BlindBase\n"
+        f"base = BlindBase(BaseLimits(board_timeout_s=0.1, low_battery_v=10.5), volts={volts})"
+    )
+    done = edgeagent("base", "test", "--yes", "--app", app)
+    assert done.returncode == code, done.stdout
+    assert told in done.stdout
+    assert ("stop: zero velocity" in done.stdout) == (code == 0)
+
+
+def test_a_base_with_narrow_limits_is_tried_within_them(edgeagent):
+    app = edgeagent.app(
+        "from edgeagent.robot import BaseLimits, SimulatedBase\n"
+        "base = SimulatedBase(BaseLimits(board_timeout_s=0.1, distance_m=0.15, turn_rad=0.5))"
+    )
+    done = edgeagent("base", "test", "--yes", "--app", app)
+    assert done.returncode == 0, done.stdout

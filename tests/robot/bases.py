@@ -118,6 +118,8 @@ class BrokenBase(SimulatedBase):
                 sys.exit(3)
             case "late":
                 time.sleep(0.6)  # the fault itself
+            case "slow":
+                time.sleep(0.15)
             case "never":
                 threading.Event().wait()
             case "cancels":
@@ -165,6 +167,39 @@ class BrokenBase(SimulatedBase):
         if self.how == "opens when the file is there":
             assert self.log is not None
             assert until(self.log.with_suffix(".go").exists)
+
+
+@dataclass
+class SlowBase(SimulatedBase):
+    """Takes its time for what it is asked while it drives.
+
+    Attributes:
+        odometer_s: Seconds of each reading.
+        once_s: Seconds of one command on the way.
+    """
+
+    odometer_s: float = 0.0
+    once_s: float = 0.0
+
+    def set_velocity(self, velocity: Velocity) -> None:
+        super().set_velocity(velocity)
+        if self.once_s and self.odometry().travelled_m > 0.1:
+            time.sleep(self.once_s)
+            self.once_s = 0.0
+
+    def odometry(self) -> Odometry:
+        if not self._velocity.is_zero:
+            time.sleep(self.odometer_s)
+        return super().odometry()
+
+
+@dataclass
+class GearedBase(SimulatedBase):
+    """Wheels that do not turn at low speed."""
+
+    def set_velocity(self, velocity: Velocity) -> None:
+        turns = abs(velocity.forward_mps) >= 0.08 or velocity.turn_rps
+        super().set_velocity(velocity if turns else Velocity())
 
 
 @dataclass

@@ -23,7 +23,7 @@ from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot import BaseDriver, BaseLimits, Drive, RoboClaw, SafetyLatch, SimulatedBase
 from edgeagent.testing import ScriptedLLM, call
 
-from .bases import LIMIT_S, SHORT, Board, BrokenBase, WatchedGpioBase, calls, until
+from .bases import LIMIT_S, SHORT, Board, BrokenBase, SlowBase, WatchedGpioBase, calls, until
 
 pytestmark = pytest.mark.real_time
 
@@ -99,9 +99,38 @@ def test_leaving_the_block_of_a_drive_stops_it(driver, log):
 def test_a_lease_that_nobody_renews_runs_out_though_the_process_is_well(driver, log):
     with driver.drive() as drive:
         drive.set(0.2)
+        leased_s = time.monotonic()
         assert until(lambda: driver.velocity.forward_mps > 0)
         assert until(lambda: is_at_rest(log))
+        (stopped_s,) = [at_s for at_s, text in calls(log) if text == "stop" and at_s > leased_s]
+        assert stopped_s - leased_s < 1.0, "a lease of 0.3 s"
         keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+
+
+@pytest.mark.parametrize("slow", [{"odometer_s": 0.05}, {"once_s": 0.4}], ids=["odometer", "one command"])
+def test_a_base_that_answers_slowly_is_driven_without_a_stop_or_a_fault(log, slow):
+    with BaseDriver(SlowBase(BaseLimits(board_timeout_s=0.5), log=log, **slow)) as driver:
+        with driver.drive() as drive:
+            keep_driving(drive, lambda: driver.way.travelled_m > 0.3)
+            told = [text.split()[0] for _, text in calls(log)]
+        assert "stop" not in told[told.index("velocity") :]
+
+
+def test_a_beat_of_another_thread_is_no_lease(driver):
+    with driver.drive() as drive:
+        errors = []
+
+        def beat() -> None:
+            try:
+                drive.set(0.2)
+            except DriveError as error:
+                errors.append(str(error))
+
+        thread = threading.Thread(target=beat)
+        thread.start()
+        thread.join()
+        assert errors == ["only the thread that has begun a drive renews its lease: its body may hang"]
+        assert driver.velocity.is_zero
 
 
 def test_a_stop_ends_the_drive_for_whoever_goes_on_asking(driver, log):
@@ -201,8 +230,9 @@ def test_a_velocity_that_is_no_number_stops_the_drive(driver, log, velocity):
         ("exits", "SystemExit: 3"),
         ("cancels", "CancelledError: nobody waits"),
         ("tells much", "OSError: xxx"),
-        ("stands still", "a wheel is blocked, or the cable of an encoder is out"),
+        ("stands still", "a wheel is blocked, the cable of an encoder is out, or"),
         ("late", "set_velocity of the base took"),
+        ("slow", "for a call, twice: a stop would come too late"),
         ("nan", "the odometer tells nonsense"),
         ("jumps", "the odometer jumped by 5"),
     ],
@@ -331,13 +361,13 @@ def test_a_stop_while_the_base_is_opened_counts_for_the_drive_that_waits_for_it(
 def test_a_stop_overtakes_velocities_that_wait(log):
     stopped = threading.Event()
 
-    def flood(drive: Drive) -> None:
-        with contextlib.suppress(DriveError):
+    def flood(driver: BaseDriver) -> None:
+        with contextlib.suppress(DriveError), driver.drive() as drive:
             while not stopped.is_set():
                 drive.set(0.3)
 
-    with BaseDriver(SimulatedBase(log=log)) as driver, driver.drive() as drive:
-        thread = threading.Thread(target=flood, args=(drive,))
+    with BaseDriver(SimulatedBase(log=log)) as driver:
+        thread = threading.Thread(target=flood, args=(driver,))
         thread.start()
         assert until(lambda: driver.velocity.forward_mps > 0)
         os.kill(driver.pid, signal.SIGSTOP)  # so that the socket fills
@@ -406,6 +436,19 @@ def test_the_class_of_a_base_may_stand_in_an_app_file(tmp_path, log):
     base = AppFile.load(app).module.MyBase(log=log)
     with BaseDriver(base) as driver, driver.drive() as drive:
         keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+
+
+def test_a_class_in_a_file_that_takes_pins_is_told_that_its_driver_runs_that_again(tmp_path):
+    app = tmp_path / "my_robot.py"
+    app.write_text(
+        "from pathlib import Path\nfrom edgeagent import Agent\nfrom edgeagent.robot import SimulatedBase\n"
+        f"Path({str(tmp_path / 'pin')!r}).touch(exist_ok=False)\n"
+        "class MyBase(SimulatedBase): ...\nagent = Agent('robi')\n"
+    )
+    driver = BaseDriver(AppFile.load(app).module.MyBase())
+    with pytest.raises(DriveError, match=r"File exists.*keep pins and nodes in another one than the class"):
+        driver.start()
+    driver.close()
 
 
 # --- the latch, and a skill -------------------------------------------------------------------------------------------
@@ -481,7 +524,8 @@ AGENT = """
 """
 DRIVE_ON = "while True: drive.set(0.2); pause.wait(0.01)"
 HOLD_THE_INTERPRETER = "ctypes.PyDLL(None).sleep(100)"
-HANG = "threading.Thread(target=pause.wait, daemon=True).start(); pause.wait()"
+HANG = "pause.wait()"
+BEAT = "threading.Thread(target=lambda: [drive.set(0.2) for _ in iter(int, 1)], daemon=True).start(); pause.wait()"
 
 
 @pytest.fixture
@@ -561,7 +605,7 @@ def test_what_was_there_when_a_driver_began_is_given_up_at_the_end_of_the_progra
     assert (done.stdout, done.stderr) == ("given up", "")
 
 
-@pytest.mark.parametrize("then", [HOLD_THE_INTERPRETER, HANG], ids=["C call", "body hangs"])
+@pytest.mark.parametrize("then", [HOLD_THE_INTERPRETER, HANG, BEAT], ids=["C call", "body hangs", "a thread beats"])
 def test_the_base_stands_when_the_body_that_drives_hangs(agent_process, log, then):
     agent_process(then)
     assert until(lambda: is_at_rest(log))

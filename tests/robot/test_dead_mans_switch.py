@@ -54,6 +54,13 @@ def test_first_velocities_that_waited_in_a_queue_do_not_pass(switch: DeadMansSwi
         assert switch.look(105.0).is_zero
 
 
+def test_velocities_that_waited_do_not_pass_though_another_sender_was_heard_meanwhile(switch: DeadMansSwitch) -> None:
+    assert switch.take(Velocity(), "a", 50.0, 100.0) == ""
+    assert switch.take(Velocity(), "b", 7.0, 104.0) == ""
+    assert "late" in switch.take(AHEAD, "a", 50.5, 104.5)
+    assert switch.look(104.5).is_zero
+
+
 def test_clocks_that_drift_apart_do_not_stop_the_robot(switch: DeadMansSwitch) -> None:
     for second in range(100_000):
         assert switch.take(AHEAD, "agent", second * 0.9999, 100.0 + second) == ""
@@ -213,6 +220,19 @@ def test_what_the_switch_refuses_ends_motion(base: Wire, refused: str) -> None:
     base.hear_switch(STATE)
     with pytest.raises(DriveError, match="another program drives"):
         base.set_velocity(AHEAD)
+
+
+def test_a_switch_that_knows_no_senders_refuses_every_base(base: Wire) -> None:
+    base.hear_switch(SwitchState(0.3, why="late").to_json())
+    with pytest.raises(DriveError, match="lets nothing pass: late"):
+        base.set_velocity(AHEAD)
+
+
+def test_a_base_without_a_name_is_not_refused_by_a_state_that_refuses_nobody(base: Wire) -> None:
+    base.sender = ""
+    base.hear_switch(STATE)
+    base.set_velocity(AHEAD)
+    assert base.sent == [AHEAD]
 
 
 def test_zero_is_sent_once_and_then_nothing(base: Wire) -> None:

@@ -23,7 +23,7 @@ from edgeagent.robot import BaseDriver, BaseLimits, RoboClaw, SafetyLatch, Simul
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import Threads
 
-from .bases import LIMIT_S, QUICK, BlindBase, Board, BrokenBase, calls, until
+from .bases import LIMIT_S, QUICK, BlindBase, Board, BrokenBase, GearedBase, calls, until
 
 pytestmark = pytest.mark.real_time
 
@@ -339,7 +339,7 @@ def test_a_sensor_is_read_again_after_there_was_no_thread_for_it(monkeypatch, er
     ("how", "name", "arguments", "told"),
     [
         ("jumps", "drive", {"distance_m": 2.0}, "the odometer jumped by"),
-        ("stands still", "drive", {"distance_m": 2.0}, "a wheel is blocked, or the cable of an encoder is out"),
+        ("stands still", "drive", {"distance_m": 2.0}, "a wheel is blocked, the cable of an encoder is out, or"),
         ("the wrong way", "drive", {"distance_m": 2.0}, "m the wrong way: a motor, an encoder or the sign"),
         ("the wrong way", "turn", {"angle_deg": -90}, "rad the wrong way: a motor, an encoder or the sign"),
         ("raises", "turn", {"angle_deg": 90}, "the cable is out"),
@@ -584,3 +584,17 @@ def test_an_agent_without_standard_streams_drives(tmp_path, checkout: Path, clos
     )
     assert told.read_text().startswith("drove forward 0.0")
     assert until(lambda: calls(log)[-1][1] == "close")
+
+
+def test_motors_that_do_not_turn_at_low_speed_arrive():
+    with Rover(GearedBase(BaseLimits(board_timeout_s=0.1))) as rover:
+        made = rover("drive", distance_m=0.3)
+        assert (made.status, made.text) == ("ok", "drove forward 0.3 m")
+
+
+def test_a_look_at_the_battery_after_the_driver_has_died_does_not_hide_the_fault_of_the_drive():
+    with Rover(BlindBase(QUICK)) as rover:
+        result = rover.start("drive", GoalHandle(), distance_m=5.0)
+        os.kill(rover.driver.pid, signal.SIGKILL)
+        assert rover("get_battery").text == "battery at 12.1 volts"
+        assert result().text.startswith("motor fault")
