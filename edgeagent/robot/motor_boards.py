@@ -3,8 +3,11 @@
 The port is opened for one program alone, and every board is given a time-out.
 
 **Basicmicro's RoboClaw**: two motors with quadrature encoders, in its packet serial mode. Packets as in the RoboClaw
-Series User Manual, "Packet Serial" and "Advanced Packet Serial": address, command, values with the high byte first, and
-a CRC of 16 bits (polynomial 0x1021, which ``binascii.crc_hqx`` computes) over all of it.
+Series User Manual, "Packet Serial" (pages 58 and 59 of the edition for the 2x120A) and "Advanced Packet Serial" (from
+page 66 on): address, command, values with the high byte first, and a CRC of 16 bits (polynomial 0x1021, which
+``binascii.crc_hqx`` computes) over all of it. "If the packet was not valid for any reason no acknowledgement will be
+sent back." The CRC of an answer "should be calculated using the sent Address and Command byte as well as all the data
+received back". By USB "the address byte can be any value from 0x80 to 0x87".
 
 ====  ================================  ============================================  ==========================
  no.  command                           sent                                          received
@@ -16,8 +19,9 @@ a CRC of 16 bits (polynomial 0x1021, which ``binascii.crc_hqx`` computes) over a
   78  Read Encoder Counters             address, 78                                   M1 (4), M2 (4), CRC
 ====  ================================  ============================================  ==========================
 
-The time-out counts in steps of 100 ms; without a byte for so long, the board stops both motors by itself. The battery's
-value counts tenths of a volt.
+Command 14 "sets the serial communication timeout in 100ms increments"; without a byte for so long "both motors will
+stop automatically". The battery's value counts tenths of a volt. A packet in which "a delay longer than 10ms between
+bytes" comes is discarded, so each is written whole.
 
 **Dimension Engineering's Sabertooth**: two motors without encoders, in its packetized serial mode. Packets as in the
 Sabertooth 2x12 User's Guide (April 2012), "Mode 4: Packetized Serial Mode": four bytes, at 9600 baud from the factory,

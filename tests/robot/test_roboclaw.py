@@ -1,4 +1,4 @@
-"""A board whose answers go wrong in mid-drive: nonsense, too late, never."""
+"""A RoboClaw: its packets by the maker's manual, and answers that go wrong in mid-drive: nonsense, too late, never."""
 
 import os
 import threading
@@ -40,6 +40,43 @@ class FaultyBoard(Board):
     def _send_late(self, answer: bytes) -> None:
         if self._ends:
             os.write(self._master, answer)
+
+
+class TappedBoard(Board):
+    """Keeps the packets that it was sent, each once."""
+
+    def __init__(self) -> None:
+        self.packets: list[bytes] = []
+        super().__init__()
+
+    def _answered(self, data: bytes) -> tuple[int, bytes]:
+        used, answer = super()._answered(data)
+        if used and data[:used] not in self.packets:
+            self.packets.append(data[:used])
+        return used, answer
+
+
+def crc16(packet: bytes) -> bytes:
+    """CRC as the manual's listing in C computes it, bit by bit."""
+    crc = 0
+    for byte in packet:
+        crc ^= byte << 8
+        for _ in range(8):
+            crc = (crc << 1) ^ 0x1021 if crc & 0x8000 else crc << 1
+            crc &= 0xFFFF
+    return crc.to_bytes(2)
+
+
+def test_packets_are_those_of_the_manual():
+    with TappedBoard() as board:
+        base = RoboClaw(port=board.port, pulses_per_m=10_000, track_m=0.3)
+        with BaseDriver(base) as driver, driver.drive() as drive:
+            keep_driving(drive, lambda: board.wheels == (3000, 3000), forward_mps=0.3)
+        drives = b"\x80\x25" + (3000).to_bytes(4) * 2
+        wanted = [b"\x80\x0e\x03", b"\x80\x0f", b"\x80\x4e", b"\x80\x25" + bytes(8), drives]
+        questions = (15, 24, 78)  # they have no CRC
+        packets = [packet + (b"" if packet[1] in questions else crc16(packet)) for packet in wanted]
+        assert [packet for packet in board.packets if packet in packets] == packets
 
 
 @pytest.mark.parametrize(
