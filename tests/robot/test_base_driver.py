@@ -509,7 +509,8 @@ AGENT = """
     from pathlib import Path
     from edgeagent.robot import BaseDriver, SimulatedBase
 
-    from tests.robot.bases import BrokenBase
+    from edgeagent.robot import RoboClaw
+    from tests.robot.bases import BrokenBase, WatchedGpioBase
 
     driver = BaseDriver({base})
     driver.start()
@@ -659,6 +660,31 @@ def test_a_board_stops_by_its_own_time_out_when_the_driver_is_killed_or_stopped(
                 keep_driving(drive, lambda: False)
         assert until(lambda: board.stopped_itself == 1)
         assert board.wheels == (0, 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
+def test_a_serial_board_is_told_to_stand_when_the_agent_is_killed_or_stopped(agent_process, number):
+    with Board() as board:
+        process = agent_process(DRIVE_ON, f"RoboClaw(port={board.port!r}, pulses_per_m=10_000, track_m=0.3)")
+        assert until(lambda: board.wheels[0] > 0)
+        process.send_signal(number)
+        assert until(lambda: board.wheels == (0, 0))
+        assert board.stopped_itself == 0
+        process.kill()
+        assert until(lambda: is_gone(process.driver))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
+def test_pins_are_low_when_the_agent_is_killed_or_stopped(agent_process, log, number):
+    pins = "left=(4, 14), right=(17, 27), enable=22, full_speed_mps=0.5, track_m=0.3, log=Path(sys.argv[1])"
+    process = agent_process(DRIVE_ON, f"WatchedGpioBase({pins}), without_timeout=True")
+    process.send_signal(number)
+    assert until(
+        lambda: [text for _, text in calls(log) if text.startswith("stop output:0.00 output:0.00 output:0.00")]
+    )
+    if number == signal.SIGSTOP:
+        process.kill()
+    assert until(lambda: calls(log)[-1][1].startswith("close input"))
 
 
 def test_a_board_that_forgot_its_time_out_is_refused_before_it_drives():
