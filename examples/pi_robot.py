@@ -12,17 +12,6 @@ ahead = robot.GpioDistance(echo=24, trigger=23)
 neck = robot.GpioServo(12)
 
 
-@skill(resources=["base"], stop=driver.stop, pause=driver.hold, resume=driver.release)
-def drive_on(goal: GoalHandle) -> str:
-    """Drive forward until something is near."""
-    with driver.drive() as drive:
-        while ahead() > 0.5:
-            goal.checkpoint()
-            drive.set(forward_mps=0.2)
-            goal.cancel_event.wait(0.02)
-    return "stopped before an obstacle"
-
-
 @skill(resources=["neck"])
 def look(angle_deg: float, goal: GoalHandle) -> str:
     """Turn the head; negative is to the right."""
@@ -32,7 +21,8 @@ def look(angle_deg: float, goal: GoalHandle) -> str:
     return f"looking at {angle_deg:g} degrees"
 
 
-agent = Agent("pico", "You are a robot. Act with the tools.", tools=[drive_on, look], latch=latch)
+tools = [*robot.base_tools(driver, distance=ahead), look]
+agent = Agent("pico", "You are a robot. Act with the tools.", tools=tools, latch=latch)
 
 
 def talk(conversation: Conversation) -> None:

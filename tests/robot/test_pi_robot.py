@@ -23,8 +23,8 @@ RATE_HZ = 16_000
 STEP_S = 0.04
 
 
-def drive_on_when_asked(request):
-    return [call("drive_on")] if request.messages[-1].role == "user" else "Done."
+def drive_when_asked(request):
+    return [call("drive", distance_m=8.0)] if request.messages[-1].role == "user" else "Done."
 
 
 class Robot:
@@ -43,7 +43,7 @@ class Robot:
         file.write_text(example.replace('"/dev/serial0"', repr(board.port)), encoding="utf-8")
         self.app = AppFile.load(file).module
         self.room = Room(RoomSettings(rate_hz=RATE_HZ, record=False))
-        self.app.agent.llm = ScriptedLLM(*[drive_on_when_asked] * 9)
+        self.app.agent.llm = ScriptedLLM(*[drive_when_asked] * 9)
         self.conversation = Conversation(self.app.agent, config=CONFIG, input=self.room)
         self.thread = threading.Thread(target=self.app.talk, args=(self.conversation,), daemon=True)
         self.thread.start()
@@ -106,7 +106,7 @@ def test_the_stop_button_stops_the_wheels_and_a_person_lets_them_go_on(robot):
 
 
 def test_it_stops_before_an_obstacle_and_when_the_sensor_tells_nothing(robot):
-    ends = {0.3: "stopped before an obstacle", None: "it does not answer", 0.0: "something touches it, or it is broken"}
+    ends = {0.2: "blocked by an obstacle after", None: "the sensor does not answer", 0.0: "the sensor does not answer"}
     for done, (metres, told) in enumerate(ends.items(), 1):
         robot.obstacle(2.0)
         robot.passes(lambda: told_by(robot.app.ahead) == 2.0 and robot.conversation.state == "listening")
