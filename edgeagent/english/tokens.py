@@ -146,6 +146,11 @@ def is_english(text: str, known: Collection[str] = ()) -> bool:
     return foreign <= english and (len(words) < _SEVERAL or has_english(text, known))
 
 
+def asks_about_languages(text: str) -> bool:
+    """True if a text may ask which languages are understood."""
+    return any(word in _LANGUAGES.asked_about for word in words_of(text))
+
+
 def has_english(text: str, known: Collection[str] = ()) -> bool:
     """True if any word of a text is a known English one; typing errors and made-up words are not."""
     return any(word in known or _is_known(word) for word in words_of(text))

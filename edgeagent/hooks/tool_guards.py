@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from edgeagent.english.asking import may_ask
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS
-from edgeagent.english.tokens import NEGATIONS, has_english, is_english, words_of
+from edgeagent.english.tokens import NEGATIONS, asks_about_languages, has_english, is_english, words_of
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult, Payload
 from edgeagent.messages import PEOPLE, Message, ToolCall
@@ -59,7 +60,8 @@ class TalkGuardHook(BaseHook):
         any_language: The model may know other languages than English, and calls by their sense: it judges what is not
             English, and what is said while something moves, because "don't move" may be a call that stops it.
         english_only: The model knows no other language: one is answered with "I only understand English.", and what has
-            no words at all with ``answer``, without asking the model.
+            no words at all with ``answer``, without asking the model. What is English it is not told of: a model that
+            says so gives ``answer``.
     """
 
     points = frozenset({FirePoint.BEFORE_LLM, FirePoint.AFTER_LLM, FirePoint.BEFORE_TOOL})
@@ -77,12 +79,18 @@ class TalkGuardHook(BaseHook):
         self._keeps, self._phrases, self._answer = keeps, phrases or Phrases(), answer
         self._any_language = any_language
         self._small, self._english_only = small, english_only
+        self.holds_text = english_only
         self._told: dict[str, bool] = {}
         """Texts, the last one at the end, and whether each may ask for something."""
         self._forbidding: frozenset[str] = frozenset()
         """Prohibitions that the run which goes on may still have to answer."""
         self._talk = False
         """Nothing is asked for in what the model answers now."""
+        self._is_foreign = True
+        """What the model answers now may be of another language, or about one."""
+
+    def releases(self, ctx: AgentContext, text: str) -> bool:
+        return not ONLY_ENGLISH.startswith(text.strip()[: len(ONLY_ENGLISH)])
 
     def hears(self, text: str, *, spoken: bool, answers: bool) -> None:
         """Somebody says this to the model.
@@ -111,10 +119,13 @@ class TalkGuardHook(BaseHook):
                 known = _words_of_tools(payload.tools) if self._small else frozenset()
                 if self._english_only and (refused := self._refused(said[0], known)):
                     return HookResult.end_turn(refused)
+                self._is_foreign = not is_english(said[0].text, known) or asks_about_languages(said[0].text)
                 asked = _asked_something(payload.messages[: len(payload.messages) - len(since)])
                 forbidding = self._forbidding
                 self._talk = not self._asks(said[0], known, asked) or any(one.text in forbidding for one in said[1:])
             return None
+        if isinstance(payload, AfterLLM) and not self._is_foreign and payload.text.strip() == ONLY_ENGLISH:
+            return HookResult.replace(replace(payload, text=self._answer))
         tools = [payload.tool] if isinstance(payload, BeforeTool) else _called(payload, ctx)
         kept = self._talk and any(map(self._keeps, tools)) and not (self._any_language and _is_moving(ctx))
         return HookResult.end_turn(self._answer) if kept else None

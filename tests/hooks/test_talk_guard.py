@@ -97,6 +97,22 @@ def test_a_foreign_word_in_an_english_sentence_is_none(text: str) -> None:
     assert told(text, english_only=True)[1].reply != "I only understand English."
 
 
+@pytest.mark.parametrize(
+    ("text", "reply"),
+    [
+        ("drive 999999999999 meters", "Sorry, I did not understand that."),
+        ("driv too meters fast", "Sorry, I did not understand that."),
+        ("do you speak German", "I only understand English."),
+    ],
+)
+def test_a_model_that_takes_english_for_another_language_says_that_it_did_not_understand(text: str, reply: str) -> None:
+    said: list[str] = []
+    agent = Agent("robi", llm=ScriptedLLM("I only understand English."), hooks=[TalkGuardHook(english_only=True)])
+    agent.subscribe(lambda event: said.append(getattr(event, "delta", "")))
+    assert agent.run(text).reply == reply
+    assert "".join(said) == reply, "the other text is not streamed either"
+
+
 def test_a_stop_word_reaches_the_model_in_any_language() -> None:
     assert told("bitte sofort stop", replies=("Stopped.",), english_only=True)[1].reply == "Stopped."
 

@@ -10,16 +10,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from threading import Event
 from typing import Final
 
 import numpy as np
 from bench import ears_double_talk, ears_sentences
+from bench.people_trials import Condition
 
 from edgeagent.audio import Samples
 from edgeagent.stt import STOP_WORDS, RecognisedText, SphinxTranscriber, SpottedPhrase, StopNetwork, confirm, missed
-from edgeagent.testing import synthesised
+from edgeagent.testing import Room, synthesised
 
 Row = tuple[str, str, str]
 
@@ -43,6 +45,10 @@ ALONE: Final = (
     "on the left", "a full house", "all clear", "i forgot", "three cups",
 )  # fmt: skip
 """Short utterances by themselves, with which the network was not trained."""
+PLACES: Final = (Condition(0.0), Condition(0.3), Condition(0.0, "pink", 10.0), Condition(0.0, "motor", 10.0))
+_FORMS: Final = ("{}", "please {}")
+_HEARD_BY: Final = ("heart", "joe", "slt", "rms", "en-gb-x-gbclan", "en-us+f3")
+"""The last two are in none of the examples of training."""
 _WAYS: Final = ((0.0, 1.0), (3.0, 1.0), (-3.0, 1.0), (0.0, 1.2), (0.0, 0.8))
 """Semitones and tempo."""
 RATE_HZ: Final = 16_000
@@ -80,6 +86,7 @@ def rows(quick: bool) -> list[Row]:
         return [
             *_hits(listening, transcriber, voices),
             *_false_alarms(listening, transcriber, 120.0 if quick else 600.0),
+            *_by_voice(listening, _WAYS[:1] if quick else _WAYS),
             *_alone(listening, voices, _WAYS[:1] if quick else _WAYS),
             *ears_double_talk.rows(quick),
             *_costs(listening),
@@ -142,6 +149,27 @@ def _false_alarms(listening: Listening, transcriber: SphinxTranscriber, wanted_s
         ("the same, not denied by the transcript", str(len(wrong)), "0"),
         *(("not denied", each, "") for each in wrong),
     ]
+
+
+def _by_voice(listening: Listening, ways: Sequence[tuple[float, float]]) -> list[Row]:
+    made: list[Row] = []
+    for place, voice in product(PLACES, _HEARD_BY):
+        found = dict.fromkeys(STOP_WORDS, 0)
+        for word, form, (semitones, tempo) in product(STOP_WORDS, _FORMS, ways):
+            sound, _ = clip(form.format(word), voice, semitones=semitones, tempo=tempo)
+            found[word] += word in {each.phrase for each in listening.hear(_in_room(sound, place))}
+        told = ", ".join(f"{word} {count}" for word, count in found.items())
+        made.append((f"found of {len(_FORMS) * len(ways)} each: {voice}, {place}", told, ""))
+    return made
+
+
+def _in_room(sound: Samples, place: Condition) -> Samples:
+    """A clip as a microphone in that place has it."""
+    room = Room(replace(place.settings(0, rate_hz=RATE_HZ), record=True))
+    place.with_noise(room, 0)
+    said = room.say(sound, RATE_HZ, _PAUSE_S)
+    room.run(said.end_s + _PAUSE_S)
+    return room.recorded.microphone
 
 
 def _alone(listening: Listening, voices: Sequence[str], ways: Sequence[tuple[float, float]]) -> list[Row]:
