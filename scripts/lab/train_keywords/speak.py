@@ -78,6 +78,15 @@ SHORT: Final = tuple(
 )
 """What is often said by itself. In talk that is cut from sentences such words have others around them, and a network
 that was trained without these took one of twenty for a stop word."""
+ORDERS: Final = (
+    "turn left ninety degrees", "turn right ninety degrees", "turn forty five degrees to the left", "turn around",
+    "thirty degrees to the right", "a hundred and eighty degrees", "drive forward two meters", "drive back one meter",
+    "where are you", "how full is your battery", "is the battery full", "you can move again", "continue", "go on",
+    "go to the kitchen", "come to the living room", "take it to the sofa", "set a timer for ten minutes",
+    "switch the lights off in the hall", "follow me please", "what can you see", "pick up the red cup",
+    "look to the left",
+)  # fmt: skip
+"""What a robot is told most, said by every voice: "degrees" ends like "freeze", and "how full" begins like "halt"."""
 FRAMES: Final = ("{}", "{}!", "please {}", "no, {}", "robot {}", "{} now", "{} it", "{} there", "the {}", "{}, {}")
 _KEYWORD: Final = re.compile(r"\b(stop|halt|freeze|frees|frieze)s?\b", re.IGNORECASE)
 
@@ -143,7 +152,7 @@ def clips(voice: str, talk: Sequence[str]) -> Iterator[tuple[Spoken, np.ndarray[
         for word in ALIKE if many > 1 else rng.sample(ALIKE, 30):
             text = rng.choice(FRAMES).replace("{}", word)
             yield Spoken(text, 0, "", 0.0), synthesised(text, voice, RATE_HZ, tempo=tempo)
-        for text in (*rng.sample(SHORT, round(45 * many)), *rng.sample(short, round(60 * many))):
+        for text in (*ORDERS, *rng.sample(SHORT, round(45 * many)), *rng.sample(short, round(60 * many))):
             yield Spoken(text, 0, "", 0.0), synthesised(text, voice, RATE_HZ, tempo=tempo)
         for text in rng.sample(talk, min(len(talk), round(100 * many))):
             yield Spoken(text, 0, "", 0.0), synthesised(text, voice, RATE_HZ, tempo=tempo)
