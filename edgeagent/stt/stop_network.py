@@ -28,7 +28,7 @@ __all__ = ["WORDS", "StopNetwork", "learnt"]
 WORDS: Final = ("stop", "halt", "freeze")
 """In the order of the network's outputs, of which the first stands for anything else."""
 
-LEAST: Final = {"stop": 0.8, "halt": 0.9, "freeze": 0.9}
+LEAST: Final = {"stop": 0.8, "halt": 0.85, "freeze": 0.85}
 """Mean probability of a word over ``_SMOOTHED`` steps from which on it was said; ``docs/figures.md`` has the counts."""
 SURE: Final = 0.95
 """The same for a word that is beyond doubt."""

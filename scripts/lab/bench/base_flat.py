@@ -136,14 +136,14 @@ def drive(minutes: float, seed: int) -> bool:
         folder = Path(name)
         said = _write_lines(folder / "lines.wav", minutes * 60, random.Random(seed))
         (folder / "app.py").write_text(_APP.format(folder=name), encoding="utf-8")
-        talk = [sys.executable, "-m", "edgeagent", "talk", "--app", "app.py", "--input", "lines.wav"]
+        talk = [sys.executable, "-m", "edgeagent", "talk", "--app", "app.py", "--input", "lines.wav", "--log", "events"]
         done = subprocess.run(
             [*talk, "--output", "answers.wav"], cwd=folder, capture_output=True, text=True, check=False
         )
         if done.returncode:
             print(f"edgeagent talk ended with {done.returncode}: {done.stderr[-500:]}")
         told = json.loads((folder / "told.json").read_text(encoding="utf-8"))
-        log = calls(folder / "base")
+        log, spotted = calls(folder / "base"), _spotted(folder / "events")
         gaps_s, ticks_s = (_numbers(folder / name) for name in ("gaps", "ticks"))
     noted = Counter(text for _, text in log)
     # each drive and each hold stops the motors once, and so does each closing
@@ -162,6 +162,8 @@ def drive(minutes: float, seed: int) -> bool:
     tripped = _trips(done.stdout)
     for before, text in tripped:
         print(f"  {text} after: {before}")
+    for phrase, heard in spotted:
+        print(f"  spotted and not denied: {phrase!r} in {heard!r}")
     print(
         f"stops that no command made: {false}; faults without a wall: {sum(faults.values()) - blocked}; "
         f"stop words that nobody said: {len(tripped)}"
@@ -173,6 +175,20 @@ def _trips(printed: str) -> list[tuple[str, str]]:
     """Stops by the latch that a conversation prints, each behind the line before it."""
     lines = printed.splitlines()
     return [(before, text) for before, text in itertools.pairwise(["", *lines]) if text.startswith(_TRIPPED)]
+
+
+def _spotted(log: Path) -> list[tuple[str, str]]:
+    """Stop words that were spotted, and that no transcript denied, each with the transcript that came next."""
+    words: list[tuple[str, str]] = []
+    for event in map(json.loads, log.read_text(encoding="utf-8").splitlines() if log.exists() else ()):
+        match event:
+            case {"kind": "keyword", "phrase": phrase, "confirmed": None}:
+                words.append((phrase, ""))
+            case {"kind": "keyword", "confirmed": False} if words:
+                words.pop()
+            case {"kind": "transcript", "text": text} if words and not words[-1][1]:
+                words[-1] = (words[-1][0], text)
+    return words
 
 
 def _numbers(path: Path) -> list[float]:
