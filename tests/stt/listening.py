@@ -23,6 +23,11 @@ class Kept:
     def __init__(self, shared: Any) -> None:
         object.__setattr__(self, "shared", shared)
 
+    def wait_idle(self, timeout_s: float = 10.0) -> bool:
+        """Stands here by name, because ``isinstance`` with a protocol does not ask ``__getattr__`` from 3.12 on."""
+        idle: bool = self.shared.wait_idle(timeout_s)
+        return idle
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.shared, name)
 
