@@ -60,8 +60,8 @@ class TalkGuardHook(BaseHook):
         any_language: The model may know other languages than English, and calls by their sense: it judges what is not
             English, and what is said while something moves, because "don't move" may be a call that stops it.
         english_only: The model knows no other language: one is answered with "I only understand English.", and what has
-            no words at all with ``answer``, without asking the model. What is English it is not told of: a model that
-            says so gives ``answer``.
+            no words at all with ``answer``, without asking the model. Where the model itself says that of an English
+            text, ``answer`` takes the place of its reply.
     """
 
     points = frozenset({FirePoint.BEFORE_LLM, FirePoint.AFTER_LLM, FirePoint.BEFORE_TOOL})
@@ -87,7 +87,7 @@ class TalkGuardHook(BaseHook):
         self._talk = False
         """Nothing is asked for in what the model answers now."""
         self._is_foreign = True
-        """What the model answers now may be of another language, or about one."""
+        """True while the text that the model answers may be in another language, or about one."""
 
     def releases(self, ctx: AgentContext, text: str) -> bool:
         return not ONLY_ENGLISH.startswith(text.strip()[: len(ONLY_ENGLISH)])

@@ -130,9 +130,9 @@ class Base(Protocol):
 
     The driver pickles the object into a process of its own and calls ``open`` there first, so a constructor only keeps
     settings: ports and pins are opened by ``open``. All methods are called from one thread. Each should return within
-    20 ms; the base is given up when one takes longer than half a second, when two take 0.1 s, or when one raises. A
-    base that measures its battery has one more method: ``battery_v``, which returns volts and is called every few
-    seconds.
+    20 ms; the base is given up when one raises or takes longer than half a second, and when one takes longer than 0.1 s
+    in two steps, one after the other. A base that measures its battery has one more method: ``battery_v``, which
+    returns volts and is called every few seconds.
 
     Attributes:
         limits: Limits for the driver's process.

@@ -274,7 +274,7 @@ class BaseDriver:
                 self._kill()
             if self._failure:
                 raise DriveError(f"the base {self.name} does not answer: {self._failure}")
-        if self._held:  # what is held needs no lease, should the hold have been lost on a link that was full
+        if self._held:  # so that a hold counts though its message was lost on a full link
             return
         self._send("velocity", number, velocity.forward_mps, velocity.turn_rps, time.monotonic(), link=self._leases)
 

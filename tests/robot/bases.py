@@ -119,7 +119,7 @@ class BrokenBase(SimulatedBase):
             case "late":
                 time.sleep(0.6)  # the fault itself
             case "slow":
-                time.sleep(0.15)
+                time.sleep(0.15)  # the fault itself
             case "never":
                 threading.Event().wait()
             case "cancels":
@@ -184,12 +184,12 @@ class SlowBase(SimulatedBase):
     def set_velocity(self, velocity: Velocity) -> None:
         super().set_velocity(velocity)
         if self.once_s and self.odometry().travelled_m > 0.1:
-            time.sleep(self.once_s)
+            time.sleep(self.once_s)  # its slowness is what is tried
             self.once_s = 0.0
 
     def odometry(self) -> Odometry:
         if not self._velocity.is_zero:
-            time.sleep(self.odometer_s)
+            time.sleep(self.odometer_s)  # the same
         return super().odometry()
 
 

@@ -20,7 +20,7 @@ import pytest
 from edgeagent import Agent, GoalHandle, skill
 from edgeagent.app import AppFile
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot import BaseDriver, BaseLimits, Drive, RoboClaw, SafetyLatch, SimulatedBase
+from edgeagent.robot import BaseDriver, BaseLimits, Drive, GpioBase, RoboClaw, SafetyLatch, SimulatedBase
 from edgeagent.testing import ScriptedLLM, call
 
 from .bases import LIMIT_S, SHORT, Board, BrokenBase, SlowBase, WatchedGpioBase, calls, until
@@ -157,6 +157,19 @@ def test_a_held_base_stands_and_goes_on_when_it_is_released(driver):
     with driver.drive() as drive:
         keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
         driver.hold()
+        keep_driving(drive, lambda: driver.velocity.is_zero)
+        driver.release()
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+
+
+def test_a_hold_that_was_lost_on_a_full_link_holds_all_the_same(driver):
+    with driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+        os.kill(driver.pid, signal.SIGSTOP)
+        for _ in range(5_000):  # nobody reads them
+            driver.release()
+        driver.hold()
+        os.kill(driver.pid, signal.SIGCONT)
         keep_driving(drive, lambda: driver.velocity.is_zero)
         driver.release()
         keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
@@ -739,6 +752,12 @@ def test_a_wrong_setting_of_a_board_is_named(wrong):
 
 
 # --- pins -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [{"full_speed_mps": math.inf}, {"track_m": math.inf}, {"track_m": 0.0}])
+def test_a_speed_or_a_track_that_no_base_has_is_refused(wrong):
+    with pytest.raises(ConfigError, match=f"{next(iter(wrong))} of a base on pins"):
+        GpioBase(**{"left": (4, 14), "right": (17, 27), "full_speed_mps": 0.5, "track_m": 0.3} | wrong)
 
 
 def test_a_base_on_pins_turns_its_wheels_and_leaves_its_pins_as_inputs(log):

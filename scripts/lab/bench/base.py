@@ -141,6 +141,9 @@ def _trial(then: str, number: signal.Signals | None, drive_s: float) -> float:
         finally:
             process.kill()
             process.wait()
+            until(
+                lambda: not calls(log) or calls(log)[-1][1] == "close"
+            )  # its driver writes into the folder until then
 
 
 def _group_limit() -> Path | None:

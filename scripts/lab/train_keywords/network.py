@@ -85,8 +85,8 @@ class KeywordNetwork(nn.Module):
 
 
 def exported(path: Path, words: int) -> KeywordNetwork:
-    """Returns the network of a file that ``Streaming`` was written to, in whose weights the normalisation has gone; so
-    train it in evaluation mode."""
+    """Returns the network of a file that ``Streaming`` was written to. Its normalisation is in the weights there, so
+    it is in evaluation mode, also for more training."""
     kept = {each.name: torch.tensor(onnx.numpy_helper.to_array(each)) for each in onnx.load(path).graph.initializer}
     network = KeywordNetwork(words).eval()
     parts = iter(kept[name] for name in sorted(kept) if "Conv" in name)

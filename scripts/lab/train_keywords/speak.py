@@ -127,7 +127,7 @@ def sentences() -> list[str]:
 
 
 def scraps() -> list[str]:
-    """Two thousand times one to three common words by themselves, none of them a keyword nor like one."""
+    """One to three common words at random, without a keyword, up to two thousand times."""
     prose = " ".join((*house_phrases(), *pydoc_data.topics.topics.values(), *SHORT)).lower()
     counts = Counter(re.findall(r"\b[a-z]{2,9}\b", prose))
     known = {line.split()[0] for line in Path(general_model().dictionary).read_text(encoding="utf-8").splitlines()}
