@@ -396,7 +396,7 @@ class BaseDriver:
                 self._failure = str(text)
                 _log.error("the base %s failed and stands: %s", self.name, text)
             case "status", (stopped, ended, velocity, way, has_odometer, battery_v):
-                if ended and stopped > self._stopped:
+                if stopped > self._stopped:
                     self._reasons = {stopped: str(ended)}
                 self._stopped = max(self._stopped, stopped)
                 self._velocity, self._has_odometer, self._battery_v = Velocity(*velocity), has_odometer, battery_v

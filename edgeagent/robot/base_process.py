@@ -118,6 +118,8 @@ class BaseLoop:
         self._told_m = self._told_rad = self._moved_m = self._moved_rad = 0.0
         """Way that was commanded, and way in that direction by the odometer, since both were compared."""
         self._ended = ""
+        """Why the newest drive that is over has ended. Told again and again: a message that nobody has read in time is
+        lost."""
         self._running = True
         self._spare = bytes(_SPARE_BYTES)
 
@@ -210,9 +212,10 @@ class BaseLoop:
     def _stop(self, drive: int, why: str) -> None:
         """Ends a drive and all before it, at once."""
         self._silent_until_s = 0.0
-        self._stopped = max(self._stopped, drive)
-        if self._drive and self._drive <= self._stopped:
-            self._drive, self._asked, self._ended = 0, ZERO, why
+        if drive > self._stopped:
+            self._stopped, self._ended = drive, why
+        if self._drive <= self._stopped:
+            self._drive, self._asked = 0, ZERO
         if not self._drive and not self._now.is_zero:
             self._now = ZERO
             self._timed("stop", self._base.stop)
@@ -362,11 +365,10 @@ class BaseLoop:
 
     def _tell(self) -> None:
         now, way = self._now, self._way
-        ended, self._ended = self._ended, ""
         self._send(
             "status",
             self._stopped,
-            ended,
+            self._ended,
             (now.forward_mps, now.turn_rps),
             (way.travelled_m, way.turned_rad),
             self._has_odometer,

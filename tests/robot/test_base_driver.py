@@ -1,12 +1,14 @@
 """A base that stops by itself: leases, limits, faults, and what becomes of it when a process is killed or stopped."""
 
 import contextlib
+import ctypes
 import dataclasses
 import logging
 import math
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -213,6 +215,22 @@ def test_a_body_that_asks_without_a_pause_is_held_to_the_limit(log):
         with pytest.raises(DriveError, match="m a drive"):
             flood(drive)
         assert until(lambda: is_at_rest(log))
+
+
+def test_why_a_drive_has_ended_is_told_though_nobody_read_in_time(log, monkeypatch):
+    def narrow(*kind: int) -> tuple[socket.socket, socket.socket]:
+        pair = socketpair(*kind)
+        for one in pair:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)  # the system makes that a few messages
+        return pair
+
+    socketpair = socket.socketpair
+    monkeypatch.setattr(socket, "socketpair", narrow)
+    with BaseDriver(SimulatedBase(SHORT, log=log), lease_s=1.0) as driver, driver.drive() as drive:
+        drive.set(0.3)
+        ctypes.PyDLL(None).sleep(1)  # which holds the interpreter's lock, until the way is driven and the link is full
+        with pytest.raises(DriveError, match="m a drive"):
+            keep_driving(drive, lambda: False, 0.3)
 
 
 @pytest.mark.parametrize("velocity", ["fast", None, []])
