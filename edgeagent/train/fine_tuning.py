@@ -48,9 +48,9 @@ class Loss(torch.nn.Module):
         return (losses * weights.flatten()).sum() / weights.sum()
 
 
-def tensors(batch: Batch) -> tuple[Tensor, ...]:
+def tensors(batch: Batch, device: str = "cpu") -> tuple[Tensor, ...]:
     """The batch as Loss takes it."""
-    return tuple(torch.from_numpy(getattr(batch, field.name)) for field in dataclasses.fields(batch))
+    return tuple(torch.from_numpy(getattr(batch, field.name)).to(device) for field in dataclasses.fields(batch))
 
 
 class Optimizer:

@@ -58,10 +58,10 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     """Attention over (rows, heads, length, head).
 
-    Short rows are written out: the compiler fuses the softmax, and two matrix products on AMX take half the time of
-    the flash kernel's backward pass on a CPU (measured at length 512). Long ones would not fit.
+    On a CPU short rows are written out: the compiler fuses the softmax, and two matrix products on AMX take half the
+    time of the flash kernel's backward pass (measured at length 512). Long ones would not fit.
     """
-    if q.shape[2] > _WRITTEN_OUT:
+    if q.is_cuda or q.shape[2] > _WRITTEN_OUT:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2) + mask
     return scores.softmax(-1, dtype=torch.float32).to(v.dtype) @ v
@@ -124,7 +124,7 @@ class Nano(nn.Module):
 
 def block_mask(segments: Tensor, dtype: torch.dtype) -> Tensor:
     """Lets a token see earlier ones of the prefix (segment 0) and of its own segment. (rows, 1, length, length)."""
-    length = segments.shape[1]
+    length, device = segments.shape[1], segments.device
     same = (segments[:, None, :] == segments[:, :, None]) | (segments[:, None, :] == 0)
-    seen = same & torch.ones(length, length, dtype=torch.bool).tril()
-    return torch.zeros(seen.shape, dtype=dtype).masked_fill_(~seen, float("-inf"))[:, None]
+    seen = same & torch.ones(length, length, dtype=torch.bool, device=device).tril()
+    return torch.zeros(seen.shape, dtype=dtype, device=device).masked_fill_(~seen, float("-inf"))[:, None]

@@ -159,5 +159,5 @@ def _shape(path: Path, reader: gguf.GGUFReader) -> Shape:
         hidden=value(keys.LLM.FEED_FORWARD_LENGTH),
         window=value(keys.LLM.CONTEXT_LENGTH),
         rope_base=value(keys.Rope.FREQ_BASE),
-        epsilon=value(keys.Attention.LAYERNORM_RMS_EPS),
+        epsilon=float(str(np.float32(value(keys.Attention.LAYERNORM_RMS_EPS)))),  # as it was before it became float32
     )

@@ -3,7 +3,7 @@
     python export.py --checkpoint runs/nano/final.pt --out models/nano.gguf
     python export.py --checkpoint runs/more/final.pt --average runs/nano/final.pt --share 0.4 --out models/nano.gguf
 
-The matrices are quantised to Q8_0, the gains stay F32. A training that went on from another one may be averaged with it:
+The matrices are quantised to Q8_0, unless --type says otherwise; the gains stay F32. A training that went on from another one may be averaged with it:
 that is often better than both (Wortsman et al. 2022, Model soups).
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import gguf
 import torch
@@ -42,13 +42,30 @@ def write_vocabulary(writer: gguf.GGUFWriter, tokenizer: dict[str, Any]) -> None
     writer.add_chat_template(TEMPLATE)
 
 
-def export(checkpoint: Path, tokenizer: Path, out: Path, *, average: Path | None = None, share: float = 0.5) -> None:
+_TYPES: Final = {
+    "f16": (gguf.GGMLQuantizationType.F16, gguf.LlamaFileType.MOSTLY_F16),
+    "q8_0": (gguf.GGMLQuantizationType.Q8_0, gguf.LlamaFileType.MOSTLY_Q8_0),
+    "q4_0": (gguf.GGMLQuantizationType.Q4_0, gguf.LlamaFileType.MOSTLY_Q4_0),
+}
+
+
+def export(
+    checkpoint: Path,
+    tokenizer: Path,
+    out: Path,
+    *,
+    average: Path | None = None,
+    share: float = 0.5,
+    kind: str = "q8_0",
+) -> None:
     """Writes the file whole or not at all, and beside it the list of the tools that the model was trained for.
 
     Args:
         average: Another checkpoint of the same shape and vocabulary, of which the weights are averaged with.
         share: The other checkpoint's, from 0 to 1.
+        kind: The type of the matrices, of ``_TYPES``.
     """
+    matrix_type, file_type = _TYPES[kind]
     state = torch.load(checkpoint, weights_only=True, map_location="cpu")
     shape = state["shape"]
     weights = {name: tensor.to(torch.float32) for name, tensor in state["model"].items()}
@@ -62,7 +79,7 @@ def export(checkpoint: Path, tokenizer: Path, out: Path, *, average: Path | None
         writer.add_name("edgeagent-nano")
         writer.add_description("Tool calls of edgeagent's house robot; trained from scratch by the edgeagent authors")
         writer.add_license("apache-2.0")
-        writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0)
+        writer.add_file_type(file_type)
         writer.add_vocab_size(shape["vocabulary"])
         writer.add_context_length(shape["window"])
         writer.add_embedding_length(shape["width"])
@@ -75,8 +92,8 @@ def export(checkpoint: Path, tokenizer: Path, out: Path, *, average: Path | None
         writer.add_layer_norm_rms_eps(shape["epsilon"])
         write_vocabulary(writer, json.loads(tokenizer.read_text(encoding="utf-8")))
 
-    kinds = gguf.GGMLQuantizationType
-    write_gguf(out, settings, arrays, lambda name: kinds.Q8_0 if name in matrices else kinds.F32)
+    plain = gguf.GGMLQuantizationType.F32
+    write_gguf(out, settings, arrays, lambda name: matrix_type if name in matrices else plain)
     out.with_suffix(".toml").write_text(listed(HOUSE_TOOLS), encoding="utf-8")
 
 
@@ -87,10 +104,11 @@ def main() -> None:
     parser.add_argument("--tokenizer", type=Path, help="default: tokenizer.json beside the checkpoint")
     parser.add_argument("--average", type=Path, help="another checkpoint, to average the weights with")
     parser.add_argument("--share", type=float, default=0.5, help="of the other checkpoint in the average")
+    parser.add_argument("--type", choices=_TYPES, default="q8_0", help="of the matrices")
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     tokenizer = args.tokenizer or args.checkpoint.parent / "tokenizer.json"
-    export(args.checkpoint, tokenizer, args.out, average=args.average, share=args.share)
+    export(args.checkpoint, tokenizer, args.out, average=args.average, share=args.share, kind=args.type)
     print(f"{args.out}: {args.out.stat().st_size / 1e6:.1f} MB")
 
 

@@ -30,6 +30,8 @@ _FIRST_WEIGHT: Final = 3.0
 """Of the first token of what the assistant writes, which decides between a call and words."""
 
 _USER_WEIGHT: Final = 0.05
+_LONGEST_PREFIX: Final = 400
+"""Tokens of a setting; one with more would leave no room for its dialogues."""
 _SHORTEST: Final = 40
 """Room left in a row that is not worth another dialogue, in tokens."""
 
@@ -54,10 +56,14 @@ class RowMaker:
         return TrainingRow.batch(rows)
 
     def _row(self, generator: Generator, length: int, *, long: bool) -> TrainingRow:
-        setting = generator.setting()
-        tools = list(setting.tools)
-        head = render(with_system(setting, []), tools)
-        row = TrainingRow(self._tokenizer.encode(head).ids, length)
+        while True:
+            setting = generator.setting()
+            tools = list(setting.tools)
+            head = render(with_system(setting, []), tools)
+            prefix = self._tokenizer.encode(head).ids
+            if len(prefix) <= _LONGEST_PREFIX:
+                break
+        row = TrainingRow(prefix, length)
         misses = 0
         while row.room > _SHORTEST and misses < 5:
             messages: list[dict[str, Any]] = generator.dialogue(setting, turns=80 if long else None)
