@@ -16,6 +16,7 @@ import corrections
 import followup
 import foreign
 import invented
+import lists
 import orders
 import reasons
 import renaming
@@ -168,10 +169,12 @@ class Author:
         """One turn to a house robot with all of its tools: commands plain or composed, or nothing to do."""
         rng, speaker = self._rng, self._speaker
         kind = rng.random()
-        if kind < 0.33:
+        if kind < 0.29:
             return speaker.single()
-        if kind < 0.375:
+        if kind < 0.33:
             return speaker.together()
+        if kind < 0.38:
+            return lists.listed(speaker)
         if kind < 0.49:
             count = rng.choices((2, 3, 4), (0.45, 0.32, 0.23))[0]
             return orders.chain(speaker, count, speaker.joined if count == 2 else partial(orders.joined, rng))

@@ -65,8 +65,11 @@ class Nothing:
                 self._foreign,
                 self._wordless,
                 self._retold,
+                self._talk,
+                self._service,
+                self._forbidden,
             ),
-            (0.33, 0.12, 0.08, 0.06, 0.07, 0.05, 0.02, 0.11, 0.05, 0.05, 0.06),
+            (0.24, 0.08, 0.05, 0.06, 0.06, 0.05, 0.02, 0.09, 0.04, 0.04, 0.05, 0.11, 0.08, 0.09),
         )[0]
         return kind()
 
@@ -76,6 +79,15 @@ class Nothing:
 
     def _idiom(self) -> Utterance:
         return self._of("none idioms")
+
+    def _talk(self) -> Utterance:
+        return self._of("none talk")
+
+    def _service(self) -> Utterance:
+        return self._of("none unserved")
+
+    def _forbidden(self) -> Utterance:
+        return self._of("none forbidding")
 
     def _foreign(self) -> Utterance:
         return self._of("none languages")

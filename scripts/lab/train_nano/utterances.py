@@ -36,7 +36,7 @@ _PAIRS: Final = ("{} and {}",) * 5 + (
 )  # fmt: skip
 """What stands between two commands."""
 
-APART: Final = ("languages", "wordless", "idioms")
+APART: Final = ("languages", "wordless", "idioms", "talk", "unserved", "forbidding")
 """Phrase files whose rules without a call are groups of their own."""
 
 _TOOL_WEIGHT: Final = {
