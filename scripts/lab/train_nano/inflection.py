@@ -50,8 +50,38 @@ step stepping stepped
 dock docking docked
 visit visiting visited
 deliver delivering delivered
+retreat retreating retreated
+withdraw withdrawing withdrawn
+scoot scooting scooted
+pull pulling pulled
+push pushing pushed
+inch inching inched
+edge edging edged
+creep creeping crept
+proceed proceeding proceeded
+veer veering veered
+swing swinging swung
+halt halting halted
+stop stopping stopped
+follow following followed
+accompany accompanying accompanied
+retrieve retrieving retrieved
+hand handing handed
+survey surveying surveyed
+peek peeking peeked
+report reporting reported
+tell telling told
+flick flicking flicked
+flip flipping flipped
+illuminate illuminating illuminated
+leave leaving left
+lift lifting lifted
+hop hopping hopped
+join joining joined
 light lighting lit
 """
+_PAST: Final = {"go": "went", "drive": "drove", "come": "came", "take": "took", "run": "ran", "withdraw": "withdrew"}
+"""Past tenses that are not as the participle."""
 _FORMS: Final = {base: (gerund, participle) for base, gerund, participle in map(str.split, _VERBS.split("\n")[1:-1])}
 
 
@@ -69,3 +99,11 @@ def inflected(command: str) -> tuple[str, str] | None:
         return None
     gerund, participle = _FORMS[verb]
     return f"{gerund} {rest}".strip(), f"{participle} {rest}".strip()
+
+
+def past(command: str) -> str | None:
+    """A command that has one verb, as after "if you": "turned left"; None where its verb is not known."""
+    if (forms := inflected(command)) is None:
+        return None
+    verb = command.partition(" ")[0]
+    return command.replace(verb, _PAST[verb], 1) if verb in _PAST else forms[1]

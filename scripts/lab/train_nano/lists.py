@@ -15,7 +15,7 @@ from inflection import begins_with_verb, inflected
 from orders import once_each
 from results import Call
 from slots import KINDS
-from utterances import Speaker, Utterance
+from utterances import STATES, Speaker, Utterance
 
 from edgeagent.train import cardinal, number
 
@@ -108,6 +108,14 @@ _GOES_FIRST: Final = (
     "finish {ing}, then {b}", "get {ing} over with, then {b}", "{b} when you're done {ing}", "{b} after you're finished {ing}", "done {ing}? then {b}", "{b} straight after {ing}", "{b} the moment you are done {ing}",
 )  # fmt: skip
 """The command that is inflected is done first."""
+
+
+_STATES: Final = (
+    "once {s}, {b}", "once {s}, {b}", "once {s} {b}", "as soon as {s}, {b}", "{b} once {s}", "{b} as soon as {s}", "{b}, but only once {s}", "{b}, but not before {s}", "{b}, but not until {s}", "the moment {s}, {b}", "when {s}, {b}",
+    "after {s}, {b}", "{b} after {s}", "don't {b} until {s}", "don't {b} before {s}", "only {b} once {s}", "as soon as {s}, please {b}", "once {s}, could you {b}", "{b} when {s}", "{b}, though only when {s}", "{b} the moment {s}",
+    "immediately after {s}, {b}", "wait until {s}, then {b}", "could you {b} once {s}", "once {s} i want you to {b}", "please {b} as soon as {s}", "{b}, please, once {s}", "and once {s}, {b}",
+)  # fmt: skip
+"""What is so once the first command is done, and the second one."""
 
 
 def _joined(rng: random.Random, items: list[str]) -> str:
@@ -286,18 +294,22 @@ def _draw(speaker: Speaker) -> Utterance:
         before = rng.random() < 0.6
         text = rng.choice(_AFTER_COMMAND if before else _BEFORE_COMMAND).format(b=beside.text, l=one.text)
         return _listed(text, [*beside.calls, *one.calls] if before else [*one.calls, *beside.calls])
-    if kind < 0.82:
+    if kind < 0.78:
         return _reporting(speaker)
+    if kind < 0.88:
+        state, then = speaker.draw(STATES), _verbal(speaker)
+        text, calls = rng.choice(_STATES).format(s=state.text(), b=then.text), state.calls() + then.calls
+        return _ending(rng, text, calls) if rng.random() < 0.2 else Utterance(text, calls, tag="order", bare=False)
     while (forms := inflected((first := _verbal(speaker)).text)) is None:
         pass
     second = _verbal(speaker)
     text = rng.choice(_GOES_FIRST).format(ing=forms[0], done=forms[1], b=second.text)
     if rng.random() < 0.3:
-        return _reported(rng, text, [*first.calls, *second.calls])
+        return _ending(rng, text, first.calls + second.calls)
     return Utterance(text, first.calls + second.calls, tag="order", bare=False)
 
 
-def _reported(rng: random.Random, text: str, calls: list[Call]) -> Utterance:
+def _ending(rng: random.Random, text: str, calls: tuple[Call, ...]) -> Utterance:
     """The same with a report at the end."""
     shape = rng.choice(("{b}, then report {n}", "{b} and report {n}", "{b}. then report {n}", "{b}, finally tell me {n}", "{b}. after that i want {n}"))  # fmt: skip
     tool, noun = _noun(rng, shape)

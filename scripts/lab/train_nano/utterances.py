@@ -38,6 +38,8 @@ _PAIRS: Final = ("{} and {}",) * 5 + (
 
 APART: Final = ("languages", "wordless", "idioms", "talk", "unserved", "forbidding")
 """Phrase files whose rules without a call are groups of their own."""
+STATES: Final = "states"
+"""The phrase file whose rules are no sentences of their own, and their group."""
 
 _TOOL_WEIGHT: Final = {
     "drive": 2.2, "turn": 1.8, "go_to": 1.8, "stop": 0.8, "get_battery": 0.8, "get_location": 0.8, "scan": 0.9, "pick_up": 1.5,
@@ -133,7 +135,7 @@ class Speaker:
         for name, rules in groups.items():
             weights = (r.weight * (1 + min(count(r.pattern), 4096)) ** 0.5 for r in rules)
             self._groups[name] = rules, list(accumulate(weights))
-        self._names = [n for n in self._groups if n != "several" and not n.startswith("none")]
+        self._names = [n for n in self._groups if n not in ("several", STATES) and not n.startswith("none")]
         self._name_weights = [_TOOL_WEIGHT.get(n, 1.0) for n in self._names]
 
     def realise(self, rule: Rule) -> Realised:
@@ -234,7 +236,9 @@ class Speaker:
 
 def _group(rule: Rule) -> str:
     names = {c.name for c in rule.calls}
+    file = rule.where.partition(".")[0]
+    if file == STATES:
+        return file
     if not names:
-        file = rule.where.partition(".")[0]
         return f"none {file}" if file in APART else "none"
     return names.pop() if len(names) == 1 and len(rule.calls) == 1 else "several"
