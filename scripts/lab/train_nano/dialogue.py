@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import answers
 import corrections
+import fingers
 import followup
 import foreign
 import invented
@@ -134,7 +135,7 @@ class Author:
             if said is None:
                 said = self._utterance(setting)
             answer = said.answer if turn + 1 < wanted or rng.random() < _ANSWERED else None
-            messages.append({"role": "user", "content": self._spoken(said)})
+            messages.append({"role": "user", "content": self._spoken(said, typed=not setting.foreign)})
             if not said.calls:
                 messages.append({"role": "assistant", "content": said.reply})
                 continue
@@ -147,12 +148,14 @@ class Author:
             past = Past(said.calls, tuple(outcomes), past.places + _reached(said.calls, outcomes))
         return messages
 
-    def _spoken(self, said: Utterance) -> str:
+    def _spoken(self, said: Utterance, *, typed: bool) -> str:
         text = said.text
         if said.tag == "as said":
             return text
         if said.bare and said.calls:
             text = noise.polite(text, self._rng)
+        if typed and not said.as_typed and self._rng.random() < fingers.HASTE:
+            text = fingers.mistyped(text, self._rng)
         return text if said.as_typed else noise.dress(text, self._rng)
 
     def _utterance(self, setting: Setting) -> Utterance:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final
 
-from grammar import CallTemplate, Grammar, Rule, Slot, count, expand
+from grammar import CallTemplate, Grammar, Rule, Slot, expand
 from results import Call
 from slots import KINDS, Drawn
 
@@ -133,7 +133,7 @@ class Speaker:
         for rule in grammar.rules:
             groups[_group(rule)].append(rule)
         for name, rules in groups.items():
-            weights = (r.weight * (1 + min(count(r.pattern), 4096)) ** 0.5 for r in rules)
+            weights = (r.weight * (1 + min(r.ways, 4096)) ** 0.5 for r in rules)
             self._groups[name] = rules, list(accumulate(weights))
         self._names = [n for n in self._groups if n not in ("several", STATES) and not n.startswith("none")]
         self._name_weights = [_TOOL_WEIGHT.get(n, 1.0) for n in self._names]
