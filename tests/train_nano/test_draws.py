@@ -229,7 +229,7 @@ def test_tools_under_other_names_are_called_by_them(scripts_on_path):
     from generate import Generator, load_corpus
 
     generator = Generator(load_corpus(), "renamed")
-    renamed = [setting for _ in range(600) if (setting := generator.setting()).renaming is not None]
+    renamed = [setting for _ in range(1500) if (setting := generator.setting()).renaming is not None]
     assert len(renamed) > 50
     seen = set()
     for setting in renamed:

@@ -124,7 +124,11 @@ class Nothing:
         dont = rng.choice(
             ("don't {}", "don't {}", "don't {}", "please don't {}", "do not {}", "never {}", "you must not {}", "you mustn't {}", "you shouldn't {}", "no need to {}", "there's no need to {}", "i don't want you to {}",
              "you don't have to {}", "you don't need to {}", "dont {}", "i said don't {}", "never ever {}", "don't you dare {}", "i'd rather you didn't {}", "it is not necessary to {}", "under no circumstances {}",
-             "please do not {} now", "don't {} yet", "not now, don't {}", "you can't {} now", "i told you not to {}", "i'd prefer you not to {}", "nobody asked you to {}", "make sure you don't {}", "better not {}", "you are not allowed to {}")
+             "please do not {} now", "don't {} yet", "not now, don't {}", "you can't {} now", "i told you not to {}", "i'd prefer you not to {}", "nobody asked you to {}", "make sure you don't {}", "better not {}", "you are not allowed to {}",
+             "you ain't going to {}", "you're not to {}", "you are not to {}", "nobody said to {}", "no one told you to {}", "i never said to {}", "i didn't say to {}", "i'd be happier if you didn't {}", "it would be better if you didn't {}",
+             "i'd prefer it if you didn't {}", "would you please not {}", "please try not to {}", "please resist the urge to {}", "you won't {} today", "you will not {}", "thou shalt not {}", "i forbid you to {}",
+             "it is forbidden to {}", "for the last time, don't {}", "whatever happens, don't {}", "no matter what they say, don't {}", "if you love me, don't {}", "no, no, don't {}", "there is no reason to {}",
+             "it's too late to {} now", "i hope you don't {}", "you'd better not {}", "let's not {}", "i won't have you {}", "i can't let you {}", "i asked you not to {}", "remember not to {}", "you know you mustn't {}", "who said you could {}")
         )  # fmt: skip
         if rng.random() < 0.15:
             two = self._speaker.imperative().text()
@@ -210,7 +214,12 @@ class Nothing:
              "suppose i asked you to {c}", "i might ask you to {c} later", "maybe later you can {c}", "i will {c} myself", "i can {c} myself", "i'm going to {c}", "i have to {c}", "i want to {c} myself",
              "yesterday i asked you to {c}", "you were supposed to {c} yesterday", "why did you {c}", "did you {c}", "i wanted to {c} but i was too tired", "{c}, never mind", "{c}, no forget it", "{c} no cancel that",
              "would you {c} if i asked you", "the film is called {c}", "i was about to say {c}", "last week i had to {c}", "i would never {c}", "people often {c}", "it is hard to {c}", "robots can {c}", "when i was a child i could {c}",
-             "did {w} tell you to {c}", "{w} never asked me to {c}", "how do i {c}", "is it difficult to {c}", "have you ever tried to {c}", "who told you to {c}")
+             "did {w} tell you to {c}", "{w} never asked me to {c}", "how do i {c}", "is it difficult to {c}", "have you ever tried to {c}", "who told you to {c}",
+             "{w} always says {c}", "{w} keeps telling people to {c}", "in the film they say {c}", "in the book a robot has to {c}", "my horoscope told me to {c}", "the sign says {c}", "the manual says {c}", "my grandfather used to {c}",
+             "{w} would like to {c} some day", "{w} was the first to {c}", "nobody here can {c}", "{w} forgot to {c}", "{w} refused to {c}", "{w} is too tired to {c}", "you used to {c} all the time", "you never {c} when i watch",
+             "i thought you would {c}", "i bet you can't {c}", "i heard that you can {c}", "is it true that you can {c}", "would it be hard for you to {c}", "what does it take to {c}", "how long would it take you to {c}", "do you like to {c}",
+             "do you ever {c} at night", "why would anybody {c}", "does {w} know how to {c}", "imagine i told you to {c}", "let's say i wanted you to {c}, could you", "if the phone rings i have to {c}", "before i die i want to {c} myself",
+             "it was {w} who had to {c}", "the doctor told me to {c}", "the joke goes: {c}", "quote: {c}, end of quote", "the first line of the song is {c}", "how do you say {c} in french", "what do you mean by {c}", "when they say {c} i laugh")
         )  # fmt: skip
         reply = (
             rng.choice(("Okay, I won't do anything.", "I see.", "Okay."))

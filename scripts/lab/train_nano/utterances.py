@@ -30,7 +30,7 @@ _MOST_IN_PART: Final = 3
 _PAIRS: Final = ("{} and {}",) * 5 + (
     "{} then {}", "{} and then {}", "{}, then {}", "{}, {}", "{}. {}", "{}. then {}", "first {} then {}", "first {}, then {}",
     "first {} and then {}", "{} after that {}", "{} and after that {}", "{} and also {}", "{}, and {}", "{} afterwards {}",
-    "{} and afterwards {}", "{}, after that {}", "{} next {}", "{} once you are done {}", "{} and when you're done {}",
+    "{} and afterwards {}", "{}, after that {}", "{} next {}", "{} and when you're done {}",
     "{} followed by {}", "{} plus {}", "{}; {}", "{} {}", "{} and please {}", "{}. after that, {}", "{}, and once that's done {}", "{} & {}", "{} + {}",
     "{}, and then please {}", "{}. and then {}", "both {} and {}", "{} as well as {}", "{}, also {}", "{}. also {}",
 )  # fmt: skip
