@@ -172,11 +172,11 @@ class Author:
         """One turn to a house robot with all of its tools: commands plain or composed, or nothing to do."""
         rng, speaker = self._rng, self._speaker
         kind = rng.random()
-        if kind < 0.29:
+        if kind < 0.28:
             return speaker.single()
-        if kind < 0.33:
+        if kind < 0.32:
             return speaker.together()
-        if kind < 0.38:
+        if kind < 0.39:
             return lists.listed(speaker)
         if kind < 0.49:
             count = rng.choices((2, 3, 4), (0.45, 0.32, 0.23))[0]
@@ -185,11 +185,11 @@ class Author:
             return orders.turned(speaker)
         if kind < 0.57:
             return answers.asked_about(rng)
-        if kind < 0.61:
+        if kind < 0.625:
             return reasons.reasoned(speaker)
-        if kind < 0.645:
+        if kind < 0.66:
             return corrections.corrected(speaker)
-        if kind < 0.69:
+        if kind < 0.695:
             return speaker.negated_beside()
         return self._nothing.draw()
 
@@ -230,7 +230,7 @@ class Author:
             )
             return Utterance(other.say(rng).text, reply=rng.choice(CANNOT), tag="missing", bare=False)
         if kind < 0.96 or not setting.house:
-            return self._nothing.said()
+            return self._nothing.said() if rng.random() < 0.5 else self._nothing.talk()
         said = self.house_utterance()
         if said.tools <= setting.house:
             return said

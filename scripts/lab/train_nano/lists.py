@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Final
 
 import lexicon
+import orders
 from inflection import begins_with_verb, inflected
-from orders import once_each
 from results import Call
 from slots import KINDS
 from utterances import STATES, Speaker, Utterance
@@ -271,7 +271,7 @@ _IMPERATIVE: Final = (_lights, _status, _moves, _look)
 
 def listed(speaker: Speaker) -> Utterance:
     """A list, alone or beside another command; a report beside a command; two commands and which goes first."""
-    while not once_each((said := _draw(speaker)).calls) or _looks_and_tells(said.calls):
+    while not orders.once_each((said := _draw(speaker)).calls) or _looks_and_tells(said.calls):
         pass
     return said
 
@@ -285,6 +285,8 @@ def _looks_and_tells(calls: tuple[Call, ...]) -> bool:
 def _draw(speaker: Speaker) -> Utterance:
     rng = speaker.rng
     kind = rng.random()
+    if kind < 0.12:
+        return _mixed(speaker)
     if kind < 0.5:
         return rng.choices([draw for draw, _ in _KINDS], [share for _, share in _KINDS])[0](rng)
     if kind < 0.62:
@@ -307,6 +309,37 @@ def _draw(speaker: Speaker) -> Utterance:
     if rng.random() < 0.3:
         return _ending(rng, text, first.calls + second.calls)
     return Utterance(text, first.calls + second.calls, tag="order", bare=False)
+
+
+def _short(rng: random.Random) -> Utterance:
+    """A command in the fewest words, as it stands inside a list."""
+    kind = rng.random()
+    if kind < 0.35:
+        tool = rng.choice(list(_STATUS))
+        shape = rng.choice(("{}", "{}", "report {}", "check {}", "give me {}", "tell me {}"))
+        return _listed(shape.format(rng.choice(_STATUS[tool])), [Call(tool, {})])
+    if kind < 0.6:
+        (said,), (room,) = _said(rng, lexicon.ROOMS, 1, ("", "", "the"))
+        on = rng.random() < 0.5
+        shape = rng.choice(("{r} light {s}", "{r} lights {s}", "light {s} in {r}", "lights {s} in {r}", "{r} lamp {s}"))
+        return _listed(shape.format(r=said, s="on" if on else "off"), [Call("set_light", {"place": room, "on": on})])
+    if kind < 0.75:
+        (said,), (place,) = _said(rng, lexicon.ROOMS | lexicon.LANDMARKS, 1, ("the", "the", ""))
+        return _listed(
+            rng.choice(("to {}", "over to {}", "off to {}", "go to {}")).format(said), [Call("go_to", {"place": place})]
+        )
+    if kind < 0.9:
+        said, call = _step(rng)
+        return _listed(said, [call])
+    return _listed(*rng.choice((("dock", [Call("dock", {})]), ("charge", [Call("dock", {})]), ("scan", [Call("scan", {})]), ("stop", [Call("stop", {})]), ("look up", [Call("look", {"direction": "up"})]))))  # fmt: skip
+
+
+def _mixed(speaker: Speaker) -> Utterance:
+    """Three or four commands, some of them in the fewest words: "kitchen light off, battery, then to the office and scan"."""
+    rng = speaker.rng
+    parts = [_short(rng) if rng.random() < 0.6 else _verbal(speaker) for _ in range(rng.choice((2, 3, 3, 4)))]
+    text = orders.joined(rng, [part.text for part in parts])
+    return _listed(text, [call for part in parts for call in part.calls])
 
 
 def _ending(rng: random.Random, text: str, calls: tuple[Call, ...]) -> Utterance:

@@ -26,6 +26,7 @@ CANNOT: Final = (
 _WONT: Final = ("Okay, I won't.", "All right, I won't.", "Okay, I will not do that.", "Fine, I won't.")
 _UNKNOWN: Final = ("Sorry, I did not understand that.", "I did not get that.", "Sorry, could you say that again?")
 _WHO: Final = ("she", "he", "my brother", "my boss", "my mother", "somebody", "the neighbour")
+_TWICE: Final = 0.15
 _PLACED: Final = frozenset(("go_to", "pick_up", "put_down", "set_light"))
 
 
@@ -65,7 +66,7 @@ class Nothing:
                 self._foreign,
                 self._wordless,
                 self._retold,
-                self._talk,
+                self.talk,
                 self._service,
                 self._forbidden,
             ),
@@ -80,8 +81,15 @@ class Nothing:
     def _idiom(self) -> Utterance:
         return self._of("none idioms")
 
-    def _talk(self) -> Utterance:
-        return self._of("none talk")
+    def talk(self) -> Utterance:
+        """A remark, or two."""
+        one = self._of("none talk")
+        if self._rng.random() > _TWICE:
+            return one
+        two = self._of("none talk")
+        return replace(
+            two, text=f"{one.text}{self._rng.choice(('. ', '. ', ', ', ' and ', '. you know, ', '. well, '))}{two.text}"
+        )
 
     def _service(self) -> Utterance:
         return self._of("none unserved")

@@ -12,6 +12,8 @@ from inflection import begins_with_verb, inflected, past
 from slots import KINDS
 from utterances import Speaker, Utterance
 
+from edgeagent.train.dressing import is_question
+
 _OF_TOOL: Final[dict[str, tuple[str, ...]]] = {
     "drive": (
         "(you are|you're) (in my way|in the way|too close|too far away|blocking the door|standing on my foot|on the carpet)",
@@ -106,6 +108,8 @@ _ASKING: Final = (
 )  # fmt: skip
 """Asking with a gerund {ing}, a past tense {past}, or the command {c} as it is; a reason may follow or go before."""
 _PARSED: Final = {name: [parse_pattern(text, {}, name) for text in rows] for name, rows in {**_OF_TOOL, "": _ANY}.items()}  # fmt: skip
+_TALKED: Final = 0.14
+"""Share of the commands behind a remark that has nothing to do with them."""
 _FITTING: Final = 0.7
 """Share of the reasons that fit the command."""
 
@@ -117,9 +121,23 @@ def _reason(speaker: Speaker, tool: str) -> str:
     return "".join(KINDS[p.kind](rng).surface if isinstance(p, Slot) else p for p in pieces)
 
 
+def _after_talk(speaker: Speaker) -> Utterance:
+    """A remark or what is forbidden, and then a command about something else; only the command counts."""
+    rng = speaker.rng
+    while True:
+        one, talk = speaker.imperative(), speaker.draw(rng.choice(("none talk", "none talk", "none forbidding"))).text()
+        text = one.text()
+        named = [str(drawn.value) for drawn in one.draws.values() if isinstance(drawn.value, str)]
+        if begins_with_verb(text) and not is_question(talk) and not any(name in talk for name in named):
+            shape = rng.choice(("{r}. {c}", "{r}. {c}", "{r}. now {c}", "{r}. please {c}", "{r}. so {c}", "{r}. could you {c}", "{r}. and now {c}", "{r}. anyway, {c}", "{r}. but {c}", "{r}. i want you to {c}"))  # fmt: skip
+            return Utterance(shape.format(r=talk.rstrip(".?!"), c=text), one.calls(), tag="reason", bare=False)
+
+
 def reasoned(speaker: Speaker) -> Utterance:
     """A command, or two, with a reason or in a frame that insists."""
     rng = speaker.rng
+    if rng.random() < _TALKED:
+        return _after_talk(speaker)
     kind = rng.random()
     one = speaker.chainable() if kind < 0.12 else speaker.imperative() if kind < 0.9 else speaker.command()
     text, calls = one.text(), one.calls()
