@@ -85,15 +85,33 @@ _PAST: Final = {"go": "went", "drive": "drove", "come": "came", "take": "took", 
 _FORMS: Final = {base: (gerund, participle) for base, gerund, participle in map(str.split, _VERBS.split("\n")[1:-1])}
 
 
+_NOUNS: Final = tuple(f"light {word}" for word in ("on", "off", "out", "in", "please", "for")) + tuple(
+    f"head {word}"
+    for word in (
+        "up",
+        "down",
+        "left",
+        "right",
+        "ahead",
+        "upwards",
+        "downwards",
+        "to the left",
+        "to the right",
+        "to your",
+    )
+)
+"""What begins with a noun that is written like a verb: "light off in the office", "head up"."""
+
+
 def begins_with_verb(command: str) -> bool:
     """True if a known verb in its base form is the first word."""
-    return command.partition(" ")[0] in _FORMS
+    return command.partition(" ")[0] in _FORMS and not command.startswith(_NOUNS)
 
 
 def inflected(command: str) -> tuple[str, str] | None:
     """A command that has one verb, as a gerund and as a participle; None where its verb is not known."""
     verb, _, rest = command.partition(" ")
-    if verb not in _FORMS or any(
+    if not begins_with_verb(command) or any(
         word in command for word in (" and ", ",", " then ", ".", "yourself", "your ", "me up")
     ):
         return None

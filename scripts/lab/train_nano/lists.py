@@ -110,6 +110,16 @@ _GOES_FIRST: Final = (
 """The command that is inflected is done first."""
 
 
+_THREE: Final = (
+    "after {ai} and before {ci}, {b}", "{b} after {ai} and before {ci}", "{b}, but only after {ai} and before {ci}", "before {ci} and after {ai}, {b}", "{b} between {ai} and {ci}", "in between {ai} and {ci}, {b}", "after {ai}, {b}, and then {c}",
+    "after {ai} {b} and then {c}", "before {ci}, {b}, but {a} first", "{c}, but first {a} and then {b}", "{c}, but first {a} and {b}", "{c} last, {a} first and {b} in between", "prior to {ci}, {a} and {b}", "prior to {ci}, {a} and then {b}",
+    "before {ci}, {a} and {b}", "before {ci}, {a}, then {b}", "{a} and {b} prior to {ci}", "{a}, then {b}, all before {ci}", "once you've {ad}, {b}, and then {c}", "once you've {ad} and {bd}, {c}", "{c} once you've {ad} and {bd}", "{c} after {ai} and {bi}",
+    "after {ai} and {bi}, {c}", "after you have {ad} and {bd}, {c}", "start by {ai}, then {b} and finish by {ci}", "start by {ai}, {b} next and {c} last", "begin by {ai}, continue by {bi} and end by {ci}", "{c} when you're done {ai} and {bi}",
+    "{a}, then {b}, and leave {ci} for last", "{a}, {b}, and finish up by {ci}", "first {a}, second {b}, third {c}", "one, {a}; two, {b}; three, {c}", "1. {a} 2. {b} 3. {c}", "{a}, next {b}, lastly {c}", "{a}; once that is done {b}; when that's done too, {c}",
+    "before you {c}, {a} and then {b}", "before you {c}, i'd like you to {a} and {b}", "{a}, and before you {c}, {b}", "{a} and, before {ci}, {b}", "{a}, {b} after that, and {c} at the very end", "{c} at the very end, {a} first, then {b}",
+    "{c}, but not before you've {ad} and {bd}", "{c}, but not until you have {ad} and {bd}", "don't {c} until you've {ad} and {bd}", "having {ad} and {bd}, {c}", "having {ad}, {b} and then {c}", "as soon as you've {ad}, {b}; after that {c}",
+)  # fmt: skip
+"""Three commands in the order of doing {a}, {b}, {c}; with i as a gerund, with d as a participle."""
 _STATES: Final = (
     "once {s}, {b}", "once {s}, {b}", "once {s} {b}", "as soon as {s}, {b}", "{b} once {s}", "{b} as soon as {s}", "{b}, but only once {s}", "{b}, but not before {s}", "{b}, but not until {s}", "the moment {s}, {b}", "when {s}, {b}",
     "after {s}, {b}", "{b} after {s}", "don't {b} until {s}", "don't {b} before {s}", "only {b} once {s}", "as soon as {s}, please {b}", "once {s}, could you {b}", "{b} when {s}", "{b}, though only when {s}", "{b} the moment {s}",
@@ -296,8 +306,10 @@ def _draw(speaker: Speaker) -> Utterance:
         before = rng.random() < 0.6
         text = rng.choice(_AFTER_COMMAND if before else _BEFORE_COMMAND).format(b=beside.text, l=one.text)
         return _listed(text, [*beside.calls, *one.calls] if before else [*one.calls, *beside.calls])
-    if kind < 0.78:
+    if kind < 0.74:
         return _reporting(speaker)
+    if kind < 0.8:
+        return _three(speaker)
     if kind < 0.88:
         state, then = speaker.draw(STATES), _verbal(speaker)
         text, calls = rng.choice(_STATES).format(s=state.text(), b=then.text), state.calls() + then.calls
@@ -340,6 +352,18 @@ def _mixed(speaker: Speaker) -> Utterance:
     parts = [_short(rng) if rng.random() < 0.6 else _verbal(speaker) for _ in range(rng.choice((2, 3, 3, 4)))]
     text = orders.joined(rng, [part.text for part in parts])
     return _listed(text, [call for part in parts for call in part.calls])
+
+
+def _three(speaker: Speaker) -> Utterance:
+    rng = speaker.rng
+    words: dict[str, str] = {}
+    calls: list[Call] = []
+    for name in "abc":
+        while (forms := inflected((part := _verbal(speaker)).text)) is None:
+            pass
+        words |= {name: part.text, f"{name}i": forms[0], f"{name}d": forms[1]}
+        calls += part.calls
+    return Utterance(rng.choice(_THREE).format(**words), tuple(calls), tag="order", bare=False)
 
 
 def _ending(rng: random.Random, text: str, calls: tuple[Call, ...]) -> Utterance:
