@@ -64,7 +64,7 @@ _QUESTION: Final = frozenset(
 _NOT_IMPERATIVE: Final = _QUESTION | frozenset(
     "i i'd i'm i'll i've we let let's you your my it it's its there the a an please this that they he she if please no not never don't hi hello hey thanks thank "
     "need how's robot ok okay yes sorry nobody somebody everyone today yesterday tomorrow two one three all another both any some enough "
-    "it'd that'd there'd you'd you're we'd they're things perhaps maybe might fancy feel think won't couldn't can't wouldn't has half quarter".split()
+    "it'd that'd there'd you'd you're we'd they're things perhaps maybe might fancy feel think won't couldn't can't wouldn't has half quarter fine good great super perfect careful argh excuse lemme".split()
 )
 
 
