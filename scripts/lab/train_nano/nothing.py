@@ -11,7 +11,7 @@ from typing import Final
 
 import lexicon
 from grammar import Slot, expand
-from inflection import inflected
+from inflection import inflected, past
 from slots import KINDS, pseudo_word
 from utterances import ARTICLES, Speaker, Utterance
 
@@ -39,6 +39,12 @@ _RETOLD: Final = (
     "have you ever {done}", "has {w} {done}", "had you {done} before", "you have {done} so well", "i know that you have {done}", "i see you have {done}", "you had {done} by then", "i should have {done}", "you could have {done}",
     "{w} would have {done}", "i wish i had {done}", "i wish {w} had {done}", "i forgot that i had {done}", "if i had {done} it would be better", "what if {w} had {done}", "instead of {ing} i went to bed", "without {ing} it does not work",
     "i can't imagine {ing}", "there's no sense in {ing}", "the film is about {ing}", "it's all about {ing}", "i like the way you are {ing}", "some day you might be {ing}", "maybe one day {w} will be {ing}", "i never said anything about {ing}",
+    "thanks for {ing}", "thank you for {ing}", "thanks again for {ing}", "many thanks for {ing} so quickly", "thanks for {ing} this morning", "nice work {ing}", "good job {ing}", "well done {ing} all alone", "i liked how you {past}", "i loved it when you {past}",
+    "yesterday you {past}", "you already {past}", "you {past} before i asked", "{w} {past} yesterday", "i {past} this morning", "i {past} all by myself", "nobody {past}", "the day you {past} the cat ran away", "it was funny when you {past}",
+    "{w} says you {past}", "the last time you {past} it took ages", "since you {past} it has been quiet here", "after you {past} i fell asleep", "because {w} {past} we were late", "it was {w} who {past}", "you {past} and i am grateful", "in my dream you {past}",
+    "did you see how {w} {past}", "who {past}", "why was it that {w} {past}", "first {w} {past}, then we left", "in the film the robot {past}", "congratulations on {ing}", "sorry for {ing}", "i apologise for {ing}", "{ing} was a great idea",
+    "{w} got famous for {ing}", "i was told you {past}", "as soon as {w} {past} it began to rain", "phew, {w} {past}", "so nicely you {past} back then", "i never saw how you {past}", "remember how you {past}", "it is ages since you {past}", "was it you who {past}",
+    "they say {w} {past} in record time", "you {past} twice as fast as {w}", "we laughed because {w} {past}", "i regret {ing}", "{w} was arrested for {ing}", "my son is proud of {ing}", "there was no need for {ing} yesterday", "{ing} has become a habit",
 )  # fmt: skip
 """A command's words, of what was, will be, or somebody else does; {w} is somebody, the rest are forms of the verb."""
 
@@ -70,7 +76,7 @@ class Nothing:
                 self._service,
                 self._forbidden,
             ),
-            (0.24, 0.08, 0.05, 0.06, 0.06, 0.05, 0.02, 0.09, 0.04, 0.04, 0.05, 0.11, 0.08, 0.09),
+            (0.24, 0.08, 0.05, 0.06, 0.06, 0.05, 0.02, 0.09, 0.04, 0.04, 0.08, 0.11, 0.08, 0.09),
         )[0]
         return kind()
 
@@ -102,11 +108,13 @@ class Nothing:
 
     def _retold(self) -> Utterance:
         rng = self._rng
-        while (forms := inflected(self._speaker.imperative().text())) is None:
+        while (forms := inflected(command := self._speaker.imperative().text())) is None:
             pass
         who = rng.choice((*_WHO, rng.choice(lexicon.NAMES).lower()))
-        text = rng.choice(_RETOLD).format(ing=forms[0], done=forms[1], w=who)
+        text = rng.choice(_RETOLD).format(ing=forms[0], done=forms[1], past=past(command), w=who)
         reply = rng.choice(("I don't know.", "I can't say.") if noise.is_question(text) else ("I see.", "Okay."))
+        if "thank" in text:
+            reply = rng.choice(("You're welcome.", "My pleasure.", "Glad to help."))
         return Utterance(text, reply=reply, tag="none", bare=False)
 
     def _wordless(self) -> Utterance:
