@@ -45,24 +45,26 @@ _SHORTHAND: Final = {
     "about": ("bout",), "okay": ("k", "ok"), "then": ("den", "then"), "tomorrow": ("tmrw",), "minutes": ("mins",), "seconds": ("secs",),
 }  # fmt: skip
 """Words as they stand in short messages."""
-_BESIDE: Final = {
+BESIDE: Final = {
     "a": "sq", "b": "vn", "c": "xv", "d": "sf", "e": "wr", "f": "dg", "g": "fh", "h": "gj", "i": "uo", "j": "hk", "k": "jl", "l": "k",
     "m": "n", "n": "bm", "o": "ip", "p": "o", "q": "wa", "r": "et", "s": "ad", "t": "ry", "u": "yi", "v": "cb", "w": "qe", "x": "zc", "y": "tu", "z": "x",
 }  # fmt: skip
 """Keys beside a key."""
 _SHORTEST: Final = 4
 """Letters of a word in which a finger slips."""
-_NUMBERS: Final = frozenset(
+NUMBERS: Final = frozenset(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen "
     "twenty thirty forty fifty sixty seventy eighty ninety hundred thousand point half quarter quarters third couple minus negative".split()
 )
+"""Words in which no finger slips."""
 
 _QUESTION: Final = frozenset(
     "what where how is are can could would will do does did which who when why any am may should was were whats wheres hows what's where's how's who's".split()
 )
 _NOT_IMPERATIVE: Final = _QUESTION | frozenset(
     "i i'd i'm i'll i've we let let's you your my it it's its there the a an please this that they he she if please no not never don't hi hello hey thanks thank "
-    "need how's robot ok okay yes sorry nobody somebody everyone today yesterday tomorrow two one three all another both any some enough".split()
+    "need how's robot ok okay yes sorry nobody somebody everyone today yesterday tomorrow two one three all another both any some enough "
+    "it'd that'd there'd you'd you're we'd they're things perhaps maybe might fancy feel think won't couldn't can't wouldn't has half quarter fine good great super perfect careful argh excuse lemme".split()
 )
 
 
@@ -91,7 +93,7 @@ def polite(text: str, rng: random.Random, chance: float = 0.4) -> str:
 def _slip(word: str, rng: random.Random) -> str:
     """A word as a hurried finger types it; its first letter stays."""
     i = rng.randint(1, len(word) - 2)
-    beside = rng.choice(_BESIDE.get(word[i], word[i]))
+    beside = rng.choice(BESIDE.get(word[i], word[i]))
     return rng.choice(
         (
             word[:i] + word[i + 1 :],
@@ -107,7 +109,7 @@ def _slips(text: str, rng: random.Random) -> str:
     kind = rng.random()
     i = rng.randrange(len(words))
     if kind < 0.4:
-        long = [j for j, w in enumerate(words) if len(w) >= _SHORTEST and w.isalpha() and w not in _NUMBERS]
+        long = [j for j, w in enumerate(words) if len(w) >= _SHORTEST and w.isalpha() and w not in NUMBERS]
         for j in rng.sample(long, min(len(long), rng.choice((1, 1, 1, 2)))):
             words[j] = _slip(words[j], rng)
     elif kind < 0.55:
@@ -122,7 +124,7 @@ def _slips(text: str, rng: random.Random) -> str:
         for _ in range(rng.choice((1, 1, 2, 3))):
             words.insert(rng.randrange(len(words) + 1), rng.choice(_FILLERS))
     elif kind < 0.89:
-        words.insert(i, words[i] if words[i] not in _NUMBERS and words[i].isalpha() else "uh")
+        words.insert(i, words[i] if words[i] not in NUMBERS and words[i].isalpha() else "uh")
     elif kind < 0.94:
         words = [rng.choice(_SHORTHAND.get(word, (word,))) for word in words]
     elif i + 1 < len(words) and words[i].isalpha() and words[i + 1].isalpha():

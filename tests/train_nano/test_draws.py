@@ -50,6 +50,38 @@ def test_every_rule_says_what_it_calls_once(speaker):
         assert once_each(speaker.realise(rule).calls()), rule.where
 
 
+def test_every_value_of_a_call_was_said(speaker):
+    """A pattern that draws one kind of slot and calls another would call what nobody has said."""
+    from generate import load_corpus
+    from grammar import Slot
+
+    for rule in load_corpus().rules:
+        wanted = {value.key for call in rule.calls for _, value in call.arguments if isinstance(value, Slot)}
+        for _ in range(8 if wanted else 0):
+            assert wanted <= {piece.key for piece in speaker.realise(rule).pieces if isinstance(piece, Slot)}, (
+                rule.where
+            )
+
+
+def test_lists_have_a_call_for_each_of_their_items(speaker):
+    from lists import listed
+    from orders import once_each
+
+    for _ in range(500):
+        said = listed(speaker)
+        assert len(said.calls) >= 2, said
+        assert once_each(said.calls), said
+        assert "{" not in said.text, said
+
+
+def test_past_tenses(scripts_on_path):
+    from inflection import past
+
+    assert past("go to the kitchen") == "went to the kitchen"
+    assert past("back up two meters") == "backed up two meters"
+    assert past("zigzag home") is None
+
+
 def test_nothing_calls_nothing_and_has_a_reply(speaker):
     from nothing import Nothing
 
@@ -197,7 +229,7 @@ def test_tools_under_other_names_are_called_by_them(scripts_on_path):
     from generate import Generator, load_corpus
 
     generator = Generator(load_corpus(), "renamed")
-    renamed = [setting for _ in range(600) if (setting := generator.setting()).renaming is not None]
+    renamed = [setting for _ in range(1500) if (setting := generator.setting()).renaming is not None]
     assert len(renamed) > 50
     seen = set()
     for setting in renamed:

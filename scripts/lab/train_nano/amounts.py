@@ -108,6 +108,15 @@ def span(rng: random.Random) -> Said:
         ("a quarter hour", 900), ("three quarters of an hour", 2700), ("half a minute", 30), ("a half minute", 30), ("a quarter of a minute", 15),
         ("an hour and a quarter", 4500), ("an hour and a half", 5400), ("a couple of seconds", 2), ("a couple minutes", 120), ("a dozen minutes", 720),
         ("an hour and " + cardinal(m) + " minutes", 3600 + m * 60), ("a minute and " + cardinal(s) + " seconds", 60 + s), ("a minute " + cardinal(s), 60 + s),
+        ("quarter of an hour", 900), ("quarter hour", 900), ("half hour", 1800), ("half an hour", 1800), ("half-hour", 1800), ("three quarters of an hour", 2700), ("three-quarters of an hour", 2700), ("1/2 hour", 1800), ("1/4 hour", 900), ("3/4 hour", 2700), ("1/2 an hour", 1800), ("1 1/2 hours", 5400), ("1 1/2 minutes", 90), (f"{h} 1/2 hours", h * 3600 + 1800), ("½ hour", 1800), ("1½ hours", 5400),
+        ("one and a quarter hours", 4500), ("an hour and three quarters", 6300), ("two and a quarter hours", 8100), ("two hours and a quarter", 8100), ("two hours and a half", 9000), ("a minute and a quarter", 75),
+        ("one and a half minutes", 90), ("one and a half minute", 90), ("one minute and a half", 90), ("a minute and a half", 90), ("one and a quarter minutes", 75), ("two and a half minutes", 150), ("three and a half minutes", 210),
+        ("three quarters of a minute", 45), ("quarter of a minute", 15), ("half a minute", 30), ("half minute", 30), ("half an hour and five minutes", 2100), ("an hour and five", 3900), ("one hour and a half", 5400), ("one hour thirty", 5400),
+        ("ninety seconds", 90), ("90 seconds", 90), ("90 secs", 90), ("ninety minutes", 5400), ("ninety mins", 5400), ("sixty seconds", 60), ("a hundred seconds", 100), ("a hundred and twenty seconds", 120), ("one hundred eighty seconds", 180),
+        ("a hundred and fifty minutes", 9000), ("a dozen seconds", 12), ("half a dozen minutes", 360), ("a couple of minutes", 120), ("couple of hours", 7200), ("two dozen minutes", 1440), ("a full hour", 3600), ("a full minute", 60), ("a whole hour", 3600),
+        (f"{n} and a half min", n * 60 + 30), (f"{cardinal(n)} and a half minutes", n * 60 + 30), (f"{cardinal(h)} and a half hours", h * 3600 + 1800), (f"{cardinal(n)} {minutes} and a half", n * 60 + 30), (f"{n}:{s:02d} minutes", n * 60 + s),
+        (f"{cardinal(h)} {hours} and a half", h * 3600 + 1800), (f"{cardinal(h)} {hours} and a quarter", h * 3600 + 900), (f"{n} and a quarter minutes", n * 60 + 15), (f"{digits(n + 0.25)} minutes", n * 60 + 15), (f"{h}.5h", h * 3600 + 1800),
+        (f"{h}.5 hrs", h * 3600 + 1800), (f"{cardinal(n)} point five minutes", n * 60 + 30), (f"{cardinal(h)} point five hours", h * 3600 + 1800), (f"{s}s", s), (f"{s} secs", s), (f"{m}mins", m * 60), (f"{h}hrs", h * 3600), (f"{m} min", m * 60),
         (f"{s * 10} seconds", s * 10), (f"{rng.randint(61, 300)} minutes", 0), (f"{rng.randint(100, 3600)} seconds", 0),
     )  # fmt: skip
     surface, value = rng.choice(rows)

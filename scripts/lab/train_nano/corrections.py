@@ -11,7 +11,7 @@ from results import Call
 from slots import KINDS, Drawn
 from utterances import SWAPPABLE, Realised, Speaker, Utterance
 
-from edgeagent.train import number
+from edgeagent.train import cardinal, number
 
 _SORRY: Final = (
     "no", "no", "no wait", "no sorry", "sorry", "sorry i mean", "i mean", "i mean", "no i mean", "wait no", "actually", "actually no", "or rather", "make that", "no make that",
@@ -40,6 +40,16 @@ _DIRECTIONS: Final = {
     "set_light": ("on", "off"), "look": ("left", "right", "up", "down"),
 }  # fmt: skip
 _POSITIVE: Final = frozenset(("forward", "forwards", "ahead", "left", "counterclockwise", "anticlockwise", "on"))
+_UNITS: Final[dict[str, tuple[tuple[str, float, tuple[int, ...]], ...]]] = {
+    "duration": (
+        ("seconds", 1, (5, 10, 15, 20, 30, 40, 45, 50, 90)), ("minutes", 60, (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 45)), ("hours", 3600, (2, 3, 4, 5, 6, 8, 10, 12)),
+    ),
+    "dist": (
+        ("meters", 1, (2, 3, 4, 5, 6, 8, 10)), ("centimeters", 0.01, (10, 20, 25, 30, 40, 50, 60, 75, 80)), ("metres", 1, (2, 3, 4, 6, 7, 9)),
+        ("feet", 0.3048, (2, 3, 4, 5, 6, 8, 10, 12)), ("inches", 0.0254, (6, 8, 10, 12, 15, 20)), ("yards", 0.9144, (2, 3, 4, 5, 6)),
+    ),
+}  # fmt: skip
+"""Units that are confused, what one of them is in the tool's unit, and numbers that are said of it."""
 _TRIES: Final = 30
 
 
@@ -103,6 +113,42 @@ def _slot(speaker: Speaker) -> Utterance | None:
     return Utterance(text, fixed.calls(), tag="correction", bare=not inside)
 
 
+def _amount(speaker: Speaker) -> Utterance | None:
+    """A unit or a figure alone: "20 seconds, no, minutes", "five, I mean ten, minutes", "ten minutes, no, twenty"."""
+    rng = speaker.rng
+    for _ in range(_TRIES):
+        one = speaker.draw(rng.choice(("set_timer", "set_timer", "drive")))
+        keys = [key for key in one.draws if key[0] in _UNITS]
+        if len(keys) != 1 or len(one.calls()) != 1:
+            continue
+        (key,) = keys
+        (unit, scale, numbers), (other, other_scale, _) = rng.sample(_UNITS[key[0]], 2)
+        if scale == other_scale:
+            continue
+        n, m = rng.sample(numbers, 2)
+        words = rng.random() < 0.5
+        said, new = (cardinal(n), cardinal(m)) if words else (str(n), str(m))
+        sorry = f"{_comma(rng)}{rng.choice(_SORRY)}{rng.choice((', ', ' '))}"
+        kind = rng.random()
+        if kind < 0.4:
+            first, second, value = f"{said} {unit}", other, n * other_scale
+        elif kind < 0.7:
+            first, second, value = f"{said} {unit}", rng.choice((new, f"{new} {unit}")), m * scale
+        else:
+            first, second, value = said, f"{new} {unit}", m * scale
+        drawn = Drawn(f"{first}{sorry}{second}", number(round(value, 3)))
+        fixed = replace(one, draws={**one.draws, key: drawn})
+        text = fixed.text()
+        if drawn.surface not in text or re.search(
+            r" (?:timer|alarm|nap|countdown)s?\b", text.partition(drawn.surface)[2]
+        ):
+            continue
+        if kind < 0.7 and rng.random() < 0.5:
+            text = f"{replace(one, draws={**one.draws, key: Drawn(first, value)}).text()}{sorry}{second}"
+        return Utterance(text, fixed.calls(), tag="correction", bare=False)
+    return None
+
+
 def _side(speaker: Speaker) -> Utterance | None:
     """A direction: "turn left, I mean right", "drive two meters forward, no, backwards"."""
     rng = speaker.rng
@@ -141,8 +187,10 @@ def corrected(speaker: Speaker) -> Utterance:
     """A command that its speaker takes back, in a part or as a whole."""
     rng = speaker.rng
     kind = rng.random()
-    if kind < 0.48:
+    if kind < 0.3:
         said = _slot(speaker)
+    elif kind < 0.48:
+        said = _amount(speaker)
     elif kind < 0.68:
         said = _side(speaker)
     else:

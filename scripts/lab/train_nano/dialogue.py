@@ -13,9 +13,11 @@ from typing import Any, Final
 
 import answers
 import corrections
+import fingers
 import followup
 import foreign
 import invented
+import lists
 import orders
 import reasons
 import renaming
@@ -133,7 +135,7 @@ class Author:
             if said is None:
                 said = self._utterance(setting)
             answer = said.answer if turn + 1 < wanted or rng.random() < _ANSWERED else None
-            messages.append({"role": "user", "content": self._spoken(said)})
+            messages.append({"role": "user", "content": self._spoken(said, typed=not setting.foreign)})
             if not said.calls:
                 messages.append({"role": "assistant", "content": said.reply})
                 continue
@@ -146,12 +148,14 @@ class Author:
             past = Past(said.calls, tuple(outcomes), past.places + _reached(said.calls, outcomes))
         return messages
 
-    def _spoken(self, said: Utterance) -> str:
+    def _spoken(self, said: Utterance, *, typed: bool) -> str:
         text = said.text
         if said.tag == "as said":
             return text
         if said.bare and said.calls:
             text = noise.polite(text, self._rng)
+        if typed and not said.as_typed and self._rng.random() < fingers.HASTE:
+            text = fingers.mistyped(text, self._rng)
         return text if said.as_typed else noise.dress(text, self._rng)
 
     def _utterance(self, setting: Setting) -> Utterance:
@@ -168,10 +172,12 @@ class Author:
         """One turn to a house robot with all of its tools: commands plain or composed, or nothing to do."""
         rng, speaker = self._rng, self._speaker
         kind = rng.random()
-        if kind < 0.33:
+        if kind < 0.28:
             return speaker.single()
-        if kind < 0.375:
+        if kind < 0.32:
             return speaker.together()
+        if kind < 0.39:
+            return lists.listed(speaker)
         if kind < 0.49:
             count = rng.choices((2, 3, 4), (0.45, 0.32, 0.23))[0]
             return orders.chain(speaker, count, speaker.joined if count == 2 else partial(orders.joined, rng))
@@ -179,11 +185,11 @@ class Author:
             return orders.turned(speaker)
         if kind < 0.57:
             return answers.asked_about(rng)
-        if kind < 0.61:
+        if kind < 0.625:
             return reasons.reasoned(speaker)
-        if kind < 0.645:
+        if kind < 0.66:
             return corrections.corrected(speaker)
-        if kind < 0.69:
+        if kind < 0.695:
             return speaker.negated_beside()
         return self._nothing.draw()
 
@@ -224,7 +230,7 @@ class Author:
             )
             return Utterance(other.say(rng).text, reply=rng.choice(CANNOT), tag="missing", bare=False)
         if kind < 0.96 or not setting.house:
-            return self._nothing.said()
+            return self._nothing.said() if rng.random() < 0.5 else self._nothing.talk()
         said = self.house_utterance()
         if said.tools <= setting.house:
             return said

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import fingers
 from dialogue import Author, Message, Setting, draw_setting
 from grammar import Grammar, load
 from template import render
@@ -63,6 +64,8 @@ class Generator:
         while True:
             said = self.said()
             text = noise.polite(said.text, self.rng) if said.bare and said.calls else said.text
+            if not said.as_typed and self.rng.random() < fingers.HASTE:
+                text = fingers.mistyped(text, self.rng)
             calls = [{"name": c.name, "arguments": c.arguments} for c in said.calls]
             yield {"text": text if said.as_typed else noise.dress(text, self.rng), "calls": calls, "tags": [said.tag]}
 

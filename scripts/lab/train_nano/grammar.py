@@ -79,6 +79,8 @@ class Rule:
     reply: Sequence | None
     weight: float
     where: str
+    ways: float
+    """How many word sequences the pattern stands for."""
 
     @property
     def slots(self) -> list[Slot]:
@@ -224,7 +226,7 @@ def _parse_rule(line: str, macros: dict[str, Sequence], where: str) -> Rule:
         body = right[4:].strip()
         if len(body) < 2 or body[0] != '"' or body[-1] != '"':
             raise GrammarError(f'{where}: write none "REPLY"')
-        return Rule(pattern, (), parse_pattern(body[1:-1], macros, where), weight, where)
+        return Rule(pattern, (), parse_pattern(body[1:-1], macros, where), weight, where, count(pattern))
     calls = _parse_calls(right, where)
     known = {s.key for s in _slots(pattern)}
     for call in calls:
@@ -233,7 +235,7 @@ def _parse_rule(line: str, macros: dict[str, Sequence], where: str) -> Rule:
         for slot in wanted:
             if slot.key not in known:
                 raise GrammarError(f"{where}: <{slot.kind}:{slot.index}> is not in the pattern")
-    return Rule(pattern, calls, None, weight, where)
+    return Rule(pattern, calls, None, weight, where, count(pattern))
 
 
 def _read(path: Path, shared: dict[str, Sequence], grammar: Grammar) -> dict[str, Sequence]:

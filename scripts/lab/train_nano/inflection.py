@@ -50,22 +50,78 @@ step stepping stepped
 dock docking docked
 visit visiting visited
 deliver delivering delivered
+retreat retreating retreated
+withdraw withdrawing withdrawn
+scoot scooting scooted
+pull pulling pulled
+push pushing pushed
+inch inching inched
+edge edging edged
+creep creeping crept
+proceed proceeding proceeded
+veer veering veered
+swing swinging swung
+halt halting halted
+stop stopping stopped
+follow following followed
+accompany accompanying accompanied
+retrieve retrieving retrieved
+hand handing handed
+survey surveying surveyed
+peek peeking peeked
+report reporting reported
+tell telling told
+flick flicking flicked
+flip flipping flipped
+illuminate illuminating illuminated
+leave leaving left
+lift lifting lifted
+hop hopping hopped
+join joining joined
 light lighting lit
 """
+_PAST: Final = {"go": "went", "drive": "drove", "come": "came", "take": "took", "run": "ran", "withdraw": "withdrew"}
+"""Past tenses that are not as the participle."""
 _FORMS: Final = {base: (gerund, participle) for base, gerund, participle in map(str.split, _VERBS.split("\n")[1:-1])}
+
+
+_NOUNS: Final = tuple(f"light {word}" for word in ("on", "off", "out", "in", "please", "for")) + tuple(
+    f"head {word}"
+    for word in (
+        "up",
+        "down",
+        "left",
+        "right",
+        "ahead",
+        "upwards",
+        "downwards",
+        "to the left",
+        "to the right",
+        "to your",
+    )
+)
+"""What begins with a noun that is written like a verb: "light off in the office", "head up"."""
 
 
 def begins_with_verb(command: str) -> bool:
     """True if a known verb in its base form is the first word."""
-    return command.partition(" ")[0] in _FORMS
+    return command.partition(" ")[0] in _FORMS and not command.startswith(_NOUNS)
 
 
 def inflected(command: str) -> tuple[str, str] | None:
     """A command that has one verb, as a gerund and as a participle; None where its verb is not known."""
     verb, _, rest = command.partition(" ")
-    if verb not in _FORMS or any(
+    if not begins_with_verb(command) or any(
         word in command for word in (" and ", ",", " then ", ".", "yourself", "your ", "me up")
     ):
         return None
     gerund, participle = _FORMS[verb]
     return f"{gerund} {rest}".strip(), f"{participle} {rest}".strip()
+
+
+def past(command: str) -> str | None:
+    """A command that has one verb, as after "if you": "turned left"; None where its verb is not known."""
+    if (forms := inflected(command)) is None:
+        return None
+    verb = command.partition(" ")[0]
+    return command.replace(verb, _PAST[verb], 1) if verb in _PAST else forms[1]

@@ -11,7 +11,7 @@ from typing import Final
 
 import lexicon
 from grammar import Slot, expand
-from inflection import inflected
+from inflection import inflected, past
 from slots import KINDS, pseudo_word
 from utterances import ARTICLES, Speaker, Utterance
 
@@ -26,6 +26,7 @@ CANNOT: Final = (
 _WONT: Final = ("Okay, I won't.", "All right, I won't.", "Okay, I will not do that.", "Fine, I won't.")
 _UNKNOWN: Final = ("Sorry, I did not understand that.", "I did not get that.", "Sorry, could you say that again?")
 _WHO: Final = ("she", "he", "my brother", "my boss", "my mother", "somebody", "the neighbour")
+_TWICE: Final = 0.15
 _PLACED: Final = frozenset(("go_to", "pick_up", "put_down", "set_light"))
 
 
@@ -38,6 +39,12 @@ _RETOLD: Final = (
     "have you ever {done}", "has {w} {done}", "had you {done} before", "you have {done} so well", "i know that you have {done}", "i see you have {done}", "you had {done} by then", "i should have {done}", "you could have {done}",
     "{w} would have {done}", "i wish i had {done}", "i wish {w} had {done}", "i forgot that i had {done}", "if i had {done} it would be better", "what if {w} had {done}", "instead of {ing} i went to bed", "without {ing} it does not work",
     "i can't imagine {ing}", "there's no sense in {ing}", "the film is about {ing}", "it's all about {ing}", "i like the way you are {ing}", "some day you might be {ing}", "maybe one day {w} will be {ing}", "i never said anything about {ing}",
+    "thanks for {ing}", "thank you for {ing}", "thanks again for {ing}", "many thanks for {ing} so quickly", "thanks for {ing} this morning", "nice work {ing}", "good job {ing}", "well done {ing} all alone", "i liked how you {past}", "i loved it when you {past}",
+    "yesterday you {past}", "you already {past}", "you {past} before i asked", "{w} {past} yesterday", "i {past} this morning", "i {past} all by myself", "nobody {past}", "the day you {past} the cat ran away", "it was funny when you {past}",
+    "{w} says you {past}", "the last time you {past} it took ages", "since you {past} it has been quiet here", "after you {past} i fell asleep", "because {w} {past} we were late", "it was {w} who {past}", "you {past} and i am grateful", "in my dream you {past}",
+    "did you see how {w} {past}", "who {past}", "why was it that {w} {past}", "first {w} {past}, then we left", "in the film the robot {past}", "congratulations on {ing}", "sorry for {ing}", "i apologise for {ing}", "{ing} was a great idea",
+    "{w} got famous for {ing}", "i was told you {past}", "as soon as {w} {past} it began to rain", "phew, {w} {past}", "so nicely you {past} back then", "i never saw how you {past}", "remember how you {past}", "it is ages since you {past}", "was it you who {past}",
+    "they say {w} {past} in record time", "you {past} twice as fast as {w}", "we laughed because {w} {past}", "i regret {ing}", "{w} was arrested for {ing}", "my son is proud of {ing}", "there was no need for {ing} yesterday", "{ing} has become a habit",
 )  # fmt: skip
 """A command's words, of what was, will be, or somebody else does; {w} is somebody, the rest are forms of the verb."""
 
@@ -65,8 +72,11 @@ class Nothing:
                 self._foreign,
                 self._wordless,
                 self._retold,
+                self.talk,
+                self._service,
+                self._forbidden,
             ),
-            (0.33, 0.12, 0.08, 0.06, 0.07, 0.05, 0.02, 0.11, 0.05, 0.05, 0.06),
+            (0.24, 0.08, 0.05, 0.06, 0.06, 0.05, 0.02, 0.09, 0.04, 0.04, 0.08, 0.11, 0.08, 0.09),
         )[0]
         return kind()
 
@@ -77,16 +87,34 @@ class Nothing:
     def _idiom(self) -> Utterance:
         return self._of("none idioms")
 
+    def talk(self) -> Utterance:
+        """A remark, or two."""
+        one = self._of("none talk")
+        if self._rng.random() > _TWICE:
+            return one
+        two = self._of("none talk")
+        return replace(
+            two, text=f"{one.text}{self._rng.choice(('. ', '. ', ', ', ' and ', '. you know, ', '. well, '))}{two.text}"
+        )
+
+    def _service(self) -> Utterance:
+        return self._of("none unserved")
+
+    def _forbidden(self) -> Utterance:
+        return self._of("none forbidding")
+
     def _foreign(self) -> Utterance:
         return self._of("none languages")
 
     def _retold(self) -> Utterance:
         rng = self._rng
-        while (forms := inflected(self._speaker.imperative().text())) is None:
+        while (forms := inflected(command := self._speaker.imperative().text())) is None:
             pass
         who = rng.choice((*_WHO, rng.choice(lexicon.NAMES).lower()))
-        text = rng.choice(_RETOLD).format(ing=forms[0], done=forms[1], w=who)
+        text = rng.choice(_RETOLD).format(ing=forms[0], done=forms[1], past=past(command), w=who)
         reply = rng.choice(("I don't know.", "I can't say.") if noise.is_question(text) else ("I see.", "Okay."))
+        if "thank" in text:
+            reply = rng.choice(("You're welcome.", "My pleasure.", "Glad to help."))
         return Utterance(text, reply=reply, tag="none", bare=False)
 
     def _wordless(self) -> Utterance:
@@ -112,7 +140,11 @@ class Nothing:
         dont = rng.choice(
             ("don't {}", "don't {}", "don't {}", "please don't {}", "do not {}", "never {}", "you must not {}", "you mustn't {}", "you shouldn't {}", "no need to {}", "there's no need to {}", "i don't want you to {}",
              "you don't have to {}", "you don't need to {}", "dont {}", "i said don't {}", "never ever {}", "don't you dare {}", "i'd rather you didn't {}", "it is not necessary to {}", "under no circumstances {}",
-             "please do not {} now", "don't {} yet", "not now, don't {}", "you can't {} now", "i told you not to {}", "i'd prefer you not to {}", "nobody asked you to {}", "make sure you don't {}", "better not {}", "you are not allowed to {}")
+             "please do not {} now", "don't {} yet", "not now, don't {}", "you can't {} now", "i told you not to {}", "i'd prefer you not to {}", "nobody asked you to {}", "make sure you don't {}", "better not {}", "you are not allowed to {}",
+             "you ain't going to {}", "you're not to {}", "you are not to {}", "nobody said to {}", "no one told you to {}", "i never said to {}", "i didn't say to {}", "i'd be happier if you didn't {}", "it would be better if you didn't {}",
+             "i'd prefer it if you didn't {}", "would you please not {}", "please try not to {}", "please resist the urge to {}", "you won't {} today", "you will not {}", "thou shalt not {}", "i forbid you to {}",
+             "it is forbidden to {}", "for the last time, don't {}", "whatever happens, don't {}", "no matter what they say, don't {}", "if you love me, don't {}", "no, no, don't {}", "there is no reason to {}",
+             "it's too late to {} now", "i hope you don't {}", "you'd better not {}", "let's not {}", "i won't have you {}", "i can't let you {}", "i asked you not to {}", "remember not to {}", "you know you mustn't {}", "who said you could {}")
         )  # fmt: skip
         if rng.random() < 0.15:
             two = self._speaker.imperative().text()
@@ -198,7 +230,12 @@ class Nothing:
              "suppose i asked you to {c}", "i might ask you to {c} later", "maybe later you can {c}", "i will {c} myself", "i can {c} myself", "i'm going to {c}", "i have to {c}", "i want to {c} myself",
              "yesterday i asked you to {c}", "you were supposed to {c} yesterday", "why did you {c}", "did you {c}", "i wanted to {c} but i was too tired", "{c}, never mind", "{c}, no forget it", "{c} no cancel that",
              "would you {c} if i asked you", "the film is called {c}", "i was about to say {c}", "last week i had to {c}", "i would never {c}", "people often {c}", "it is hard to {c}", "robots can {c}", "when i was a child i could {c}",
-             "did {w} tell you to {c}", "{w} never asked me to {c}", "how do i {c}", "is it difficult to {c}", "have you ever tried to {c}", "who told you to {c}")
+             "did {w} tell you to {c}", "{w} never asked me to {c}", "how do i {c}", "is it difficult to {c}", "have you ever tried to {c}", "who told you to {c}",
+             "{w} always says {c}", "{w} keeps telling people to {c}", "in the film they say {c}", "in the book a robot has to {c}", "my horoscope told me to {c}", "the sign says {c}", "the manual says {c}", "my grandfather used to {c}",
+             "{w} would like to {c} some day", "{w} was the first to {c}", "nobody here can {c}", "{w} forgot to {c}", "{w} refused to {c}", "{w} is too tired to {c}", "you used to {c} all the time", "you never {c} when i watch",
+             "i thought you would {c}", "i bet you can't {c}", "i heard that you can {c}", "is it true that you can {c}", "would it be hard for you to {c}", "what does it take to {c}", "how long would it take you to {c}", "do you like to {c}",
+             "do you ever {c} at night", "why would anybody {c}", "does {w} know how to {c}", "imagine i told you to {c}", "let's say i wanted you to {c}, could you", "if the phone rings i have to {c}", "before i die i want to {c} myself",
+             "it was {w} who had to {c}", "the doctor told me to {c}", "the joke goes: {c}", "quote: {c}, end of quote", "the first line of the song is {c}", "how do you say {c} in french", "what do you mean by {c}", "when they say {c} i laugh")
         )  # fmt: skip
         reply = (
             rng.choice(("Okay, I won't do anything.", "I see.", "Okay."))

@@ -49,7 +49,8 @@ def _unit(rng: random.Random, figure: str, long: str, short: tuple[str, ...], *,
 
 
 _CONVERTED: Final = 0.17
-"""Share of distances in other units, and of times in short spellings."""
+_SPELLED: Final = 0.28
+"""Shares of distances in other units, and of times in short spellings and spoken ones."""
 
 
 def dist(rng: random.Random) -> Drawn:
@@ -154,7 +155,7 @@ def _span(rng: random.Random, n: int, unit: str) -> str:
 
 def duration(rng: random.Random) -> Drawn:
     """Seconds as an integer."""
-    if rng.random() < _CONVERTED:
+    if rng.random() < _SPELLED:
         return Drawn(*amounts.span(rng))
     kind = rng.random()
     if kind < 0.5:

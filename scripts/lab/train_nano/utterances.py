@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final
 
-from grammar import CallTemplate, Grammar, Rule, Slot, count, expand
+from grammar import CallTemplate, Grammar, Rule, Slot, expand
 from results import Call
 from slots import KINDS, Drawn
 
@@ -30,14 +30,16 @@ _MOST_IN_PART: Final = 3
 _PAIRS: Final = ("{} and {}",) * 5 + (
     "{} then {}", "{} and then {}", "{}, then {}", "{}, {}", "{}. {}", "{}. then {}", "first {} then {}", "first {}, then {}",
     "first {} and then {}", "{} after that {}", "{} and after that {}", "{} and also {}", "{}, and {}", "{} afterwards {}",
-    "{} and afterwards {}", "{}, after that {}", "{} next {}", "{} once you are done {}", "{} and when you're done {}",
+    "{} and afterwards {}", "{}, after that {}", "{} next {}", "{} and when you're done {}",
     "{} followed by {}", "{} plus {}", "{}; {}", "{} {}", "{} and please {}", "{}. after that, {}", "{}, and once that's done {}", "{} & {}", "{} + {}",
     "{}, and then please {}", "{}. and then {}", "both {} and {}", "{} as well as {}", "{}, also {}", "{}. also {}",
 )  # fmt: skip
 """What stands between two commands."""
 
-APART: Final = ("languages", "wordless", "idioms")
+APART: Final = ("languages", "wordless", "idioms", "talk", "unserved", "forbidding")
 """Phrase files whose rules without a call are groups of their own."""
+STATES: Final = "states"
+"""The phrase file whose rules are no sentences of their own, and their group."""
 
 _TOOL_WEIGHT: Final = {
     "drive": 2.2, "turn": 1.8, "go_to": 1.8, "stop": 0.8, "get_battery": 0.8, "get_location": 0.8, "scan": 0.9, "pick_up": 1.5,
@@ -131,9 +133,9 @@ class Speaker:
         for rule in grammar.rules:
             groups[_group(rule)].append(rule)
         for name, rules in groups.items():
-            weights = (r.weight * (1 + min(count(r.pattern), 4096)) ** 0.5 for r in rules)
+            weights = (r.weight * (1 + min(r.ways, 4096)) ** 0.5 for r in rules)
             self._groups[name] = rules, list(accumulate(weights))
-        self._names = [n for n in self._groups if n != "several" and not n.startswith("none")]
+        self._names = [n for n in self._groups if n not in ("several", STATES) and not n.startswith("none")]
         self._name_weights = [_TOOL_WEIGHT.get(n, 1.0) for n in self._names]
 
     def realise(self, rule: Rule) -> Realised:
@@ -234,7 +236,9 @@ class Speaker:
 
 def _group(rule: Rule) -> str:
     names = {c.name for c in rule.calls}
+    file = rule.where.partition(".")[0]
+    if file == STATES:
+        return file
     if not names:
-        file = rule.where.partition(".")[0]
         return f"none {file}" if file in APART else "none"
     return names.pop() if len(names) == 1 and len(rule.calls) == 1 else "several"
