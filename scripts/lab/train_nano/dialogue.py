@@ -76,15 +76,15 @@ class Setting:
 def draw_setting(rng: random.Random) -> Setting:
     """Mostly the house robot as it ships; also subsets, other orders, other robots."""
     kind = rng.random()
-    if kind < 0.5:
+    if kind < 0.46:
         return Setting(HOUSE_SYSTEM, HOUSE_TOOLS, frozenset(map(name_of, HOUSE_TOOLS)), ())
     system = HOUSE_SYSTEM if rng.random() < 0.4 else rng.choice(_SYSTEMS)
     tools = list(HOUSE_TOOLS)
     others: list[foreign.ForeignTool] = []
-    if kind < 0.54:
+    if kind < 0.5:
         if rng.random() < 0.7:
             rng.shuffle(tools)
-    elif kind < 0.72:
+    elif kind < 0.65:
         tools = rng.sample(tools, rng.randint(1, 13))
         if rng.random() < 0.5:
             tools.sort(key=HOUSE_TOOLS.index)
@@ -93,7 +93,7 @@ def draw_setting(rng: random.Random) -> Setting:
         others = foreign.draw(rng, rng.randint(1, 9), beside_house=bool(tools))
     house = frozenset(map(name_of, tools))
     renamed: renaming.Renaming | None = None
-    if kind >= 0.54 and rng.random() < _RENAMED:
+    if kind >= 0.5 and rng.random() < _RENAMED:
         renamed, specs = renaming.draw(rng, tools, [name_of(t.spec) for t in others])
         tools = list(specs)
     tools += [t.spec for t in others]

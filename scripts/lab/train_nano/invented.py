@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from parameter_notes import with_note
 from results import Call
 from slots import pseudo_word
 from tools import ToolSpec
@@ -106,7 +107,153 @@ dim|darken
 brighten|light up
 fold|fold up|crease
 stretch|extend|reach out with
-pull in|retract|draw in""".splitlines()
+pull in|retract|draw in
+aim|aim at|target|point at
+align|line up|straighten
+analyze|evaluate|study
+announce|declare|proclaim
+approach|come near|draw near
+approve|accept|sign off
+archive|file away|put away
+assemble|build|put together
+attach|fasten|fix on|hook up
+bake|roast|cook
+balance|level|even out
+bandage|dress|bind up
+beep|chirp|honk
+bend|flex|curve
+block|bar|obstruct
+boil|simmer|bring to the boil
+boost|increase|step up
+brew|make|prepare
+bury|cover with soil|put under ground
+cancel|call off|revoke
+capture|catch|get hold of
+certify|attest|vouch for
+chop|dice|hack
+classify|categorize|tell the kind of
+compare|match|contrast
+compress|squeeze|press together
+confirm|acknowledge|affirm
+connect|link|hook together
+copy|duplicate|clone
+crush|grind|mill
+deflate|let the air out of|bleed
+defrost|thaw|de-ice
+demagnetize|degauss|make unmagnetic
+deploy|unfold|roll out
+describe|tell about|explain
+detach|uncouple|unhook
+detect|spot|find traces of
+dip|immerse|dunk
+disable|deactivate|take out of service
+disinfect|sterilize|sanitize
+dismiss|ignore|wave off
+divert|redirect|reroute
+dock cargo|berth|tie up
+download|pull down|fetch a copy of
+draw|sketch|trace out
+dry|blow dry|dehydrate
+dump|tip out|unload all of
+eject|expel|spit out
+embark|board|take on board
+enable|activate|put into service
+engrave|etch|carve
+escort out|show out|see off
+estimate|guess|assess
+evacuate|clear out people from|vacate
+expose|uncover|lay bare
+extinguish|put out|douse
+fertilize|nourish|manure
+filter out|strain|sieve
+flip|turn over|invert
+focus|zoom in on|sharpen
+freeze food|deep freeze|put on ice
+glue|stick|paste
+grade|rate|rank
+hail|flag down|whistle for
+hammer|beat|pound
+hang|hang up|suspend
+hatch|incubate|brood
+hire|rent|lease
+identify|recognize|name
+illuminate|shine on|spotlight
+inflate|blow up|pump up
+inject|shoot in|feed in
+insulate|lag|wrap up warm
+invite|ask in|have over
+jettison|throw off|cast away
+knead|work|massage
+launch rocket|fire off|blast off
+lubricate|oil|grease
+magnetize|make magnetic|polarize
+merge|combine|unite
+milk|draw milk from|strip
+mount|install|fit
+mow|trim short|crop
+mute|silence|quieten
+narrate|read aloud|recite
+nudge|tap|bump
+park|pull up|leave standing
+peel|skin|pare
+pickle|preserve|marinate
+pierce|puncture|prick
+plow|till|turn over the soil of
+preheat|warm in advance|heat up before
+project|beam|cast
+purge|flush clean|clear by air
+query|look up|search for
+queue up|line up for later|enqueue
+quote|price|say the price of
+recycle|reuse|give back
+refuel|tank up|gas up
+reject|refuse|turn down
+replace|swap|exchange
+report|tell of|give account of
+rescue|save from danger|bail out
+retrieve|recover|get back
+review|go over|look through
+roll up|wind up|coil
+salt|season|spice
+sample|take a probe of|probe
+sand|smooth|file down
+scoop|ladle|shovel
+seal off|close off|cordon off
+serve guests|wait on|attend to
+shake|agitate|rattle
+share|pass on|spread
+shred|tear up|rip
+sign|autograph|initial
+skip|leave out|jump over
+soak|steep|drench
+split|divide|part
+squeak|whine|peep
+stabilize|steady|hold steady
+stamp|postmark|put a stamp on
+sterilize tools|boil clean|autoclave
+stitch|sew|suture
+submerge|sink|take under water
+survey|map out|chart
+swing|sway|rock
+switch over|toggle|flip over to
+tag|mark with a tag|attach a tag to
+tape|tape up|put tape on
+taste|try the taste of|sip
+tighten|screw tight|make tight
+loosen|slacken|make loose
+transmit|broadcast|radio
+transplant|repot|move to another pot
+tuck in|put to bed|cover up
+twist|wring|screw
+undo|take back|reverse
+validate|verify|prove
+vent|air out|ventilate
+vote for|choose|pick out
+wake|wake up|rouse
+wax|rub with wax|gloss
+wind|crank|turn the handle of
+wrap up|finish|complete
+zip|zip up|compress data of""".splitlines()
 )
 _THINGS: Final = tuple(
     tuple(line.split("|"))
@@ -219,7 +366,299 @@ rack lights|shelf lights
 trash|garbage|rubbish
 laundry|clothes
 window box|planter
-weather station|weather mast""".splitlines()
+weather station|weather mast
+airlock|pressure door
+altar|shrine
+aquarium|fish tank
+armchair|recliner
+axle|shaft
+balloon|blimp
+bandage|plaster
+barrel|cask|drum
+basket|hamper
+bearing|bushing
+bell|chime
+bicycle|bike
+bin|dustbin
+blanket|duvet
+boom gate|barrier
+book|volume
+bow thruster|side thruster
+brake|brake pad
+bridge|gangway
+bulb|light bulb
+burner|gas flame
+bus|coach
+cabinet|cupboard
+cake|pie
+calf|young cow
+candle|taper
+canoe|kayak
+canteen|cafeteria
+capsule|pod
+caravan|camper
+carousel|turntable
+carpet|rug
+cart wheel|castor
+cat|kitten
+ceiling|overhead
+centrifuge|spinner
+chair|stool
+chamber|cell
+chimney|flue
+clamp stand|retort stand
+cockpit|flight deck
+collar|leash
+compost|mulch
+computer|laptop
+condenser|cooling coil
+console|control desk
+counter|bar top
+cradle|crib
+crane|derrick
+crucible|melting pot
+crystal|gem
+culture|petri dish
+customs form|declaration
+dam|weir
+deck|upper deck
+diagnosis|finding
+dial|pointer
+diaper|nappy
+dishwasher|dish machine
+ditch|trench
+doll|puppet
+dome|cupola
+dress|gown
+dryer|tumble dryer
+duct tape|adhesive tape
+dumbbell|weight plate
+easel|canvas stand
+egg|eggs
+elevator shaft|lift shaft
+emergency exit|escape door
+exhibit|showpiece
+eyepiece|ocular
+fence|railing
+ferry|ship
+film reel|film roll
+fire|blaze
+firewood|logs
+firmware|software
+flame|pilot light
+float|raft
+folder|binder
+football|ball
+forklift|fork truck
+fountain|water feature
+fridge|refrigerator
+fuse|circuit breaker
+garage door|roller door
+gas bottle|gas cylinder
+gauge|meter
+generator|power unit
+glass|tumbler
+glove|mitten
+goods|merchandise
+grain|wheat
+grill|barbecue
+guitar|ukulele
+gutter|drain pipe
+hammer tool|mallet
+hay|straw
+headlight|front light
+helmet|hard hat
+hopper|chute
+horse|pony
+hull|ship's side
+humidifier|moisture unit
+hydrant|fire plug
+icebox|cooler
+infusion|drip
+ink|toner
+instrument|gadget
+iron|flat iron
+jacket|coat
+jar|preserving glass
+joint|elbow
+joystick|control stick
+juice|lemonade
+keyboard|keypad
+kite|glider
+ladder|steps
+lamb|sheep
+landing gear|undercarriage
+leaf|foliage
+lettuce|salad
+lever|handle
+lifeboat|rescue boat
+lock gate|sluice
+locker|safe
+locomotive|train engine
+luggage|baggage
+machine|apparatus
+mail|letters
+manhole|drain cover
+manuscript|document
+mattress|sleeping pad
+meal|dinner
+microphone|mic
+microscope|magnifier
+milk|cream
+mirror|looking glass
+mold|casting form
+mop|swab
+museum guide|audio guide
+mushrooms|fungi
+nail|tack
+needle|pin
+nest|nesting box
+newspaper|journal
+oil|lubricant
+orchard|fruit garden
+organ|pipes
+oxygen|breathing air
+paddock|meadow
+paint|varnish
+paper|sheet
+parachute|chute brake
+parasol|sunshade
+passenger|rider
+pasta|noodles
+pavement|sidewalk
+pedal|treadle
+pendulum|swinging weight
+periscope|viewing tube
+piano|grand piano
+picture frame|frame
+pig|piglets
+pillow|cushion
+pipette|dropper
+piston|plunger
+pizza|flatbread
+planetarium|star theater
+platform|stage
+plug|socket
+pond|pool of water
+poster|placard
+potatoes|spuds
+powder|dust of metal
+prisoner|inmate
+product|ware
+projector|slide machine
+prop|stage prop
+puck|disc
+pulley|block
+pump house|pumping station
+puzzle|riddle
+quarry|stone pit
+rail|guide rail
+ramp|slope
+reactor|vessel of reaction
+receipt|voucher
+record|disc record
+relay|contactor
+rice|grains
+ring|circle
+road|street
+robot arm|mechanical arm
+rocket|missile
+rope|line
+rotor|rotor blades
+sandwich|toast
+satellite|space probe
+sauce|gravy
+scaffold|scaffolding
+scale|balance
+scalpel|surgical knife
+scene|act of the play
+score|points
+scoop|shovel
+seal|gasket
+seed|seeds
+server|host
+shaft lamp|pit lamp
+shoe|boots
+shutter|roller shutter
+sign|signboard
+silo|grain store
+sink|washbasin
+skylight|roof window
+slide|specimen slide
+smoke|fumes
+snack|bite
+snow|snowdrift
+soap|detergent
+sock|stocking
+solar panel|solar module
+spotlight|floodlight
+spring|coil spring
+stairs|staircase
+stamp|postage
+statue|sculpture
+steam|vapor
+stone|rock
+storeroom|stock room
+story|tale
+stretcher|gurney
+sugar|sweetener
+suit|space suit
+suitcase|trunk case
+sun sail|awning
+surfboard|board for surfing
+switch|button
+syringe|injector
+tape|ribbon
+tarp|tarpaulin
+tea|infusion of herbs
+telescope|spyglass
+tent|marquee
+terminal|kiosk
+thermostat|temperature control
+tile|slab
+timer|stopwatch
+toilet|lavatory
+tool|instrument of work
+tooth|molar
+torch|flashlight
+tower|turret
+toy|plaything
+track switch|points of the track
+tractor|farm tractor
+traffic light|signal light
+trailer|semi-trailer
+tray table|folding table
+treadmill|running machine
+tripod|camera stand
+truck|lorry
+tulip|blossom
+tunnel|underpass
+turbine|rotor wheel
+turnstile|entry gate
+umbrella|rain cover
+uniform|work clothes
+vaccine|serum
+van|delivery van
+vending machine|snack machine
+vest|waistcoat
+vine|grape vine
+violin|fiddle
+voice|speech
+wardrobe|closet
+warehouse|depot
+waste|scrap
+watch|wristwatch
+water|drinking water
+webcam|video camera
+wheelchair|rolling chair
+whistle|pipe whistle
+windmill|wind wheel
+windshield|windscreen
+wiper|wiper blade
+wool|fleece
+workpiece|blank
+yard|court
+zipper|fastener""".splitlines()
 )
 _WAYS: Final = tuple(
     tuple(line.split("|"))
@@ -271,15 +710,46 @@ odometer|how far it went today|how far did we go|how far have you gone today
 gas_level|how bad the air is|how bad is the air|is the air clean
 next_job|what comes next|what comes next|what is the next job
 door_state|is the door open|is the door open|did somebody close the door
-light_level|how bright it is|how bright is it|is it dark""".splitlines()
+light_level|how bright it is|how bright is it|is it dark
+moisture|how moist the soil is|how moist is the soil|is the soil dry
+co2|how much carbon dioxide there is|how much carbon dioxide is in the air|is the air stuffy
+ph|how sour the water is|how sour is the water|what is the ph value
+voltage|how many volts there are|how many volts do we have|how many volts are left
+current_draw|how many amps it takes|how many amps do you take|how much power do you draw
+rpm|how fast the motor turns|how fast does the motor turn|how many revolutions are there
+heading|which way it points|which way do we point|what course are we on
+altitude|how high it flies|how high are we|how high do you fly
+visitors|how many people are inside|how many people are inside|how busy is it
+parcels_left|how many parcels are left|how many parcels are left|are there parcels left
+energy|how much energy it used|how much energy did you use|how much power have you used today
+uptime|how long it has run|how long have you been running|since when do you run
+signal|how strong the radio is|how strong is the signal|do we have reception
+noise|how loud it is|how loud is it|is it noisy
+tide|how high the tide is|how high is the tide|is it high tide
+brightness|how bright the lamp is|how bright is the lamp|how bright is it set
+score|how many points there are|what is the score|who is winning
+schedule|what is planned today|what is planned for today|what is on today
+orders|which orders are open|which orders are open|are there open orders
+pulse|how fast the heart beats|how fast is the heart beating|what is the pulse
+ink_level|how much ink is left|how much ink is left|do we need ink
+smoke_state|is there smoke|is there smoke|does it smell of smoke
+filter_state|how clean the filter is|how clean is the filter|is the filter dirty
+progress|how far the job is|how far are you|how much is done
+version|which software it runs|which software do you run|which version do you have
+tilt_angle|how tilted it is|how tilted are we|do we lean
+cargo|what is on board|what is on board|what do we carry
+location_name|where it stands|where are we now|what is this place""".splitlines()
 )
 _OF_THE_HOUSE: Final = frozenset(
     "go drive ride roll travel return come turn rotate spin move fetch get bring take collect deliver pick drop grip grab put "
     "carry charge dock stop halt look follow trace track light lamp lights battery position scan switch set change adjust "
-    "head fly walk march run hurry rush climb sail float swim guide call visit patrol".split()
+    "head fly walk march run hurry rush climb sail float swim guide call visit patrol approach release retrieve illuminate shine escort".split()
 )
 """Words by which a house robot's tools are asked for as well."""
-_ASKS: Final = ("{}", "{}", "{}", "{}", "{}", "{} now", "i want you to {}", "time to {}", "let's {}", "we need to {}", "i need you to {}", "go and {}")  # fmt: skip
+_ASKS: Final = ("{}", "{}", "{}", "{}", "{}", "{} now", "i want you to {}", "time to {}", "let's {}", "we need to {}", "i need you to {}", "go and {}",
+    "could we {}", "i'd like you to {}", "would you kindly {}", "be so good and {}", "next, {}", "your task is to {}", "first thing, {}",
+    "you should {}", "see that you {}", "how about you {}", "may i ask you to {}", "just {}", "i would like to {}", "let us {} please",
+)  # fmt: skip
 _WHICH: Final = ("Which {}?", "What {}?", "Which {} do you mean?", "Please tell me the {}.")
 
 
@@ -354,7 +824,8 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
         first = of_person(rng)
     elif rng.random() < 0.22:
         first = of_thing(rng, own)
-    parameters = tuple(draw_parameters(rng, max(count, 1) if first is not None else count, first))
+    drawn = draw_parameters(rng, max(count, 1) if first is not None else count, first)
+    parameters = tuple(with_note(rng, one) for one in drawn)
     if way:
         parameters = tuple(one for one in parameters if one.role != "object")
     required = [one for one in parameters if not one.optional]

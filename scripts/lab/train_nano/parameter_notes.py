@@ -22,7 +22,14 @@ _UNITS: Final = {
 """Words for the unit at the end of a parameter's name; "|" parts them."""
 _STEMS: Final = frozenset(stem for stem, *_ in UNITS)
 """Names of measures that leave out their unit already."""
-_OF_MEASURES: Final = ("{unit}", "in {unit}", "{stem} in {unit}", "the {stem} in {unit}", "how many {unit}", "{stem}, {unit}")
+_OF_MEASURES: Final = (
+    "{unit}",
+    "in {unit}",
+    "{stem} in {unit}",
+    "the {stem} in {unit}",
+    "how many {unit}",
+    "{stem}, {unit}",
+)
 _OF_NAMES: Final = (
     "name of the {word}", "the {word}", "which {word}", "label of the {word}", "{word} by its name", "the {word} as it is labelled",
     "the {word} to use", "what the {word} is called", "its {word}",
@@ -30,7 +37,14 @@ _OF_NAMES: Final = (
 _OF_NUMBERS: Final = ("which {word}", "number of the {word}", "the {word}", "{word} by its number", "from 1 on")
 _OF_COUNTS: Final = ("how many {word}", "how many", "number of {word}", "how often")
 _OF_CHOICES: Final = ("which {word}", "the {word}", "one of these", "{word} to use", "how it is done")
-_OF_LISTS: Final = ("all of them", "one or several", "which {word}", "the {word}", "names or numbers", "{word} in order")
+_OF_LISTS: Final = (
+    "all of them",
+    "one or several",
+    "which {word}",
+    "the {word}",
+    "names or numbers",
+    "{word} in order",
+)
 _OF_FLAGS: Final = ("true for {word}", "{word} or not", "if {word}", "true to do it {word}", "whether {word}")
 
 

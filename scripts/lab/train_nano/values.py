@@ -46,7 +46,7 @@ class Parameter:
     wrong: Callable[[random.Random], str] | None = field(default=None)
 
 
-_UNITS: Final = (
+UNITS: Final = (
     # stem, ending of the name, spoken units with their factors, largest, prepositions
     ("distance", "m", (("meters", 1), ("metres", 1), ("m", 1), ("cm", 0.01), ("centimeters", 0.01)), 40, ("by", "", "for")),
     ("height", "cm", (("centimeters", 1), ("cm", 1), ("centimetres", 1)), 200, ("to", "by", "at", "to a height of")),
@@ -77,13 +77,15 @@ _UNITS: Final = (
     ("frequency", "hz", (("hertz", 1), ("hz", 1)), 500, ("at", "to")),
     ("voltage", "v", (("volts", 1), ("v", 1)), 48, ("to", "at", "with")),
 )  # fmt: skip
-_COUNTS: Final = ("times", "count", "repeats", "passes", "rounds", "cycles", "laps")
+COUNTS: Final = ("times", "count", "repeats", "passes", "rounds", "cycles", "laps")
 _NUMBERED: Final = tuple(
     """floor level channel slot row shelf gear lane station bay track zone port page step layer sector gate drawer section stage
-program field column pin unit dock seat line ward deck tank""".split()
+program field column pin unit dock seat line ward deck tank
+cue scene lot terminal platform exit block wing room table cell camera pump valve hall stop lock stage_light rack bench""".split()
 )
 _OBJECT_NAMES: Final = tuple(
-    "item parcel box tube sample crate package part tool plant pot bottle file pallet tray order letter container bag object thing".split()
+    "item parcel box tube sample crate package part tool plant pot bottle file pallet tray order letter container bag object thing book volume "
+    "drink dish song tape vial slide coil ticket barrel trailer wagon lamp cue scene lot case folder roll".split()
 )
 _TARGET_NAMES: Final = (
     ("bay", "to|in|at|from|into"), ("station", "to|at|from"), ("place", "to|at|in|near"), ("room", "to|in"),
@@ -98,6 +100,10 @@ _LABEL_NAMES: Final = (
     ("color", "in|in the color|with color"), ("song", "with|song"), ("message", "saying|with the message|that says"),
     ("species", "as|with species|species"), ("material", "of|from|in|with"), ("tag", "with tag|tagged|tag|with the tag"),
     ("user", "for|as user|for user"), ("key", "with key|with the key|key"), ("reason", "because of|reason|for"),
+    ("vehicle", "for|for the car|with"), ("card", "for card|with card|card|on card"), ("plate", "for|with plate|plate"),
+    ("batch", "from batch|batch|of batch"), ("program", "with program|program|using program|on program"), ("playlist", "with|playlist|from the playlist"),
+    ("author", "by|from|by the author"), ("flavor", "with|flavored|in"), ("brand", "from|by|brand"), ("model", "model|of model|with model"),
+    ("topic", "about|on|on the topic of"), ("language", "in"), ("garnish", "with|with a|garnished with"), ("street", "in|on"),
     ("crop", "with|of"), ("note", "with the note|note|with note"), ("password", "with password|password"),
 )  # fmt: skip
 _PEOPLE_NAMES: Final = frozenset("person recipient patient customer user".split())
@@ -112,6 +118,13 @@ _ENUMS: Final = tuple(
         "square circle triangle star", "cover hull basket claw", "bow stern port starboard", "mono stereo", "fine coarse rough",
         "water soap oil steam", "front_left front_right rear_left rear_right", "kitchen lobby garage attic", "info warning alarm",
         "apple pear plum cherry", "photo video audio", "first second third", "light deep extra_deep", "beep chime bell horn",
+        "copper steel aluminium brass", "cold lukewarm boiling", "thin thick extra_thick", "male female", "raw rare medium well_done",
+        "espresso latte mocha americano", "cash card voucher", "adult child senior", "single double triple", "east_wing west_wing annex",
+        "add remove replace", "idle active standby", "pdf csv json", "english german french spanish", "jazz rock classical pop",
+        "mop vacuum sweep", "low_tide high_tide", "drip jet fog", "matte glossy satin", "left_arm right_arm", "amber cyan magenta teal",
+        "sit stand lie", "walk trot gallop", "bass tenor alto soprano", "quarter half full", "peak ridge valley", "sand gravel clay peat",
+        "nitrogen oxygen argon helium", "urgent routine low_priority", "inside outside", "old new used", "gold silver bronze",
+        "monday tuesday wednesday thursday", "spring summer autumn winter", "thumb index middle ring", "zigzag spiral straight",
         "roses tulips beans herbs", "gentle standard strong", "solid blink pulse fade", "metric imperial", "indoor outdoor",
     )
 )  # fmt: skip
@@ -136,6 +149,24 @@ _FLAGS: Final = (
     ("reverse", False, "in reverse|reversed"),
     ("lock", False, "and lock it|locked|with the lock on"),
     ("dry_run", False, "as a dry run|only as a test"),
+    ("slowly", False, "slowly|nice and slow|take your time with it|at a slow pace"),
+    ("infrared", False, "in infrared|with infrared|infrared please"),
+    ("strobe", False, "as a strobe|with strobe|make it strobe|strobing"),
+    ("insured", False, "insured|with insurance|make it insured"),
+    ("gift", False, "as a gift|it's a gift|gift wrapped"),
+    ("sterile", False, "sterile|under sterile conditions|keep it sterile"),
+    ("express", False, "express|as express|by express"),
+    ("blink", False, "blinking|let it blink|and make it blink"),
+    ("notify", False, "and let me know|and notify me|and tell me when it is done"),
+    ("record", False, "and record it|with recording|recorded"),
+    ("flash", False, "with flash|with the flash on|use the flash"),
+    ("heated", False, "heated|with heating|keep it warm"),
+    ("rinse", True, "without rinsing|don't rinse|no rinse"),
+    ("lights", False, "with the lights on|lights on"),
+    ("priority", False, "with priority|as a priority|this has priority|top priority"),
+    ("overnight", False, "overnight|over night|for the night"),
+    ("vegan", False, "vegan|as vegan|make it vegan"),
+    ("backup", True, "without backup|no backup|skip the backup"),
 )  # fmt: skip
 _LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _RARE: Final = tuple(
@@ -166,6 +197,11 @@ def code(rng: random.Random) -> str:
             f"{rng.randint(1, 99)}{letter}",
             f"{rng.randint(1, 9)}-{letter}",
             f"{two}{letter}",
+            f"{two}{rng.randint(1, 99)}.{rng.randint(1, 9)}",
+            f"{rng.randint(1, 99)}-{rng.randint(100, 9999)}",
+            f"{letter}{rng.randint(100, 999)}",
+            f"{two}-{letter} {rng.randint(1, 999)}",
+            f"{letter}{rng.randint(1, 9)}{rng.choice(letters)}",
         )
     )
 
@@ -210,7 +246,7 @@ def _spoken(rng: random.Random, value: float) -> str:
 
 
 def _measured(rng: random.Random, *, optional: bool) -> Parameter:
-    stem, ending, units, largest, before = rng.choice(_UNITS)
+    stem, ending, units, largest, before = rng.choice(UNITS)
     whole = rng.random() < 0.5
     name = f"{stem}_{ending}" if stem else ending
     if stem and rng.random() < 0.1:
@@ -247,7 +283,7 @@ def _measured(rng: random.Random, *, optional: bool) -> Parameter:
 
 
 def _counted(rng: random.Random, *, optional: bool) -> Parameter:
-    name = rng.choice(_COUNTS)
+    name = rng.choice(COUNTS)
 
     def give(rng: random.Random) -> Given:
         n = rng.choice((2, 3, rng.randint(2, 5), rng.randint(2, 30)))
