@@ -34,6 +34,8 @@ _TAKEN_BACK: Final = RULE.phrases("taken_back")
 _WISHED: Final = frozenset(RULE.phrases("wished"))
 _REMINDS: Final = ["forget"]
 """... but for "don't forget to turn off the light"."""
+_POLITE: Final = ["please"]
+""" "It's my bedtime, lights out in the living room please"."""
 _ASKS: Final = RULE.phrases("asks")
 _FIRST: Final = 4
 """Words that hold the subject and what is said of it."""
@@ -57,7 +59,7 @@ def may_ask(text: str, phrases: Phrases) -> bool:
     main = bare(without_leading(words)) or words
     plain = _without_openers(main)
     forbids = _forbids_a_verb(plain) or (plain[:1] != ["don't"] and _forbids_inside(plain))
-    if (said.asked and not forbids) or _ends_in_command(text):
+    if ((said.asked or said.words[-1:] == _POLITE) and not forbids) or _ends_in_command(text):
         return True
     if _called(said.words, words) and not _forbids_inside(words):
         return True

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,8 +30,8 @@ from edgeagent.english.amounts import (
 )
 from edgeagent.english.answers import yes_or_no
 from edgeagent.english.number_words import UNITS
-from edgeagent.english.tokens import NEGATIONS, is_named, parts_of, words_in, words_of
-from edgeagent.english.word_data import lists
+from edgeagent.english.tokens import NEGATIONS, has_english, is_named, parts_of, words_in, words_of
+from edgeagent.english.word_data import is_number, lists
 from edgeagent.hooks.grounded_reply import Retelling
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.messages import PEOPLE, Message, ToolCall
@@ -67,6 +68,12 @@ _DONE: Final = ("ok", "detached")
 _EXACT: Final = 0.001
 _ROUNDED: Final = 0.03
 """Share by which a third, or another part of what was done before, may be rounded."""
+_SPELT: Final = 4
+"""Letters of the shortest word that is taken for a unit with typing errors."""
+_ALIKE: Final = 0.75
+"""Likeness of both, by ``difflib``; "mintues" and "minutes" have 0.86."""
+_CORRECTS: Final = frozenset("no not nope sorry actually wait oh i mean meant rather make it".split())
+"""Words between a unit and the one that takes its place."""
 _ANSWER_WORDS: Final = 4
 """Words beside the number in "make it two meters please"."""
 
@@ -139,11 +146,22 @@ class _Said:
 
 
 def _with_numbers(words: list[str]) -> list[str]:
-    """The words, with a number for one that sounds like it and stands before a unit: "too meters". "For" is none."""
-    return [
-        _SOUNDS_LIKE[word] if word in _SOUNDS_LIKE and after in UNITS else word
-        for word, after in zip(words, [*words, ""][1:], strict=True)
-    ]
+    """The words, with a number for one that sounds like it and stands before a unit: "too meters". "For" is none.
+
+    A unit with typing errors behind a number is spelt, and one that corrects another gets its number: "10 mintues",
+    "20 seconds, no, minutes".
+    """
+    found: list[str] = []
+    for word, after in zip(words, [*words, ""][1:], strict=True):
+        before = found[-1:]
+        if before and is_number(before[0]) and word not in UNITS and len(word) >= _SPELT and not has_english(word):
+            word = next(iter(get_close_matches(word, UNITS, 1, _ALIKE)), word)
+        elif word in UNITS and len(found) > 2 and not is_number(before[0]) and set(found[-2:]) & _CORRECTS:
+            at = max((at for at, one in enumerate(found) if is_number(one)), default=None)
+            if at is not None and found[at + 1] in UNITS and set(found[at + 2 :]) <= _CORRECTS:
+                found.append(found[at])
+        found.append(_SOUNDS_LIKE[word] if word in _SOUNDS_LIKE and after in UNITS else word)
+    return found
 
 
 def _is_persons(message: Message) -> bool:

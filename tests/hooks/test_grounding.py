@@ -104,6 +104,10 @@ class Robot:
         ("the 13th level please", call("set_level", level=13)),
         ("could you choose the ninth level for me", call("set_level", level=9)),
         ("set the timer to two minutes and choose level one", call("set_level", level=1)),
+        ("set a tiemr for 10 mintues", call("set_timer", duration_s=600)),
+        ("drvie 2 meteres", call("drive", distance_m=2)),
+        ("set a timer for 20 seconds, no, minutes", call("set_timer", duration_s=1200)),
+        ("drive thirty meters, sorry, I mean centimeters", call("drive", distance_m=0.3)),
     ],
 )
 def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:

@@ -67,7 +67,18 @@ def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
     assert result.reason == "stopped"
 
 
-@pytest.mark.parametrize("text", ["go to the balcony", "balcony", "Please! Go \N{ROCKET}", "balcony kichen"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "go to the balcony",
+        "balcony",
+        "Please! Go \N{ROCKET}",
+        "balcony kichen",
+        "it is warm, over to the balcony please",
+        "it would be lovely if you were on the balcony",
+        "I am off to the balcony, so tag along behind me",
+    ],
+)
 def test_what_asks_moves(text: str) -> None:
     assert told(text)[0] == ["balcony"]
 
