@@ -83,15 +83,18 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=10, help="of each event (default: %(default)s)")
     parser.add_argument("--load", type=int, default=0, help="busy processes beside it (default: %(default)s)")
     parser.add_argument("--drive", type=float, metavar="MINUTES", help="talk and drive instead, for false stops")
+    parser.add_argument(
+        "--nice", type=int, default=0, help="of the agent that talks and drives; a unit for the system has -5"
+    )
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     if given.drive:
         from bench.base_flat import drive
 
-        print(f"talk and drive, load {given.load}, seed {given.seed}", flush=True)
+        print(f"talk and drive, load {given.load}, nice {given.nice}, seed {given.seed}", flush=True)
         with _busy(given.load) as used_s:
             begun_s = time.monotonic()
-            good = drive(given.drive, given.seed)
+            good = drive(given.drive, given.seed, nice=given.nice)
             cores = used_s() / (time.monotonic() - begun_s)
         print(
             f"the {given.load} busy processes had {cores:.2f} of {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f}"

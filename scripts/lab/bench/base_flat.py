@@ -130,15 +130,23 @@ class CountedDriver(BaseDriver):
         return self.base.wall_ahead_m(self.position)
 
 
-def drive(minutes: float, seed: int) -> bool:
-    """Talks and drives for so long, and prints what stopped the base. Returns True if nothing did but its commands."""
+def drive(minutes: float, seed: int, *, nice: int = 0) -> bool:
+    """Talks and drives for so long, and prints what stopped the base. Returns True if nothing did but its commands.
+
+    Args:
+        nice: That of the agent and all its processes, as a unit of systemd may set it.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         said = _write_lines(folder / "lines.wav", minutes * 60, random.Random(seed))
         (folder / "app.py").write_text(_APP.format(folder=name), encoding="utf-8")
         talk = [sys.executable, "-m", "edgeagent", "talk", "--app", "app.py", "--input", "lines.wav", "--log", "events"]
         done = subprocess.run(
-            [*talk, "--output", "answers.wav"], cwd=folder, capture_output=True, text=True, check=False
+            ["nice", f"--adjustment={nice}", *talk, "--output", "answers.wav"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             print(f"edgeagent talk ended with {done.returncode}: {done.stderr[-500:]}")
