@@ -13,7 +13,7 @@ from typing import Final
 
 import lexicon
 
-from edgeagent.train.dressing import BESIDE, NUMBERS
+from edgeagent.train import dressing
 
 LONGEST: Final = 7
 """Words of a sentence that is mistyped as a whole."""
@@ -30,7 +30,7 @@ _SHORT: Final = {
     "bathroom": ("bathrom", "bahtroom", "batroom"), "living": ("livng", "liivng"), "garage": ("garge", "gargae", "garrage"), "balcony": ("balcny", "balconny", "blacony"), "hallway": ("halway", "hallwya"), "office": ("offce", "ofice", "offcie"),
 }  # fmt: skip
 """What becomes of frequent words."""
-_KEPT: Final = NUMBERS | frozenset(("on", "off", "of", "up", "no", "not", "don't", "dont", "never", "min", "mins", "sec", "secs", "inch", "inches", "feet", "foot", "yard", "yards", "hour", "hours", "first", "before", "after"))  # fmt: skip
+_KEPT: Final = dressing.NUMBERS | frozenset(("on", "off", "of", "up", "no", "not", "don't", "dont", "never", "min", "mins", "sec", "secs", "inch", "inches", "feet", "foot", "yard", "yards", "hour", "hours", "first", "before", "after"))  # fmt: skip
 _SHARE: Final = 0.7
 _LEAST: Final = 4
 
@@ -50,8 +50,8 @@ def _slip(word: str, rng: random.Random) -> str:
             word[: i + 1] + word[i + 2 :],
             word[:i] + word[i + 1] + word[i] + word[i + 2 :],
             word[: i + 1] + word[i:],
-            word[: i + 1] + rng.choice(BESIDE.get(word[i + 1], word[i + 1])) + word[i + 2 :],
-            word[: i + 1] + rng.choice(BESIDE.get(word[i], word[i])) + word[i + 1 :],
+            word[: i + 1] + rng.choice(dressing.BESIDE.get(word[i + 1], word[i + 1])) + word[i + 2 :],
+            word[: i + 1] + rng.choice(dressing.BESIDE.get(word[i], word[i])) + word[i + 1 :],
         )
     )
 

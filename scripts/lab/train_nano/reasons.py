@@ -12,7 +12,7 @@ from inflection import begins_with_verb, inflected, past
 from slots import KINDS
 from utterances import Speaker, Utterance
 
-from edgeagent.train.dressing import is_question
+from edgeagent.train import dressing
 
 _OF_TOOL: Final[dict[str, tuple[str, ...]]] = {
     "drive": (
@@ -128,7 +128,7 @@ def _after_talk(speaker: Speaker) -> Utterance:
         one, talk = speaker.imperative(), speaker.draw(rng.choice(("none talk", "none talk", "none forbidding"))).text()
         text = one.text()
         named = [str(drawn.value) for drawn in one.draws.values() if isinstance(drawn.value, str)]
-        if begins_with_verb(text) and not is_question(talk) and not any(name in talk for name in named):
+        if begins_with_verb(text) and not dressing.is_question(talk) and not any(name in talk for name in named):
             shape = rng.choice(("{r}. {c}", "{r}. {c}", "{r}. now {c}", "{r}. please {c}", "{r}. so {c}", "{r}. could you {c}", "{r}. and now {c}", "{r}. anyway, {c}", "{r}. but {c}", "{r}. i want you to {c}"))  # fmt: skip
             return Utterance(shape.format(r=talk.rstrip(".?!"), c=text), one.calls(), tag="reason", bare=False)
 
