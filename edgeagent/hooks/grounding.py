@@ -153,15 +153,26 @@ def _with_numbers(words: list[str]) -> list[str]:
     """
     found: list[str] = []
     for word, after in zip(words, [*words, ""][1:], strict=True):
-        before = found[-1:]
-        if before and is_number(before[0]) and word not in UNITS and len(word) >= _SPELT and not has_english(word):
-            word = next(iter(get_close_matches(word, UNITS, 1, _ALIKE)), word)
-        elif word in UNITS and len(found) > 2 and not is_number(before[0]) and set(found[-2:]) & _CORRECTS:
-            at = max((at for at, one in enumerate(found) if is_number(one)), default=None)
-            if at is not None and found[at + 1] in UNITS and set(found[at + 2 :]) <= _CORRECTS:
-                found.append(found[at])
-        found.append(_SOUNDS_LIKE[word] if word in _SOUNDS_LIKE and after in UNITS else word)
+        counted_here = bool(found) and is_number(found[-1])
+        spelt = _as_unit(word) if counted_here else word
+        if spelt in UNITS and not counted_here:
+            found += _corrected(found)
+        found.append(_SOUNDS_LIKE[spelt] if spelt in _SOUNDS_LIKE and after in UNITS else spelt)
     return found
+
+
+def _as_unit(word: str) -> str:
+    """The unit that a word with typing errors is like; else the word."""
+    if word in UNITS or len(word) < _SPELT or has_english(word):
+        return word
+    return next(iter(get_close_matches(word, UNITS, 1, _ALIKE)), word)
+
+
+def _corrected(words: list[str]) -> list[str]:
+    """The number whose unit the next word takes the place of, after "20 seconds, no"; nothing where none does."""
+    at = max((at for at, one in enumerate(words) if is_number(one)), default=len(words))
+    between = words[at + 2 :]
+    return [words[at]] if between and words[at + 1] in UNITS and set(between) <= _CORRECTS else []
 
 
 def _is_persons(message: Message) -> bool:
