@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final
 
@@ -129,6 +130,10 @@ _LANGUAGES: Final = lists("languages")
 _ENGLISH: Final = lists("classes").all_words() | _LANGUAGES.small_talk
 _SEVERAL: Final = 2
 """One unknown word is a typing error, several are another language."""
+_LONG: Final = 5
+"""Letters of the shortest word in which a typing error is looked for."""
+_ALIKE: Final = 0.82
+"""Likeness of it and what was meant, by ``difflib``: "folow" and "follow" have 0.91, "Licht" and "light" 0.8."""
 
 
 def is_english(text: str, known: Collection[str] = ()) -> bool:
@@ -152,8 +157,13 @@ def asks_about_languages(text: str) -> bool:
 
 
 def has_english(text: str, known: Collection[str] = ()) -> bool:
-    """True if any word of a text is a known English one; typing errors and made-up words are not."""
-    return any(word in known or _is_known(word) for word in words_of(text))
+    """True if any word of a text is a known English one, or one of ``known`` with a typing error in it."""
+    words = words_of(text)
+    return any(word in known or _is_known(word) for word in words) or any(
+        get_close_matches(word, known, 1, _ALIKE)
+        for word in words
+        if len(word) >= _LONG and not _is_foreign(word, known)
+    )
 
 
 def _is_known(word: str) -> bool:

@@ -103,6 +103,20 @@ def test_another_language_is_told_that_only_english_is_known(text: str) -> None:
     assert (moved, result.reply, len(result.messages)) == ([], "I only understand English.", 2)
 
 
+@pytest.mark.parametrize(
+    ("text", "reply"), [("folow mee", "I follow you."), ("folgen sie mir", "I only understand English.")]
+)
+def test_typing_errors_in_what_a_tool_is_called_are_no_other_language(text: str, reply: str) -> None:
+    @tool
+    def follow() -> str:
+        """Follow the person."""
+        return "following"
+
+    llm = ScriptedLLM([call("follow")], "I follow you.")
+    agent = Agent("robi", llm=llm, tools=[follow], hooks=[TalkGuardHook(english_only=True)])
+    assert agent.run(text).reply == reply
+
+
 @pytest.mark.parametrize("text", ["go to the caf\xe9", "follow Jos\xe9", "take me to the balcony, por favor", "42"])
 def test_a_foreign_word_in_an_english_sentence_is_none(text: str) -> None:
     assert told(text, english_only=True)[1].reply != "I only understand English."
