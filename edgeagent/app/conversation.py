@@ -222,7 +222,8 @@ class Conversation:
         recorder = StereoRecorder(path, sound.input_rate_hz, self.device.output_rate_hz, on_end=ended)
         self._owned.append(recorder.close)
         sound.recorder = recorder
-        self.say(RECORDED, interruptible=False)
+        if not recorder.is_over:
+            self.say(RECORDED, interruptible=False)
         return recorder
 
     def subscribe(self, fn: VoiceSubscriber) -> Callable[[], None]:

@@ -87,6 +87,11 @@ class StereoRecorder:
         if self._far_end is not None:
             self._put(block.copy(), dac_s, heard=False)
 
+    @property
+    def is_over(self) -> bool:
+        """True once it has ended, by itself or because it was closed."""
+        return self._over.is_set()
+
     def at_s(self, monotonic_s: float) -> float:
         """Second of the file at a time of the monotonic clock; 0 before the first sound."""
         return 0.0 if self._began_s is None else max(monotonic_s - self._began_s, 0.0)

@@ -110,7 +110,8 @@ def init(
 ) -> None:
     """Begin a robot of your own: an app with two tools, cases for check and test, settings, and how to start it."""
     with exits.guarded():
-        begin(expanded(folder))
+        folder = expanded(folder)
+        begin(folder)
         where = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
         for name in (*SKELETON, UNIT):
             streams.tell(f"wrote {folder / name}", "dim")
@@ -135,7 +136,7 @@ def begin(folder: Path) -> None:
         raise ConfigError(
             f"{', '.join(there)} in {folder} would be overwritten; name another folder: edgeagent init DIR"
         )
-    files = SKELETON | {UNIT: _unit(folder.absolute())}
+    files = SKELETON | {UNIT: _unit(Path(os.path.abspath(folder)))}  # noqa: PTH100 - links stay, .. goes
     made: list[Path] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -141,16 +141,16 @@ def replay_sound(file: Path, config: Config, *, as_json: bool) -> None:
     from edgeagent.audio.wav import WavReader
 
     lines = deque(_lines(lines_of(file)))
-    if as_json:
-        for line in lines:
-            streams.answer_json(line)
-        return
     try:
         stream = file.open("rb")
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror}") from error
     with stream:
         reader = WavReader(stream, str(file))
+        if as_json:
+            for line in lines:
+                streams.answer_json(line)
+            return
         if not lines:
             streams.tell(f"there are no lines in {lines_of(file)}", "dim")
         try:

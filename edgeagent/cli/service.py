@@ -124,11 +124,16 @@ def uninstall(system: System = False, name: UnitName = NAME) -> None:
         _check_ours(path)
         if not path.is_file():
             raise ConfigError(f"there is no unit {path}")
-        if _RUNS.is_dir():
-            _systemctl(system, "disable", "--now", f"{name}.service")
-        _removed(path)
-        if _RUNS.is_dir():
-            _systemctl(system, "daemon-reload")
+        try:
+            if _RUNS.is_dir():
+                _systemctl(system, "disable", "--now", f"{name}.service")
+        except ConfigError as error:  # without a session of that user
+            streams.warn(f"{error}; so it may still run, and start once more")
+            _removed(path)
+        else:
+            _removed(path)
+            if _RUNS.is_dir():
+                _systemctl(system, "daemon-reload")
         streams.tell(f"removed {path}; sessions, logs and models stay")
     raise typer.Exit(exits.OK)
 
@@ -146,7 +151,7 @@ def _unit(
     unit_path(name, system=system)
     whose = (check_user(user) if user else run_as()) if system else ""
     files = [word for flag, file in (("--app", app), ("--config", config)) if file for word in (flag, _absolute(file))]
-    folder = next((file.absolute().parent for file in (app, config) if file), Path.cwd())
+    folder = next((Path(_absolute(file)).parent for file in (app, config) if file), Path.cwd())
     _check_talk([*files, *arguments], folder, here=not system or whose == pwd.getpwuid(os.getuid()).pw_name)
     return Unit(name=name, system=system, command=command([*files, *arguments]), folder=folder, user=whose)
 

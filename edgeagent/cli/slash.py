@@ -309,7 +309,6 @@ class TalkSlash(Slash):
 
     door = "talk"
     _stops: Conversation
-    _muted = False
 
     def help(self, rest: str) -> None:
         self._rows(HELP[self.door].items())
@@ -331,9 +330,9 @@ class TalkSlash(Slash):
         self._stops.dialogue.robot.obey(Controlled(Control.QUIETER))
 
     def mute(self, rest: str) -> None:
-        self._muted = not self._muted
-        self._stops.mute(self._muted)
-        self._say("muted; /mute again ends that" if self._muted else "it speaks aloud again")
+        muted = not self._stops.dialogue.robot.muted
+        self._stops.mute(muted)
+        self._say("muted; /mute again ends that" if muted else "it speaks aloud again")
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,10 +219,12 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
     from edgeagent.audio.files import is_file
 
     notifier = Notifier()
-    _check(config, json=json, text=text, screen=screen, record=record)
+    _check(config, json=json, text=text, screen=screen, record=record, waits=wait)
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
     if wait:
-        wait_for_sound(config, partial(_tell_of_waiting, notifier))
+        tell = partial(_tell_of_waiting, notifier)
+        web_door.wait_for_address(config, tell)
+        wait_for_sound(config, tell)
     with ExitStack() as last, TripSignal() as stop_signal, build(config, live=True, voice=True) as app:
         sessions.remember(app)
         try:
@@ -246,11 +248,21 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
     return chatting(config, screen=screen, conversing=True)
 
 
-def _check(config: Config, *, json: bool, text: bool, screen: bool, record: Path | None, taken: bool = True) -> None:
+def _check(
+    config: Config,
+    *,
+    json: bool,
+    text: bool,
+    screen: bool,
+    record: Path | None,
+    taken: bool = True,
+    waits: bool = False,
+) -> None:
     """Refuses early what would only be found out when it is too late.
 
     Args:
         taken: Look if the port of the page is taken.
+        waits: Port and address of the page are waited for.
     """
     from edgeagent.app.ears_setup import check
     from edgeagent.audio.files import is_file
@@ -261,7 +273,7 @@ def _check(config: Config, *, json: bool, text: bool, screen: bool, record: Path
     if record is not None:
         check_target(record)
     check(config)
-    web_door.check(config, taken=taken)
+    web_door.check(config, taken=taken and not waits, waits=waits)
     if config.conversation.get("push_to_talk") and not screen:
         raise ConfigError("push-to-talk needs a terminal with a space bar; without one, leave it out")
     ends = {end: config.audio.get(end) for end in ("input", "output")}
@@ -296,7 +308,7 @@ def _begin(app: App, config: Config, record: Path | None) -> Conversation:
 
 
 def _tell_of_waiting(notifier: Notifier, why: str, *, again: bool) -> None:
-    notifier.waiting(f"waits for sound: {why}", _LONGER_S)
+    notifier.waiting(f"waits: {why}", _LONGER_S)
     if not again:
         streams.warn(f"{why}; it is looked for until it is there")
 

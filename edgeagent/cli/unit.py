@@ -66,7 +66,7 @@ class Unit:
             "[Service]",
             "Type=notify",
             "NotifyAccess=main",
-            f"ExecStart={' '.join(map(quoted, self.command))}",
+            f"ExecStart={' '.join(quoted(word, first=not at) for at, word in enumerate(self.command))}",
             f"WorkingDirectory={_escaped(str(self.folder))}",
             "StandardInput=null",
             f"TimeoutStartSec={START_LIMIT_S}",
@@ -169,9 +169,13 @@ def check_user(name: str) -> str:
         raise ConfigError(f"--user {name}: this machine has no such user") from None
 
 
-def quoted(argument: str) -> str:
-    """An argument as ``ExecStart=`` wants it (systemd.service(5), "Command lines")."""
-    plain = _escaped(argument).replace("$", "$$")
+def quoted(argument: str, *, first: bool = False) -> str:
+    """An argument as ``ExecStart=`` wants it (systemd.service(5), "Command lines").
+
+    Args:
+        first: It is the program itself, in which systemd replaces no variables.
+    """
+    plain = _escaped(argument) if first else _escaped(argument).replace("$", "$$")
     if argument and not set(argument) & set(" \t\"'\\;") and argument.isprintable():
         return plain
     return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from edgeagent.errors import ConfigError, EdgeAgentError
 if TYPE_CHECKING:
     from edgeagent.app import App
     from edgeagent.app.conversation import Conversation
+    from edgeagent.app.ears_setup import Waiting
     from edgeagent.cli.slash import Stops
     from edgeagent.config import Config
     from edgeagent.web import PageActions, Question
@@ -24,16 +26,19 @@ PORT: Final = 8765
 ASKS: Final = "the robot asks something: answer that first"
 """Refusal of a line that was typed before its page had shown a question."""
 TOKEN_FILE: Final = "web-token"  # noqa: S105 - the name of a file
+_LOOK_S: Final = 2.0
+"""Seconds between two looks for an address or a port that is not to be had."""
 _TOLD_S: Final = 0.5
 """Seconds that the end waits for the server, when nothing moves any more."""
 Subscribe = Callable[[Callable[[Any], object]], object]
 
 
-def check(config: Config, *, taken: bool = True) -> None:
+def check(config: Config, *, taken: bool = True, waits: bool = False) -> None:
     """Refuses early what keeps a page from being served: ears take a while to begin.
 
     Args:
         taken: Look also if the port is free.
+        waits: Somebody waits for the address and the port.
 
     Raises:
         ConfigError: Its packages are not installed, its port is taken, or its address is none of this machine's.
@@ -43,10 +48,33 @@ def check(config: Config, *, taken: bool = True) -> None:
     from edgeagent.extras import check as check_extra
 
     check_extra("web")
-    from edgeagent.web import listen
+    from edgeagent.web import AddressError, listen
 
     host, port, _ = _place(config)
-    listen(host, port if taken else 0).close()
+    try:
+        listen(host, port if taken else 0).close()
+    except AddressError:
+        if not waits:
+            raise
+
+
+def wait_for_address(config: Config, tell: Waiting) -> None:
+    """Waits until the page of the settings, if there is one, has its address and its port; for as long as that takes:
+    the network comes late after a start, and a port is free when another program has ended."""
+    if not config.web.get("serve"):
+        return
+    from edgeagent.web import AddressError
+
+    pause, told = threading.Event(), ""
+    while True:
+        try:
+            check(config)
+        except AddressError as error:
+            tell(str(error), again=str(error) == told)
+            told = str(error)
+            pause.wait(_LOOK_S)
+        else:
+            return
 
 
 def _place(config: Config) -> tuple[str, int, bool]:

@@ -132,7 +132,7 @@ _SEVERAL: Final = 2
 """One unknown word is a typing error, several are another language."""
 _LONG: Final = 5
 """Letters of the shortest word in which a typing error is looked for."""
-_ALIKE: Final = 0.82
+_MISSPELT: Final = 0.82
 """Likeness of it and what was meant, by ``difflib``: "folow" and "follow" have 0.91, "Licht" and "light" 0.8."""
 
 
@@ -160,7 +160,7 @@ def has_english(text: str, known: Collection[str] = ()) -> bool:
     """True if any word of a text is a known English one, or one of ``known`` with a typing error in it."""
     words = words_of(text)
     return any(word in known or _is_known(word) for word in words) or any(
-        get_close_matches(word, known, 1, _ALIKE)
+        get_close_matches(word, known, 1, _MISSPELT)
         for word in words
         if len(word) >= _LONG and not _is_foreign(word, known)
     )

@@ -171,9 +171,10 @@ class Shelf:
 def _noted_path(note: Path) -> Path | None:
     """The path in a note; None where there is no note, or something else in it."""
     try:
-        return Path(json.loads(note.read_text(encoding="utf-8", errors="surrogateescape"))["path"])
-    except (OSError, ValueError, KeyError, TypeError):
+        path = Path(json.loads(note.read_text(encoding="utf-8", errors="surrogateescape"))["path"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+    return None if "\0" in str(path) else path
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -128,12 +128,18 @@ def checked_settings(given: Iterable[Mapping[str, Any]]) -> list[ServerSettings]
     """Checks all ``[[mcp]]``. Returns none for an edgeagent that is a server itself.
 
     Raises:
-        ConfigError: One is wrong, two have one name, or the extra is not installed.
+        ConfigError: One is wrong, two have one name or may give tools one name, or the extra is not installed.
     """
     servers = [ServerSettings.of(one) for one in given]
     names = [server.name for server in servers]
     if twice := [name for name in names if names.count(name) > 1]:
         raise ConfigError(f"two [[mcp]] are called {twice[0]!r}; give one another name")
+    if pairs := [(one, other) for one in names for other in names if other.startswith(f"{one}_")]:
+        one, other = pairs[0]
+        raise ConfigError(
+            f"a tool of the [[mcp]] {one!r} may have the name of one of {other!r}: give one a name that the other does "
+            "not begin with"
+        )
     if servers:
         need_package("[[mcp]]")
     if servers and os.environ.get(SERVED):

@@ -11,7 +11,7 @@ __getattr__ = front(
         "feed": "BEAT_S Feed PageActions Question",
         "inbox": "LIMIT Inbox Note",
         "page": "MAP_S MOST_PAGES MOST_TYPED_CHARS OPEN_PATHS STOPPED_BY Page",
-        "server": "WebServer configured listen own_addresses",
+        "server": "AddressError WebServer configured listen own_addresses",
         "story": "KEPT Story",
     },
 )

@@ -19,6 +19,7 @@ import secrets
 import socket
 import stat
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,16 +68,23 @@ def kept_token(path: Path) -> str:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
-        except FileExistsError:
-            return _read_token(path)
-        token = new_token()
-        with os.fdopen(file, "w", encoding="ascii") as writer:
-            writer.write(token + "\n")
+        if not path.exists():
+            _write_token(path)
+        return _read_token(path)
     except OSError as error:
         raise ConfigError(f"the token in {path} cannot be kept: {error.strerror}") from error
-    return token
+
+
+def _write_token(path: Path) -> None:
+    """Makes the file whole or not at all; one that another process has made meanwhile stays."""
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE), "w", encoding="ascii") as file:
+            file.write(new_token() + "\n")
+        with suppress(FileExistsError):
+            path.hardlink_to(fresh)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def _read_token(path: Path) -> str:

@@ -38,11 +38,16 @@ _SIOCGIFADDR: Final = 0x8915
 """Request for an interface's IPv4 address, from Linux's sockios.h."""
 
 
+class AddressError(ConfigError):
+    """Raised for a port that is taken, or an address that the machine does not have: later it may be otherwise."""
+
+
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens; port 0 is any that is free.
 
     Raises:
-        ConfigError: The port is taken or not allowed, or the machine has no such address.
+        AddressError: The port is taken, or the machine has no such address.
+        ConfigError: The port is not allowed, or that is no address.
     """
     numeric = "127.0.0.1" if host.lower() == "localhost" else host.strip("[]")
     try:
@@ -54,7 +59,8 @@ def listen(host: str, port: int) -> socket.socket:
         both = numeric == "::" and socket.has_dualstack_ipv6()
         listening = socket.create_server(address[:2], family=family, dualstack_ipv6=both)
     except OSError as error:
-        raise ConfigError(_told(host, port, error)) from error
+        passing = error.errno in (errno.EADDRINUSE, errno.EADDRNOTAVAIL)
+        raise (AddressError if passing else ConfigError)(_told(host, port, error)) from error
     # Linux hands these to every connection that is accepted.
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio sets it only where proto is TCP

@@ -57,6 +57,12 @@ def test_the_unit_is_the_one_that_service_installs(folder: Path, in_process: Any
     assert f"--config {folder}/edgeagent.toml" in shown.stdout
 
 
+def test_the_unit_has_the_plain_path_of_the_folder(in_process: Any, tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    assert in_process("init", tmp_path / "below" / ".." / "rover").returncode == 0
+    assert f"WorkingDirectory={tmp_path}/rover\n" in (tmp_path / "rover" / "edgeagent.service").read_text()
+
+
 def test_a_folder_that_no_unit_can_name_is_not_made(in_process: Any, tmp_path: Path) -> None:
     done = in_process("init", tmp_path / "a\nb")
     assert done.returncode == 2

@@ -106,6 +106,7 @@ def test_a_killed_talk_leaves_a_recording_that_can_be_read(command: Any, silent_
         (["talk", "--record", "talk.mp3"], "name it talk.wav"),
         (["talk", "--record", "no/talk.wav"], "there is no such folder"),
         (["replay", "no.wav"], "no.wav cannot be read"),
+        (["replay", "no.wav", "--json"], "no.wav cannot be read"),
         (["replay", "no.wav", "--prompts"], "are for a file of --audit"),
     ],
 )

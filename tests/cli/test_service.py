@@ -113,6 +113,18 @@ def test_an_argument_reaches_the_command_as_it_is(argument: str, written: str) -
     assert quoted(argument) == written
 
 
+def test_systemd_replaces_no_variables_in_the_program_itself() -> None:
+    assert "ExecStart=/opt/a$$b/python $$$$HOME\n" in unit(command=("/opt/a$$b/python", "$$HOME")).text
+
+
+def test_a_unit_has_the_plain_path_of_its_folder(edgeagent: Any) -> None:
+    (edgeagent.cwd / "edgeagent.toml").touch()
+    below = edgeagent.cwd / "below"
+    below.mkdir()
+    lines = edgeagent("service", "install", "--config", below / ".." / "edgeagent.toml", "--print").stdout.splitlines()
+    assert f"WorkingDirectory={edgeagent.cwd}" in lines
+
+
 @pytest.mark.parametrize("argument", ["a\nExecStartPre=/bin/evil", "a\rb"])
 def test_a_line_end_is_refused(argument: str) -> None:
     with pytest.raises(ConfigError, match="line end"):
@@ -264,6 +276,14 @@ def test_it_is_installed_seen_and_removed(edgeagent: Any, app: Path, systemctl: 
     assert not path.exists()
 
 
+def test_a_unit_goes_though_nobody_answers_for_that_user(edgeagent: Any, app: Path, systemctl: Path) -> None:
+    assert edgeagent("service", "install", "--app", app).returncode == 0
+    (systemctl / "systemctl").write_text("#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n")
+    done = edgeagent("service", "uninstall")
+    assert done.returncode == 0, done.stderr
+    assert not (edgeagent.home / ".config/systemd/user/edgeagent.service").exists()
+
+
 def test_a_unit_of_somebody_else_is_left_alone(edgeagent: Any, systemctl: Path) -> None:
     path = edgeagent.home / ".config/systemd/user/edgeagent.service"
     path.parent.mkdir(parents=True)
@@ -341,7 +361,7 @@ def test_the_command_of_the_unit_waits_for_sound_listens_lives_and_stops_motion_
             stdout=subprocess.PIPE,
         ) as process:
             try:
-                assert "STATUS=waits for sound: " in systemd.next("EXTEND_TIMEOUT_USEC=60000000")
+                assert "STATUS=waits: " in systemd.next("EXTEND_TIMEOUT_USEC=60000000")
                 pulse.start()
                 assert "STATUS=toy on scripted listens to" in systemd.next("READY=1")
                 for _ in range(2):

@@ -213,6 +213,19 @@ def test_without_the_packages_it_says_which(edgeagent, in_process, monkeypatch: 
     assert 'pip install "edgeagent[web]"' in done.stderr
 
 
+def test_a_service_waits_for_a_port_that_another_program_has(edgeagent, silent_room) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        words = ["--wait", "--web", "--web-port", str(taken.getsockname()[1]), "--json"]
+        with edgeagent.start("talk", *silent_room, *words, house=True) as process:
+            assert b"is taken by another program" in next(iter(process.stderr))
+            taken.close()
+            assert any(b"page: http" in line for line in process.stderr)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=LIMIT_S)
+
+
 def test_a_conversation_aloud_has_a_level_is_muted_and_stopped(edgeagent, silent_room) -> None:
     with edgeagent.start("talk", *silent_room, "--web", "--web-port", "0", "--json", house=True) as process:
         for line in process.stderr:

@@ -109,12 +109,13 @@ def test_a_note_that_cannot_be_written_is_told_and_stops_nothing(
     assert shelf.last("folder") is None
 
 
-@pytest.mark.parametrize("note", ["", "[]", "{}", '{"path": 3}', "{"])
+@pytest.mark.parametrize("note", ["", "[]", "{}", '{"path": 3}', "{", r'{"path": "a\u0000b"}', "[" * 200_000])
 def test_a_broken_note_is_none(shelf: Shelf, tmp_path: Path, note: str) -> None:
     shelf.remember("folder", tmp_path / "x")
     for file in (shelf.folder / "last").iterdir():
         file.write_text(note)
     assert shelf.last("folder") is None
+    assert list(shelf.sessions()) == []
 
 
 def test_a_new_name_is_free_and_made_of_letters(shelf: Shelf) -> None:

@@ -18,6 +18,7 @@ import mcp_types
 import pytest
 
 from edgeagent import Agent, Options, ToolResult
+from edgeagent.errors import ConfigError
 from edgeagent.mcp_tools import ToolServers, checked_settings, server_links, server_questions, tool_server
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
@@ -567,3 +568,9 @@ def test_values_are_counted_for_each_event(body: bytes, passes: bool) -> None:
     else:
         with pytest.raises(httpx2.RemoteProtocolError, match="more than 50 values"):
             asyncio.run(read())
+
+
+def test_names_of_which_one_begins_with_the_other_are_refused() -> None:
+    given = [{"name": name, "url": "http://127.0.0.1/"} for name in ("arm", "arm_left")]
+    with pytest.raises(ConfigError, match="'arm' may have the name of one of 'arm_left'"):
+        checked_settings(given)

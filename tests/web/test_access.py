@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import threading
 from collections.abc import Iterator
@@ -199,6 +200,19 @@ def test_a_kept_token_is_the_same_again_and_nobody_else_s_to_read(tmp_path: Path
     path.chmod(0o640)
     with pytest.raises(ConfigError, match="other users may read"):
         kept_token(path)
+
+
+def test_a_token_that_found_no_room_is_made_once_there_is_some(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(ConfigError, match="cannot be kept"):
+            kept_token(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
+    assert kept_token(path) == kept_token(path)
 
 
 @pytest.mark.parametrize("text", [b"", b"short", b"x" * 40 + b" y", b"\xff" * 40, "é".encode() * 40])
