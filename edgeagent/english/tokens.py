@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final
 
@@ -106,10 +105,10 @@ def is_named(name: str, words: Collection[str], others: Collection[str] = ()) ->
     if known & set(words) or "".join(words_of(name)) in words:
         return True
     joined = "".join(words_of(name.replace("_", " ")))
-    return any(_alike(word, one) for word in words for one in (*wanted, joined))
+    return any(alike(word, one) for word in words for one in (*wanted, joined))
 
 
-def _alike(word: str, wanted: str) -> bool:
+def alike(word: str, wanted: str) -> bool:
     """True if two words are the same but for an ending or one letter that is wrong, missing, too many or misplaced."""
     short, long = sorted((word, wanted), key=len)
     if len(short) < _LONG or len(long) - len(short) > 1:
@@ -130,10 +129,6 @@ _LANGUAGES: Final = lists("languages")
 _ENGLISH: Final = lists("classes").all_words() | _LANGUAGES.small_talk
 _SEVERAL: Final = 2
 """One unknown word is a typing error, several are another language."""
-_LONG: Final = 5
-"""Letters of the shortest word in which a typing error is looked for."""
-_MISSPELT: Final = 0.82
-"""Likeness of it and what was meant, by ``difflib``: "folow" and "follow" have 0.91, "Licht" and "light" 0.8."""
 
 
 def is_english(text: str, known: Collection[str] = ()) -> bool:
@@ -160,9 +155,7 @@ def has_english(text: str, known: Collection[str] = ()) -> bool:
     """True if any word of a text is a known English one, or one of ``known`` with a typing error in it."""
     words = words_of(text)
     return any(word in known or _is_known(word) for word in words) or any(
-        get_close_matches(word, known, 1, _MISSPELT)
-        for word in words
-        if len(word) >= _LONG and not _is_foreign(word, known)
+        alike(word, one) for word in words if not _is_foreign(word, known) for one in known
     )
 
 

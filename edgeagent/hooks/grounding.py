@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,7 +29,7 @@ from edgeagent.english.amounts import (
 )
 from edgeagent.english.answers import yes_or_no
 from edgeagent.english.number_words import UNITS
-from edgeagent.english.tokens import NEGATIONS, has_english, is_named, parts_of, words_in, words_of
+from edgeagent.english.tokens import NEGATIONS, alike, has_english, is_named, parts_of, words_in, words_of
 from edgeagent.english.word_data import is_number, lists
 from edgeagent.hooks.grounded_reply import Retelling
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
@@ -68,10 +67,6 @@ _DONE: Final = ("ok", "detached")
 _EXACT: Final = 0.001
 _ROUNDED: Final = 0.03
 """Share by which a third, or another part of what was done before, may be rounded."""
-_SPELT: Final = 4
-"""Letters of the shortest word that is taken for a unit with typing errors."""
-_ALIKE: Final = 0.75
-"""Likeness of both, by ``difflib``; "mintues" and "minutes" have 0.86."""
 _CORRECTS: Final = frozenset("no not nope sorry actually wait oh i mean meant rather make it".split())
 """Words between a unit and the one that takes its place."""
 _ANSWER_WORDS: Final = 4
@@ -163,9 +158,9 @@ def _with_numbers(words: list[str]) -> list[str]:
 
 def _as_unit(word: str) -> str:
     """The unit that a word with typing errors is like; else the word."""
-    if word in UNITS or len(word) < _SPELT or has_english(word):
+    if word in UNITS or has_english(word):
         return word
-    return next(iter(get_close_matches(word, UNITS, 1, _ALIKE)), word)
+    return next((unit for unit in UNITS if alike(word, unit)), word)
 
 
 def _corrected(words: list[str]) -> list[str]:
