@@ -98,7 +98,8 @@ def talk(
         typer.Option("--record", metavar="FILE.wav", help="Record microphone and loudspeaker, and say so aloud."),
     ] = None,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for a sound card that comes late, and say so on stderr.")
+        bool,
+        typer.Option("--wait", help="Wait for a sound card, or the page's address, that comes late; say so on stderr."),
     ] = False,
     text: Annotated[bool, typer.Option("--text", help="Where there is no sound, type instead.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Every event, a line of JSON each.")] = False,
