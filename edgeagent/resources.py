@@ -34,6 +34,11 @@ def scratch_folder(prefix: str) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def absolute(path: str | os.PathLike[str]) -> Path:
+    """The absolute path without ``.`` and ``..``. Links stay: one may lead to the version of now."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow the links
+
+
 def expanded(path: str | os.PathLike[str]) -> Path:
     """A person's path, with the home folder in the place of ``~`` or ``~user``.
 

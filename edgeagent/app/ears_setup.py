@@ -22,7 +22,7 @@ from edgeagent.audio.endpoint import EndpointSettings
 from edgeagent.audio.files import FileDevice, check_format, is_file
 from edgeagent.audio.portaudio import LATENCY_S, End, PortAudioDevice, State, forget_devices
 from edgeagent.config import Config
-from edgeagent.errors import AudioError, ConfigError, RecognitionError
+from edgeagent.errors import AudioError, ConfigError, EdgeAgentError, RecognitionError
 from edgeagent.extras import install, lacking
 from edgeagent.llm import LLM
 from edgeagent.models.catalog import recognisers
@@ -202,9 +202,23 @@ def open_device(
 
 
 class Waiting(Protocol):
-    """Told why there is no sound yet; ``again``: for the same reason as before."""
+    """Told what is not there yet; ``again``: for the same reason as before."""
 
     def __call__(self, why: str, *, again: bool) -> object: ...
+
+
+def wait_for(look: Callable[[], object], lacking: type[EdgeAgentError], tell: Waiting) -> None:
+    """Looks every two seconds until that does not raise ``lacking`` any more; for as long as that takes."""
+    told, pause = "", threading.Event()
+    while True:
+        try:
+            look()
+        except lacking as error:
+            tell(str(error), again=str(error) == told)
+            told = str(error)
+            pause.wait(_LOOK_S)
+        else:
+            return
 
 
 def wait_for_sound(config: Config, tell: Waiting) -> None:
@@ -214,22 +228,16 @@ def wait_for_sound(config: Config, tell: Waiting) -> None:
     """
     if any(is_file(config.audio.get(end)) for end in ("input", "output")):
         return
-    told = ""
-    pause = threading.Event()
-    while True:
+
+    def look() -> None:
+        forget_devices()
+        device = open_device(config)
         try:
-            forget_devices()
-            device = open_device(config)
-            try:
-                device.start(fill=lambda block, dac_s: None, take=lambda block, adc_s: None)
-            finally:
-                device.stop()
-        except AudioError as error:
-            tell(str(error), again=str(error) == told)
-            told = str(error)
-            pause.wait(_LOOK_S)
-        else:
-            return
+            device.start(fill=lambda block, dac_s: None, take=lambda block, adc_s: None)
+        finally:
+            device.stop()
+
+    wait_for(look, AudioError, tell)
 
 
 def make_transcriber(

@@ -13,7 +13,7 @@ import typer
 from edgeagent.cli import exits, streams
 from edgeagent.cli.unit import NAME, Unit, command
 from edgeagent.errors import ConfigError
-from edgeagent.resources import expanded
+from edgeagent.resources import absolute, expanded
 
 EPILOG: Final = """\
 [bold]Examples[/]
@@ -136,7 +136,7 @@ def begin(folder: Path) -> None:
         raise ConfigError(
             f"{', '.join(there)} in {folder} would be overwritten; name another folder: edgeagent init DIR"
         )
-    files = SKELETON | {UNIT: _unit(Path(os.path.abspath(folder)))}  # noqa: PTH100 - links stay, .. goes
+    files = SKELETON | {UNIT: _unit(absolute(folder))}
     made: list[Path] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)

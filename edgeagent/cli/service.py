@@ -15,6 +15,7 @@ from edgeagent.cli import exits, options, streams
 from edgeagent.cli.talk import check_start, talk
 from edgeagent.cli.unit import MARK, NAME, Unit, check_user, command, missing_groups, run_as, unit_path
 from edgeagent.errors import ConfigError
+from edgeagent.resources import absolute
 
 INSTALL_EPILOG: Final = """\
 [bold]Examples[/]
@@ -124,16 +125,16 @@ def uninstall(system: System = False, name: UnitName = NAME) -> None:
         _check_ours(path)
         if not path.is_file():
             raise ConfigError(f"there is no unit {path}")
+        runs = _RUNS.is_dir()
         try:
-            if _RUNS.is_dir():
+            if runs:
                 _systemctl(system, "disable", "--now", f"{name}.service")
         except ConfigError as error:  # without a session of that user
-            streams.warn(f"{error}; so it may still run, and start once more")
-            _removed(path)
-        else:
-            _removed(path)
-            if _RUNS.is_dir():
-                _systemctl(system, "daemon-reload")
+            streams.warn(f"{error}; so it may still run")
+            runs = False
+        _removed(path)
+        if runs:
+            _systemctl(system, "daemon-reload")
         streams.tell(f"removed {path}; sessions, logs and models stay")
     raise typer.Exit(exits.OK)
 
@@ -150,8 +151,10 @@ def _unit(
         raise ConfigError("--user is for --system; without it the unit is your own")
     unit_path(name, system=system)
     whose = (check_user(user) if user else run_as()) if system else ""
-    files = [word for flag, file in (("--app", app), ("--config", config)) if file for word in (flag, _absolute(file))]
-    folder = next((Path(_absolute(file)).parent for file in (app, config) if file), Path.cwd())
+    files = [
+        word for flag, file in (("--app", app), ("--config", config)) if file for word in (flag, str(absolute(file)))
+    ]
+    folder = next((absolute(file).parent for file in (app, config) if file), Path.cwd())
     _check_talk([*files, *arguments], folder, here=not system or whose == pwd.getpwuid(os.getuid()).pw_name)
     return Unit(name=name, system=system, command=command([*files, *arguments]), folder=folder, user=whose)
 
@@ -177,10 +180,6 @@ def _check_talk(arguments: list[str], folder: Path, *, here: bool) -> None:
             check_start(**options.gathered(talk, given), here=here)
     finally:
         os.environ.update(mine)
-
-
-def _absolute(file: Path) -> str:
-    return os.path.abspath(file)  # noqa: PTH100 - links stay, .. goes
 
 
 def _install(unit: Unit) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,8 +26,6 @@ PORT: Final = 8765
 ASKS: Final = "the robot asks something: answer that first"
 """Refusal of a line that was typed before its page had shown a question."""
 TOKEN_FILE: Final = "web-token"  # noqa: S105 - the name of a file
-_LOOK_S: Final = 2.0
-"""Seconds between two looks for an address or a port that is not to be had."""
 _TOLD_S: Final = 0.5
 """Seconds that the end waits for the server, when nothing moves any more."""
 Subscribe = Callable[[Callable[[Any], object]], object]
@@ -63,18 +61,10 @@ def wait_for_address(config: Config, tell: Waiting) -> None:
     the network comes late after a start, and a port is free when another program has ended."""
     if not config.web.get("serve"):
         return
+    from edgeagent.app.ears_setup import wait_for
     from edgeagent.web import AddressError
 
-    pause, told = threading.Event(), ""
-    while True:
-        try:
-            check(config)
-        except AddressError as error:
-            tell(str(error), again=str(error) == told)
-            told = str(error)
-            pause.wait(_LOOK_S)
-        else:
-            return
+    wait_for(partial(check, config), AddressError, tell)
 
 
 def _place(config: Config) -> tuple[str, int, bool]:

@@ -3,8 +3,8 @@
     python export.py --checkpoint runs/nano/final.pt --out models/nano.gguf
     python export.py --checkpoint runs/more/final.pt --average runs/nano/final.pt --share 0.4 --out models/nano.gguf
 
-The matrices are quantised to Q8_0, unless --type says otherwise; the gains stay F32. A training that went on from another one may be averaged with it:
-that is often better than both (Wortsman et al. 2022, Model soups).
+The matrices are quantised to Q8_0, unless --type says otherwise; the gains stay F32. A training that went on from
+another one may be averaged with it: that is often better than both (Wortsman et al. 2022, Model soups).
 """
 
 from __future__ import annotations

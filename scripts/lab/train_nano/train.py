@@ -136,9 +136,9 @@ class Trainee:
             if args.resume:
                 self.step, self.spent_s = state["step"], state["spent_s"]
         self._loss_of = Loss(self.model)
-        self._short_loss = self._loss_of if args.eager else torch.compile(self._loss_of, dynamic=False)
+        whole = device == "cpu" and not args.eager
+        self._short_loss = torch.compile(self._loss_of, dynamic=False) if whole else self._loss_of
         if device == "cuda" and not args.eager:  # block by block: the whole takes minutes to compile
-            self._short_loss = self._loss_of
             for block in self.model.blocks:
                 block.compile(dynamic=False)
         self.held = self.step > 0
