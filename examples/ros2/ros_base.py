@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from edgeagent.errors import ConfigError, DriveError
@@ -27,9 +28,6 @@ def import_ros() -> Any:
     Raises:
         ConfigError: There is no ROS 2 in this environment.
     """
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    # a process that is stopped or killed may keep a lock in the memory that Fast DDS shares
-    os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
     try:
         import rclpy
     except ImportError as error:
@@ -37,7 +35,18 @@ def import_ros() -> Any:
             f"rclpy can't be imported ({error}): source /opt/ros/<distribution>/setup.bash first, and make the Python "
             "environment of edgeagent with --system-site-packages"
         ) from error
+    if "ROS_AUTOMATIC_DISCOVERY_RANGE" not in os.environ:
+        os.environ.update(_this_machine(rclpy.get_rmw_implementation_identifier()))
     return rclpy
+
+
+def _this_machine(middleware: str) -> dict[str, str]:
+    """Settings that keep ROS 2 on this machine."""
+    if not middleware.startswith("rmw_fastrtps") or "FASTDDS_DEFAULT_PROFILES_FILE" in os.environ:
+        return {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    # with LOCALHOST Fast DDS shares memory, and who is stopped or killed with its lock keeps everybody else waiting
+    profile = Path(__file__).resolve().parent / "loopback.xml"
+    return {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT", "FASTDDS_DEFAULT_PROFILES_FILE": str(profile)}
 
 
 def link_qos() -> Any:

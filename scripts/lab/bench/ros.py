@@ -74,7 +74,7 @@ def ros(python: Path) -> Way:
     return Way(
         "ROS 2",
         python,
-        {"ROS_DOMAIN_ID": domain, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
+        {"ROS_DOMAIN_ID": domain},
         switch=[str(_EXAMPLE / "switch.py")],
         robot=["-m", "bench.ros_robot"],
         agent=["-m", _AGENT, "ros"],
