@@ -110,12 +110,54 @@ def test_every_call_of_a_dialogue_is_accepted_by_its_tool(house):
 
 
 def test_back_is_where_the_robot_was_and_not_where_it_failed_to_go(scripts_on_path):
-    from dialogue import _reached
+    from referring import Past
     from results import Call, Outcome
 
     calls = tuple(Call("go_to", {"place": place}) for place in ("kitchen", "office"))
     outcomes = [Outcome("arrived", "am there", True), Outcome("error: blocked", "could not", False)]
-    assert _reached(calls, outcomes) == ("kitchen",)
+    assert Past().after(calls, outcomes).places == ("kitchen",)
+
+
+def test_a_turn_may_mean_several_turns_before_it(scripts_on_path):
+    from recalling import draw
+    from referring import Past
+    from results import Call, Outcome
+
+    lights = [Call("set_light", {"place": place, "on": True}) for place in ("kitchen", "office", "garage")]
+    past = Past()
+    for light in lights:
+        past = past.after((light,), [Outcome("on", "is on", True)])
+    draws = [said for seed in range(300) if (said := draw(random.Random(seed), past)) is not None]
+    off = [{call.arguments["place"]: call.arguments["on"] for call in said.calls} for said in draws]
+    assert {"kitchen": False, "office": False, "garage": False} in off
+    assert all("second" in said.text for said in draws if [c.arguments["place"] for c in said.calls] == ["office"])
+
+
+def test_what_is_held_is_put_down_and_what_was_put_down_is_fetched(scripts_on_path):
+    from recalling import draw
+    from referring import Past
+    from results import Call, Outcome
+
+    held = Past().after((Call("pick_up", {"object": "cup"}),), [Outcome("picked up the cup", "picked it up", True)])
+    put = held.after((Call("put_down", {"place": "sofa"}),), [Outcome("put the cup down", "put it down", True)])
+    assert (held.held, put.held, put.left) == ("cup", "", "cup")
+    for past, names in ((held, {("put_down",), ()}), (put, {("pick_up",), ("pick_up", "put_down"), ()})):
+        draws = [said for seed in range(200) if (said := draw(random.Random(seed), past)) is not None]
+        assert {tuple(call.name for call in said.calls) for said in draws} == names
+
+
+def test_the_verb_tells_a_value(scripts_on_path, monkeypatch):
+    import paired
+
+    monkeypatch.setattr(paired, "_SWITCHES", (("locked", "lock,secure", "unlock,release"),))
+    rng = random.Random("pairs")
+    tools = [paired.make(rng, ("gate",)) for _ in range(200)]
+    said = [tool.say(rng) for tool in tools if "locked" in tool.spec["function"]["parameters"]["properties"]]
+    values = [one.calls[0].arguments["locked"] for one in said]
+    released = ["unlock" in one.text.lower() or "release" in one.text.lower() for one in said]
+    assert {True, False} == set(values)
+    is_right = [freed is not value for freed, value in zip(released, values, strict=True)]
+    assert sum(is_right) >= 0.9 * len(said)  # the rest is mistyped
 
 
 def test_a_chain_has_the_calls_of_its_parts_and_loses_none(speaker):
@@ -179,7 +221,7 @@ def test_follow_ups_know_what_was_done(scripts_on_path, calls, outcomes, wanted)
         name, place, *on = text.split()
         made.append(Call(name, {"place": place} | ({"on": on == ["on"]} if on else {})))
     told = tuple(Outcome({"not run": "not run: stopped"}.get(one, one), one, one == "ok") for one in outcomes)
-    past = Past(tuple(made), told, ())
+    past = Past().after(tuple(made), told)
     draws = [said for seed in range(300) if (said := draw(random.Random(seed), past)) is not None]
     if wanted is not None:
         both_off = [s for s in draws if {c.arguments["place"]: c.arguments["on"] for c in s.calls} == wanted]

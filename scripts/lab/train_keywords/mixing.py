@@ -271,6 +271,6 @@ def _weights(listed: list[dict[str, Any]]) -> Tensor:
     for voice, share in shares.items():
         for is_talk in (True, False):
             chosen = [at for at, each in enumerate(listed) if each["voice"] == voice and (each["kind"] == 0) == is_talk]
-            parts = np.array([2.0 if listed[at]["text"].count(" ") <= 1 else 1.0 for at in chosen])
+            parts = np.array([listed[at]["weight"] * (1 + (listed[at]["text"].count(" ") <= 1)) for at in chosen])
             weights[chosen] = share * parts / max(parts.sum(), 1.0)
     return torch.as_tensor(weights, dtype=torch.float32)

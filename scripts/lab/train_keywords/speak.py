@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -78,15 +78,23 @@ SHORT: Final = tuple(
 )
 """What is often said by itself. In talk that is cut from sentences such words have others around them, and a network
 that was trained without these took one of twenty for a stop word."""
-ORDERS: Final = (
-    "turn left ninety degrees", "turn right ninety degrees", "turn forty five degrees to the left", "turn around",
-    "thirty degrees to the right", "a hundred and eighty degrees", "drive forward two meters", "drive back one meter",
-    "where are you", "how full is your battery", "is the battery full", "you can move again", "continue", "go on",
-    "go to the kitchen", "come to the living room", "take it to the sofa", "set a timer for ten minutes",
-    "switch the lights off in the hall", "follow me please", "what can you see", "pick up the red cup",
-    "look to the left",
-)  # fmt: skip
+ORDERS: Final = tuple(
+    " ".join(words.split())
+    for words in """
+    turn left ninety degrees, turn right ninety degrees, turn forty five degrees to the left, turn around, turn round,
+    thirty degrees to the right, a hundred and eighty degrees, turn left thirty degrees, turn right sixty degrees,
+    ten degrees, ninety degrees, forty five degrees, five degrees more, is it twenty degrees, how many degrees,
+    turn around please, now turn around, turn all the way around, look around, drive around the table,
+    drive forward two meters, drive back one meter, where are you, how full is your battery, is the battery full,
+    how full is the battery, how full are you, how is your battery, battery level please, your battery is half full,
+    how far is it, you can move again, continue, go on, go to the kitchen, come to the living room,
+    take it to the sofa, set a timer for ten minutes, switch the lights off in the hall, follow me please,
+    what can you see, pick up the red cup, look to the left
+    """.split(",")
+)
 """What a robot is told most, said by every voice: "degrees" ends like "freeze", and "how full" begins like "halt"."""
+_ORDERED: Final = 4.0
+"""How often an order is drawn, beside other talk."""
 FRAMES: Final = ("{}", "{}!", "please {}", "no, {}", "robot {}", "{} now", "{} it", "{} there", "the {}", "{}, {}")
 _KEYWORD: Final = re.compile(r"\b(stop|halt|freeze|frees|frieze)s?\b", re.IGNORECASE)
 
@@ -99,12 +107,14 @@ class Spoken:
         kind: The word's number in ``WORDS``, from 1; 0 where there is none.
         at: "end" or "begin": where the word stands.
         word_s: Length of the word by itself.
+        weight: How often it is drawn, beside others of its voice.
     """
 
     text: str
-    kind: int
-    at: str
-    word_s: float
+    kind: int = 0
+    at: str = ""
+    word_s: float = 0.0
+    weight: float = 1.0
 
 
 def voices() -> list[str]:
@@ -151,11 +161,13 @@ def clips(voice: str, talk: Sequence[str]) -> Iterator[tuple[Spoken, np.ndarray[
                 yield Spoken(text, kind, at, len(alone) / RATE_HZ), synthesised(text, voice, RATE_HZ, tempo=tempo)
         for word in ALIKE if many > 1 else rng.sample(ALIKE, 30):
             text = rng.choice(FRAMES).replace("{}", word)
-            yield Spoken(text, 0, "", 0.0), synthesised(text, voice, RATE_HZ, tempo=tempo)
-        for text in (*ORDERS, *rng.sample(SHORT, round(45 * many)), *rng.sample(short, round(60 * many))):
-            yield Spoken(text, 0, "", 0.0), synthesised(text, voice, RATE_HZ, tempo=tempo)
+            yield Spoken(text), synthesised(text, voice, RATE_HZ, tempo=tempo)
+        for text in ORDERS:
+            yield Spoken(text, weight=_ORDERED), synthesised(text, voice, RATE_HZ, tempo=tempo)
+        for text in (*rng.sample(SHORT, round(45 * many)), *rng.sample(short, round(60 * many))):
+            yield Spoken(text), synthesised(text, voice, RATE_HZ, tempo=tempo)
         for text in rng.sample(talk, min(len(talk), round(100 * many))):
-            yield Spoken(text, 0, "", 0.0), synthesised(text, voice, RATE_HZ, tempo=tempo)
+            yield Spoken(text), synthesised(text, voice, RATE_HZ, tempo=tempo)
 
 
 def write_voice(voice: str, talk: Sequence[str], out: Path) -> list[dict[str, Any]]:
@@ -169,7 +181,7 @@ def write_voice(voice: str, talk: Sequence[str], out: Path) -> list[dict[str, An
             scaled = sound * (0.5 / max(float(np.abs(sound).max()), 1e-6))
             sounds += [scaled, np.zeros(RATE_HZ // 10, np.float32)]
             where = {"file": name, "voice": voice, "start": at, "end": at + len(sound)}
-            listed.append({**where, "text": spoken.text, "kind": spoken.kind, "at": spoken.at, "word_s": spoken.word_s})
+            listed.append(where | asdict(spoken))
             at += len(sound) + RATE_HZ // 10
     except EdgeAgentError as error:
         print(f"{voice}: {error}", flush=True)
@@ -192,10 +204,9 @@ def write_people(file: Path, out: Path) -> list[dict[str, Any]]:
             _write(out / f"people-{name}.npy", sound)
             step = RATE_HZ * 4
             listed += [
-                {"file": f"people-{name}", "voice": "people", "start": at, "end": at + step, "text": "", "kind": 0,
-                 "at": "", "word_s": 0.0}
+                {"file": f"people-{name}", "voice": "people", "start": at, "end": at + step, **asdict(Spoken(""))}
                 for at in range(0, len(sound) - step, step)
-            ]  # fmt: skip
+            ]
             print(f"{name}: {len(sound) / RATE_HZ / 60:.1f} minutes", flush=True)
     return listed
 

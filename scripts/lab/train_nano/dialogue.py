@@ -6,6 +6,7 @@ A row of training shares one setting; Author writes any number of dialogues into
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -20,6 +21,7 @@ import invented
 import lists
 import orders
 import reasons
+import recalling
 import renaming
 import results
 from nothing import CANNOT, Nothing
@@ -46,10 +48,12 @@ _CUT_SHORT: Final = 0.5
 """Dialogues that end with the last turn's calls: telling results is easy, and their tokens are better spent on calls."""
 
 
-_TURNS: Final = (0.6, 0.22, 0.12, 0.06)
+_TURNS: Final = (0.5, 0.22, 0.16, 0.12)
 """Shares of dialogues of one to four turns."""
-_FOLLOWING: Final = 0.68
+_FOLLOWING: Final = 0.72
 """Share of later turns that follow up."""
+_TIED: Final = 0.3
+"""Share of commands after an answer without a call, or after a failure, that a word ties to it."""
 _ANSWERED: Final = 0.8
 """Share of the robot's questions that are answered."""
 
@@ -119,7 +123,7 @@ class Author:
         rng = self._rng
         wanted = turns or rng.choices((1, 2, 3, 4), _TURNS)[0]
         messages: list[Message] = []
-        past = Past((), (), ())
+        past, tied = Past(), False
         answer: Utterance | None = None
         for turn in count():
             if turn >= wanted and answer is None:
@@ -134,18 +138,22 @@ class Author:
                     said = None
             if said is None:
                 said = self._utterance(setting)
+                if tied and len(said.calls) == 1 and rng.random() < _TIED and noise.is_imperative(said.text):
+                    said = recalling.then(rng, said, failed=not past.ok)
             answer = said.answer if turn + 1 < wanted or rng.random() < _ANSWERED else None
             messages.append({"role": "user", "content": self._spoken(said, typed=not setting.foreign)})
+            tied = not said.calls
             if not said.calls:
                 messages.append({"role": "assistant", "content": said.reply})
                 continue
             messages.append(_calling(said.calls))
             if turn >= wanted - 1 and rng.random() < _CUT_SHORT:
                 break
-            outcomes = self._outcomes(said.calls)
+            outcomes = self._outcomes(said.calls, past.held)
             messages += [{"role": "tool", "content": o.content} for o in outcomes]
             messages.append({"role": "assistant", "content": results.tell(outcomes)})
-            past = Past(said.calls, tuple(outcomes), past.places + _reached(said.calls, outcomes))
+            past = past.after(said.calls, outcomes)
+            tied = not past.ok
         return messages
 
     def _spoken(self, said: Utterance, *, typed: bool) -> str:
@@ -172,8 +180,10 @@ class Author:
         """One turn to a house robot with all of its tools: commands plain or composed, or nothing to do."""
         rng, speaker = self._rng, self._speaker
         kind = rng.random()
-        if kind < 0.28:
+        if kind < 0.26:
             return speaker.single()
+        if kind < 0.28:
+            return recalling.spoken_of(rng)
         if kind < 0.32:
             return speaker.together()
         if kind < 0.39:
@@ -247,17 +257,17 @@ class Author:
             return Utterance(other, reply=rng.choice(wording.HEARD), tag="none", bare=False)
         return Utterance(other, reply="Okay, I won't.", tag="none", bare=False)
 
-    def _outcomes(self, calls: tuple[Call, ...]) -> list[Outcome]:
+    def _outcomes(self, calls: tuple[Call, ...], held: str) -> list[Outcome]:
         """Results of calls; after a failed motion no other motion runs, and after a stop or a refusal nothing does."""
         rng = self._rng
         kind = rng.random()
         if kind < 0.66:
-            return [results.outcome(rng, c) for c in calls]
+            return _well(rng, calls, held)
         at = rng.randrange(len(calls))
         failed = "error" if kind < 0.92 else "interrupted" if kind < 0.97 else "not run"
         after = calls[at]
         none = failed != "error" or rng.random() < 0.15
-        outcomes = [results.outcome(rng, c) for c in calls[:at]]
+        outcomes = _well(rng, calls[:at], held)
         outcomes.append(results.outcome(rng, after, failed=failed))
         for call in calls[at + 1 :]:
             left = none or (results.moves(after) and results.moves(call))
@@ -270,10 +280,17 @@ class Author:
         return [{"role": "user", "content": f"[timer] {over}"}, {"role": "assistant", "content": f"Your {over}."}]
 
 
-def _reached(calls: tuple[Call, ...], outcomes: list[Outcome]) -> tuple[str, ...]:
-    """The places at which the robot arrived, which "go back" may mean."""
-    went = [call for call, one in zip(calls, outcomes, strict=True) if one.ok and call.name == "go_to"]
-    return tuple(call.arguments["place"] for call in went if "place" in call.arguments)
+def _well(rng: random.Random, calls: Iterable[Call], held: str) -> list[Outcome]:
+    """Results of calls that go well, which know what is held."""
+    outcomes = []
+    for call in calls:
+        one = results.outcome(rng, call)
+        if call.name == "pick_up":
+            held = call.arguments["object"]
+        elif call.name == "put_down":
+            one, held = results.put_down(held, call.arguments["place"]) if held else one, ""
+        outcomes.append(one)
+    return outcomes
 
 
 def _calling(calls: tuple[Call, ...]) -> Message:

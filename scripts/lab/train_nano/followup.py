@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 import lexicon
+import recalling
 import referring
 from referring import Past
 from results import Call
@@ -81,8 +82,10 @@ _THANKS: Final = (
 )
 
 
-_REFERRING: Final = 0.45
+_REFERRING: Final = 0.35
 """Share of follow-ups that referring.py draws."""
+_RECALLING: Final = 0.35
+"""The same of recalling.py."""
 
 
 def draw(rng: random.Random, past: Past) -> Utterance | None:
@@ -90,8 +93,10 @@ def draw(rng: random.Random, past: Past) -> Utterance | None:
     last, ok = past.calls, past.ok
     if not last:
         return None
-    if rng.random() < _REFERRING and (said := referring.draw(rng, past)) is not None:
-        return said
+    refers = rng.random()
+    for share, draws in ((_RECALLING, recalling.draw), (_RECALLING + _REFERRING, referring.draw)):
+        if refers < share and (said := draws(rng, past)) is not None:
+            return said
     kind = rng.random()
     if kind < 0.1:
         return Utterance(

@@ -16,7 +16,7 @@ _UNITS: Final = {
     "m": "meters|metres|m", "cm": "centimeters|cm|centimetres", "mm": "millimeters|mm", "deg": "degrees|deg", "degrees": "degrees",
     "s": "seconds|s|sec", "seconds": "seconds|s", "minutes": "minutes|min", "hours": "hours|h", "percent": "percent|0 to 100|percent, 0 to 100",
     "mps": "meters per second|m/s", "kmh": "kilometers per hour|km/h", "rpm": "revolutions per minute|rpm", "knots": "knots",
-    "kg": "kilograms|kg|kilos", "g": "grams|g", "liters": "liters|litres", "ml": "milliliters|ml", "c": "degrees celsius|celsius", "bar": "bar",
+    "days": "days", "min": "minutes|min", "meters": "meters|metres", "kg": "kilograms|kg|kilos", "g": "grams|g", "liters": "liters|litres", "ml": "milliliters|ml", "c": "degrees celsius|celsius", "bar": "bar",
     "hz": "hertz|hz", "v": "volts|v",
 }  # fmt: skip
 """Words for the unit at the end of a parameter's name; "|" parts them."""

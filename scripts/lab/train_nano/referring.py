@@ -6,7 +6,7 @@ Rows of phrases; {w} and the like are filled in. Each function returns None wher
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -22,17 +22,46 @@ from edgeagent.train import cardinal, number
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What was done before a turn."""
+    """What was done before a turn.
 
-    calls: tuple[Call, ...]
-    """Of the turn before."""
-    outcomes: tuple[Outcome, ...]
-    places: tuple[str, ...]
-    """Where the robot arrived, the last one at the end."""
+    Attributes:
+        calls: Those of the last turn that had some.
+        places: Where the robot arrived, the last one at the end.
+        turns: Calls of the turns since something failed, the last ones at the end.
+        held: Thing in the gripper.
+        left: Thing that was put down last.
+    """
+
+    calls: tuple[Call, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    places: tuple[str, ...] = ()
+    turns: tuple[tuple[Call, ...], ...] = ()
+    held: str = ""
+    left: str = ""
 
     @property
     def ok(self) -> bool:
         return all(one.ok for one in self.outcomes)
+
+    @property
+    def recent(self) -> tuple[Call, ...]:
+        """Calls of the last three turns."""
+        return tuple(call for turn in self.turns[-3:] for call in turn)
+
+    def after(self, calls: tuple[Call, ...], outcomes: Sequence[Outcome]) -> Past:
+        """The past after one more turn."""
+        places, held, left = self.places, self.held, self.left
+        for call, one in zip(calls, outcomes, strict=True):
+            if not one.ok:
+                continue
+            if call.name == "go_to" and "place" in call.arguments:
+                places += (call.arguments["place"],)
+            elif call.name == "pick_up":
+                held = call.arguments["object"]
+            elif call.name == "put_down":
+                held, left = "", held
+        turns = (*self.turns, calls) if all(one.ok for one in outcomes) else ()
+        return Past(calls, tuple(outcomes), places, turns, held, left)
 
 
 _ALL_AGAIN: Final = ("do both again", "both again", "both of them again", "again both", "all of that again", "do all of that again", "do all that again", "the whole thing again", "repeat all of it", "everything again",
@@ -62,11 +91,13 @@ _ORDINALS: Final = ("first", "second", "third", "fourth")
 _SLIGHT: Final = {"drive": ("distance_m", 0.5), "turn": ("angle_deg", 15)}
 
 
-def _said(text: str, *calls: Call) -> Utterance:
+def said(text: str, *calls: Call) -> Utterance:
+    """A follow-up with its calls."""
     return Utterance(text, calls, tag="followup", bare=False)
 
 
-def _told(text: str, reply: str) -> Utterance:
+def told(text: str, reply: str) -> Utterance:
+    """A follow-up without a call, and what it is answered."""
     return Utterance(text, reply=reply, tag="none", bare=False)
 
 
@@ -81,15 +112,15 @@ def _several(rng: random.Random, past: Past) -> Utterance | None:
         text = rng.choice(_LIGHTS).format(
             all=rng.choice((every, every, "all")), w="on" if on else "off", them=rng.choice(("them", "those", "these"))
         )
-        return _said(text, *(replace(call, arguments={**call.arguments, "on": on}) for call in calls))
+        return said(text, *(replace(call, arguments={**call.arguments, "on": on}) for call in calls))
     if kind < 0.75 and past.ok:
         rows = _ALL_AGAIN if len(calls) == 2 else tuple(row for row in _ALL_AGAIN if "both" not in row)
-        return _said(rng.choice(rows), *calls)
+        return said(rng.choice(rows), *calls)
     if len(calls) > len(_ORDINALS):
         return None
     at = rng.randrange(len(calls))
     name = "last" if at == len(calls) - 1 and rng.random() < 0.6 else _ORDINALS[at]
-    return _said(rng.choice(_EACH).format(n=name), calls[at])
+    return said(rng.choice(_EACH).format(n=name), calls[at])
 
 
 def _after_failure(rng: random.Random, past: Past) -> Utterance | None:
@@ -97,8 +128,8 @@ def _after_failure(rng: random.Random, past: Past) -> Utterance | None:
         return None
     skipped = [c for c, o in zip(past.calls, past.outcomes, strict=True) if o.content.startswith("not run")]
     if skipped and rng.random() < 0.5:
-        return _said(rng.choice(_LEFT_OVER), *skipped)
-    return _said(rng.choice(_RETRY), *(c for c, o in zip(past.calls, past.outcomes, strict=True) if not o.ok))
+        return said(rng.choice(_LEFT_OVER), *skipped)
+    return said(rng.choice(_RETRY), *(c for c, o in zip(past.calls, past.outcomes, strict=True) if not o.ok))
 
 
 def _amount(rng: random.Random, past: Past) -> Utterance | None:
@@ -119,14 +150,12 @@ def _amount(rng: random.Random, past: Past) -> Utterance | None:
         n = rng.choice((rng.randint(1, 12), rng.randint(1, 12) * 5))
         if not scale or n * scale == value:
             return None
-        return _said(_make_it(rng, n), Call(call.name, {key: n * scale}))
+        return said(_make_it(rng, n), Call(call.name, {key: n * scale}))
     if kind < 0.3 and value == int(value):
         n = rng.randint(1, 9) if call.name == "drive" else rng.randint(1, 36) * 5
-        return _said(_make_it(rng, n), Call(call.name, {key: n if value > 0 else -n}))
+        return said(_make_it(rng, n), Call(call.name, {key: n if value > 0 else -n}))
     if kind < 0.5:
-        return _said(
-            rng.choice(_MORE), Call(call.name, {key: number(_SLIGHT[call.name][1] * (1 if value > 0 else -1))})
-        )
+        return said(rng.choice(_MORE), Call(call.name, {key: number(_SLIGHT[call.name][1] * (1 if value > 0 else -1))}))
     if kind < 0.75:
         rows, share = rng.choice(((_HALF, 0.5), (_TWICE, 2)))
         new, text = value * share, rng.choice(rows)
@@ -140,11 +169,11 @@ def _amount(rng: random.Random, past: Past) -> Utterance | None:
                 else rng.choice((("left", "right"), ("to the left", "to the right")))
             )
             text, new = f"{text} {words[side < 0]}", side * abs(new)
-        return _said(text, Call(call.name, {key: number(new)}))
+        return said(text, Call(call.name, {key: number(new)}))
     other = contrary(call)
     if call.name == "turn":
-        return _said(rng.choice(_SIDE).format(w="right" if value > 0 else "left"), *([other] if other else []))
-    return _said(rng.choice(_BACKWARDS if value > 0 else _FORWARDS), *([other] if other else []))
+        return said(rng.choice(_SIDE).format(w="right" if value > 0 else "left"), *([other] if other else []))
+    return said(rng.choice(_BACKWARDS if value > 0 else _FORWARDS), *([other] if other else []))
 
 
 def _make_it(rng: random.Random, n: int) -> str:
@@ -154,9 +183,9 @@ def _make_it(rng: random.Random, n: int) -> str:
 def _ask_again(rng: random.Random, past: Past) -> Utterance | None:
     call = past.calls[-1]
     if call.name == "scan":
-        return _said(rng.choice(_SCAN if rng.random() < 0.7 else _NOW), call)
+        return said(rng.choice(_SCAN if rng.random() < 0.7 else _NOW), call)
     if call.name in ("get_battery", "get_location", "get_time"):
-        return _said(rng.choice(_NOW), call)
+        return said(rng.choice(_NOW), call)
     return None
 
 
@@ -167,15 +196,15 @@ def _places(rng: random.Random, past: Past) -> Utterance | None:
             return None
         light = KINDS["light"](rng)
         text = rng.choice(_SAME_IN).format(p=light.surface)
-        return _said(text, Call("set_light", {"place": light.value, "on": call.arguments["on"]}))
+        return said(text, Call("set_light", {"place": light.value, "on": call.arguments["on"]}))
     if call.name not in ("go_to", "put_down") or not past.ok:
         return None
     if len(past.places) > 1 and past.places[-2] != past.places[-1] and call.name == "go_to" and rng.random() < 0.5:
-        return _said(rng.choice(_BACK_THERE), Call("go_to", {"place": past.places[-2]}))
+        return said(rng.choice(_BACK_THERE), Call("go_to", {"place": past.places[-2]}))
     place = call.arguments["place"]
     if place in lexicon.ROOMS:
         on = rng.random() < 0.6
-        return _said(
+        return said(
             rng.choice(_LIGHT_THERE).format(w="on" if on else "off"), Call("set_light", {"place": place, "on": on})
         )
     return None
@@ -189,16 +218,16 @@ def _asked_about(rng: random.Random, past: Past) -> Utterance | None:
         holding = f"I am holding the {thing}."
         kind = rng.random()
         if kind < 0.45:
-            return _told(rng.choice(_HOLDING), holding)
+            return told(rng.choice(_HOLDING), holding)
         if kind < 0.75:
-            return _told(rng.choice(_WHERE).format(o=f"the {thing}"), holding)
-        return _told(rng.choice(_WHERE_FOUND).format(o=f"the {thing}"), f"I {outcome.told}.")
+            return told(rng.choice(_WHERE).format(o=f"the {thing}"), holding)
+        return told(rng.choice(_WHERE_FOUND).format(o=f"the {thing}"), f"I {outcome.told}.")
     if outcome.ok and call.name == "put_down" and rng.random() < 0.8:
         thing = outcome.content.removeprefix("put the ").partition(" down")[0]
         if rng.random() < 0.3:
-            return _told(rng.choice(_HOLDING), "I am not holding anything.")
-        return _told(rng.choice(_WHERE).format(o=f"the {thing}"), f"I {outcome.told}.")
-    return _told(rng.choice(_DONE), results.tell(list(past.outcomes)))
+            return told(rng.choice(_HOLDING), "I am not holding anything.")
+        return told(rng.choice(_WHERE).format(o=f"the {thing}"), f"I {outcome.told}.")
+    return told(rng.choice(_DONE), results.tell(list(past.outcomes)))
 
 
 _KINDS: Final[tuple[tuple[float, Callable[[random.Random, Past], Utterance | None]], ...]] = (

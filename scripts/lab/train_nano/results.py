@@ -157,7 +157,12 @@ def _pick_up(rng: random.Random, a: dict[str, Any]) -> Outcome:
 
 
 def _put_down(rng: random.Random, a: dict[str, Any]) -> Outcome:
-    text = f"put the {rng.choice(list(lexicon.OBJECTS))} down {_at(a['place'])}"
+    return put_down(rng.choice(list(lexicon.OBJECTS)), a["place"])
+
+
+def put_down(thing: str, place: str) -> Outcome:
+    """The report of a thing that was put down."""
+    text = f"put the {thing} down {_at(place)}"
     return Outcome(text, text, True)
 
 

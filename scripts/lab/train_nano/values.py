@@ -48,19 +48,24 @@ class Parameter:
 
 UNITS: Final = (
     # stem, ending of the name, spoken units with their factors, largest, prepositions
-    ("distance", "m", (("meters", 1), ("metres", 1), ("m", 1), ("cm", 0.01), ("centimeters", 0.01)), 40, ("by", "", "for")),
+    ("distance", "m", (("meters", 1), ("metres", 1), ("m", 1), ("cm", 0.01), ("centimeters", 0.01), ("km", 1000), ("kilometers", 1000)), 40, ("by", "", "for")),
+    ("", "meters", (("meters", 1), ("metres", 1), ("m", 1), ("cm", 0.01), ("kilometers", 1000)), 300, ("by", "", "for")),
     ("height", "cm", (("centimeters", 1), ("cm", 1), ("centimetres", 1)), 200, ("to", "by", "at", "to a height of")),
     ("depth", "cm", (("centimeters", 1), ("cm", 1)), 60, ("to", "at", "by", "with a depth of")),
     ("depth", "m", (("meters", 1), ("m", 1), ("metres", 1)), 30, ("to", "at", "in", "down to")),
     ("length", "mm", (("millimeters", 1), ("mm", 1), ("cm", 10)), 300, ("to", "by", "with a length of")),
     ("angle", "deg", (("degrees", 1), ("deg", 1)), 360, ("by", "to", "", "at")),
     ("heading", "deg", (("degrees", 1), ("", 1)), 359, ("to", "at", "heading", "on")),
+    ("bearing", "deg", (("degrees", 1), ("", 1)), 359, ("on a bearing of", "bearing", "at", "on")),
+    ("course", "deg", (("degrees", 1), ("", 1)), 359, ("on a course of", "on course", "course")),
     ("tilt", "degrees", (("degrees", 1),), 90, ("by", "to", "at")),
     ("duration", "s", (("seconds", 1), ("seconds", 1), ("s", 1), ("minutes", 60)), 90, ("for", "for", "for about")),
     ("", "seconds", (("seconds", 1), ("seconds", 1), ("sec", 1), ("minutes", 60)), 90, ("for", "for", "")),
     ("", "minutes", (("minutes", 1), ("minutes", 1), ("min", 1), ("hours", 60)), 50, ("for", "for")),
     ("delay", "s", (("seconds", 1), ("seconds", 1)), 60, ("in", "after", "with a delay of")),
-    ("", "hours", (("hours", 1), ("hours", 1)), 24, ("for", "in")),
+    ("", "hours", (("hours", 1), ("hours", 1), ("days", 24)), 24, ("for", "in")),
+    ("", "days", (("days", 1), ("days", 1), ("weeks", 7)), 30, ("for", "in", "for the next")),
+    ("duration", "min", (("minutes", 1), ("min", 1), ("seconds", 1 / 60), ("hours", 60)), 60, ("for", "for")),
     ("", "percent", (("percent", 1), ("percent", 1), ("%", 1)), 100, ("to", "at", "to", "by")),
     ("opening", "percent", (("percent", 1), ("percent", 1), ("%", 1)), 100, ("to", "at", "by")),
     ("power", "percent", (("percent", 1), ("percent power", 1), ("%", 1)), 100, ("at", "with", "to")),
@@ -68,15 +73,34 @@ UNITS: Final = (
     ("speed", "kmh", (("kilometers per hour", 1), ("km/h", 1), ("", 1)), 60, ("at", "to", "at a speed of")),
     ("speed", "rpm", (("rpm", 1), ("revolutions per minute", 1)), 900, ("at", "to", "with")),
     ("speed", "knots", (("knots", 1), ("knots", 1)), 12, ("at", "with")),
-    ("weight", "kg", (("kilos", 1), ("kg", 1), ("kilograms", 1)), 50, ("of", "with", "up to")),
-    ("weight", "g", (("grams", 1), ("g", 1)), 900, ("of", "with")),
-    ("", "liters", (("liters", 1), ("litres", 1), ("l", 1)), 40, ("with", "of", "for")),
-    ("amount", "ml", (("milliliters", 1), ("ml", 1)), 500, ("with", "of")),
+    ("weight", "kg", (("kilos", 1), ("kg", 1), ("kilograms", 1), ("grams", 0.001), ("tons", 1000)), 50, ("of", "with", "up to")),
+    ("weight", "g", (("grams", 1), ("g", 1), ("kilos", 1000)), 900, ("of", "with")),
+    ("", "liters", (("liters", 1), ("litres", 1), ("l", 1), ("ml", 0.001), ("milliliters", 0.001)), 40, ("with", "of", "for")),
+    ("amount", "ml", (("milliliters", 1), ("ml", 1), ("liters", 1000), ("cl", 10)), 500, ("with", "of")),
     ("temperature", "c", (("degrees", 1), ("degrees celsius", 1), ("degrees", 1)), 95, ("to", "at", "to")),
     ("pressure", "bar", (("bar", 1), ("bar", 1)), 12, ("at", "to", "with")),
     ("frequency", "hz", (("hertz", 1), ("hz", 1)), 500, ("at", "to")),
     ("voltage", "v", (("volts", 1), ("v", 1)), 48, ("to", "at", "with")),
 )  # fmt: skip
+_FRACTIONS: Final = {
+    "percent": (("halfway", 50), ("half", 50), ("to a half", 50), ("a quarter", 25), ("three quarters", 75), ("all the way", 100), ("fully", 100), ("completely", 100), ("to the full", 100)),
+    "liters": (("half a liter", 0.5), ("half a litre", 0.5), ("a quarter of a liter", 0.25), ("a liter and a half", 1.5), ("one and a half liters", 1.5)),
+    "ml": (("half a liter", 500), ("half a litre", 500), ("a quarter of a liter", 250), ("a tenth of a liter", 100), ("a liter and a half", 1500)),
+    "kg": (("half a kilo", 0.5), ("half a ton", 500), ("a kilo and a half", 1.5), ("a ton", 1000), ("a quarter of a ton", 250)),
+    "g": (("half a kilo", 500), ("a quarter of a kilo", 250), ("a kilo and a half", 1500)),
+    "minutes": (("half an hour", 30), ("a quarter of an hour", 15), ("an hour and a half", 90), ("half a minute", 0.5), ("three quarters of an hour", 45)),
+    "min": (("half an hour", 30), ("a quarter of an hour", 15), ("half a minute", 0.5), ("a minute and a half", 1.5)),
+    "seconds": (("half a minute", 30), ("a minute", 60), ("a minute and a half", 90), ("a quarter of an hour", 900), ("half a second", 0.5)),
+    "s": (("half a minute", 30), ("a minute", 60), ("a minute and a half", 90), ("half a second", 0.5)),
+    "hours": (("half an hour", 0.5), ("a quarter of an hour", 0.25), ("a day", 24), ("half a day", 12), ("an hour and a half", 1.5)),
+    "days": (("a week", 7), ("a fortnight", 14), ("half a day", 0.5), ("a week and a half", 10.5)),
+    "m": (("half a meter", 0.5), ("half a kilometer", 500), ("a kilometer and a half", 1500), ("a quarter of a meter", 0.25), ("a meter and a half", 1.5)),
+    "meters": (("half a meter", 0.5), ("half a kilometer", 500), ("a meter and a half", 1.5)),
+    "cm": (("half a meter", 50), ("a quarter of a meter", 25), ("a meter and a half", 150)),
+}  # fmt: skip
+"""Ways to say an amount without its figure, by the ending of a name."""
+_COMPASS: Final = {name: at * 45 for at, name in enumerate(("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest"))}  # fmt: skip
+COURSES: Final = ("heading", "bearing", "course")
 COUNTS: Final = ("times", "count", "repeats", "passes", "rounds", "cycles", "laps")
 _NUMBERED: Final = tuple(
     """floor level channel slot row shelf gear lane station bay track zone port page step layer sector gate drawer section stage
@@ -103,7 +127,8 @@ _LABEL_NAMES: Final = (
     ("vehicle", "for|for the car|with"), ("card", "for card|with card|card|on card"), ("plate", "for|with plate|plate"),
     ("batch", "from batch|batch|of batch"), ("program", "with program|program|using program|on program"), ("playlist", "with|playlist|from the playlist"),
     ("author", "by|from|by the author"), ("flavor", "with|flavored|in"), ("brand", "from|by|brand"), ("model", "model|of model|with model"),
-    ("topic", "about|on|on the topic of"), ("language", "in"), ("garnish", "with|with a|garnished with"), ("street", "in|on"),
+    ("topic", "about|on|on the topic of"), ("language", "in"), ("garnish", "with|with a|garnished with"), ("street", "in|on|at"),
+    ("address", "at|of|to"), ("postcode", "postcode|with postcode|zip"), ("shelfmark", "shelfmark|with shelfmark|at"),
     ("crop", "with|of"), ("note", "with the note|note|with note"), ("password", "with password|password"),
 )  # fmt: skip
 _PEOPLE_NAMES: Final = frozenset("person recipient patient customer user".split())
@@ -201,6 +226,13 @@ def code(rng: random.Random) -> str:
             f"{rng.randint(1, 99)}-{rng.randint(100, 9999)}",
             f"{letter}{rng.randint(100, 999)}",
             f"{two}-{letter} {rng.randint(1, 999)}",
+            f"{two}{rng.randint(100, 9999)}",
+            f"{two}{rng.randint(10, 999)}{rng.choice(letters)}{rng.choice(letters)}",
+            f"{letter}-{two} {rng.randint(1, 999)}",
+            f"{two} {rng.randint(1, 99)} {rng.choice(letters)}",
+            f"{rng.randint(10, 99)}-{two}",
+            f"{two}{letter}{rng.randint(1, 9)}",
+            f"{two}{letter} {rng.randint(10, 99)}{two}",
             f"{letter}{rng.randint(1, 9)}{rng.choice(letters)}",
         )
     )
@@ -230,11 +262,48 @@ def person(rng: random.Random) -> str:
     return name if rng.random() < 0.8 else name.lower()
 
 
+def title(rng: random.Random) -> str:
+    """Two or three words as of a book, a song or a scene: each begins with a capital letter."""
+    words = [
+        rng.choice((word(rng), rng.choice(_RARE), rng.choice(lexicon.ADJECTIVES))) for _ in range(rng.choice((2, 2, 3)))
+    ]
+    return " ".join(words).title() if rng.random() < 0.8 else " ".join(words)
+
+
+def address(rng: random.Random) -> str:
+    """A street with its number."""
+    way = rng.choice(("Road", "Street", "Lane", "Avenue", "Square", "Way", "Gate", "Hill"))
+    return f"{rng.randint(1, 99)} {rng.choice(_RARE).title()} {way}"
+
+
 def _copied(rng: random.Random, name: str) -> str:
     if name in _PEOPLE_NAMES:
-        return person(rng)
+        full = rng.random() < 0.25
+        return f"{person(rng).title()} {pseudo_word(rng).title()}" if full else person(rng)
     kind = rng.random()
-    if name in ("code", "key", "password", "tag", "tube", "sample", "bay", "bench", "rack", "slot", "order", "pallet"):
+    if name in ("address", "street"):
+        return address(rng)
+    if name in ("title", "name", "label", "song", "message", "playlist", "note", "topic") and kind > 0.65:
+        return title(rng)
+    if name in (
+        "code",
+        "key",
+        "password",
+        "tag",
+        "tube",
+        "postcode",
+        "shelfmark",
+        "plate",
+        "vehicle",
+        "card",
+        "sample",
+        "bay",
+        "bench",
+        "rack",
+        "slot",
+        "order",
+        "pallet",
+    ):
         return code(rng) if kind < 0.75 else word(rng)
     return code(rng) if kind < 0.25 else person(rng) if kind < 0.33 else word(rng)
 
@@ -246,19 +315,35 @@ def _spoken(rng: random.Random, value: float) -> str:
 
 
 def _measured(rng: random.Random, *, optional: bool) -> Parameter:
-    stem, ending, units, largest, before = rng.choice(UNITS)
+    return measured(rng, rng.choice(UNITS), optional=optional)
+
+
+def measured(rng: random.Random, row: tuple[Any, ...], *, optional: bool) -> Parameter:
+    """A parameter that is an amount of a row of ``UNITS``."""
+    stem, ending, units, largest, before = row
     whole = rng.random() < 0.5
     name = f"{stem}_{ending}" if stem else ending
     if stem and rng.random() < 0.1:
         name, units = stem, units[:1]
 
+    fractions = [one for one in _FRACTIONS.get(ending, ()) if not whole or one[1] == int(one[1])]
+
     def give(rng: random.Random) -> Given:
+        if stem in COURSES and rng.random() < 0.35:
+            point = rng.choice(list(_COMPASS))
+            return Given(_COMPASS[point], f"{rng.choice(('', 'due ', 'to the '))}{point}")
+        if fractions and name == f"{stem}_{ending}".strip("_") and rng.random() < 0.15:
+            words, share = rng.choice(fractions)
+            lead = "" if ending == "percent" else rng.choice(before)
+            return Given(share, f"{lead} {words}".strip())
         unit, factor = rng.choice(units) if rng.random() < 0.85 else units[0]
         round_one = rng.choice((5, 10)) if largest >= 50 else 1
-        most = min(largest, 20) if factor > 1 else largest / factor if factor < 1 else largest
+        most = min(largest, 20) if factor > 1 else min(largest / factor, 900) if factor < 1 else largest
         said: float = rng.choice(
             (rng.randint(1, int(most)), max(1, rng.randint(1, int(most)) // round_one * round_one))
         )
+        if unit == "seconds" and factor < 1:
+            said = rng.choice((30, 45, 90, 15, 150, 75))
         if not whole and factor == 1 and rng.random() < 0.3:
             said = round(min(said, 20) + rng.choice((0.5, 0.5, 0.25, rng.randint(1, 9) / 10)), 2)
         if whole and factor < 1:
