@@ -97,6 +97,9 @@ class Agent:
         """Notices that the run, or the next one, is to tell."""
         self._last_messages: tuple[Message, ...] = ()
         self._last_error: str | None = None
+        self.starter: Callable[[], RunHandle] | None = None
+        """Starts the run that a message wakes, where ``steer`` and ``follow_up`` are given no other way; None: a run
+        with an empty history. An app sets that of its session, so that a timer of the builder's is asked about too."""
         HookChain(hooks_of(self.hooks, (), self.options), AgentContext())
         if latch is not None:
             self._workers.watch(latch)
@@ -323,7 +326,7 @@ class Agent:
 
         Args:
             wake: Start a run with it if the agent is idle.
-            starter: How to start that run, if not with an empty history.
+            starter: How to start that run; None: as ``self.starter`` does.
 
         Returns:
             The run that it started, if it did.
@@ -343,7 +346,7 @@ class Agent:
             run = self._current
         if run is not None and run.owner is not self:  # it is the run of the agent that handed over
             return cast("Agent", run.owner)._post(queue, message, wake, _starter(run))
-        start = (starter or self.start) if wake else None
+        start = (starter or self.starter or self.start) if wake else None
         taken = self._queues.put(queue, as_message(message, origin=queue), wake=start)
         with self._lock:
             idle = self._current is None

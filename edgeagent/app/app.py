@@ -255,6 +255,7 @@ class App:
         except EdgeAgentError as error:  # another session has the file, or it is no journal: another path is needed
             raise ConfigError(str(error)) from error
         self.session.callbacks = Callbacks(on_question=self._question)
+        agent.starter = self.session.start
         if not self._voice:  # a conversation guards what it hears and what is typed into it
             add_guards(agent, changes if self._file is None else moves, small=self._outfit.helps(agent.llm))
 
@@ -271,6 +272,7 @@ class App:
         """Stops what moves and the run that may go on, and waits for it only so long."""
         self.session.abort("safety_stop")
         self.session.close()
+        self.agent.starter = None
 
     def _speak_up(self, text: str) -> None:
         if not self._closing:

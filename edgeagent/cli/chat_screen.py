@@ -181,7 +181,9 @@ class ChatScreen(Screen):
     def _answer_from_page(self, number: int, said: str) -> bool:
         if not self._asked or self._asked[0].number != number:
             return False
+        again, self._again = self._again, None  # asked at the terminal, and answered there
         self._enter(said)
+        self._again = again
         return True
 
     def _question_for_page(self) -> Question | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from edgeagent.cli import exits, options, streams
+from edgeagent.cli import exits, options, sessions, streams
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -80,6 +80,7 @@ def _serve(config: Config, *, http: int | None, token_file: Path | None, always:
     loudspeaker = Loudspeaker(config)
     begin = _over_stdin if http is None else _over_http(http, token_file)
     with build(config, live=True) as app, exits.ending():
+        sessions.remember(app)
         app.person = Approvals(lambda question: None, always=always)
         for note in app.notes:
             streams.warn(note)

@@ -5,6 +5,7 @@ Runs on the main thread.
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, streams
-from edgeagent.errors import BusyError, ConfigError
+from edgeagent.errors import BusyError, ConfigError, EdgeAgentError
 
 if TYPE_CHECKING:
     from edgeagent.app import App
+    from edgeagent.app.ears_setup import Waiting
     from edgeagent.config import Config
 
 LIST_EPILOG: Final = """\
@@ -170,6 +172,27 @@ def continued(config: Config) -> Config:
     what = f"the folder {Path.cwd()}" if config.app is None else str(config.app)
     streams.tell(f"no session of {what} was kept, so a new one begins: {name}", "dim")
     return replace(config, session=shelf.path(name))
+
+
+def wait_for_session(config: Config, tell: Waiting) -> None:
+    """Waits until no other conversation has the session of the settings, and its disk has room for it; for as long as
+    that takes."""
+    if config.session is None:
+        return
+    from edgeagent.app.ears_setup import wait_for
+    from edgeagent.journal import Journal
+
+    file = config.session
+
+    def look() -> None:
+        try:
+            Journal.open(file).close()
+        except EdgeAgentError as error:
+            if isinstance(error.__cause__, OSError) and error.__cause__.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise BusyError(str(error)) from error
+            raise
+
+    wait_for(look, BusyError, tell)
 
 
 def remember(app: App) -> None:

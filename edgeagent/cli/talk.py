@@ -99,7 +99,9 @@ def talk(
     ] = None,
     wait: Annotated[
         bool,
-        typer.Option("--wait", help="Wait for a sound card, or the page's address, that comes late; say so on stderr."),
+        typer.Option(
+            "--wait", help="Wait for a sound card, the page's address or a session that is not there yet; say so."
+        ),
     ] = False,
     text: Annotated[bool, typer.Option("--text", help="Where there is no sound, type instead.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Every event, a line of JSON each.")] = False,
@@ -206,7 +208,7 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
         text: Without sound, type.
         screen: A person sits at a terminal.
         record: Keep the sound of both ends there.
-        wait: Wait for a sound card that comes late.
+        wait: Wait for what is not there yet: a session, the page's address, a sound card.
 
     Returns:
         The exit code.
@@ -224,6 +226,7 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
     if wait:
         tell = partial(_tell_of_waiting, notifier)
+        sessions.wait_for_session(config, tell)
         web_door.wait_for_address(config, tell)
         wait_for_sound(config, tell)
     with ExitStack() as last, TripSignal() as stop_signal, build(config, live=True, voice=True) as app:

@@ -202,3 +202,32 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, name: str, said: str) ->
     (tmp_path / "robot.txt").write_text("agent = 1")
     with pytest.raises(ConfigError, match=said):
         build(Config(app=tmp_path / name))
+
+
+def test_what_the_file_itself_wakes_is_a_turn_of_the_session_and_asks_nobody_who_is_not_there(
+    write: Write, tmp_path: Path
+) -> None:
+    path = write(
+        AGENT
+        + """
+from edgeagent import tool
+from edgeagent.testing import call
+
+done = []
+
+@tool(destructive=True)
+def erase() -> str:
+    "Erases all."
+    done.append(1)
+    return "erased"
+
+agent = Agent("toy", llm=ScriptedLLM("hello", [call("erase")], "I erased it."), tools=[erase])
+"""
+    )
+    with build(Config(app=path, session=tmp_path / "kept.journal")) as app:
+        app.session.step("hi")
+        handle = app.agent.follow_up("erase", wake=True)
+        result = handle.result(30)
+        assert [call.result.status for call in result.tool_calls] == ["declined"]
+        assert [message.text for message in app.session.messages()][:3] == ["hi", "hello", "erase"]
+    assert app.agent.starter is None

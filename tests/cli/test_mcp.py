@@ -223,6 +223,19 @@ def test_sigterm_stops_what_moves_and_leaves(edgeagent: Command) -> None:
         assert b"motors stopped" in process.stderr.read()
 
 
+def test_continue_goes_on_with_the_session_of_a_server(edgeagent: Command) -> None:
+    app = edgeagent.app(
+        "agent = Agent('toy', llm=ScriptedLLM(*[lambda r: ' | '.join(m.text for m in r.messages)] * 9))"
+    )
+
+    async def asked() -> None:
+        async with client(edgeagent, "--app", app, "--session", "s") as robot:
+            assert text(await robot.call_tool("ask", {"text": "one"})) == "one"
+
+    asyncio.run(asked())
+    assert edgeagent("ask", "two", "--continue", "--app", app).stdout == "one | one | two\n"
+
+
 # --- over HTTP ------------------------------------------------------------------------------------------------------
 
 

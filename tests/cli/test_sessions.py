@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from edgeagent.cli import wait_for_session
+from edgeagent.config import Config
+from edgeagent.errors import EdgeAgentError
+from edgeagent.journal import Journal
+
+LIMIT_S = 60
 
 ECHO = "agent = Agent('toy', llm=ScriptedLLM(*[lambda r: ' | '.join(m.text for m in r.messages)] * 9))"
 DRIVES = """
@@ -190,3 +200,38 @@ def test_a_stop_in_the_place_of_an_answer_stops(edgeagent: Any) -> None:
     assert done.stderr.count("not asked again") == 2
     assert "drove 2 m" not in done.stdout
     assert "hello" not in done.stdout
+
+
+def test_a_service_waits_for_a_session_that_another_conversation_has(edgeagent: Any, silent_room: Any) -> None:
+    file = edgeagent.cwd / "robi.journal"
+    other = Journal.open(file)
+    words = ["--wait", "--session", file, "--json", "--web", "--web-port", "0"]
+    with edgeagent.start("talk", *silent_room, *words, house=True) as process:
+        assert b"is in use by another session" in next(iter(process.stderr))
+        other.close()
+        assert any(b"page: http" in line for line in process.stderr)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=LIMIT_S)
+
+
+@pytest.mark.parametrize(("why", "waits"), [(errno.ENOSPC, True), (errno.EDQUOT, True), (errno.EACCES, False)])
+def test_a_service_waits_for_room_on_the_disk_and_for_no_other_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: int, waits: bool
+) -> None:
+    told: list[str] = []
+    opened = Journal.open
+    faults = [OSError(why, os.strerror(why))]
+
+    def full(path: Path) -> Journal:
+        if faults:
+            raise EdgeAgentError(str(faults[0])) from faults.pop()
+        return opened(path)
+
+    monkeypatch.setattr(Journal, "open", full)
+    config = Config(session=tmp_path / "robi.journal")
+    if waits:
+        wait_for_session(config, lambda text, *, again: told.append(text))
+        assert told == [str(OSError(why, os.strerror(why)))]
+    else:
+        with pytest.raises(EdgeAgentError, match="Permission denied"):
+            wait_for_session(config, lambda text, *, again: told.append(text))

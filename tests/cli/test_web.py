@@ -17,6 +17,8 @@ import pytest
 
 LIMIT_S = 30
 ROBOT = """
+import signal
+
 def answer(request):
     last = request.messages[-1]
     if last.role == "tool":
@@ -37,6 +39,7 @@ def erase() -> str:
     return "erased"
 
 agent = Agent("toy", llm=ScriptedLLM(*[answer] * 100), tools=[drive, erase])
+signal.signal(signal.SIGUSR2, lambda *_: agent.follow_up("erase", wake=True))
 """
 
 
@@ -133,6 +136,23 @@ def test_a_question_is_asked_on_the_page_and_only_its_own_answer_counts(chat) ->
         assert page.post("/api/stop").status_code == 200
         until(told, "question", lambda question: question is None)
     terminal.expect("■ stopped")
+
+
+def test_the_page_answers_no_question_of_the_terminal(chat) -> None:
+    terminal, page = chat()
+    terminal.enter("erase")
+    terminal.expect("\\[y/N\\]")
+    terminal.enter("y")
+    terminal.expect("toy: Done: erased")
+    terminal.enter("/retry")
+    terminal.expect("Ask again\\? \\[y/N\\]")
+    with news(page) as told:
+        terminal.signal(signal.SIGUSR2)  # erases once more
+        number, *_ = until(told, "question", lambda question: question is not None)
+        assert page.post("/api/answer", json={"question": number, "text": "yes"}).status_code == 200
+        terminal.expect("toy: Done: erased")
+    terminal.enter("n")
+    terminal.expect("not asked again")
 
 
 def test_with_every_address_it_asks_for_a_token_that_stands_in_no_log(chat, edgeagent) -> None:
