@@ -7,6 +7,7 @@ echo canceller does, and writes. Knows nothing of echoes and words.
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
 from collections import deque
@@ -34,10 +35,12 @@ _SETTLE_S: Final = 1.0
 _HELD_S: Final = 0.5
 """Seconds for which what was heard waits for what was played."""
 _FILE_MODE: Final = 0o600
+_LEFT_BYTES: Final = 200_000_000
+"""Room that is left on the disk for sessions and logs: less of it ends a recording."""
 
 
 class StereoRecorder:
-    """Records until it is closed, the disk is full, or the file is as long as a WAV can be: nine hours.
+    """Records until it is closed, the disk has 200 MB left, or the file is as long as a WAV can be: nine hours.
 
     Args:
         path: Where a file of that name is there, a number is put to the name: nothing is ever overwritten.
@@ -65,6 +68,8 @@ class StereoRecorder:
         """Seconds of the microphone that were taken up."""
         self._count = self._settled = 0
         """Samples of the file, and those that its header counts."""
+        self._left = shutil.disk_usage(self.path.parent).free
+        """Bytes that the disk has left."""
         self._held: deque[Samples] = deque()
         self._held_count = 0
         self._next: float | None = None
@@ -119,6 +124,9 @@ class StereoRecorder:
                 if self._writer.full:
                     why = "a WAV file can't be longer"
                     break
+                if self._left < _LEFT_BYTES:
+                    why = f"the disk has only {self._left / 1e6:.0f} MB left"
+                    break
             self._hold(self._resampler.process(np.zeros(0, np.float32), last=True))
             self._flush(last=True)
         except Exception as error:  # noqa: BLE001 - the top of this thread: a recording never ends a talk
@@ -139,6 +147,7 @@ class StereoRecorder:
         if self._count - self._settled >= _SETTLE_S * RATE_HZ:
             self._writer.settle()
             self._settled = self._count
+            self._left = shutil.disk_usage(self.path.parent).free
 
     def _hear(self, block: Samples, adc_s: float) -> None:
         later_s = self._clock.observe(self._in_s, adc_s)

@@ -130,6 +130,21 @@ def test_a_full_disk_ends_the_recording_and_is_told_once(tmp_path: Path, monkeyp
     assert "No space left on device" in told[0]
 
 
+def test_a_recording_leaves_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    ended = Event()
+    left = iter((10**9, 10**9, 150_000_000))
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=next(left)))
+    recorder = StereoRecorder(tmp_path / "talk.wav", RATE_HZ, None, on_end=lambda why: (told.append(why), ended.set()))
+    for number in range(400):
+        recorder.near(np.full(160, 0.5, np.float32), number / 100)
+    assert ended.wait(LIMIT_S)
+    recorder.close()
+    assert told == ["the disk has only 150 MB left"]
+    assert RATE_HZ <= len(channels(recorder.path)[0]) <= 3 * RATE_HZ
+
+
 def test_a_disk_that_does_not_keep_up_ends_the_recording(tmp_path: Path) -> None:
     told: list[str] = []
     recorder = StereoRecorder(tmp_path / "talk.wav", RATE_HZ, None, on_end=told.append)

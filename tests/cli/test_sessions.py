@@ -227,11 +227,14 @@ def test_a_service_waits_for_room_on_the_disk_and_for_no_other_fault(
             raise EdgeAgentError(str(faults[0])) from faults.pop()
         return opened(path)
 
+    def tell(text: str, *, again: bool) -> None:
+        told.append(text)
+
     monkeypatch.setattr(Journal, "open", full)
     config = Config(session=tmp_path / "robi.journal")
     if waits:
-        wait_for_session(config, lambda text, *, again: told.append(text))
+        wait_for_session(config, tell)
         assert told == [str(OSError(why, os.strerror(why)))]
     else:
         with pytest.raises(EdgeAgentError, match="Permission denied"):
-            wait_for_session(config, lambda text, *, again: told.append(text))
+            wait_for_session(config, tell)
