@@ -38,8 +38,14 @@ _LINES: Final = (
     "you can move again",
     "where are you",
     "how full is your battery",
+    "spin right by thirty degrees",
+    "roll ahead half a meter",
+    "go back two meters please",
+    "tell me your position",
+    "how much charge have you got left",
 )
-_VOICES: Final = ("slt", "rms", "awb")
+"""The last five, and the last voice, are unknown to the network that hears stop words."""
+_VOICES: Final = ("slt", "rms", "awb", "heart", "en-gb-x-gbclan")
 _PAUSE_S: Final = (4.0, 12.0)
 """Seconds between two lines: some are said while the base drives."""
 LEASE_S: Final = 0.3
