@@ -99,7 +99,8 @@ class Agent:
         self._last_error: str | None = None
         self.starter: Callable[[], RunHandle] | None = None
         """Starts the run that a message wakes, where ``steer`` and ``follow_up`` are given no other way; None: a run
-        with an empty history. An app sets that of its session, so that a timer of the builder's is asked about too."""
+        with an empty history. An app sets that of its session for the agent that it begins with: what a timer of the
+        builder's does is asked about and kept too."""
         HookChain(hooks_of(self.hooks, (), self.options), AgentContext())
         if latch is not None:
             self._workers.watch(latch)

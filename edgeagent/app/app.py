@@ -9,12 +9,13 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from edgeagent import events
-from edgeagent.agent import Agent, Options
+from edgeagent.agent import Agent, Options, RunHandle
 from edgeagent.app import guards
 from edgeagent.app.agent_phrases import house_phrases
 from edgeagent.app.deadline import Deadline
@@ -22,7 +23,7 @@ from edgeagent.app.file import AppFile
 from edgeagent.app.guards import add_guards
 from edgeagent.app.outfit import Outfit
 from edgeagent.config import Config
-from edgeagent.errors import ConfigError, EdgeAgentError, ModelError
+from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError
 from edgeagent.hooks.tool_guards import changes, moves
 from edgeagent.llm import LLM
 from edgeagent.llm.protocol import load_weights
@@ -33,6 +34,7 @@ from edgeagent.voice.telling import Telling
 
 if TYPE_CHECKING:
     from edgeagent.house import HouseRobot
+    from edgeagent.session import Session
 
 _log = logging.getLogger(__name__)
 
@@ -255,7 +257,7 @@ class App:
         except EdgeAgentError as error:  # another session has the file, or it is no journal: another path is needed
             raise ConfigError(str(error)) from error
         self.session.callbacks = Callbacks(on_question=self._question)
-        agent.starter = self.session.start
+        agent.starter = partial(self._start_woken, self.session)
         if not self._voice:  # a conversation guards what it hears and what is typed into it
             add_guards(agent, changes if self._file is None else moves, small=self._outfit.helps(agent.llm))
 
@@ -272,7 +274,17 @@ class App:
         """Stops what moves and the run that may go on, and waits for it only so long."""
         self.session.abort("safety_stop")
         self.session.close()
-        self.agent.starter = None
+
+    def _start_woken(self, session: Session) -> RunHandle:
+        """Starts the run of a message that the builder's own code has sent.
+
+        Raises:
+            BusyError: As ``Session.start``; or the session is over, and nothing is done any more.
+        """
+        if self._closing or session is not self.session:
+            _log.warning("the session is closed, so a message that woke %s is not answered", self.agent.name)
+            raise BusyError("the session is closed")
+        return session.start()
 
     def _speak_up(self, text: str) -> None:
         if not self._closing:

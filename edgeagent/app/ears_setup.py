@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from edgeagent.agent import Agent
 from edgeagent.app.agent_phrases import ears_phrases, house_phrases, name_groups
@@ -201,24 +201,26 @@ def open_device(
     )
 
 
+_Seen = TypeVar("_Seen")
+
+
 class Waiting(Protocol):
     """Told what is not there yet; ``again``: for the same reason as before."""
 
     def __call__(self, why: str, *, again: bool) -> object: ...
 
 
-def wait_for(look: Callable[[], object], lacking: type[EdgeAgentError], tell: Waiting) -> None:
-    """Looks every two seconds until that does not raise ``lacking`` any more; for as long as that takes."""
+def wait_for(look: Callable[[], _Seen], lacking: type[EdgeAgentError], tell: Waiting) -> _Seen:
+    """Looks every two seconds until that does not raise ``lacking`` any more, and returns what it returned; for as long
+    as that takes."""
     told, pause = "", threading.Event()
     while True:
         try:
-            look()
+            return look()
         except lacking as error:
             tell(str(error), again=str(error) == told)
             told = str(error)
             pause.wait(_LOOK_S)
-        else:
-            return
 
 
 def wait_for_sound(config: Config, tell: Waiting) -> None:

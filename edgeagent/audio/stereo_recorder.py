@@ -6,6 +6,7 @@ echo canceller does, and writes. Knows nothing of echoes and words.
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import threading
@@ -68,7 +69,7 @@ class StereoRecorder:
         """Seconds of the microphone that were taken up."""
         self._count = self._settled = 0
         """Samples of the file, and those that its header counts."""
-        self._left = shutil.disk_usage(self.path.parent).free
+        self._left = _left(self.path)
         """Bytes that the disk has left."""
         self._held: deque[Samples] = deque()
         self._held_count = 0
@@ -76,6 +77,8 @@ class StereoRecorder:
         """Position in the far end after the last sample."""
         self._began_s: float | None = None
         self._over = threading.Event()
+        if self._left < _LEFT_BYTES:
+            self._over.set()  # before anybody announces it
         self._thread = threading.Thread(target=self._work, name="recording", daemon=True)
         self._thread.start()
 
@@ -116,7 +119,7 @@ class StereoRecorder:
     def _work(self) -> None:
         why = ""
         try:
-            while (item := self._queue.get()) is not None:
+            while self._left >= _LEFT_BYTES and (item := self._queue.get()) is not None:
                 if self._queue.qsize() >= _MOST_WAITING:
                     why = "the disk does not keep up"
                     break
@@ -124,9 +127,8 @@ class StereoRecorder:
                 if self._writer.full:
                     why = "a WAV file can't be longer"
                     break
-                if self._left < _LEFT_BYTES:
-                    why = f"the disk has only {self._left / 1e6:.0f} MB left"
-                    break
+            if self._left < _LEFT_BYTES:
+                why = f"the disk has only {self._left / 1e6:.0f} MB left"
             self._hold(self._resampler.process(np.zeros(0, np.float32), last=True))
             self._flush(last=True)
         except Exception as error:  # noqa: BLE001 - the top of this thread: a recording never ends a talk
@@ -147,7 +149,7 @@ class StereoRecorder:
         if self._count - self._settled >= _SETTLE_S * RATE_HZ:
             self._writer.settle()
             self._settled = self._count
-            self._left = shutil.disk_usage(self.path.parent).free
+            self._left = _left(self.path)
 
     def _hear(self, block: Samples, adc_s: float) -> None:
         later_s = self._clock.observe(self._in_s, adc_s)
@@ -185,6 +187,15 @@ class StereoRecorder:
             self._next = position + len(left)
         self._writer.write(np.stack([left, right], axis=1))
         self._count += len(left)
+
+
+def _left(path: Path) -> float:
+    """Bytes that the disk of a file has left; without end where the system does not tell."""
+    try:
+        disk = shutil.disk_usage(path.parent)
+    except OSError:
+        return math.inf
+    return disk.free if disk.total else math.inf
 
 
 def _created(path: Path) -> Path:

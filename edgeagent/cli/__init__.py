@@ -133,7 +133,7 @@ __getattr__ = front(
         "listen_view": "ListenJson Utterances",
         "notify": "Notifier",
         "replies": "Flow",
-        "sessions": "wait_for_session",
+        "sessions": "built_when_free",
         "slash": "HELP",
         "talk_screen": "FIRST_REPEAT_S LET_GO_S TalkButton",
         "talk_view": "JsonView TalkLines",

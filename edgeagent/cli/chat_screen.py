@@ -181,9 +181,12 @@ class ChatScreen(Screen):
     def _answer_from_page(self, number: int, said: str) -> bool:
         if not self._asked or self._asked[0].number != number:
             return False
-        again, self._again = self._again, None  # asked at the terminal, and answered there
-        self._enter(said)
-        self._again = again
+        asked = self._asked[0]
+        self._print(f"{toned(printable(asked.text), 'bold', colour=self._colour)}{said}")
+        if obeyed(said, self._stops) or self._stops.take(said, asked=True):
+            self._again = None
+        else:
+            self._asked.popleft().answer.put(said)  # no answer to what the terminal is asked
         return True
 
     def _question_for_page(self) -> Question | None:

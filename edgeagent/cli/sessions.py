@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, streams
-from edgeagent.errors import BusyError, ConfigError, EdgeAgentError
+from edgeagent.errors import BusyError, ConfigError
 
 if TYPE_CHECKING:
     from edgeagent.app import App
@@ -174,25 +175,35 @@ def continued(config: Config) -> Config:
     return replace(config, session=shelf.path(name))
 
 
-def wait_for_session(config: Config, tell: Waiting) -> None:
-    """Waits until no other conversation has the session of the settings, and its disk has room for it; for as long as
-    that takes."""
-    if config.session is None:
-        return
+def built_when_free(build: Callable[[], App], session: Path | None, tell: Waiting) -> App:
+    """Builds an app as soon as no other conversation has its session, and the disk has room for it; for as long as that
+    takes.
+
+    Raises:
+        EdgeAgentError: As ``build``, for another reason.
+    """
     from edgeagent.app.ears_setup import wait_for
-    from edgeagent.journal import Journal
+    from edgeagent.journal import is_in_use
 
-    file = config.session
-
-    def look() -> None:
+    def look() -> App:
+        if session is not None and is_in_use(session):  # or the app file would be run again and again
+            raise BusyError(f"the session {session} is in use by another conversation")
         try:
-            Journal.open(file).close()
-        except EdgeAgentError as error:
-            if isinstance(error.__cause__, OSError) and error.__cause__.errno in (errno.ENOSPC, errno.EDQUOT):
+            return build()
+        except ConfigError as error:
+            if _passes(error):
                 raise BusyError(str(error)) from error
             raise
 
-    wait_for(look, BusyError, tell)
+    return wait_for(look, BusyError, tell)
+
+
+def _passes(error: BaseException) -> bool:
+    """True if an error came of a session that is in use, or of a full disk."""
+    cause = error.__cause__
+    if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return isinstance(cause, BusyError) or (cause is not None and _passes(cause))
 
 
 def remember(app: App) -> None:

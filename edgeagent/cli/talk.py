@@ -99,9 +99,7 @@ def talk(
     ] = None,
     wait: Annotated[
         bool,
-        typer.Option(
-            "--wait", help="Wait for a sound card, the page's address or a session that is not there yet; say so."
-        ),
+        typer.Option("--wait", help="Wait for a sound card, the page's address, or a session that is in use."),
     ] = False,
     text: Annotated[bool, typer.Option("--text", help="Where there is no sound, type instead.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Every event, a line of JSON each.")] = False,
@@ -208,7 +206,7 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
         text: Without sound, type.
         screen: A person sits at a terminal.
         record: Keep the sound of both ends there.
-        wait: Wait for what is not there yet: a session, the page's address, a sound card.
+        wait: Wait for a sound card, the page's address, a session that is in use, and room for it on the disk.
 
     Returns:
         The exit code.
@@ -224,12 +222,15 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
     notifier = Notifier()
     _check(config, json=json, text=text, screen=screen, record=record, waits=wait)
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
-    if wait:
-        tell = partial(_tell_of_waiting, notifier)
-        sessions.wait_for_session(config, tell)
-        web_door.wait_for_address(config, tell)
-        wait_for_sound(config, tell)
-    with ExitStack() as last, TripSignal() as stop_signal, build(config, live=True, voice=True) as app:
+    with ExitStack() as last, TripSignal() as stop_signal, ExitStack() as stack:
+        made = partial(build, config, live=True, voice=True)
+        if wait:
+            tell = partial(_tell_of_waiting, notifier)
+            web_door.wait_for_address(config, tell)
+            wait_for_sound(config, tell)
+            app = stack.enter_context(sessions.built_when_free(made, config.session, tell))
+        else:
+            app = stack.enter_context(made())
         sessions.remember(app)
         try:
             conversation = _begin(app, config, record)
@@ -314,7 +315,7 @@ def _begin(app: App, config: Config, record: Path | None) -> Conversation:
 def _tell_of_waiting(notifier: Notifier, why: str, *, again: bool) -> None:
     notifier.waiting(f"waits: {why}", _LONGER_S)
     if not again:
-        streams.warn(f"{why}; it is looked for until it is there")
+        streams.warn(f"{why}; it is tried again until it can begin")
 
 
 def _converse(app: App, conversation: Conversation, notifier: Notifier, *, json: bool, screen: bool) -> int:

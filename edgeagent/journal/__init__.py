@@ -10,6 +10,7 @@ __all__ = ["Backlog", "Durability", "Journal", "Recovered"]
 __getattr__ = front(
     __name__,
     {
+        "journal": "is_in_use",
         "records": "FORMAT Record",
         "shelf": "KeptSession Shelf",
     },

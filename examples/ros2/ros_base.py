@@ -16,6 +16,8 @@ from edgeagent.robot import RemoteBase, RosPose, Velocity
 
 QUEUE = 1
 """Velocities that wait for a slow reader: an old one is worth nothing."""
+PROFILED = ("kilted", "lyrical", "rolling")
+"""Distributions with Fast DDS 3, which reads ``FASTDDS_DEFAULT_PROFILES_FILE``."""
 CLOSE_S = 0.2
 """Seconds in which the thread that takes messages ends."""
 GID_DIGITS = 32
@@ -41,8 +43,9 @@ def import_ros() -> Any:
 
 
 def _this_machine(middleware: str) -> dict[str, str]:
-    """Settings that keep ROS 2 on this machine."""
-    if not middleware.startswith("rmw_fastrtps") or "FASTDDS_DEFAULT_PROFILES_FILE" in os.environ:
+    """Settings that keep ROS 2 on this machine. A Fast DDS that can't read the profile would keep it nowhere."""
+    knows_profile = middleware.startswith("rmw_fastrtps") and os.environ.get("ROS_DISTRO", "") in PROFILED
+    if not knows_profile or "FASTDDS_DEFAULT_PROFILES_FILE" in os.environ:
         return {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     # with LOCALHOST Fast DDS shares memory, and who is stopped or killed with its lock keeps everybody else waiting
     profile = Path(__file__).resolve().parent / "loopback.xml"

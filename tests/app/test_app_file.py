@@ -230,4 +230,5 @@ agent = Agent("toy", llm=ScriptedLLM("hello", [call("erase")], "I erased it."), 
         result = handle.result(30)
         assert [call.result.status for call in result.tool_calls] == ["declined"]
         assert [message.text for message in app.session.messages()][:3] == ["hi", "hello", "erase"]
-    assert app.agent.starter is None
+    assert app.agent.follow_up("erase", wake=True) is None  # the session is closed
+    assert not app.agent.is_running

@@ -145,6 +145,20 @@ def test_a_recording_leaves_room_on_the_disk(tmp_path: Path, monkeypatch: pytest
     assert RATE_HZ <= len(channels(recorder.path)[0]) <= 3 * RATE_HZ
 
 
+def test_where_there_is_no_room_a_recording_is_over_before_it_is_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    ended = Event()
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=10**8))
+    recorder = StereoRecorder(tmp_path / "talk.wav", RATE_HZ, None, on_end=lambda why: (told.append(why), ended.set()))
+    assert recorder.is_over
+    assert ended.wait(LIMIT_S)
+    recorder.close()
+    assert told == ["the disk has only 100 MB left"]
+
+
 def test_a_disk_that_does_not_keep_up_ends_the_recording(tmp_path: Path) -> None:
     told: list[str] = []
     recorder = StereoRecorder(tmp_path / "talk.wav", RATE_HZ, None, on_end=told.append)

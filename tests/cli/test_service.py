@@ -379,7 +379,7 @@ def test_the_command_of_the_unit_waits_for_sound_listens_lives_and_stops_motion_
                 process.kill()
     assert process.returncode == 143
     assert left(below) == []
-    assert err.decode().count("it is looked for until it is there") == 1
+    assert err.decode().count("it is tried again until it can begin") == 1
     assert err.decode().count("the log /dev/full cannot be written") == 1
 
 

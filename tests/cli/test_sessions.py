@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from edgeagent.cli import wait_for_session
-from edgeagent.config import Config
-from edgeagent.errors import EdgeAgentError
-from edgeagent.journal import Journal
+from edgeagent.cli import built_when_free
+from edgeagent.errors import BusyError, ConfigError
+from edgeagent.journal import Journal, is_in_use
 
 LIMIT_S = 60
 
@@ -207,34 +205,45 @@ def test_a_service_waits_for_a_session_that_another_conversation_has(edgeagent: 
     other = Journal.open(file)
     words = ["--wait", "--session", file, "--json", "--web", "--web-port", "0"]
     with edgeagent.start("talk", *silent_room, *words, house=True) as process:
-        assert b"is in use by another session" in next(iter(process.stderr))
+        assert b"is in use by another conversation" in next(iter(process.stderr))
         other.close()
         assert any(b"page: http" in line for line in process.stderr)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=LIMIT_S)
 
 
-@pytest.mark.parametrize(("why", "waits"), [(errno.ENOSPC, True), (errno.EDQUOT, True), (errno.EACCES, False)])
-def test_a_service_waits_for_room_on_the_disk_and_for_no_other_fault(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: int, waits: bool
+@pytest.mark.parametrize(
+    ("why", "waits"), [(OSError(errno.ENOSPC, "No space left"), True), (BusyError("it is in use"), True), (None, False)]
+)
+def test_a_service_waits_for_room_and_for_a_session_that_its_app_names_and_for_no_other_fault(
+    why: Exception | None, waits: bool
 ) -> None:
     told: list[str] = []
-    opened = Journal.open
-    faults = [OSError(why, os.strerror(why))]
-
-    def full(path: Path) -> Journal:
-        if faults:
-            raise EdgeAgentError(str(faults[0])) from faults.pop()
-        return opened(path)
+    faults = [ConfigError("it can't begin")]
 
     def tell(text: str, *, again: bool) -> None:
         told.append(text)
 
-    monkeypatch.setattr(Journal, "open", full)
-    config = Config(session=tmp_path / "robi.journal")
+    def made() -> Any:
+        if not faults:
+            return "the app"
+        raise faults.pop() from why
+
     if waits:
-        wait_for_session(config, tell)
-        assert told == [str(OSError(why, os.strerror(why)))]
+        assert built_when_free(made, None, tell) == "the app"
+        assert told == ["it can't begin"]
     else:
-        with pytest.raises(EdgeAgentError, match="Permission denied"):
-            wait_for_session(config, tell)
+        with pytest.raises(ConfigError, match="it can't begin"):
+            built_when_free(made, None, tell)
+
+
+def test_a_look_at_a_session_changes_nothing_in_it(tmp_path: Path) -> None:
+    file = tmp_path / "robi.journal"
+    assert not is_in_use(file)
+    assert not file.exists()
+    with Journal.open(file):
+        assert is_in_use(file)
+    damaged = file.read_bytes() + b"torn"
+    file.write_bytes(damaged)
+    assert not is_in_use(file)
+    assert file.read_bytes() == damaged

@@ -74,7 +74,7 @@ def ros(python: Path) -> Way:
     return Way(
         "ROS 2",
         python,
-        {"ROS_DOMAIN_ID": domain},
+        {"ROS_DOMAIN_ID": domain, "ROS_DISTRO": "kilted"},
         switch=[str(_EXAMPLE / "switch.py")],
         robot=["-m", "bench.ros_robot"],
         agent=["-m", _AGENT, "ros"],
