@@ -4,6 +4,7 @@ The node, ``/cmd_vel`` and the switch run in ``scripts/bench ros``, which has RO
 """
 
 import math
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,7 +48,7 @@ class Node:
 def ros(monkeypatch: pytest.MonkeyPatch) -> None:
     """As much of rclpy and nav2_msgs as the functions under test import."""
     modules = {
-        "rclpy": {},
+        "rclpy": {"get_rmw_implementation_identifier": lambda: "rmw_fastrtps_cpp"},
         "rclpy.qos": {"qos_profile_sensor_data": None},
         "nav2_msgs": {},
         "nav2_msgs.action": {"NavigateToPose": NavigateToPose},
@@ -56,6 +57,32 @@ def ros(monkeypatch: pytest.MonkeyPatch) -> None:
         module = ModuleType(name)
         vars(module).update(values)
         monkeypatch.setitem(sys.modules, name, module)
+    kept = ("ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_DEFAULT_PROFILES_FILE", "ROS_DISTRO")
+    monkeypatch.setattr(os, "environ", {name: value for name, value in os.environ.items() if name not in kept})
+
+
+@pytest.mark.parametrize(
+    ("middleware", "set_before", "network", "has_profile"),
+    [
+        ("rmw_fastrtps_cpp", {"ROS_DISTRO": "kilted"}, "SYSTEM_DEFAULT", True),
+        ("rmw_fastrtps_cpp", {"ROS_DISTRO": "jazzy"}, "LOCALHOST", False),  # its Fast DDS does not read the profile
+        ("rmw_fastrtps_cpp", {}, "LOCALHOST", False),
+        ("rmw_cyclonedds_cpp", {"ROS_DISTRO": "kilted"}, "LOCALHOST", False),
+        ("rmw_fastrtps_cpp", {"ROS_DISTRO": "kilted", "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, "SUBNET", False),
+    ],
+)
+def test_it_stays_on_this_machine_unless_the_environment_says_otherwise(
+    ros: None, middleware: str, set_before: dict[str, str], network: str, has_profile: bool
+) -> None:
+    from ros_base import import_ros
+
+    os.environ.update(set_before)
+    vars(sys.modules["rclpy"])["get_rmw_implementation_identifier"] = lambda: middleware
+    import_ros()
+    assert os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] == network
+    assert ("FASTDDS_DEFAULT_PROFILES_FILE" in os.environ) == has_profile
+    if has_profile:
+        assert "127.0.0.1" in Path(os.environ["FASTDDS_DEFAULT_PROFILES_FILE"]).read_text(encoding="utf-8")
 
 
 def test_the_app_drives_with_the_commands_of_every_base(ros: None, monkeypatch: pytest.MonkeyPatch) -> None:
