@@ -216,6 +216,17 @@ def at_terminal(edgeagent: Command) -> Iterator[Callable[..., Terminal]]:
         os.close(master)
 
 
+def waits_until(edgeagent: Command, words: list[object], because: bytes, free: Callable[[], object]) -> None:
+    """Starts a talk with a page, which says why it waits, and is there once that is over."""
+    with edgeagent.start("talk", *words, house=True) as process:
+        assert process.stderr is not None
+        assert because in next(iter(process.stderr))
+        free()
+        assert any(b"page: http" in line for line in process.stderr)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=LIMIT_S)
+
+
 @pytest.fixture
 def silent_room(edgeagent: Command) -> list[str]:
     """Files for microphone and loudspeaker, as options: a minute in which nobody speaks."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,7 @@ import pytest
 from edgeagent.cli import built_when_free
 from edgeagent.errors import BusyError, ConfigError
 from edgeagent.journal import Journal, is_in_use
-
-LIMIT_S = 60
+from tests.cli.conftest import waits_until
 
 ECHO = "agent = Agent('toy', llm=ScriptedLLM(*[lambda r: ' | '.join(m.text for m in r.messages)] * 9))"
 DRIVES = """
@@ -204,12 +202,7 @@ def test_a_service_waits_for_a_session_that_another_conversation_has(edgeagent: 
     file = edgeagent.cwd / "robi.journal"
     other = Journal.open(file)
     words = ["--wait", "--session", file, "--json", "--web", "--web-port", "0"]
-    with edgeagent.start("talk", *silent_room, *words, house=True) as process:
-        assert b"is in use by another conversation" in next(iter(process.stderr))
-        other.close()
-        assert any(b"page: http" in line for line in process.stderr)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=LIMIT_S)
+    waits_until(edgeagent, [*silent_room, *words], b"is in use by another conversation", other.close)
 
 
 @pytest.mark.parametrize(

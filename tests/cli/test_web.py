@@ -15,6 +15,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.cli.conftest import waits_until
+
 LIMIT_S = 30
 ROBOT = """
 import signal
@@ -238,12 +240,7 @@ def test_a_service_waits_for_a_port_that_another_program_has(edgeagent, silent_r
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         words = ["--wait", "--web", "--web-port", str(taken.getsockname()[1]), "--json"]
-        with edgeagent.start("talk", *silent_room, *words, house=True) as process:
-            assert b"is taken by another program" in next(iter(process.stderr))
-            taken.close()
-            assert any(b"page: http" in line for line in process.stderr)
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=LIMIT_S)
+        waits_until(edgeagent, [*silent_room, *words], b"is taken by another program", taken.close)
 
 
 def test_a_conversation_aloud_has_a_level_is_muted_and_stopped(edgeagent, silent_room) -> None:

@@ -6,6 +6,8 @@ how many steps it takes, and a negative one fails. Velocities have a node and a 
 beside timers and actions in one executor of Python, a velocity was taken up to 1.3 s late.
 """
 
+# ruff: noqa: E402 - import_ros comes before what it says is missing
+
 from __future__ import annotations
 
 import math
@@ -21,12 +23,12 @@ from ros_base import import_ros
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"  # a robot's nodes know nothing of the example's profile
 rclpy = import_ros()
 
-from geometry_msgs.msg import Twist  # noqa: E402  import_ros says what is missing
-from nav_msgs.msg import Odometry  # noqa: E402
-from rclpy.action import ActionServer, CancelResponse  # noqa: E402
-from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor  # noqa: E402
-from sensor_msgs.msg import BatteryState, LaserScan  # noqa: E402
-from test_msgs.action import Fibonacci  # noqa: E402
+from geometry_msgs.msg import Twist
+from nav_msgs.msg import Odometry
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
+from sensor_msgs.msg import BatteryState, LaserScan
+from test_msgs.action import Fibonacci
 
 STEP_S = 0.1
 

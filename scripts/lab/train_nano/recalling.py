@@ -6,11 +6,11 @@ Rows of phrases; {w} and the like are filled in. Each function returns None wher
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 import lexicon
+import referring
 from corrections import contrary
 from referring import Past, said, told
 from results import Call
@@ -237,19 +237,14 @@ def _no_more(rng: random.Random, past: Past) -> Utterance:
     return told(rng.choice(_NO_MORE), rng.choice(("Okay, I won't.", "Okay.", "All right.")))
 
 
-_KINDS: Final[tuple[tuple[float, Callable[[random.Random, Past], Utterance | None]], ...]] = (
+_KINDS: Final[referring.Kinds] = (
     (0.28, _turns), (0.05, _other_order), (0.13, _undone), (0.16, _part), (0.12, _elsewhere), (0.18, _thing), (0.05, _light_off), (0.04, _no_more),
 )  # fmt: skip
-_TRIES: Final = 6
 
 
 def draw(rng: random.Random, past: Past) -> Utterance | None:
     """A turn that refers to more than the call before, or None where none comes to mind."""
-    for _ in range(_TRIES):
-        kind = rng.choices([make for _, make in _KINDS], [weight for weight, _ in _KINDS])[0]
-        if past.calls and (made := kind(rng, past)) is not None:
-            return made
-    return None
+    return referring.draw(rng, past, _KINDS)
 
 
 def then(rng: random.Random, command: Utterance, *, failed: bool) -> Utterance:

@@ -230,16 +230,21 @@ def _asked_about(rng: random.Random, past: Past) -> Utterance | None:
     return told(rng.choice(_DONE), results.tell(list(past.outcomes)))
 
 
-_KINDS: Final[tuple[tuple[float, Callable[[random.Random, Past], Utterance | None]], ...]] = (
+Kinds = tuple[tuple[float, Callable[[random.Random, Past], Utterance | None]], ...]
+_KINDS: Final[Kinds] = (
     (0.2, _several), (0.14, _after_failure), (0.28, _amount), (0.12, _ask_again), (0.14, _places), (0.12, _asked_about),
 )  # fmt: skip
 _TRIES: Final = 5
 
 
-def draw(rng: random.Random, past: Past) -> Utterance | None:
-    """A turn that refers to what was done, or None where none comes to mind."""
+def draw(rng: random.Random, past: Past, kinds: Kinds = _KINDS) -> Utterance | None:
+    """A turn that refers to what was done, or None where none comes to mind.
+
+    Args:
+        kinds: What is drawn from, each with its weight.
+    """
     for _ in range(_TRIES):
-        kind = rng.choices([make for _, make in _KINDS], [weight for weight, _ in _KINDS])[0]
+        kind = rng.choices([make for _, make in kinds], [weight for weight, _ in kinds])[0]
         if past.calls and (said := kind(rng, past)) is not None:
             return said
     return None
