@@ -80,15 +80,15 @@ class Setting:
 def draw_setting(rng: random.Random) -> Setting:
     """Mostly the house robot as it ships; also subsets, other orders, other robots."""
     kind = rng.random()
-    if kind < 0.46:
+    if kind < 0.42:
         return Setting(HOUSE_SYSTEM, HOUSE_TOOLS, frozenset(map(name_of, HOUSE_TOOLS)), ())
     system = HOUSE_SYSTEM if rng.random() < 0.4 else rng.choice(_SYSTEMS)
     tools = list(HOUSE_TOOLS)
     others: list[foreign.ForeignTool] = []
-    if kind < 0.5:
+    if kind < 0.46:
         if rng.random() < 0.7:
             rng.shuffle(tools)
-    elif kind < 0.65:
+    elif kind < 0.58:
         tools = rng.sample(tools, rng.randint(1, 13))
         if rng.random() < 0.5:
             tools.sort(key=HOUSE_TOOLS.index)
@@ -97,7 +97,7 @@ def draw_setting(rng: random.Random) -> Setting:
         others = foreign.draw(rng, rng.randint(1, 9), beside_house=bool(tools))
     house = frozenset(map(name_of, tools))
     renamed: renaming.Renaming | None = None
-    if kind >= 0.5 and rng.random() < _RENAMED:
+    if kind >= 0.46 and rng.random() < _RENAMED:
         renamed, specs = renaming.draw(rng, tools, [name_of(t.spec) for t in others])
         tools = list(specs)
     tools += [t.spec for t in others]
@@ -184,6 +184,8 @@ class Author:
             return speaker.single()
         if kind < 0.28:
             return recalling.spoken_of(rng)
+        if kind < 0.287:
+            return orders.alike(speaker)
         if kind < 0.32:
             return speaker.together()
         if kind < 0.39:
@@ -212,8 +214,13 @@ class Author:
                 said = self.house_utterance()
                 if said.tools and said.tools <= setting.house:
                     return said
-        if kind < 0.58:
+        mine = [one.invented for one in tools if one.invented is not None]
+        if kind < 0.57:
             return rng.choice(tools).say(rng)
+        if mine and kind < 0.59:
+            twice = rng.choice(mine).twice(rng)
+            if twice is not None:
+                return twice
         if kind < 0.68:
             one, two = rng.choice(tools).say(rng), rng.choice(tools).say(rng)
             if one.text[-1:] in "?!" or one.calls == two.calls:
@@ -228,8 +235,9 @@ class Author:
                 return astray
         if kind < 0.86:
             return self._not_asked_for(rng.choice(tools).order(rng))
-        if kind < 0.91:
-            mine = [one.invented for one in tools if one.invented is not None]
+        if mine and kind < 0.875 and (remark := invented.remark(rng, mine)) is not None:
+            return Utterance(remark, reply=rng.choice(wording.HEARD), tag="none", bare=False)
+        if kind < 0.92:
             if mine:
                 return Utterance(invented.near(rng, mine), reply=rng.choice(CANNOT), tag="missing")
             names = {name_of(t) for t in setting.tools}
@@ -239,7 +247,7 @@ class Author:
                 if not any(set(name_of(t.spec).split("_")) & set(n.split("_")) for n in names)
             )
             return Utterance(other.say(rng).text, reply=rng.choice(CANNOT), tag="missing", bare=False)
-        if kind < 0.96 or not setting.house:
+        if kind < 0.965 or not setting.house:
             return self._nothing.said() if rng.random() < 0.5 else self._nothing.talk()
         said = self.house_utterance()
         if said.tools <= setting.house:

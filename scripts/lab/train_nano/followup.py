@@ -156,9 +156,12 @@ def _follow(text: str, name: str, **arguments: object) -> Utterance:
 def _after_move(rng: random.Random, call: Call, key: str, kind: str) -> Utterance:
     value = call.arguments[key]
     choice = rng.random()
-    if choice < 0.45:
+    if choice < 0.42:
         return _follow(rng.choice(_BACK), call.name, **{key: number(-value)})
     drawn = KINDS[kind](rng)
+    if choice < 0.48 and drawn.surface[0].isdigit():
+        text = f"{rng.choice(('now', 'and now', 'and', 'then', 'next'))} {rng.choice(('-', '-', 'minus '))}{drawn.surface}"
+        return _follow(text, call.name, **{key: number(-abs(float(drawn.value)))})
     new = float(drawn.value) * (1 if value >= 0 else -1)
     shapes = (
         "now {}",

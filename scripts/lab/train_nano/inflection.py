@@ -119,6 +119,16 @@ def inflected(command: str) -> tuple[str, str] | None:
     return f"{gerund} {rest}".strip(), f"{participle} {rest}".strip()
 
 
+def present(command: str) -> str | None:
+    """A command that has one verb, as after "she": "turns left"; None where its verb is not known."""
+    if inflected(command) is None:
+        return None
+    verb, _, rest = command.partition(" ")
+    ending = "ies" if verb.endswith("y") and verb[-2] not in "aeiou" else "es" if verb.endswith(("s", "sh", "ch", "x", "o")) else "s"
+    stem = verb[:-1] if ending == "ies" else verb
+    return f"{stem}{ending} {rest}".strip()
+
+
 def past(command: str) -> str | None:
     """A command that has one verb, as after "if you": "turned left"; None where its verb is not known."""
     if (forms := inflected(command)) is None:

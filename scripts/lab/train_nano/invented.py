@@ -9,13 +9,17 @@ from __future__ import annotations
 import random
 from typing import Any, Final
 
+import lexicon
+import lookups
 import paired
-from invented_tool import ASKS, WHICH, InventedTool, given_words, snake, spec_of, spoken, words_of
+from invented_tool import ASKS, WHICH, InventedTool, corrected, given_words, snake, spec_of, spoken, words_of
 from parameter_notes import with_note
 from results import Call
 from slots import pseudo_word
 from utterances import Utterance
-from values import Given, Parameter, draw_parameters, of_goal, of_person, of_setting, of_thing
+from values import COUNTS, Given, Parameter, code, draw_parameters, of_goal, of_person, of_setting, of_thing
+
+from edgeagent.train import cardinal, wording
 
 _ACTS: Final = words_of("acts")
 _THINGS: Final = words_of("things")
@@ -53,6 +57,25 @@ _TAILS: Final = (
 _READINGS: Final = words_of("readings")
 _PAIRED: Final = 0.09
 """Share of tools whose verb tells one of their values."""
+_LOOKED_UP: Final = 0.09
+"""Share of tools that are asked about one thing."""
+_GIVING: Final = frozenset("fetch deliver dispense order mix load book print call feed show".split())
+"""Acts that are asked for by their object alone."""
+_WANTED: Final = (
+    "i'd like {}", "i would like {}", "could i have {}", "can i get {}", "i need {}", "i'll have {}", "{}, please", "{} for me", "i want {}", "we need {}",
+    "give me {}", "let me have {}", "i could use {}", "get me {}", "bring me {}",
+)  # fmt: skip
+_CORRECTED_LATE: Final = 0.04
+"""Share of sentences that take a value back at their end."""
+_OVERHEARD: Final = (
+    "{w} wanted to {v} the {t} yesterday", "to {v} a {t} is an art", "a {t} a day keeps the doctor away", "{w} sang a song about a {t}", "no {t}, no fun",
+    "as {w} says, who can {v} can do anything", "it was {w} with the {t}, not me", "the {t} again, how boring", "what a lovely {t}, isn't it", "have you heard the one about the {t}",
+    "if I were a {t} I would sleep all day", "long live the {t}", "speaking of the {t}, how are you", "once a {t}, always a {t}", "who needs a {t} anyway", "{w} thinks the {t} is haunted",
+)  # fmt: skip
+"""Talk with the words of a tool: {v} is its act, {t} its thing, {w} somebody."""
+_NOT_SERVED: Final = (
+    "", "", "", "", " and look inside", " in room {n}", " of the neighbour", " for {c}", " {c}", " with {c}", " in the lobby", " from patient {n}", " by hand", " for the guests",
+)  # fmt: skip
 _OF_THE_HOUSE: Final = frozenset(
     "go drive ride roll travel return come turn rotate spin move fetch get bring take collect deliver pick drop grip grab put "
     "carry charge dock stop halt look follow trace track light lamp lights battery position scan switch set change adjust "
@@ -82,7 +105,7 @@ def _reading(rng: random.Random) -> InventedTool:
 
 def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> InventedTool:
     """Draws a tool for an act and a thing."""
-    count = rng.choices(range(6), (0.14, 0.34, 0.27, 0.15, 0.07, 0.03))[0]
+    count = rng.choices(range(6), (0.1, 0.3, 0.28, 0.18, 0.09, 0.05))[0]
     way, setter = act in _WAYS, act == _SETTERS
     own = rng.choice(thing)
     first: Parameter | None = None
@@ -151,10 +174,18 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
             elif not one.optional or rng.random() < 0.4:
                 given[one.name] = given_words(rng, one)
         arguments = {one.name: given[one.name].value for one in parameters if one.name in given}
+        late = without is None and not plain and bool(given)
         verb, noun = words(rng)
         the = rng.choice(("the", "the", "the", "the", "your", "my", "", "this"))
         objects = [given[one.name].text for one in parameters if one.name in given and one.role == "object"]
-        if way:
+        counted = next((one for one in parameters if one.name in given and one.name in COUNTS), None)
+        if objects and counted is not None and holder is not None and rng.random() < 0.4:
+            value = given[holder.name].value
+            if isinstance(value, str) and value.islower() and value.isalpha():
+                objects = [f"{_number(rng, given.pop(counted.name).value)} {value}s"]
+        if objects and act[0] in _GIVING and not plain and rng.random() < 0.2:
+            body, plain = rng.choice(_WANTED).format(objects[0].strip()), True
+        elif way:
             body = verb
         elif objects and holder is None:
             body = f"{verb} {the} {noun} with {objects[0]}"
@@ -191,6 +222,12 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
                 + (" " if text.startswith("and ") or joint == " " else "")
                 + text
             )
+        if late and rng.random() < _CORRECTED_LATE:
+            one = rng.choice([each for each in parameters if each.name in given])
+            if (other := corrected(rng, one, given[one.name])) is not None:
+                body += other.text
+                given["again"] = other
+                arguments[one.name] = other.value
         ask = "{}" if first or plain else rng.choice(ASKS)
         names = tuple(name for one in given.values() for name in one.names)
         return first + ask.format(body), arguments, names
@@ -211,7 +248,7 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
             return Utterance(
                 heard.text, reply=rng.choice(("I can't do that.", "Sorry, I can't do that.")), tag="as said", bare=False
             )
-        asked = [one for one in required if one.role != "object"]  # the thing itself may be taken for an object
+        asked = [one for one in required if one.role == "rest"]  # the thing itself may be taken for an object
         if not asked:
             return None
         one = rng.choice(asked)
@@ -224,7 +261,26 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
         answer = spoken(given.text, given.names, (Call(name, arguments),), rng)
         return Utterance(heard.text, reply=reply, tag="as said", bare=False, answer=answer)
 
-    return InventedTool(spec_of(name, description, parameters), (act, act if way else thing), say, order, astray)
+    def twice(rng: random.Random) -> Utterance | None:
+        if not required or any(one.role == "flag" for one in required):
+            return None
+        both = [{one.name: one.give(rng) for one in required} for _ in range(2)]
+        if any(both[0][one.name].value == both[1][one.name].value for one in required):
+            return None
+        told = [" ".join(one.text for one in given.values()) for given in both]
+        verb, noun = words(rng)
+        head = verb if way or only_act or holder is not None else f"{verb} the {noun}"
+        text = f"{head} {told[0]}{rng.choice((' and ', ' and ', ', ', ', and ', ', then ', ' and then '))}{told[1]}"
+        calls = tuple(Call(name, {key: one.value for key, one in given.items()}) for given in both)
+        names = tuple(each for given in both for one in given.values() for each in one.names)
+        return spoken(rng.choice(ASKS).format(text), names, calls, rng)
+
+    spec = spec_of(name, description, parameters)
+    return InventedTool(spec, (act, act if way else thing), say, order, astray, twice)
+
+
+def _number(rng: random.Random, value: int) -> str:
+    return str(value) if rng.random() < 0.4 else cardinal(value)
 
 
 def draw(rng: random.Random, count: int, taken: frozenset[str], *, beside_house: bool = False) -> list[InventedTool]:
@@ -242,16 +298,18 @@ def draw(rng: random.Random, count: int, taken: frozenset[str], *, beside_house:
             made = _reading(rng)
         elif kind < 0.1 + _PAIRED:
             made = paired.make(rng, _thing(rng))
+        elif kind < 0.1 + _PAIRED + _LOOKED_UP:
+            made = lookups.make(rng)
         else:
             act, thing = rng.choice(_ACTS), _thing(rng)
-            if kind < 0.2:
+            if kind < 0.3:
                 act = rng.choice(_WAYS)
-            elif kind > 0.85:
+            elif kind > 0.86:
                 act = _SETTERS
             last = [one.words for one in tools if one.words[0] in _ACTS]
-            if last and 0.2 < kind < 0.36:
+            if last and 0.3 < kind < 0.46:
                 thing = rng.choice(last)[1]
-            elif last and 0.36 < kind < 0.48:
+            elif last and 0.46 < kind < 0.58:
                 act = rng.choice(last)[0]
             made = make(rng, act, thing)
         name = made.spec["function"]["name"]
@@ -277,4 +335,16 @@ def near(rng: random.Random, tools: list[InventedTool]) -> str:
     mine = {word for one in tools for part in one.words for name in part for word in name.split()}
     act = next(a for a in (rng.choice(_ACTS) for _ in range(999)) if not mine & set(" ".join(a).split()))
     thing = rng.choice(known).words[1] if known and rng.random() < 0.6 else _thing(rng)
-    return f"{rng.choice(act)} the {rng.choice(thing)}"
+    tail = rng.choice(_NOT_SERVED).format(n=rng.randint(1, 20), c=code(rng)) if rng.random() < 0.5 else ""
+    return f"{rng.choice(act)} the {rng.choice(thing)}{tail}"
+
+
+def remark(rng: random.Random, tools: list[InventedTool]) -> str | None:
+    """Draws a remark about a thing of these tools, which asks for nothing; None where they have none."""
+    known = [one for one in tools if one.words[0] in _ACTS]
+    if not known:
+        return None
+    act, thing = rng.choice(known).words
+    if rng.random() < 0.7:
+        return wording.about(rng.choice(thing), rng)
+    return rng.choice(_OVERHEARD).format(v=act[0], t=rng.choice(thing), w=rng.choice(lexicon.NAMES))

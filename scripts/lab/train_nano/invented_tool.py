@@ -18,10 +18,11 @@ from edgeagent.train import dressing
 ASKS: Final = ("{}", "{}", "{}", "{}", "{}", "{} now", "i want you to {}", "time to {}", "let's {}", "we need to {}", "i need you to {}", "go and {}",
     "could we {}", "i'd like you to {}", "would you kindly {}", "be so good and {}", "next, {}", "your task is to {}", "first thing, {}",
     "you should {}", "see that you {}", "how about you {}", "may i ask you to {}", "just {}", "i would like to {}", "let us {} please",
+    "could somebody {}", "can we {}", "it would be nice if you could {}", "do me a favour and {}", "as soon as you can, {}", "right, {}", "ok so {}",
 )  # fmt: skip
 _CORRECTED: Final = 0.03
 """Share of values that correct another one."""
-_SORRY: Final = (", no, ", ", sorry, ", ", I mean ", " no ", ", wait, ", ", rather ", ", or no, ", ", correction, ")
+_SORRY: Final = (", no, ", ", sorry, ", ", I mean ", " no ", ", wait, ", ", rather ", ", or no, ", ", correction, ", ", oh no, ", ", no no, ", ", make that ")
 WHICH: Final = ("Which {}?", "What {}?", "Which {} do you mean?", "Please tell me the {}.")
 
 
@@ -40,6 +41,7 @@ class InventedTool:
         say: Draws a sentence with its call.
         order: Draws the same as a plain order.
         astray: Draws a sentence that comes close to a call, and that has none; None where the tool has none.
+        twice: Draws a sentence with two calls of it, which says the verb once; None where it takes nothing.
     """
 
     spec: ToolSpec
@@ -47,6 +49,7 @@ class InventedTool:
     say: Callable[[random.Random], Utterance]
     order: Callable[[random.Random], str]
     astray: Callable[[random.Random], Utterance | None]
+    twice: Callable[[random.Random], Utterance | None] = lambda rng: None
 
 
 def snake(text: str) -> str:
@@ -69,6 +72,14 @@ def spoken(text: str, names: tuple[str, ...], calls: tuple[Call, ...], rng: rand
     if any(one not in dressed for one in names):
         dressed = rng.choice((polite, text, text[:1].upper() + text[1:] + "."))
     return Utterance(dressed, calls, tag="as said", bare=False)
+
+
+def corrected(rng: random.Random, parameter: Parameter, first: Given) -> Given | None:
+    """Another value, and the words at the end of a sentence by which it takes the place of the first one."""
+    if parameter.role == "flag" or isinstance(first.value, list):
+        return None
+    other = parameter.give(rng)
+    return None if other.value == first.value else Given(other.value, f"{rng.choice(_SORRY)}{other.text}", other.names)
 
 
 def given_words(rng: random.Random, parameter: Parameter) -> Given:

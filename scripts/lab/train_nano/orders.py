@@ -45,6 +45,9 @@ _BEFORE: Final = (
 )  # fmt: skip
 """The command that is inflected is done last."""
 _LOOSE: Final = tuple(frame for frame in _PLAIN if "you {" not in frame and "to {" not in frame)
+_ONCE: Final = ("scan", "get_battery", "get_location", "get_time", "dock", "stop", "follow", "look", "look")
+"""Tools that are asked for in two ways in one sentence."""
+_ALIKE: Final = ("{} and {}", "{} and {}", "{}, {}", "{}. {}", "{}, and {}", "{}, I mean {}", "{}, that is, {}", "{} so {}")
 _WITH_VERB: Final = 0.9
 _SHORT_JOINTS: Final = (
     " and ",
@@ -132,6 +135,16 @@ def turned(speaker: Speaker) -> Utterance:
         )
 
     return _until_distinct(draw)
+
+
+def alike(speaker: Speaker) -> Utterance:
+    """One thing asked for in two ways in one sentence, which is one call."""
+    while True:
+        name = speaker.rng.choice(_ONCE)
+        one, two = speaker.draw(name), speaker.draw(name)
+        if one.calls() == two.calls() and one.text() != two.text() and len(one.calls()) == 1:
+            text = speaker.rng.choice(_ALIKE).format(one.text().rstrip("?."), two.text())
+            return Utterance(text, one.calls(), tag="order", bare=False)
 
 
 def _both(text: str, first: Utterance, second: Utterance) -> Utterance:

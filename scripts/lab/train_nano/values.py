@@ -64,6 +64,7 @@ UNITS: Final = (
     ("", "minutes", (("minutes", 1), ("minutes", 1), ("min", 1), ("hours", 60)), 50, ("for", "for")),
     ("delay", "s", (("seconds", 1), ("seconds", 1)), 60, ("in", "after", "with a delay of")),
     ("", "hours", (("hours", 1), ("hours", 1), ("days", 24)), 24, ("for", "in")),
+    ("hold", "min", (("minutes", 1), ("min", 1), ("hours", 60)), 60, ("hold for", "hold", "hold it for")),
     ("", "days", (("days", 1), ("days", 1), ("weeks", 7)), 30, ("for", "in", "for the next")),
     ("duration", "min", (("minutes", 1), ("min", 1), ("seconds", 1 / 60), ("hours", 60)), 60, ("for", "for")),
     ("", "percent", (("percent", 1), ("percent", 1), ("%", 1)), 100, ("to", "at", "to", "by")),
@@ -71,13 +72,16 @@ UNITS: Final = (
     ("power", "percent", (("percent", 1), ("percent power", 1), ("%", 1)), 100, ("at", "with", "to")),
     ("speed", "mps", (("meters per second", 1), ("m/s", 1)), 5, ("at", "with", "with a speed of")),
     ("speed", "kmh", (("kilometers per hour", 1), ("km/h", 1), ("", 1)), 60, ("at", "to", "at a speed of")),
-    ("speed", "rpm", (("rpm", 1), ("revolutions per minute", 1)), 900, ("at", "to", "with")),
+    ("speed", "rpm", (("rpm", 1), ("revolutions per minute", 1), ("revolutions", 1), ("turns a minute", 1)), 900, ("at", "to", "with")),
+    ("", "rpm", (("rpm", 1), ("rpm", 1), ("revolutions a minute", 1)), 4000, ("at", "to", "with")),
     ("speed", "knots", (("knots", 1), ("knots", 1)), 12, ("at", "with")),
     ("weight", "kg", (("kilos", 1), ("kg", 1), ("kilograms", 1), ("grams", 0.001), ("tons", 1000)), 50, ("of", "with", "up to")),
     ("weight", "g", (("grams", 1), ("g", 1), ("kilos", 1000)), 900, ("of", "with")),
     ("", "liters", (("liters", 1), ("litres", 1), ("l", 1), ("ml", 0.001), ("milliliters", 0.001)), 40, ("with", "of", "for")),
     ("amount", "ml", (("milliliters", 1), ("ml", 1), ("liters", 1000), ("cl", 10)), 500, ("with", "of")),
     ("temperature", "c", (("degrees", 1), ("degrees celsius", 1), ("degrees", 1)), 95, ("to", "at", "to")),
+    ("peak", "c", (("degrees", 1), ("degrees celsius", 1), ("", 1)), 1300, ("up to", "to", "with a peak of", "peak")),
+    ("rate", "c_per_hour", (("degrees an hour", 1), ("degrees per hour", 1)), 200, ("at", "by", "with")),
     ("pressure", "bar", (("bar", 1), ("bar", 1)), 12, ("at", "to", "with")),
     ("frequency", "hz", (("hertz", 1), ("hz", 1)), 500, ("at", "to")),
     ("voltage", "v", (("volts", 1), ("v", 1)), 48, ("to", "at", "with")),
@@ -94,6 +98,7 @@ _FRACTIONS: Final = {
     "s": (("half a minute", 30), ("a minute", 60), ("a minute and a half", 90), ("half a second", 0.5)),
     "hours": (("half an hour", 0.5), ("a quarter of an hour", 0.25), ("a day", 24), ("half a day", 12), ("an hour and a half", 1.5)),
     "days": (("a week", 7), ("a fortnight", 14), ("half a day", 0.5), ("a week and a half", 10.5)),
+    "rpm": (("two thousand revolutions", 2000), ("a thousand rpm", 1000), ("fifteen hundred rpm", 1500)),
     "m": (("half a meter", 0.5), ("half a kilometer", 500), ("a kilometer and a half", 1500), ("a quarter of a meter", 0.25), ("a meter and a half", 1.5)),
     "meters": (("half a meter", 0.5), ("half a kilometer", 500), ("a meter and a half", 1.5)),
     "cm": (("half a meter", 50), ("a quarter of a meter", 25), ("a meter and a half", 150)),
@@ -123,12 +128,12 @@ _LABEL_NAMES: Final = (
     ("label", "as|with the label|labelled|label"), ("code", "with code|with the code|code|using code"),
     ("color", "in|in the color|with color"), ("song", "with|song"), ("message", "saying|with the message|that says"),
     ("species", "as|with species|species"), ("material", "of|from|in|with"), ("tag", "with tag|tagged|tag|with the tag"),
-    ("user", "for|as user|for user"), ("key", "with key|with the key|key"), ("reason", "because of|reason|for"),
+    ("user", "for|as user|for user"), ("key", "with key|with the key|key"), ("reason", "because of|reason|for|because|due to|since it says|reason is"),
     ("vehicle", "for|for the car|with"), ("card", "for card|with card|card|on card"), ("plate", "for|with plate|plate"),
     ("batch", "from batch|batch|of batch"), ("program", "with program|program|using program|on program"), ("playlist", "with|playlist|from the playlist"),
     ("author", "by|from|by the author"), ("flavor", "with|flavored|in"), ("brand", "from|by|brand"), ("model", "model|of model|with model"),
     ("topic", "about|on|on the topic of"), ("language", "in"), ("garnish", "with|with a|garnished with"), ("street", "in|on|at"),
-    ("address", "at|of|to"), ("postcode", "postcode|with postcode|zip"), ("shelfmark", "shelfmark|with shelfmark|at"),
+    ("address", "at|of|to|"), ("postcode", "postcode|with postcode|zip|"), ("shelfmark", "shelfmark|with shelfmark|at"),
     ("crop", "with|of"), ("note", "with the note|note|with note"), ("password", "with password|password"),
 )  # fmt: skip
 _PEOPLE_NAMES: Final = frozenset("person recipient patient customer user".split())
@@ -188,11 +193,22 @@ _FLAGS: Final = (
     ("heated", False, "heated|with heating|keep it warm"),
     ("rinse", True, "without rinsing|don't rinse|no rinse"),
     ("lights", False, "with the lights on|lights on"),
+    ("slow_cooling", False, "cool slowly|and cool it slowly|with slow cooling"),
     ("priority", False, "with priority|as a priority|this has priority|top priority"),
     ("overnight", False, "overnight|over night|for the night"),
     ("vegan", False, "vegan|as vegan|make it vegan"),
     ("backup", True, "without backup|no backup|skip the backup"),
 )  # fmt: skip
+_FLAG_NOUNS: Final = tuple(
+    """sugar milk ice salt pepper cream foam wax lid cover strap music alarm siren horn flash glue tape paint oil grease steam shampoo bleach
+starch perfume labels receipt cushion padding ribbon camera microphone spotlight helmet net anchor ballast trailer hose nozzle brush blade filter
+fan heater cooler pump vibration massage subtitles animation commentary echo fog smoke bubbles confetti glitter sauce lemon butter dressing detergent""".split()
+)
+"""What something is done with or without."""
+_SIDES: Final = ("top middle bottom", "left right", "inner outer", "front rear", "north south east west", "upper lower", "first second third",
+    "red green blue", "big small", "old new", "near far", "main spare", "indoor outdoor", "port starboard", "hot cold", "long short",
+)  # fmt: skip
+"""Words that tell one of several like things apart."""
 _LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _RARE: Final = tuple(
     """neurology dentistry orthopedics begonia petunia saffron quartz granite cobalt zircon lavender thistle juniper pelican
@@ -234,13 +250,25 @@ def code(rng: random.Random) -> str:
             f"{two}{letter}{rng.randint(1, 9)}",
             f"{two}{letter} {rng.randint(10, 99)}{two}",
             f"{letter}{rng.randint(1, 9)}{rng.choice(letters)}",
+            f"{_signed(rng, letters)}{rng.randint(1, 99)}",
+            f"{_signed(rng, letters)}-{rng.randint(1, 99)}",
+            f"{two}{letter}{rng.randint(100, 999)}{two}",
         )
     )
 
 
+def _signed(rng: random.Random, letters: str) -> str:
+    """Three to five letters, as a word in capitals or none."""
+    if letters is _LETTERS and rng.random() < 0.6:
+        return rng.choice((pseudo_word(rng), rng.choice(_RARE)))[: rng.randint(3, 5)].upper()
+    return "".join(rng.choices(letters, k=rng.randint(3, 4)))
+
+
 def word(rng: random.Random) -> str:
-    """A word that is to be copied: rare, everyday or made up, at times two."""
+    """A word that is to be copied: rare, everyday or made up, at times two, or a name of its own."""
     kind = rng.random()
+    if kind < 0.12:
+        return rng.choice((pseudo_word(rng), pseudo_word(rng), rng.choice(_RARE))).capitalize()
     if kind < 0.34:
         return rng.choice(_RARE)
     if kind < 0.62:
@@ -263,7 +291,10 @@ def person(rng: random.Random) -> str:
 
 
 def title(rng: random.Random) -> str:
-    """Two or three words as of a book, a song or a scene: each begins with a capital letter."""
+    """Words as of a book, a song or a scene: each begins with a capital letter, and a number may stand among them."""
+    if rng.random() < 0.25:
+        first, last = rng.choice((word(rng), rng.choice(_RARE))).title(), rng.choice(lexicon.ADJECTIVES).title()
+        return f"{first} {rng.randint(1, 40)}" + (f" {last}" if rng.random() < 0.4 else "")
     words = [
         rng.choice((word(rng), rng.choice(_RARE), rng.choice(lexicon.ADJECTIVES))) for _ in range(rng.choice((2, 2, 3)))
     ]
@@ -329,7 +360,7 @@ def measured(rng: random.Random, row: tuple[Any, ...], *, optional: bool) -> Par
     fractions = [one for one in _FRACTIONS.get(ending, ()) if not whole or one[1] == int(one[1])]
 
     def give(rng: random.Random) -> Given:
-        if stem in COURSES and rng.random() < 0.35:
+        if stem in COURSES and rng.random() < 0.5:
             point = rng.choice(list(_COMPASS))
             return Given(_COMPASS[point], f"{rng.choice(('', 'due ', 'to the '))}{point}")
         if fractions and name == f"{stem}_{ending}".strip("_") and rng.random() < 0.15:
@@ -489,6 +520,56 @@ def _flag(rng: random.Random, *, optional: bool) -> Parameter:
     return Parameter(name, schema, lambda rng: Given(not default, rng.choice(words.split("|"))), "flag", True)
 
 
+def _noun_flag(rng: random.Random, *, optional: bool) -> Parameter:
+    noun, default = rng.choice(_FLAG_NOUNS), rng.choice((True, False, None))
+    name = rng.choice((noun, noun, noun, f"with_{noun}", f"use_{noun}", f"add_{noun}"))
+
+    def give(rng: random.Random) -> Given:
+        value = rng.random() < 0.5 if default is None or rng.random() < 0.25 else not default
+        without = ("no {}", "no {}", "without {}", "without any {}", "but no {}", "leave out the {}", "skip the {}", "{} off", "minus the {}")
+        shape = rng.choice(("with {}", "with {}", "and {}", "{} please", "use {}", "add {}", "plus {}") if value else without)  # fmt: skip
+        return Given(value, shape.format(noun))
+
+    schema = {"type": "boolean"} if default is None else {"type": "boolean", "default": default}
+    return Parameter(name, schema, give, "flag", default is not None)
+
+
+def _choice(rng: random.Random, *, optional: bool) -> Parameter:
+    """A thing out of a few that are listed, as on a menu."""
+    name = rng.choice((*_OBJECT_NAMES, "product", "dish", "material", "sort", "recipe", "variety"))
+    pool = rng.choice((_RARE, _RARE, lexicon.UNKNOWN_OBJECTS, _FLAG_NOUNS))
+    menu = list(dict.fromkeys(rng.choices(pool, k=rng.randint(3, 6))))
+
+    def said(rng: random.Random, value: str) -> str:
+        return rng.choice(("the {0}", "a {0}", "{0}", "{0}", "some {0}", "one {0}", f"the {{0}} {name}")).format(value)
+
+    def give(rng: random.Random) -> Given:
+        value = rng.choice(menu)
+        return Given(value, said(rng, value))
+
+    def wrong(rng: random.Random) -> str:
+        return said(rng, rng.choice([one for one in pool if one not in menu]))
+
+    return Parameter(name, {"type": "string", "enum": menu}, give, "object", wrong=wrong)
+
+
+def of_side(rng: random.Random, thing: str) -> Parameter:
+    """A parameter that tells one of a few like things by its place or kind: the upper sensor."""
+    values = rng.choice(_SIDES).split()
+
+    def give(rng: random.Random) -> Given:
+        value = rng.choice(values)
+        return Given(value, f"{rng.choice(('the', 'the', 'the', ''))} {value} {rng.choice((thing, thing, thing, 'one'))}")
+
+    name = rng.choice(("which", "position", "side", thing.replace(" ", "_"), f"{thing.replace(' ', '_')}_name"))
+    return Parameter(name, {"type": "string", "enum": values}, give, "object")
+
+
+def of_object(rng: random.Random) -> Parameter:
+    """A parameter that is a thing by its name or code, or one of a few that are listed."""
+    return rng.choice((_object, _object, _choice))(rng, optional=False)
+
+
 def _list(rng: random.Random, *, optional: bool) -> Parameter:
     noun = rng.choice(
         (*_NUMBERED, "buoy", "pallet", "bench", "plant", "pot", "valve", "parcel", "lamp", "sensor", "code", "marker")
@@ -580,9 +661,9 @@ def _schema(kind: str, *, optional: bool) -> dict[str, Any]:
 
 
 _MAKERS: Final[tuple[tuple[Callable[..., Parameter], float], ...]] = (
-    (_measured, 3.0), (_counted, 0.7), (_numbered, 1.3), (_object, 2.2), (_target, 2.4), (_label, 1.8), (_enum, 2.0), (_flag, 1.5), (_list, 2.4),
+    (_measured, 3.0), (_counted, 0.7), (_numbered, 1.3), (_object, 2.2), (_target, 2.4), (_label, 1.8), (_enum, 2.0), (_flag, 1.2), (_noun_flag, 1.3), (_list, 2.4), (_choice, 1.4),
 )  # fmt: skip
-_AT_MOST: Final = {_measured: 2, _flag: 2, _target: 2}
+_AT_MOST: Final = {_measured: 3, _flag: 2, _target: 2}
 
 
 def draw_parameters(rng: random.Random, count: int, first: Parameter | None = None) -> list[Parameter]:
