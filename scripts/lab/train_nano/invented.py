@@ -222,8 +222,9 @@ def make(rng: random.Random, act: tuple[str, ...], thing: tuple[str, ...]) -> In
                 + (" " if text.startswith("and ") or joint == " " else "")
                 + text
             )
-        if late and rng.random() < _CORRECTED_LATE:
-            one = rng.choice([each for each in parameters if each.name in given])
+        left = [each for each in parameters if each.name in given]
+        if late and left and rng.random() < _CORRECTED_LATE:
+            one = rng.choice(left)
             if (other := corrected(rng, one, given[one.name])) is not None:
                 body += other.text
                 given["again"] = other
