@@ -154,9 +154,9 @@ class Session:
         Raises:
             BusyError, ModelError: As ``Agent.start``.
         """
-        if self._closed.is_set():
-            raise EdgeAgentError("the session is closed")
         with self._starting:
+            if self._closed.is_set():
+                raise EdgeAgentError("the session is closed")
             self._must_be_idle("a step")
             self._install_fallback()
             context = replace(self.context, hook_state={}, stop_event=threading.Event(), no_more_tools=False)

@@ -74,6 +74,31 @@ def test_lists_have_a_call_for_each_of_their_items(speaker):
         assert "{" not in said.text, said
 
 
+def test_one_thing_asked_for_in_two_ways_is_one_call(speaker):
+    import orders
+
+    drawn = [orders.alike(speaker) for _ in range(50)]
+    assert all(len(said.calls) == 1 for said in drawn)
+    assert {said.calls[0].name for said in drawn} > {"scan", "look", "dock"}
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("carry the cup", "carries the cup"),
+        ("survey the room", "surveys the room"),
+        ("go left", "goes left"),
+        ("fetch the keys", "fetches the keys"),
+        ("look", "looks"),
+        ("quack", None),
+    ],
+)
+def test_what_somebody_else_does(scripts_on_path, command, told):
+    from inflection import present
+
+    assert present(command) == told
+
+
 def test_past_tenses(scripts_on_path):
     from inflection import past
 

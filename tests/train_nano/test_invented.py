@@ -40,6 +40,36 @@ def test_calls_fit_their_tools_and_names_are_said(robots):
                         assert all(one in said.text for one in texts(value)), (said.text, call)
 
 
+def test_two_calls_of_one_tool_fit_it_and_differ(robots):
+    rng, drawn = robots
+    told = [(tool, tool.invented.twice(rng)) for tools in drawn for tool in tools if tool.invented is not None]
+    said = [(tool, both) for tool, both in told if both is not None]
+    assert len(said) > SETTINGS
+    for tool, both in said:
+        one, two = (coerce(call.arguments, tool.spec["function"]["parameters"]) for call in both.calls)
+        assert one != two
+
+
+def test_what_is_looked_up_is_one_thing(scripts_on_path):
+    import lookups
+
+    rng = random.Random("lookups")
+    for tool in (lookups.make(rng) for _ in range(200)):
+        said = tool.say(rng)
+        (call,) = said.calls
+        (value,) = call.arguments.values()
+        assert coerce(call.arguments, tool.spec["function"]["parameters"]) == call.arguments
+        assert isinstance(value, int) or value in said.text or value.lower() in said.text.lower()
+
+
+def test_talk_about_a_tool_s_thing_has_its_words(robots):
+    import invented
+
+    rng, drawn = robots
+    remarks = [invented.remark(rng, [one.invented for one in tools if one.invented is not None]) for tools in drawn]
+    assert sum(remark is not None for remark in remarks) > SETTINGS / 3
+
+
 def test_names_of_tools_differ(robots):
     _, drawn = robots
     for tools in drawn:

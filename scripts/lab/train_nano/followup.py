@@ -160,7 +160,9 @@ def _after_move(rng: random.Random, call: Call, key: str, kind: str) -> Utteranc
         return _follow(rng.choice(_BACK), call.name, **{key: number(-value)})
     drawn = KINDS[kind](rng)
     if choice < 0.48 and drawn.surface[0].isdigit():
-        text = f"{rng.choice(('now', 'and now', 'and', 'then', 'next'))} {rng.choice(('-', '-', 'minus '))}{drawn.surface}"
+        text = (
+            f"{rng.choice(('now', 'and now', 'and', 'then', 'next'))} {rng.choice(('-', '-', 'minus '))}{drawn.surface}"
+        )
         return _follow(text, call.name, **{key: number(-abs(float(drawn.value)))})
     new = float(drawn.value) * (1 if value >= 0 else -1)
     shapes = (

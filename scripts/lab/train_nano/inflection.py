@@ -124,9 +124,11 @@ def present(command: str) -> str | None:
     if inflected(command) is None:
         return None
     verb, _, rest = command.partition(" ")
-    ending = "ies" if verb.endswith("y") and verb[-2] not in "aeiou" else "es" if verb.endswith(("s", "sh", "ch", "x", "o")) else "s"
-    stem = verb[:-1] if ending == "ies" else verb
-    return f"{stem}{ending} {rest}".strip()
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        verb, ending = verb[:-1], "ies"
+    else:
+        ending = "es" if verb.endswith(("s", "sh", "ch", "x", "o")) else "s"
+    return f"{verb}{ending} {rest}".strip()
 
 
 def past(command: str) -> str | None:

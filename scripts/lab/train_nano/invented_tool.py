@@ -22,7 +22,7 @@ ASKS: Final = ("{}", "{}", "{}", "{}", "{}", "{} now", "i want you to {}", "time
 )  # fmt: skip
 _CORRECTED: Final = 0.03
 """Share of values that correct another one."""
-_SORRY: Final = (", no, ", ", sorry, ", ", I mean ", " no ", ", wait, ", ", rather ", ", or no, ", ", correction, ", ", oh no, ", ", no no, ", ", make that ")
+_SORRY: Final = (", no, ", ", sorry, ", ", I mean ", " no ", ", wait, ", ", rather ", ", or no, ", ", correction, ", ", oh no, ", ", no no, ", ", make that ")  # fmt: skip
 WHICH: Final = ("Which {}?", "What {}?", "Which {} do you mean?", "Please tell me the {}.")
 
 

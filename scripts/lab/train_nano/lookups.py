@@ -14,8 +14,8 @@ from values import Parameter, of_goal, of_object, of_person, of_side, of_thing
 _LOOKUPS: Final = words_of("lookups")
 """What is told, its description, of what, and questions; {x} is what it is told of."""
 _NAMES: Final = ("get_{}", "read_{}", "{}", "{}_of", "check_{}", "look_up_{}", "find_{}", "tell_{}")
-_ASKS: Final = ("{}", "{}", "{}", "{}", "tell me, {}", "I would like to know: {}", "do you know, {}", "please, {}", "quick, {}", "and {}")
-_ORDERS: Final = ("check the {n} of {x}", "tell me the {n} of {x}", "look up the {n} of {x}", "{n} of {x}", "get the {n} of {x}")
+_ASKS: Final = ("{}", "{}", "{}", "{}", "tell me, {}", "I would like to know: {}", "do you know, {}", "please, {}", "quick, {}", "and {}")  # fmt: skip
+_ORDERS: Final = ("check the {n} of {x}", "tell me the {n} of {x}", "look up the {n} of {x}", "{n} of {x}", "get the {n} of {x}")  # fmt: skip
 
 
 def make(rng: random.Random) -> InventedTool:

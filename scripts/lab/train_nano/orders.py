@@ -47,7 +47,7 @@ _BEFORE: Final = (
 _LOOSE: Final = tuple(frame for frame in _PLAIN if "you {" not in frame and "to {" not in frame)
 _ONCE: Final = ("scan", "get_battery", "get_location", "get_time", "dock", "stop", "follow", "look", "look")
 """Tools that are asked for in two ways in one sentence."""
-_ALIKE: Final = ("{} and {}", "{} and {}", "{}, {}", "{}. {}", "{}, and {}", "{}, I mean {}", "{}, that is, {}", "{} so {}")
+_ALIKE: Final = ("{} and {}", "{} and {}", "{}, {}", "{}. {}", "{}, and {}", "{}, I mean {}", "{}, that is, {}", "{} so {}")  # fmt: skip
 _WITH_VERB: Final = 0.9
 _SHORT_JOINTS: Final = (
     " and ",

@@ -526,7 +526,7 @@ def _noun_flag(rng: random.Random, *, optional: bool) -> Parameter:
 
     def give(rng: random.Random) -> Given:
         value = rng.random() < 0.5 if default is None or rng.random() < 0.25 else not default
-        without = ("no {}", "no {}", "without {}", "without any {}", "but no {}", "leave out the {}", "skip the {}", "{} off", "minus the {}")
+        without = ("no {}", "no {}", "without {}", "without any {}", "but no {}", "leave out the {}", "skip the {}", "{} off", "minus the {}")  # fmt: skip
         shape = rng.choice(("with {}", "with {}", "and {}", "{} please", "use {}", "add {}", "plus {}") if value else without)  # fmt: skip
         return Given(value, shape.format(noun))
 
@@ -559,7 +559,9 @@ def of_side(rng: random.Random, thing: str) -> Parameter:
 
     def give(rng: random.Random) -> Given:
         value = rng.choice(values)
-        return Given(value, f"{rng.choice(('the', 'the', 'the', ''))} {value} {rng.choice((thing, thing, thing, 'one'))}")
+        return Given(
+            value, f"{rng.choice(('the', 'the', 'the', ''))} {value} {rng.choice((thing, thing, thing, 'one'))}"
+        )
 
     name = rng.choice(("which", "position", "side", thing.replace(" ", "_"), f"{thing.replace(' ', '_')}_name"))
     return Parameter(name, {"type": "string", "enum": values}, give, "object")
