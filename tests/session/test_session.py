@@ -98,3 +98,40 @@ def test_steering_from_a_message_object_keeps_its_text():
     session = Session(Agent("a", llm=ScriptedLLM("A")))
     session.steer(Message.user("hello"), wake=True).result(LIMIT_S)
     assert session.messages()[0].origin == "steering"
+
+
+def test_a_start_that_waits_behind_another_one_begins_nothing_on_a_session_closed_meanwhile():
+    begun, go, failures = threading.Event(), threading.Event(), []
+
+    class SlowToStart(Session):
+        """A session whose first start takes its time, and fails."""
+
+        def messages(self):
+            if not begun.is_set():
+                begun.set()
+                assert go.wait(LIMIT_S)
+                raise EdgeAgentError("not this one")
+            return super().messages()
+
+    llm = ScriptedLLM("too late")
+    session = SlowToStart(Agent("waits", llm=llm))
+
+    def start():
+        try:
+            session.start("drive")
+        except EdgeAgentError as error:
+            failures.append(str(error))
+
+    first, second = threading.Thread(target=start), threading.Thread(target=start)
+    closing = threading.Thread(target=session.close)
+    first.start()
+    assert begun.wait(LIMIT_S)
+    second.start()
+    second.join(0.2)  # as good as certainly it waits for the first one now
+    closing.start()
+    closing.join(0.2)
+    go.set()
+    for thread in (first, second, closing):
+        thread.join(LIMIT_S)
+    assert failures == ["not this one", "the session is closed"]
+    assert not llm.requests
