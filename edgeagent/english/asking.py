@@ -31,6 +31,7 @@ _FORBIDS: Final = RULE.phrases("forbids")
 _OPENERS: Final = RULE.phrases("openers")
 _COMFORTS: Final = RULE.phrases("comforts")
 _TAKEN_BACK: Final = RULE.phrases("taken_back")
+_SUPPOSES: Final = RULE.phrases("supposes")
 _WISHED: Final = frozenset(RULE.phrases("wished"))
 _REMINDS: Final = ["forget"]
 """... but for "don't forget to turn off the light"."""
@@ -55,6 +56,8 @@ def may_ask(text: str, phrases: Phrases) -> bool:
     if phrases.begins(words):
         return True
     if _is_number_alone(words) or (_takes_back(words) and not is_question(words)):
+        return False
+    if _supposes(words) and not _ends_in_command(text):
         return False
     main = bare(without_leading(words)) or words
     plain = _without_openers(main)
@@ -99,6 +102,11 @@ def _takes_back(words: Sequence[str]) -> bool:
     """True if the end forbids what was said: "go to the kitchen never", but not "don't forget it"."""
     endings = ((form, len(words) - len(form)) for form in _TAKEN_BACK)
     return any(tuple(words[at:]) == form and words[at - 1] not in NEGATION.denies for form, at in endings if at > 0)
+
+
+def _supposes(words: Sequence[str]) -> bool:
+    """True for a question about what is not so: "what would happen if you drove off the table"."""
+    return any(tuple(words[: len(form)]) == form for form in _SUPPOSES)
 
 
 def _forbidding(words: Sequence[str]) -> int:

@@ -58,6 +58,8 @@ def told(
         "\u53bb\u53a8\u623f",
         "asdf",
         "the coffee is cold",
+        "what would happen if I let you fall off the balcony?",
+        "what happens when you go out on the balcony",
     ],
 )
 def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
@@ -77,6 +79,8 @@ def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
         "it is warm, over to the balcony please",
         "it would be lovely if you were on the balcony",
         "I am off to the balcony, so tag along behind me",
+        "what would happen if it rained? well, go to the balcony",
+        "what if you went to the balcony",
     ],
 )
 def test_what_asks_moves(text: str) -> None:
