@@ -27,7 +27,7 @@ from edgeagent.voice.voice_settings import DialogueSettings
 _LEAST_WORDS: Final = 2
 _MOST_WORDS: Final = 10
 """Words of the longest question: a person who hears a longer one has forgotten how it began."""
-LEAST_GUESS: Final = 0.2
+_LEAST_GUESS: Final = 0.2
 """Least confidence. In the simulated room the commands of flite's people that were heard right and not understood had
 0.24 to 0.81, what was heard wrong 0.10 to 0.67."""
 _LEAST_STATEMENT: Final = 0.4
@@ -219,7 +219,7 @@ def guessed(
     text, confidence = transcript.text, transcript.confidence
     if NEGATIONS.search(text) or occurrences(transcript, stop_words):
         return None
-    if not _LEAST_WORDS <= len(text.split()) <= _MOST_WORDS or confidence is None or confidence < LEAST_GUESS:
+    if not _LEAST_WORDS <= len(text.split()) <= _MOST_WORDS or confidence is None or confidence < _LEAST_GUESS:
         return None
     if (controlled := control_of(text)) is not None:
         return text if stopped and controlled.control is Control.CONTINUE else None

@@ -137,9 +137,11 @@ class Stage:
     def partly(self, text: str) -> None:
         self.tell(hearing.PartialTranscript(self.ears.utterance, RecognisedText(text, final=False)))
 
-    def pause(self, text: str, *, understood: bool = True, confidence: float = 0.9) -> None:
+    def pause(
+        self, text: str, *, understood: bool = True, confidence: float = 0.9, others: tuple[str, ...] = ()
+    ) -> None:
         """A soft end, and the words until it."""
-        transcript = RecognisedText(text, understood=understood, confidence=confidence)
+        transcript = RecognisedText(text, understood=understood, confidence=confidence, others=others)
         self.tell(hearing.SoftEnd(self.ears.utterance, self.now_s))
         self.tell(hearing.FinalTranscript(self.ears.utterance, transcript, self.now_s, 0.1))
 
@@ -149,11 +151,19 @@ class Stage:
     def end(self) -> None:
         self.tell(hearing.HardEnd(self.ears.utterance, self.now_s, cut=False))
 
-    def say(self, text: str, *, seconds: float = 0.3, understood: bool = True, confidence: float = 0.9) -> None:
+    def say(
+        self,
+        text: str,
+        *,
+        seconds: float = 0.3,
+        understood: bool = True,
+        confidence: float = 0.9,
+        others: tuple[str, ...] = (),
+    ) -> None:
         """A whole utterance, and the silence after it."""
         self.begin()
         self.pass_s(seconds)
-        self.pause(text, understood=understood, confidence=confidence)
+        self.pause(text, understood=understood, confidence=confidence, others=others)
         self.pass_s(0.2)
         self.end()
 

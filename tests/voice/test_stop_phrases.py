@@ -178,6 +178,30 @@ def test_what_may_have_been_a_stop_phrase_holds_what_drives_however_little_of_it
     assert until(lambda: base.notes == ["pause", "resume"])
 
 
+@pytest.mark.parametrize("text", ["wait", "no"])
+def test_a_word_that_holds_is_heeded_though_hardly_sure(driving: Stage, base: Base, text: str) -> None:
+    driving.say(text, understood=False, confidence=0.07)
+    assert until(lambda: base.notes == ["pause"])
+
+
+@pytest.mark.parametrize(
+    ("text", "others", "notes"),
+    [
+        ("can still be that", ("cancel that", "stand still be that"), ["pause"]),
+        ("welcome", ("go on", "hold on"), ["pause"]),
+        ("what can they", ("what a day", "let me", "wait a minute"), []),
+        ("would you", ("wait", "what"), []),
+    ],
+)
+def test_a_phrase_that_a_doubtful_text_likely_was_holds_what_drives(
+    driving: Stage, base: Base, text: str, others: tuple[str, ...], notes: list[str]
+) -> None:
+    driving.say(text, understood=False, confidence=0.1, others=others)
+    driving.pass_s(1.0)
+    assert until(lambda: base.notes == notes)
+    assert driving.dialogue.robot.runs.acting
+
+
 def test_a_start_that_is_understood_holds_nothing(driving: Stage, base: Base) -> None:
     driving.say("start")
     driving.pass_s(1.0)
@@ -185,7 +209,7 @@ def test_a_start_that_is_understood_holds_nothing(driving: Stage, base: Base) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "confidence"), [("wait", 0.1), ("start the timer", 0.1), ("the weight", 0.9), ("hello", 0.9)]
+    ("text", "confidence"), [("wait", 0.02), ("start the timer", 0.1), ("the weight", 0.9), ("hello", 0.9)]
 )
 def test_what_is_hardly_a_wait_holds_nothing(driving: Stage, base: Base, text: str, confidence: float) -> None:
     driving.say(text, understood=False, confidence=confidence)
