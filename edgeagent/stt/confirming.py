@@ -95,16 +95,19 @@ def confirm(transcript: RecognisedText | str, phrase: str) -> Verdict:
     "stop", "robot stop" and "please stop now" are; "don't stop", "the bus stop is far" and "stop sign" are denied. A
     short or uncertain transcript without the phrase is unclear, since the recogniser may have misheard what the spotter
     heard right; so is a phrase in the middle of a sentence that no rule knows. An uncertain transcript denies only if
-    nothing else that the recogniser may have heard is short, or has anything like the phrase. A word of another script
-    is a word like any other.
+    nothing else that the recogniser may have heard is short, or has anything like the phrase; a short one that has the
+    phrase, only by a "don't", because what is around the word in "roll my stop" is as doubtful as all of it. A word of
+    another script is a word like any other.
     """
     text, sure = _read(transcript)
     words, wanted = _words(text), _words(phrase)
-    verdicts = {
-        verdict(words, at, at + len(wanted))
-        for at in range(len(words) - len(wanted) + 1)
-        if wanted and words[at : at + len(wanted)] == wanted
-    }
+    doubtful = not sure and len(words) <= FEW
+    verdicts: set[Verdict] = set()
+    for at in range(len(words) - len(wanted) + 1):
+        if wanted and words[at : at + len(wanted)] == wanted:
+            judged = verdict(words, at, at + len(wanted))
+            excused = judged == "denied" and doubtful and not is_forbidden(words[:at])
+            verdicts.add("unclear" if excused else judged)
     if not verdicts:
         if sure:
             return "denied" if len(words) > FEW or is_inflected(words, wanted) else "unclear"

@@ -55,6 +55,18 @@ def test_a_doubtful_transcript_denies_if_all_that_it_may_have_been_is_long_and_n
     assert confirm(doubtful("the reason is there again", "the breeze is there again"), "freeze") == "unclear"
 
 
+@pytest.mark.parametrize("text", ["roll my stop", "will they stop", "my stop", "the bus stop", "a stop"])
+def test_what_is_around_the_word_in_a_short_doubtful_transcript_denies_nothing(text: str) -> None:
+    assert confirm(doubtful(text), "stop") == "unclear"
+    assert confirm(RecognisedText(text, final=False), "stop") == "unclear"
+    assert confirm(text, "stop") == "denied"
+
+
+@pytest.mark.parametrize("text", ["don't stop", "let's not stop", "never stop now"])
+def test_a_short_doubtful_transcript_denies_by_its_negation(text: str) -> None:
+    assert confirm(doubtful(text), "stop") == "denied"
+
+
 def test_a_short_or_only_doubtful_transcript_denies_nothing() -> None:
     assert confirm(doubtful("but i got", "buddy i got it there"), "stop") == "unclear"
     assert confirm(doubtful("buddy i got it there", "but i got"), "stop") == "unclear"
