@@ -44,7 +44,7 @@ _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
 """Controls that are obeyed while the robot goes on speaking."""
 _LIKELIEST: Final = 2
 """The likeliest other texts of doubtful words, in which "hold on" counts, too. Of 84 doubtful utterances of other talk,
-in a room and in noise at 10 dB, none had a phrase of two words or more there or as its text; two had one further down."""
+in a room and in noise at 10 dB, none had a phrase of two words or more there or as its text; two had one further on."""
 _LEAST_WORD: Final = 0.05
 """Least confidence of a doubtful "wait" or "no". Of the same 84 none was heard as one; said by people over the robot's
 voice they had 0.06 to 0.5."""
