@@ -152,6 +152,7 @@ class Session:
         """As ``step``, but returns at once.
 
         Raises:
+            EdgeAgentError: The session is closed.
             BusyError, ModelError: As ``Agent.start``.
         """
         with self._starting:

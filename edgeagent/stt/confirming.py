@@ -101,13 +101,11 @@ def confirm(transcript: RecognisedText | str, phrase: str) -> Verdict:
     """
     text, sure = _read(transcript)
     words, wanted = _words(text), _words(phrase)
-    doubtful = not sure and len(words) <= FEW
-    verdicts: set[Verdict] = set()
-    for at in range(len(words) - len(wanted) + 1):
-        if wanted and words[at : at + len(wanted)] == wanted:
-            judged = verdict(words, at, at + len(wanted))
-            excused = judged == "denied" and doubtful and not is_forbidden(words[:at])
-            verdicts.add("unclear" if excused else judged)
+    few = not sure and len(words) <= FEW
+    verdicts = {
+        _of_few(words, at, at + len(wanted)) if few else verdict(words, at, at + len(wanted))
+        for at in places(words, [wanted])
+    }
     if not verdicts:
         if sure:
             return "denied" if len(words) > FEW or is_inflected(words, wanted) else "unclear"
@@ -115,6 +113,12 @@ def confirm(transcript: RecognisedText | str, phrase: str) -> Verdict:
     if "confirmed" in verdicts:
         return "confirmed"
     return "unclear" if "unclear" in verdicts else "denied"
+
+
+def _of_few(words: list[str], start: int, end: int) -> Verdict:
+    """Judges an occurrence among so few doubtful words that only a negator denies it."""
+    judged = verdict(words, start, end)
+    return "unclear" if judged == "denied" and not is_forbidden(words[:start]) else judged
 
 
 def missed(transcript: RecognisedText | str, phrases: Iterable[str]) -> str | None:

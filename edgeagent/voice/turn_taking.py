@@ -46,8 +46,8 @@ _LIKELIEST: Final = 2
 """The likeliest other texts of doubtful words, in which "hold on" counts, too. Of 84 doubtful utterances of other talk,
 in a room and in noise at 10 dB, none had a phrase of two words or more there or as its text; two had one further on."""
 _LEAST_WORD: Final = 0.05
-"""Least confidence of a doubtful "wait" or "no". Of the same 84 none was heard as one; said by people over the robot's
-voice they had 0.06 to 0.5."""
+"""Least confidence of a doubtful "wait" or "no". Of the same 84 none was heard as one; said by synthetic voices, in
+noise and over the robot's, most had 0.06 to 0.8."""
 _SILENT_S: Final = 0.3
 """A stop word that ends after so much silence of everybody else is in the robot's own voice, if it speaks. When the
 word begins the spotter does not tell well: it counts the pause before it."""

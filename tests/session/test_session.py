@@ -101,7 +101,14 @@ def test_steering_from_a_message_object_keeps_its_text():
 
 
 def test_a_start_that_waits_behind_another_one_begins_nothing_on_a_session_closed_meanwhile():
-    begun, go, failures = threading.Event(), threading.Event(), []
+    begun, go, closed, failures = threading.Event(), threading.Event(), threading.Event(), []
+
+    class Told(Agent):
+        """An agent whose queues are cleared by a session that is closed, and takes no more from then on."""
+
+        def clear_all_queues(self):
+            closed.set()
+            super().clear_all_queues()
 
     class SlowToStart(Session):
         """A session whose first start takes its time, and fails."""
@@ -114,7 +121,7 @@ def test_a_start_that_waits_behind_another_one_begins_nothing_on_a_session_close
             return super().messages()
 
     llm = ScriptedLLM("too late")
-    session = SlowToStart(Agent("waits", llm=llm))
+    session = SlowToStart(Told("waits", llm=llm))
 
     def start():
         try:
@@ -129,7 +136,7 @@ def test_a_start_that_waits_behind_another_one_begins_nothing_on_a_session_close
     second.start()
     second.join(0.2)  # as good as certainly it waits for the first one now
     closing.start()
-    closing.join(0.2)
+    assert closed.wait(LIMIT_S)
     go.set()
     for thread in (first, second, closing):
         thread.join(LIMIT_S)

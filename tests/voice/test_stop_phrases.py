@@ -362,7 +362,9 @@ def test_the_end_of_a_conversation_leaves_nothing_held(base: Base) -> None:
 # --- cancel ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["cancel", "cancel that", "please cancel that", "no", "No!", "no no no", "rover, no"])
+@pytest.mark.parametrize(
+    "text", ["cancel", "cancel that", "please cancel that", "nope", "No!", "no no no", "rover, no"]
+)
 @pytest.mark.parametrize("way", WAYS)
 def test_cancel_and_no_cancel_what_drives_without_the_latch(driving: Stage, base: Base, way: Way, text: str) -> None:
     before = asked(driving)

@@ -6,8 +6,6 @@ how many steps it takes, and a negative one fails. Velocities have a node and a 
 beside timers and actions in one executor of Python, a velocity was taken up to 1.3 s late.
 """
 
-# ruff: noqa: E402 - import_ros comes before what it says is missing
-
 from __future__ import annotations
 
 import math
@@ -18,11 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ros_base import import_ros
-
-os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"  # a robot's nodes know nothing of the example's profile
-rclpy = import_ros()
-
+import rclpy
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry
 from rclpy.action import ActionServer, CancelResponse
@@ -96,6 +90,7 @@ class Robot:
 
 def main(log: str) -> None:
     """Runs the robot until it is killed."""
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"  # a robot's nodes know nothing of the example's profile
     rclpy.init()
     node, wheels = rclpy.create_node("robot"), rclpy.create_node("wheels")
     robot = Robot(node, wheels, Path(log))

@@ -74,8 +74,9 @@ _OVERHEARD: Final = (
 )  # fmt: skip
 """Talk with the words of a tool: {v} is its act, {t} its thing, {w} somebody."""
 _NOT_SERVED: Final = (
-    "", "", "", "", " and look inside", " in room {n}", " of the neighbour", " for {c}", " {c}", " with {c}", " in the lobby", " from patient {n}", " by hand", " for the guests",
+    "", "", "", "", " of the neighbour", " for {c}", " {c}", " with {c}", " in the lobby", " number {n}", " by hand", " for the guests",
 )  # fmt: skip
+"""What may stand behind a request that no tool serves: {n} is a number, {c} a code."""
 _OF_THE_HOUSE: Final = frozenset(
     "go drive ride roll travel return come turn rotate spin move fetch get bring take collect deliver pick drop grip grab put "
     "carry charge dock stop halt look follow trace track light lamp lights battery position scan switch set change adjust "

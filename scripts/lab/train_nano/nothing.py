@@ -45,8 +45,8 @@ _RETOLD: Final = (
     "did you see how {w} {past}", "who {past}", "why was it that {w} {past}", "first {w} {past}, then we left", "in the film the robot {past}", "congratulations on {ing}", "sorry for {ing}", "i apologise for {ing}", "{ing} was a great idea",
     "{w} got famous for {ing}", "i was told you {past}", "as soon as {w} {past} it began to rain", "phew, {w} {past}", "so nicely you {past} back then", "i never saw how you {past}", "remember how you {past}", "it is ages since you {past}", "was it you who {past}",
     "they say {w} {past} in record time", "you {past} twice as fast as {w}", "we laughed because {w} {past}", "i regret {ing}", "{w} was arrested for {ing}", "my son is proud of {ing}", "there was no need for {ing} yesterday", "{ing} has become a habit",
-    "and then {w} {s}, can you believe it", "so we are all sitting there and {w} {s}", "every evening {w} {s}", "{w} always {s} too late", "there we are in the rain and {w} {s}", "in the first scene {w} {s}, and it gets worse",
-    "so {w} {s}, right, and there is a mouse in it", "imagine, {w} {s} and nobody helps", "{w} {s} whenever it is cold", "and just as the guests arrive {w} {s}", "{w} never {s} at night", "while {w} {s} I make the tea", "the moment {w} {s} the cat wakes up",
+    "and then {w} {s}, can you believe it", "every evening {w} {s}", "{w} always {s} too late", "there we are in the rain and {w} {s}", "in the first scene {w} {s}, and it gets worse",
+    "imagine, {w} {s} and nobody helps", "{w} {s} whenever it is cold", "and just as the guests arrive {w} {s}", "{w} never {s} at night", "while {w} {s} I make the tea", "the moment {w} {s} the cat wakes up",
 )  # fmt: skip
 """A command's words, of what was, will be, or somebody else does; {w} is somebody, the rest are forms of the verb."""
 
