@@ -24,7 +24,6 @@ from edgeagent.app.guards import add_guards
 from edgeagent.app.outfit import Outfit
 from edgeagent.config import Config
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError
-from edgeagent.hooks.tool_guards import changes, moves
 from edgeagent.llm import LLM
 from edgeagent.llm.protocol import load_weights
 from edgeagent.pii import PII
@@ -259,7 +258,7 @@ class App:
         self.session.callbacks = Callbacks(on_question=self._question)
         agent.starter = partial(self._start_woken, self.session)
         if not self._voice:  # a conversation guards what it hears and what is typed into it
-            add_guards(agent, changes if self._file is None else moves, small=self._outfit.helps(agent.llm))
+            add_guards(agent, small=self._outfit.helps(agent.llm))
 
     def _confirm(self, name: str, arguments: dict[str, Any]) -> bool:
         return self.person is not None and self.person.confirm(name, arguments)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shlex
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +15,7 @@ from edgeagent.agent.handoffs import reached
 from edgeagent.app.agent_phrases import app_phrases
 from edgeagent.english.completeness import Phrases
 from edgeagent.errors import ConfigError
-from edgeagent.hooks import GroundedReplyHook, GroundingHook, Hook, RepeatedCallHook, TalkGuardHook
+from edgeagent.hooks import GroundedReplyHook, GroundingHook, Hook, RepeatedCallHook, TalkGuardHook, changes
 from edgeagent.llm import LLM
 from edgeagent.resources import models_dir
 from edgeagent.tools import Tool
@@ -38,11 +37,11 @@ def _is_nano(model: LLM | str | None) -> bool:
     return model == "nano" or getattr(getattr(model, "header", None), "name", None) == _NANO
 
 
-def add_guards(agent: Agent, keeps: Callable[[Tool], bool], *, small: bool = False) -> None:
-    """Guards an agent whose model is nano, or another small one, where its builder has not.
+def add_guards(agent: Agent, *, small: bool = False) -> None:
+    """Guards an agent whose model is nano, or another small one, where its builder has not: only what may ask for
+    something sets off a tool that does more than tell.
 
     Args:
-        keeps: Tools that only what may ask for something sets off.
         small: The model has few weights, and is to be guarded against talk.
     """
     nano = is_nano(agent.llm)
@@ -51,7 +50,9 @@ def add_guards(agent: Agent, keeps: Callable[[Tool], bool], *, small: bool = Fal
     if (nano or small) and not any(isinstance(hook, TalkGuardHook) for hook in agent.hooks):
         phrases = app_phrases(agent)
         by_hand = phrases if len(phrases) <= BY_HAND else ()
-        agent.hooks.append(TalkGuardHook(keeps, Phrases(by_hand), any_language=not nano, english_only=nano))
+        talks = not nano
+        hook = TalkGuardHook(changes, Phrases(by_hand), any_language=talks, english_only=nano, in_words=talks)
+        agent.hooks.append(hook)
 
 
 def add_grounding(agent: Agent) -> None:

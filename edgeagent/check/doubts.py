@@ -47,7 +47,7 @@ _ABBREVIATED: Final = frozenset(
 )
 _UNITS: Final = frozenset(
     word.lower() for symbol, names in SYMBOLS.items() for text in (symbol, *names) for word in _WORD.findall(text)
-).union(SPELLINGS, "hertz percentage pct ratio fraction share euro euros dollar dollars".split()) - frozenset(
+).union(SPELLINGS, "hertz knots percentage pct ratio fraction share euro euros dollar dollars".split()) - frozenset(
     "fluid per revolution square time times x".split()
 )
 """Words that tell a unit, written short and in full."""

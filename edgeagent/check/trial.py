@@ -22,7 +22,6 @@ from edgeagent.app.outfit import Outfit
 from edgeagent.check.cases import Case, Expected, complete
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError
-from edgeagent.hooks.tool_guards import moves
 from edgeagent.llm import LLM, LLMRequest
 from edgeagent.llm.protocol import ToolSpec, load_weights
 from edgeagent.messages import Reading, ToolCall, ToolResult
@@ -220,7 +219,7 @@ class Trial:
         llm = agent.llm or self._outfit.llm()
         agent.llm = llm
         stop_bodies(agent)
-        add_guards(agent, moves, small=self._outfit.helps(llm))
+        add_guards(agent, small=self._outfit.helps(llm))
         options = self._outfit.options(self._file.options(agent.options))
         # bodies that can't be undone are stopped as well, so there is nothing to ask a person about
         self._options = replace(options, confirm=None, continue_confirm=None)

@@ -28,7 +28,7 @@ _SEPARATOR: Final = 1
 """Characters between two tools of one list, blanks apart: a comma."""
 _TOOL_BEGINS: Final = re.compile(r'\[\s*(?=\{)|\{\s*"(?:type|name|function|description)"')
 _TOOL_LISTS: Final = re.compile(
-    r"^Tools: \w+\([^<\n]*\)"
+    r"^Tools: \w+\([^<\n]*"
     r"|<tools>(?!</tools>)\s*<[\s\S]*?</tools>"
     r"|^namespace functions \{$[\s\S]*?^\} // namespace functions"
     r"|<\|tool>declaration:.*<tool\|>",

@@ -209,7 +209,8 @@ class GroundingHook(BaseHook):
     """At AFTER_LLM: asks about arguments that come from nowhere, and reads back long ways before it goes them.
 
     A number comes from the person's words (in any unit, with its sign and simple arithmetic), from a result, an earlier
-    turn, the tool's default, or from what words without a number mean: "a little", "turn around". A parameter's unit is
+    turn, the tool's default, or, where the tool moves the robot, from what words without a number mean: "a little",
+    "turn around". A parameter's unit is
     told by its name: ``distance_m``, ``angle_deg``, ``seconds``; where it tells none, the bare number occurs. A short
     text, such as a place, an object or a code, comes from words, results and earlier turns, with its numbers and signs;
     so does each item of a list. What does not is asked about in
@@ -387,7 +388,7 @@ def _doubted_number(
     if not of_this and not unused:
         unit = unit_of(name)
         factor = said_times(said.words, said.amounts)
-        usual = unit is not None and is_usual(value * unit[1], unit[0], said.words)
+        usual = tool.traits.motion and unit is not None and is_usual(value * unit[1], unit[0], said.words)
         before = any(_is(one, name, value) or _is(one, name, value / factor) for one in said.earlier)
         sign = 0 if directions is None else sign_of(said.words, directions[0][1], directions[1][1])
         if (usual or before) and _fits(value, {sign}, directions, said):

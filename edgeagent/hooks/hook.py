@@ -50,6 +50,8 @@ class AfterLLM:
     hop: int
     reading: Reading | None = None
     """The reply as it was written and read; None of a model that does not tell."""
+    in_words: bool = False
+    """Set by a hook that leaves neither text nor calls: the model is asked once more, for words instead of calls."""
 
 
 @dataclass(frozen=True, slots=True)

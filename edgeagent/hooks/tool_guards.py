@@ -45,8 +45,8 @@ def changes(tool: Tool) -> bool:
 
 
 class TalkGuardHook(BaseHook):
-    """Ends a run with an answer when it calls a tool though what was said asks for nothing: "the coffee is cold", "go
-    to the kitchen never", a number or an emoji alone.
+    """Keeps tools from what asks for nothing, such as "the coffee is cold", "go to the kitchen never", a number or an
+    emoji alone: a run that calls one ends with an answer, or goes on in the model's own words.
 
     What it was told is found in history by its text. Where a hook or the removal of personal data has changed that, the
     changed text is judged itself, if what was said last asks for nothing.
@@ -62,6 +62,8 @@ class TalkGuardHook(BaseHook):
         english_only: The model knows no other language: one is answered with "I only understand English.", and what has
             no words at all with ``answer``, without asking the model. Where the model itself says that of an English
             text, ``answer`` takes the place of its reply.
+        in_words: The model can talk: it is asked once more, for words instead of calls. What it said beside a call is
+            no such answer, because it may tell of what was not done.
     """
 
     points = frozenset({FirePoint.BEFORE_LLM, FirePoint.AFTER_LLM, FirePoint.BEFORE_TOOL})
@@ -75,9 +77,10 @@ class TalkGuardHook(BaseHook):
         small: bool = True,
         any_language: bool = False,
         english_only: bool = False,
+        in_words: bool = False,
     ) -> None:
         self._keeps, self._phrases, self._answer = keeps, phrases or Phrases(), answer
-        self._any_language = any_language
+        self._any_language, self._in_words = any_language, in_words
         self._small, self._english_only = small, english_only
         self.holds_text = english_only
         self._told: dict[str, bool] = {}
@@ -128,6 +131,8 @@ class TalkGuardHook(BaseHook):
             return HookResult.replace(replace(payload, text=self._answer))
         tools = [payload.tool] if isinstance(payload, BeforeTool) else _called(payload, ctx)
         kept = self._talk and any(map(self._keeps, tools)) and not (self._any_language and _is_moving(ctx))
+        if kept and self._in_words and isinstance(payload, AfterLLM) and not payload.text.strip():
+            return HookResult.replace(replace(payload, tool_calls=(), in_words=True))
         return HookResult.end_turn(self._answer) if kept else None
 
     def _refused(self, message: Message, known: frozenset[str]) -> str | None:

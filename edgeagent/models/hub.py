@@ -11,6 +11,7 @@ import io
 import os
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from edgeagent.errors import SourceError
 from edgeagent.models.sources import Fetched, Progress
@@ -175,11 +176,22 @@ def _refusal(error: Exception, hub: Hub, inside: str, endpoint: str) -> str:
 def _unreachable(error: Exception, endpoint: str) -> str:
     import httpx2
 
+    proxy = _proxy_of(endpoint)
+    through = f" through the proxy {proxy}: look at HTTPS_PROXY and NO_PROXY" if proxy else ""
     if isinstance(error, httpx2.ProxyError):
         return f"the proxy refuses {endpoint} ({error}): look at HTTPS_PROXY and NO_PROXY"
     if isinstance(error, httpx2.TimeoutException):
-        return f"{endpoint} does not answer"
-    return f"{endpoint} can't be reached: {error}"
+        return f"{endpoint} does not answer{through}"
+    return f"{endpoint} can't be reached: {error}{through}"
+
+
+def _proxy_of(endpoint: str) -> str:
+    """The host and port of the proxy for an address, without name and password; empty where there is none."""
+    address = urlsplit(endpoint)
+    if proxy_bypass(address.netloc):
+        return ""
+    proxy = getproxies().get(address.scheme, "")
+    return urlsplit(proxy).netloc.rpartition("@")[2] or proxy
 
 
 class _Counting(io.BufferedRandom):

@@ -102,6 +102,14 @@ def test_an_unknown_name_is_answered_in_words_with_one_more_turn_without_tools()
     ]
 
 
+def test_a_hook_may_have_words_instead_of_calls() -> None:
+    hook = AfterReply(lambda said: replace(said, tool_calls=(), in_words=bool(said.tool_calls)))
+    rover = Rover(DRIVE, "It is lovely here.", hooks=[hook])
+    result = rover.asked("the sun is out")
+    assert (rover.driven, result.reply, rover.shown) == ([], "It is lovely here.", "It is lovely here.")
+    assert [request.tool_choice for request in rover.llm.requests] == ["auto", "none"]
+
+
 def test_a_call_that_is_written_again_instead_of_its_result_is_answered_in_words() -> None:
     rover = Rover(DRIVE, DRIVE, "I drove 2 m.")
     result = rover.asked()

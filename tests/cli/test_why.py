@@ -195,6 +195,13 @@ def test_tools_are_folded_however_the_template_shows_them(tools: str) -> None:
     assert "parameters" in why_of(reading, full=True)
 
 
+def test_the_tools_of_nano_are_folded_with_all_that_is_told_of_them() -> None:
+    tools = "Tools: drop_anchor(chain_m: number = metres of chain), depth() = depth of the water under the keel"
+    folded = why_of(replace(READING, prompt=f"Be kind.\n{tools}<|im_end|>\nwhere is the cube?"))
+    assert f"… the tools, {len(tools)} characters" in folded
+    assert "keel" not in folded
+
+
 def test_a_call_in_a_prompt_is_no_tool() -> None:
     assert '{"name": "look", "arguments": {}}' in why_of(replace(READING, prompt='{"name": "look", "arguments": {}}'))
 

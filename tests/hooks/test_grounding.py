@@ -57,7 +57,12 @@ class Robot:
             """Nearest obstacle."""
             return "nearest obstacle: wall, 1.2 m ahead, beyond it the office"
 
-        tools = [drive, turn, fall, go_to, set_timer, set_level, note, scan]
+        @tool
+        def drop_anchor(chain_m: float) -> str:
+            """Let the anchor go."""
+            return self._do("drop_anchor", chain_m)
+
+        tools = [drop_anchor, drive, turn, fall, go_to, set_timer, set_level, note, scan]
         self.agent = Agent("robi", llm=ScriptedLLM(*replies), tools=tools, hooks=[GroundingHook(**settings)])
         self.session = Session(self.agent)
 
@@ -152,6 +157,7 @@ def test_and_back_of_one_way_gives_no_other_a_direction() -> None:
         ("turn right 30 degrees", call("turn", angle_deg=30), "Turn right 30 degrees? Say yes."),
         ("drive", call("drive", distance_m=7), "How far?"),
         ("turn left a little", call("turn", angle_deg=90), "How many degrees?"),
+        ("drop the anchor", call("drop_anchor", chain_m=1), "How far?"),
         ("set a timer", call("set_timer", duration_s=600), "How long?"),
         ("set a level", call("set_level", level=3), "What level do you mean?"),
         ("level 4", call("set_level", level=40), "Set level, level 4? Say yes."),

@@ -173,11 +173,11 @@ def test_a_hub_that_is_not_there_is_told(hub: Served, ann, heard: Heard, monkeyp
 
 
 def test_a_proxy_that_refuses_is_told(hub: Served, ann, heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("HTTP_PROXY", "http://ann:secret@127.0.0.1:9")
     monkeypatch.setenv("HF_ENDPOINT", "http://hub.invalid")
     forget_clients()
     try:
-        with pytest.raises(ModelError, match=r"hub\.invalid"):
+        with pytest.raises(ModelError, match=r"hub\.invalid.* through the proxy 127\.0\.0\.1:9: look at HTTPS_PROXY"):
             pull(ann, heard)
     finally:
         forget_clients()

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from edgeagent import PII, Agent, FirePoint, Message, ToolContext, skill, tool
 from edgeagent.app import house_phrases
 from edgeagent.english import Phrases, may_ask
-from edgeagent.hooks import NOT_UNDERSTOOD, ONLY_ENGLISH, BeforeLLM, BeforeTool, PIIHook, changes, moves
+from edgeagent.hooks import NOT_UNDERSTOOD, ONLY_ENGLISH, BeforeLLM, BeforeTool, PIIHook, TalkGuardHook, changes, moves
 from edgeagent.house import HouseRobot
-from edgeagent.testing import call
+from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import Tool
 from edgeagent.voice import DialogueSettings
 
@@ -107,6 +107,7 @@ drive two meters don't
 turn left no
 go to the kitchen never %
 I was there yesterday, see you
+last week we tracked the moon all night
 he stopped, turned left, and we laughed
 go to the office forget it
 drive two meters never mind
@@ -246,6 +247,24 @@ def test_an_app_may_keep_all_from_talk_that_does_more_than_tell() -> None:
         _heard(stage, "the timer on the oven went away")
         _heard(stage, "the book was on the table")
         assert done == ["look up y"]
+
+
+def test_a_model_that_can_talk_answers_talk_in_words() -> None:
+    done: list[str] = []
+    agent = _agent(done)
+    agent.llm = ScriptedLLM([call("note", text="x")], "That is a pity.")
+    agent.hooks.append(TalkGuardHook(changes, any_language=True, in_words=True))
+    assert agent.run("the vase that you printed broke").reply == "That is a pity."
+    assert done == []
+
+
+def test_what_is_said_beside_a_call_that_nobody_asked_for_is_no_answer() -> None:
+    done: list[str] = []
+    agent = _agent(done)
+    agent.llm = ScriptedLLM({"text": "I wrote that down.", "calls": [call("note", text="x")]})
+    agent.hooks.append(TalkGuardHook(changes, any_language=True, in_words=True))
+    assert agent.run("don't write anything down").reply == NOT_UNDERSTOOD
+    assert done == []
 
 
 def test_what_the_house_robot_keeps_from_talk() -> None:

@@ -15,7 +15,6 @@ from bench.people_trials import Trial, wanted_calls
 from edgeagent.agent import Agent, Options
 from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME, add_guards, configured_llm, house_phrases
 from edgeagent.config import Config
-from edgeagent.hooks import changes
 from edgeagent.house import HouseRobot
 from edgeagent.llm import LlamaLLM
 
@@ -82,7 +81,7 @@ class Mind:
             options = Options(max_tool_hops=MAX_TOOL_HOPS)
             tools, phrases = robot.tools, house_phrases()
             agent = Agent(NAME, INSTRUCTIONS, llm=self._llm, tools=tools, options=options, phrases=phrases)
-            add_guards(agent, changes)
+            add_guards(agent)
             result = agent.run(text)
         finally:
             robot.close()

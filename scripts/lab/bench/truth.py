@@ -27,7 +27,7 @@ from bench.truth_rules import Told, complaints
 
 from edgeagent import Agent, LlamaLLM, Options, Tool, ToolCall, ToolResult, tool
 from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME, add_guards, house_phrases
-from edgeagent.hooks import AfterLLM, BaseHook, FirePoint, HookResult, changes, default_slm_hooks
+from edgeagent.hooks import AfterLLM, BaseHook, FirePoint, HookResult, default_slm_hooks
 from edgeagent.house import HouseRobot
 
 _NANO: Final = Path(__file__).resolve().parents[1] / "train_nano"
@@ -240,7 +240,7 @@ def play(llm: LlamaLLM, request: Request, *, plain: bool) -> Told | None:
     options = Options(max_tool_hops=MAX_TOOL_HOPS)
     agent = Agent(NAME, INSTRUCTIONS, llm=llm, tools=tools, options=options, hooks=hooks, phrases=house_phrases())
     if not plain:
-        add_guards(agent, changes)
+        add_guards(agent)
     try:
         result = agent.run(request.text)
     finally:

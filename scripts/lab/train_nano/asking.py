@@ -16,7 +16,6 @@ from scoring import MOVES, Asked, Call
 
 from edgeagent import Agent, LlamaLLM, Options, Session
 from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME, add_guards, house_phrases
-from edgeagent.hooks import changes, moves
 from edgeagent.house import HouseRobot
 
 ROBOTS: Final = Path(__file__).resolve().parent / "evaluation" / "robots"
@@ -52,14 +51,14 @@ def _agent(llm: LlamaLLM, robot: str, *, guarded: bool) -> Iterator[Agent]:
     if robot:
         agent: Agent = app(robot).build(llm)
         if guarded:
-            add_guards(agent, moves)
+            add_guards(agent)
         yield agent
         return
     with closing(HouseRobot(speed=float("inf"))) as house:
         options = Options(max_tool_hops=MAX_TOOL_HOPS)
         agent = Agent(NAME, INSTRUCTIONS, llm=llm, tools=house.tools, options=options, phrases=house_phrases())
         if guarded:
-            add_guards(agent, changes)
+            add_guards(agent)
         yield agent
 
 
