@@ -46,7 +46,7 @@ def test_every_case_can_be_called_as_it_says(cases: ModuleType) -> None:
 
 def test_half_of_each_kind_is_kept_apart(cases: ModuleType) -> None:
     counts = Counter((case.kind, case.apart) for case in cases.cases())
-    for kind, count in {"single": 25, "several": 10, "quiet": 20, "report": 5}.items():
+    for kind, count in {"single": 25, "several": 10, "quiet": 20, "report": 5, "talk": 20}.items():
         assert counts[kind, True] == counts[kind, False] == count
 
 
@@ -113,6 +113,7 @@ def test_the_table_tells_both_halves(bench: Callable[[str], ModuleType], cases: 
     row = table.told("mute", cases.cases(), came, {})
     assert row["exact calls"] == "0+0 of 40+40"
     assert row["quiet in talk"] == "20+20 of 20+20"
+    assert row["false calls in talk"] == "0+0 of 20+20"
     assert row["JSON shown, spoken"] == "0, 0"
     right = {}
     for case in cases.cases():

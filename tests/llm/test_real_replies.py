@@ -8,13 +8,20 @@ from typing import Any, Final
 
 import pytest
 
-from edgeagent.llm import HERMES, End, LLMEvent, StreamGate, TextDelta, ToolCallEnd, read_reply
+from edgeagent.english import Phrases, may_ask
+from edgeagent.hooks import changes
+from edgeagent.llm import DEFAULT_GATE, HERMES, End, LLMEvent, StreamGate, TextDelta, ToolCallEnd, read_reply
+from edgeagent.models import CallGate, language_models
 from edgeagent.tools import coerce
 from tests.llm.recorded_replies import RecordedReply, models, replies
 
 Calls = list[tuple[str, dict[str, Any]]]
 RIGHT: Final = {"nano": 0, "qwen2.5-coder-0.5b": 17, "qwen2.5-coder-1.5b": 28, "smollm2-135m": 0}
 """First replies with exactly the right calls, of the 40 that should call. The rest are the models' own mistakes."""
+
+GUARDED: Final = {"qwen2.5-coder-0.5b": (15, 1), "qwen2.5-coder-1.5b": (23, 1)}
+"""Of the 40 commands those that are still done right, and of the 20 others those that still do something, behind the
+gate on the first token and the guard against talk."""
 
 CODE: Final = re.compile(r"```python\n.*?(?:```|$)", re.DOTALL)
 """An example in a language: it calls nothing, and is shown as it is."""
@@ -84,6 +91,28 @@ def test_what_stands_in_a_reply_is_found(model: str, right: int) -> None:
     calling = [reply for reply in replies(model) if reply.right != [[]]]
     assert len(calling) == 40
     assert sum(is_right(reply, read(reply, 1000)[1]) for reply in calling) == right
+
+
+def runs(reply: RecordedReply, calls: Calls, gate: CallGate) -> bool:
+    """True if a recorded reply does something behind the gate and the guard."""
+    tools = {tool.name: tool for tool in reply.request.tools}
+    called = [tools[name] for name, _ in calls if name in tools]
+    probability = sum(share for token, share in reply.first if token.strip()[:1] in ("{", "[", "`", "<"))
+    least = gate.reading if all(tool.traits.read_only for tool in called) else gate.first
+    asked = may_ask(reply.said, Phrases(())) or not any(map(changes, called))
+    return bool(called) and probability >= least and asked
+
+
+@pytest.mark.parametrize(("model", "figures"), GUARDED.items())
+def test_the_gate_and_the_guard_keep_commands_and_few_false_calls(model: str, figures: tuple[int, int]) -> None:
+    gate = language_models()[model].call_gate or DEFAULT_GATE
+    right = false = 0
+    for reply in replies(model):
+        _, calls, end = read(reply, 1000)
+        done = runs(reply, calls, gate) and (end.hidden is None or end.hidden.outcome == "called")
+        right += done and reply.right != [[]] and is_right(reply, calls)
+        false += done and reply.right == [[]]
+    assert (right, false) == figures
 
 
 def test_what_nano_writes_is_read_by_its_own_format_alone() -> None:

@@ -1,8 +1,8 @@
 """``scripts/bench minds``: how well real models understand robots that nobody trained them for, and what they cost.
 
-Every model on the disk is asked 120 sentences about the 60 tools of ten robots, in a process of its own, through the
-agent that ``edgeagent chat --app`` builds. Half of the sentences are kept apart: both halves are told. Answers are kept
-as they come, so that it goes on where it was stopped. Exit code 1 when JSON was shown or spoken.
+Every model on the disk is asked 120 sentences about the 60 tools of ten robots, and 40 that are talk, in a process of
+its own, through the agent that ``edgeagent chat --app`` builds. Half of the sentences are kept apart: both halves are
+told. Answers are kept as they come, so that it goes on where it was stopped. Exit code 1 when JSON was shown or spoken.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from edgeagent.models import FOLDER_VARIABLE, find_model, is_here, language_mode
 
 _SPEED: Final = "speed"
 _QUICK: Final = 5
-"""Of so many cases --quick asks one: 24, of every kind and robot."""
+"""Of so many cases --quick asks one: 32, of every kind and robot."""
 
 
 def tell(text: str) -> None:
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--no-speed", action="store_true", help="leave out what another program at work would falsify")
     parser.add_argument("--fresh", action="store_true", help="do not go on where it was stopped: measure all anew")
     parser.add_argument("--misses", action="store_true", help="print each miss of the open half, with the raw reply")
-    parser.add_argument("--docs", action="store_true", help="write the table into docs/figures.md")
+    parser.add_argument("--docs", action="store_true", help="write the table into docs/models.md")
     parser.add_argument(
         "--record", action="store_true", help="write the first replies to tests/fixtures/replies instead"
     )

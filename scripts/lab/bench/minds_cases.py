@@ -1,7 +1,8 @@
 """The cases of ``scripts/bench minds``: ten robots with six tools each, and what people say to them.
 
-A robot is an app file beside a table of cases in ``minds_robots``. Half of the cases are kept apart: that half is never
-looked at while anything is tuned. Knows no model.
+A robot is an app file beside a table of cases in ``minds_robots``; four lines of ``minds_talk.txt``, which are about
+none of them, are said to each. Half of the cases are kept apart: that half is never looked at while anything is tuned.
+Knows no model.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ from typing import Any, Final, Literal
 
 ROBOTS: Final = Path(__file__).with_name("minds_robots")
 
-Kind = Literal["single", "several", "quiet", "report"]
+_TALK: Final = Path(__file__).with_name("minds_talk.txt")
+_TALKS: Final = 4
+"""Lines of talk that are said to a robot."""
+
+Kind = Literal["single", "several", "quiet", "report", "talk"]
+"""``quiet`` mentions what the robot could do, ``talk`` does not; neither asks for anything."""
 Call = tuple[str, dict[str, Any]]
 """Name and arguments."""
 
@@ -72,7 +78,11 @@ class Case:
 @cache
 def cases() -> tuple[Case, ...]:
     """All cases, robot by robot: a model evaluates each robot's tools once."""
-    return tuple(case for table in sorted(ROBOTS.glob("*.toml")) for case in _read(table))
+    tables, talk = sorted(ROBOTS.glob("*.toml")), _TALK.read_text(encoding="utf-8").splitlines()
+    said = (talk[at : at + _TALKS] for at in range(0, len(talk), _TALKS))
+    return tuple(
+        case for table, lines in zip(tables, said, strict=True) for case in (*_read(table), *_talk(table, lines))
+    )
 
 
 def robots() -> tuple[str, ...]:
@@ -98,6 +108,12 @@ def _read(table: Path) -> Iterator[Case]:
             says=tuple(row.get("says", ())),
             apart=row.get("apart", False),
         )
+
+
+def _talk(table: Path, lines: Sequence[str]) -> Iterator[Case]:
+    """What is only said to a robot, numbered from 101; every second line is kept apart."""
+    for number, said in enumerate(lines):
+        yield Case(robot=table.stem, number=101 + number, said=said, kind="talk", right=((),), apart=bool(number % 2))
 
 
 def _filled(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from edgeagent.testing import ScriptedLLM
 
 Answers = Mapping[str, dict[str, Any]]
 
-PAGE: Final = Path(__file__).resolve().parents[3] / "docs" / "figures.md"
+PAGE: Final = Path(__file__).resolve().parents[3] / "docs" / "models.md"
 _BEGIN: Final = "<!-- scripts/bench minds --docs writes this table -->"
 _END: Final = "<!-- end of the table -->"
 _CALL_SHAPE: Final = re.compile(
@@ -27,6 +27,8 @@ _JSON: Final = re.compile(r'[{\[]\s*["{\[]|```|</?tool')
 """Anything of JSON in what is said aloud."""
 _PI5_BYTES_PER_S: Final = 4.9 * 2_019_377_696
 """A Pi 5 writes 4.9 tokens a second with Llama 3.2 3B in Q4_K_M, as others report; each token reads the whole file."""
+_SAID_ONLY: Final = ("quiet", "talk")
+"""Kinds of what asks for nothing."""
 _READ_BYTES: Final = 50_000_000
 """Size of a file below which reading it is not what takes the time."""
 
@@ -35,10 +37,13 @@ def told(name: str, chosen: Sequence[Case], came: Answers, figures: Mapping[str,
     """One row of the table, by the heads of its columns."""
     row = {
         "model": name,
-        "exact calls": _halves(chosen, came, _exact, lambda case: case.kind != "quiet"),
-        "right names": _halves(chosen, came, _names, lambda case: case.kind != "quiet"),
+        "exact calls": _halves(chosen, came, _exact, lambda case: case.kind not in _SAID_ONLY),
+        "right names": _halves(chosen, came, _names, lambda case: case.kind not in _SAID_ONLY),
         "two or three at once, exact": _halves(chosen, came, _exact, lambda case: case.kind == "several"),
         "quiet in talk": _halves(chosen, came, lambda _, answer: not made(answer), lambda case: case.kind == "quiet"),
+        "false calls in talk": _halves(
+            chosen, came, lambda _, answer: bool(made(answer)), lambda case: case.kind == "talk"
+        ),
         "true reports": _halves(chosen, came, _truthful, lambda case: case.kind == "report"),
         "JSON shown, spoken": f"{shown(came)}, {loud(came)}",
     }
@@ -72,7 +77,7 @@ def misses(chosen: Sequence[Case], came: Answers) -> None:
     """Prints what went wrong in the open half."""
     for case in chosen:
         answer = came[case.name]
-        right = not made(answer) if case.kind == "quiet" else _exact(case, answer)
+        right = not made(answer) if case.kind in _SAID_ONLY else _exact(case, answer)
         if case.kind == "report":
             right = right and _truthful(case, answer)
         if right or case.apart:
