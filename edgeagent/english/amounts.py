@@ -18,7 +18,7 @@ from edgeagent.english.tokens import words_of
 from edgeagent.english.word_data import lists
 
 _LISTS: Final = lists("amounts")
-Dimension = Literal["length", "angle", "time", "percent", "times", "other", ""]
+Dimension = Literal["length", "angle", "time", "percent", "volume", "mass", "times", "other", ""]
 """Of what a number is one; "" for a number without a unit, "other" for one of a unit that no row knows."""
 
 _ROWS: Final[dict[Dimension, list[tuple[float, str]]]] = _LISTS.table("units")  # type: ignore[assignment]  # a file's keys are words
@@ -42,14 +42,16 @@ _PARTS: Final = {
 _FEW: Final = _LISTS.table("few")
 """Words that count where a unit follows."""
 _TIMES: Final = _LISTS.table("times")
-_INEXACT: Final = frozenset({0.0254, 0.3048, 0.9144, 1609.344, 57.29578, 1 / 3})
+_INEXACT: Final = frozenset({0.0254, 0.3048, 0.9144, 1609.344, 57.29578, 0.45359237, 1 / 3})
 _ROUNDED: Final = 0.03
-"""Share by which a converted foot or inch may be rounded."""
+"""Share by which a converted foot, inch or pound may be rounded."""
 _EXACT: Final = 0.001
 _CENTS: Final = 10
 """Two digits behind a unit are of the next smaller one: "1 meter 80", "1 minute 30"."""
 _SMALLER: Final[dict[tuple[Dimension, int], float]] = {("length", 1): 0.01, ("time", 60): 1.0, ("time", 3600): 60.0}
 """That smaller unit, in meters or seconds, by the dimension and the size of the larger."""
+_NO_UNITS: Final = ("l", "g", "t")
+"""Letters that no parameter has for liters, grams and tons: ``speed_l`` is that of the left wheel."""
 _VERBS_TOO: Final = (["turn"], ["circle"], ["spin"], ["round"], ["lap"])
 _NO_AMOUNT: Final = (["count", "of"],)
 """Words after which a number tells no amount: "on the count of three"."""
@@ -57,7 +59,8 @@ _NO_AMOUNT: Final = (["count", "of"],)
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number that was said, in meters, degrees, seconds or percent where its unit tells; bare otherwise.
+    """A number that was said, in meters, degrees, seconds, percent, liters or kilograms where its unit tells; bare
+    otherwise.
 
     Attributes:
         value: Without a sign.
@@ -85,7 +88,7 @@ def unit_of(name: str) -> tuple[Dimension, float] | None:
     last = name.lower().rsplit("_", 1)[-1]
     if last in ("in", "pct"):
         return ("length", 0.0254) if last == "in" and "_" in name else ("percent", 1.0) if last == "pct" else None
-    if len(last) == 1 and "_" not in name:
+    if len(last) == 1 and ("_" not in name or last in _NO_UNITS):
         return None
     found = _UNITS.get(last)
     if found is None or found[0] in ("times", "other") or last in ("round", "rounds", "time", "times", "lap", "spin"):
@@ -260,7 +263,7 @@ PAIRS: Final[tuple[Directions, ...]] = (
 )
 """Directions that are each other's contrary, each with the words for it."""
 _SIGN: Final = re.compile(
-    r"\b(negative|positive)(?: numbers?| values?)? (?:is|are|means?|for|to)(?: to)?(?: the)? (\w+)"
+    r"\b(negative|positive)(?: numbers?| values?)? (?:(?:is|are|means?|for|to)(?: to)?(?: the)? )?(\w+)"
 )
 _RIGHT_NOW: Final = re.compile(r"\b(?:right (?:now|away|there|here|after|then)|all right|is right|that is right)\b")
 
@@ -269,9 +272,13 @@ WITHOUT_NUMBER: Final[tuple[tuple[Dimension, tuple[float, ...], frozenset[str]],
     ("angle", (90.0,), _LISTS.quarter_turn),
     ("angle", (180.0,), _LISTS.half_turn),
     ("angle", (360.0,), _LISTS.full_turn),
+    ("percent", (0.0,), _LISTS.nothing),
+    ("percent", (25.0,), _LISTS.quarter),
+    ("percent", (50.0,), _LISTS.half),
+    ("percent", (100.0,), _LISTS.everything),
 )
-"""Values for words without a number (scripts/lab/train_nano/conventions.md): a dimension, its values in meters or
-degrees, and words of which one is said; none for any words."""
+"""Values for words without a number (scripts/lab/train_nano/conventions.md): a dimension, its values in meters, degrees
+or percent, and words of which one is said; none for any words to a tool that moves the robot."""
 SLIGHT: Final[dict[Dimension, float]] = {"length": 0.5, "angle": 15.0}
 """Meters and degrees of a small one; no other value will do then."""
 
@@ -296,11 +303,23 @@ def sign_of(words: Sequence[str], positive: Collection[str], negative: Collectio
     return bool(plain & set(positive)) - bool(plain & set(negative))
 
 
-def is_usual(value: float, dimension: Dimension, words: Collection[str]) -> bool:
-    """Tells if a value in meters or degrees is what words without a number mean."""
+def is_bearing(value: float, name: str, words: Collection[str]) -> bool:
+    """Tells if a value in degrees is a point of the compass that was said, for a parameter that is one."""
+    points = _LISTS.table("compass")
+    return bool(_LISTS.bearing & set(name.lower().split("_"))) and value % 360 in {
+        points[word] for word in words if word in points
+    }
+
+
+def is_usual(value: float, dimension: Dimension, words: Collection[str], *, moves: bool = True) -> bool:
+    """Tells if a value in meters, degrees or percent is what words without a number mean.
+
+    Args:
+        moves: It is for a tool that moves the robot: "drive forward" tells how far.
+    """
     if dimension in SLIGHT and _LISTS.slightly & set(words):
         return abs(value) == SLIGHT[dimension]
     return any(
-        dimension == one and abs(value) in values and (not cues or cues & set(words))
+        dimension == one and abs(value) in values and (cues & set(words) if cues else moves)
         for one, values, cues in WITHOUT_NUMBER
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import Final
 
@@ -84,6 +85,18 @@ def may_ask(text: str, phrases: Phrases) -> bool:
     if main[0] in CLASS.determiners | {"this", "that"} and _is_wish_for_a_thing(main):
         return True
     return _wishes(main) or _commands_inside(main, 1)
+
+
+def names_a_verb(text: str, verbs: AbstractSet[str]) -> bool:
+    """True if a clause behind a report begins with one of an app's own verbs: "the birds are back, scare them off".
+
+    Args:
+        verbs: First words of its tools' names.
+    """
+    if _takes_back(sentence(text).bare):
+        return False
+    clauses = (bare(words_of(clause)) for clause in _CLAUSES.split(text.strip(" .!"))[1:])
+    return any(len(words) > 1 and words[0] in verbs - RULE.tells for words in clauses)
 
 
 def _is_number_alone(words: Sequence[str]) -> bool:

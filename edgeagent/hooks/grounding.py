@@ -21,6 +21,7 @@ from edgeagent.english.amounts import (
     counted,
     derived,
     in_units_of,
+    is_bearing,
     is_usual,
     orientation,
     said_times,
@@ -50,8 +51,17 @@ _ASKED: Final[dict[str, str]] = {
     "angle": "How many degrees?",
     "time": "How long?",
     "percent": "How many percent?",
+    "volume": "How many liters?",
+    "mass": "How many kilograms?",
 }
-_UNITS: Final[dict[str, str]] = {"length": "meter", "angle": "degree", "time": "second", "percent": "percent"}
+_UNITS: Final[dict[str, str]] = {
+    "length": "meter",
+    "angle": "degree",
+    "time": "second",
+    "percent": "percent",
+    "volume": "liter",
+    "mass": "kilogram",
+}
 _NAME_WORDS: Final = 4
 """Words of the longest text that is taken for a name; a longer one is prose, which a model words itself."""
 _MARKS: Final = re.compile(r"[][{}<>|\\]")
@@ -209,13 +219,12 @@ class GroundingHook(BaseHook):
     """At AFTER_LLM: asks about arguments that come from nowhere, and reads back long ways before it goes them.
 
     A number comes from the person's words (in any unit, with its sign and simple arithmetic), from a result, an earlier
-    turn, the tool's default, or, where the tool moves the robot, from what words without a number mean: "a little",
-    "turn around". A parameter's unit is
-    told by its name: ``distance_m``, ``angle_deg``, ``seconds``; where it tells none, the bare number occurs. A short
+    turn, the tool's default, or from what words without a number mean: "a little", "turn around", "halfway", "east". A
+    parameter's unit is told by its name: ``distance_m``, ``angle_deg``, ``seconds``; where it tells none, the bare
+    number occurs. A number that was copied without its unit is converted: "1.2 km" is 1200 for ``distance_m``. A short
     text, such as a place, an object or a code, comes from words, results and earlier turns, with its numbers and signs;
-    so does each item of a list. What does not is asked about in
-    place of the whole reply: "Drive 100 meters? Say yes.", "How far?". A yes, or a number, to that runs exactly what
-    was asked about, whatever the model makes of it.
+    so does each item of a list. What does not is asked about in place of the whole reply: "Drive 100 meters? Say yes.",
+    "How far?". A yes, or a number, to that runs exactly what was asked about, whatever the model makes of it.
 
     Args:
         limits: Above which a motion is read back, by parameter and in its unit; 10 m and 720 degrees for others.
@@ -244,17 +253,20 @@ class GroundingHook(BaseHook):
             return HookResult.replace(replace(payload, text=answered[0], tool_calls=answered[1]))
         if not payload.tool_calls:
             return None
-        doubts = list(self._doubts(payload.tool_calls, said, ctx))
-        question = doubts[0].question if doubts else self._read_back(payload.tool_calls, ctx)
+        calls = tuple(_converted(call, said, ctx) for call in payload.tool_calls)
+        changed = calls != payload.tool_calls
+        payload = replace(payload, tool_calls=calls) if changed else payload
+        doubts = list(self._doubts(calls, said, ctx))
+        question = doubts[0].question if doubts else self._read_back(calls, ctx)
         if not question:
-            return None
+            return HookResult.replace(payload) if changed else None
         told = Retelling.since_answer(ctx.history())
         if told.has_failed and ctx.history()[-1].role != "user":
             # a call that the model makes up after a failure is no wish of the person's: the failure is told
             return HookResult.replace(replace(payload, text=" ".join(told.sentences()), tool_calls=()))
         question = " ".join([*told.sentences(), question])
-        self._pending = _pending(question, payload.tool_calls, doubts)
-        logger.info("asked about %s: %s", ", ".join(call.name for call in payload.tool_calls), question)
+        self._pending = _pending(question, calls, doubts)
+        logger.info("asked about %s: %s", ", ".join(call.name for call in calls), question)
         return HookResult.replace(replace(payload, text=question, tool_calls=()))
 
     # --- answers ----------------------------------------------------------------------------------------------------
@@ -336,6 +348,23 @@ class GroundingHook(BaseHook):
         return LIMITS[unit[0]] / unit[1] if unit is not None and unit[0] in LIMITS else float("inf")
 
 
+def _converted(call: ToolCall, said: _Said, ctx: AgentContext) -> ToolCall:
+    """The call, with a number in its parameter's unit where it was copied from one that was said in another unit."""
+    tool = _tool(call, ctx)
+    properties = {} if tool is None else tool.parameters.get("properties", {})
+    changed: dict[str, float | int] = {}
+    for name, schema in properties.items():
+        value, unit = _number_for(call.arguments.get(name), schema), unit_of(name)
+        if value is None or unit is None or any(_is(one, name, value) for one in said.known):
+            continue
+        copied = [one for one in said.amounts if one.dimension == unit[0] and one.bare == abs(value)]
+        if len(copied) == 1:
+            meant = copied[0].value / unit[1]
+            if schema.get("type") != "integer" or math.isclose(meant, round(meant)):
+                changed[name] = _in_unit(copied[0], name, -1 if value < 0 else 1, schema)
+    return replace(call, arguments={**call.arguments, **changed}, raw=None) if changed else call
+
+
 def _pending(question: str, calls: tuple[ToolCall, ...], doubts: Sequence[_Doubt]) -> _Pending:
     if not doubts:
         return _Pending(question, calls, None, calls)
@@ -388,7 +417,8 @@ def _doubted_number(
     if not of_this and not unused:
         unit = unit_of(name)
         factor = said_times(said.words, said.amounts)
-        usual = tool.traits.motion and unit is not None and is_usual(value * unit[1], unit[0], said.words)
+        usual = unit is not None and is_usual(value * unit[1], unit[0], said.words, moves=tool.traits.motion)
+        usual = usual or is_bearing(value, name, said.words)
         before = any(_is(one, name, value) or _is(one, name, value / factor) for one in said.earlier)
         sign = 0 if directions is None else sign_of(said.words, directions[0][1], directions[1][1])
         if (usual or before) and _fits(value, {sign}, directions, said):

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from edgeagent.english.asking import may_ask
+from edgeagent.english.asking import may_ask, names_a_verb
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS
 from edgeagent.english.tokens import NEGATIONS, asks_about_languages, has_english, is_english, words_of
@@ -125,7 +125,8 @@ class TalkGuardHook(BaseHook):
                 self._is_foreign = not is_english(said[0].text, known) or asks_about_languages(said[0].text)
                 asked = _asked_something(payload.messages[: len(payload.messages) - len(since)])
                 forbidding = self._forbidding
-                self._talk = not self._asks(said[0], known, asked) or any(one.text in forbidding for one in said[1:])
+                asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, _verbs_of(payload.tools))
+                self._talk = not asks or any(one.text in forbidding for one in said[1:])
             return None
         if isinstance(payload, AfterLLM) and not self._is_foreign and payload.text.strip() == ONLY_ENGLISH:
             return HookResult.replace(replace(payload, text=self._answer))
@@ -180,6 +181,11 @@ def _words_of_tools(tools: Iterable[Tool]) -> frozenset[str]:
     """The words in names, descriptions and schemas of tools, which people use when they ask for them."""
     texts = (f"{tool.name} {tool.description} {tool.parameters}".replace("_", " ") for tool in tools)
     return frozenset(word for text in texts for word in words_of(text) if word.isascii())
+
+
+def _verbs_of(tools: Iterable[Tool]) -> frozenset[str]:
+    """The first words of tools' names."""
+    return frozenset(tool.name.partition("_")[0].lower() for tool in tools)
 
 
 # --- tools that a person approves first -------------------------------------------------------------------------------

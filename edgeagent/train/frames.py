@@ -38,6 +38,8 @@ _UNITS: Final[dict[Dimension, tuple[tuple[float, str, tuple[str, ...]], ...]]] =
     "length": ((0.01, "centimeter", ("cm",)), (1, "meter", ("m",))),
     "angle": ((1, "degree", ("deg", "°")),),
     "percent": ((1, "percent", ("%",)),),
+    "volume": ((0.001, "milliliter", ("ml",)), (1, "liter", ("l",))),
+    "mass": ((0.001, "gram", ("g",)), (1, "kilogram", ("kg",))),
 }
 _PARTS: Final = ((0.5, "half a {}"), (0.25, "a quarter of a {}"), (1.5, "one and a half {}s"), (1, "a {}"))
 _ONSETS: Final = "b br c ch d dr f fl g gr h k l m n p pl r s st t tr v w z".split()

@@ -62,7 +62,53 @@ class Robot:
             """Let the anchor go."""
             return self._do("drop_anchor", chain_m)
 
-        tools = [drop_anchor, drive, turn, fall, go_to, set_timer, set_level, note, scan]
+        @tool
+        def pour(volume_ml: float) -> str:
+            """Pour a drink."""
+            return self._do("pour", volume_ml)
+
+        @tool
+        def open_vent(percent: int) -> str:
+            """Set the vent; 0 is closed."""
+            return self._do("open_vent", percent)
+
+        @skill
+        def fly(bearing_deg: int, distance_m: float) -> str:
+            """Fly a leg."""
+            return self._do("fly", bearing_deg)
+
+        @tool
+        def load(weight_kg: float) -> str:
+            """Load so much."""
+            return self._do("load", weight_kg)
+
+        @tool
+        def keep(days: int) -> str:
+            """Keep it so long."""
+            return self._do("keep", days)
+
+        @skill
+        def hoist(metres: float) -> str:
+            """Raise the gondola; negative lowers."""
+            return self._do("hoist", metres)
+
+        tools = [
+            drop_anchor,
+            pour,
+            open_vent,
+            fly,
+            load,
+            keep,
+            hoist,
+            drive,
+            turn,
+            fall,
+            go_to,
+            set_timer,
+            set_level,
+            note,
+            scan,
+        ]
         self.agent = Agent("robi", llm=ScriptedLLM(*replies), tools=tools, hooks=[GroundingHook(**settings)])
         self.session = Session(self.agent)
 
@@ -122,6 +168,62 @@ def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "copied", "meant"),
+    [
+        ("drive 300 cm", call("drive", distance_m=300), ("drive", 3)),
+        ("drive back 3 feet", call("drive", distance_m=-3), ("drive", -0.914)),
+        ("start a timer of 2 minutes", call("set_timer", duration_s=2), ("set_timer", 120)),
+        ("pour a lemonade of 30 cl", call("pour", volume_ml=30), ("pour", 300)),
+        ("pour half a liter", call("pour", volume_ml=0.5), ("pour", 500)),
+    ],
+)
+def test_a_number_that_was_copied_without_its_unit_is_converted(
+    text: str, copied: Call, meant: tuple[str, Any]
+) -> None:
+    robot = Robot([copied], "Done.")
+    assert robot.hear(text).reply == "Done."
+    assert robot.done == [meant]
+
+
+def test_a_number_that_no_whole_number_is_converted_to_is_asked_about() -> None:
+    robot = Robot([call("set_timer", duration_s=5)])
+    assert robot.hear("set a timer for 5 milliseconds").reply == "Set timer 0 seconds? Say yes."
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("open the vent halfway", call("open_vent", percent=50)),
+        ("the vent wide open please", call("open_vent", percent=100)),
+        ("close the vent", call("open_vent", percent=0)),
+        ("fly south for 3 meters", call("fly", bearing_deg=180, distance_m=3)),
+        ("go due north 3 m", call("fly", bearing_deg=360, distance_m=3)),
+        ("pour half a ton", call("load", weight_kg=500)),
+        ("keep it for a week", call("keep", days=7)),
+        ("lower it by 2 meters", call("hoist", metres=-2)),
+    ],
+)
+def test_shares_the_compass_and_further_units_are_known(text: str, wanted: Call) -> None:
+    robot = Robot([wanted], "Done.")
+    assert robot.hear(text).reply == "Done."
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "question"),
+    [
+        ("turn east", call("turn", angle_deg=90.5), "How many degrees?"),
+        ("open the vent halfway", call("open_vent", percent=30), "How many percent?"),
+        ("fly west for 3 meters", call("fly", bearing_deg=90, distance_m=3), "How many degrees?"),
+        ("pour something", call("pour", volume_ml=300), "How many liters?"),
+    ],
+)
+def test_another_share_or_point_of_the_compass_is_asked_about(text: str, wanted: Call, question: str) -> None:
+    robot = Robot([wanted])
+    assert robot.hear(text).reply == question
+    assert robot.done == []
+
+
+@pytest.mark.parametrize(
     ("text", "there", "back"),
     [
         ("turn 192 to the right and back", call("turn", angle_deg=-192), call("turn", angle_deg=192)),
@@ -153,7 +255,7 @@ def test_and_back_of_one_way_gives_no_other_a_direction() -> None:
         ("drive -3 m", call("drive", distance_m=3), "Drive back 3 meters? Say yes."),
         ("drive minus two meters", call("drive", distance_m=2), "Drive back 2 meters? Say yes."),
         ("drive two meters back", call("drive", distance_m=2), "Drive back 2 meters? Say yes."),
-        ("drive 3 feet", call("drive", distance_m=3), "Drive 0.91 meters? Say yes."),
+        ("drive 3 feet", call("drive", distance_m=5), "Drive 0.91 meters? Say yes."),
         ("turn right 30 degrees", call("turn", angle_deg=30), "Turn right 30 degrees? Say yes."),
         ("drive", call("drive", distance_m=7), "How far?"),
         ("turn left a little", call("turn", angle_deg=90), "How many degrees?"),
@@ -209,7 +311,7 @@ def test_something_else_is_something_else() -> None:
 @pytest.mark.parametrize(
     ("text", "wanted", "answer", "done"),
     [
-        ("drive 3 feet", call("drive", distance_m=3), "no, two meters", ("drive", 2)),
+        ("drive 3 feet", call("drive", distance_m=5), "no, two meters", ("drive", 2)),
         ("drive", call("drive", distance_m=7), "five meters", ("drive", 5)),
         ("back up", call("drive", distance_m=-7), "two", ("drive", -2)),
         ("turn right", call("turn", angle_deg=-33), "45 degrees", ("turn", -45)),

@@ -258,6 +258,25 @@ def test_a_model_that_can_talk_answers_talk_in_words() -> None:
     assert done == []
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("the vase is broken, note that down", False),
+        ("my name is Anna. Note it please.", False),
+        ("don't note that", True),
+        ("this is a note", True),
+        ("the vase is broken, don't note it", True),
+    ],
+)
+def test_the_verbs_of_an_apps_own_tools_ask(text: str, *, kept: bool) -> None:
+    done: list[str] = []
+    agent = _agent(done)
+    agent.llm = ScriptedLLM([call("note", text="x")], "Fine.")
+    agent.hooks.append(TalkGuardHook(changes))
+    agent.run(text)
+    assert done == ([] if kept else ["note x"])
+
+
 def test_what_is_said_beside_a_call_that_nobody_asked_for_is_no_answer() -> None:
     done: list[str] = []
     agent = _agent(done)
