@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import pytest
 
-from edgeagent import Agent, Message, RunResult, Session, ToolCall, skill, tool
+from edgeagent import Agent, Message, RunResult, Session, Tool, ToolCall, skill, tool
 from edgeagent.hooks import GroundingHook
 from edgeagent.testing import ScriptedLLM, call
 
@@ -57,6 +57,11 @@ class Robot:
             """Nearest obstacle."""
             return "nearest obstacle: wall, 1.2 m ahead, beyond it the office"
 
+        tools = [*self._other_tools(), drive, turn, fall, go_to, set_timer, set_level, note, scan]
+        self.agent = Agent("robi", llm=ScriptedLLM(*replies), tools=tools, hooks=[GroundingHook(**settings)])
+        self.session = Session(self.agent)
+
+    def _other_tools(self) -> list[Tool]:
         @tool
         def drop_anchor(chain_m: float) -> str:
             """Let the anchor go."""
@@ -92,25 +97,7 @@ class Robot:
             """Raise the gondola; negative lowers."""
             return self._do("hoist", metres)
 
-        tools = [
-            drop_anchor,
-            pour,
-            open_vent,
-            fly,
-            load,
-            keep,
-            hoist,
-            drive,
-            turn,
-            fall,
-            go_to,
-            set_timer,
-            set_level,
-            note,
-            scan,
-        ]
-        self.agent = Agent("robi", llm=ScriptedLLM(*replies), tools=tools, hooks=[GroundingHook(**settings)])
-        self.session = Session(self.agent)
+        return [drop_anchor, pour, open_vent, fly, load, keep, hoist]
 
     def _do(self, name: str, value: Any) -> str:
         self.done.append((name, value))

@@ -22,6 +22,7 @@ import argparse
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -96,7 +97,7 @@ def evaluate(llm: LlamaLLM, items: list[dict[str, Any]], frames: Frames | None, 
         last, right_last = asked[-1], wanted[-1]
         let = ask(llm, item, guarded=True) if guarded and any(turn.calls for turn in asked) else asked
         right = is_right(item, last, right_last)
-        if guarded and "calls" in item and last.calls:
+        if guarded and "calls" in item:
             _guarded(score, item, right, last, let[-1])
         elif guarded:
             asked, last = let, let[-1]
@@ -141,6 +142,11 @@ def _rows(item: dict[str, Any], frames: Frames | None) -> list[str]:
 
 def _guarded(score: Score, item: dict[str, Any], right: bool, asked: Asked, let: Asked) -> None:
     """Counts what guards made of an utterance's calls."""
+    wanted = wanted_of(item)[-1]
+    kind = "command" if item["calls"] else "no call"
+    score.add(is_right(item, replace(let, calls=let.ran), wanted), [f"{kind}, done with the guards"])
+    if not asked.calls:
+        return
     stopped = let.stopped or let.calls != asked.calls
     far = let.reply.endswith("Say yes.") and any(_is_far(call) for call in asked.calls)
     kind = "far, read back" if far else "stopped by a guard"
@@ -148,8 +154,7 @@ def _guarded(score: Score, item: dict[str, Any], right: bool, asked: Asked, let:
     if not stopped:
         score.add(let.reply != asked.reply, [f"{'right' if right else 'wrong'} calls, reply mended"])
     if stopped or let.reply != asked.reply:
-        wanted = wanted_of(item)[-1][0]
-        score.stopped.append(Error(item["text"], wanted, asked.calls, let.reply, item.get("half", "")))
+        score.stopped.append(Error(item["text"], wanted[0], asked.calls, let.reply, item.get("half", "")))
 
 
 def _is_far(call: Call) -> bool:
@@ -169,6 +174,7 @@ def show(name: str, score: Score, *, details: bool, errors: bool, reveal: bool =
     main_rows = [row for kind in kinds_there for row in (kind, f"{kind}, unseen frame") if row in score.groups]
     main_rows += [row for row in ("last turn, no wrong action before", "every turn") if row in score.groups]
     main_rows += [row for kind in kinds_there for row in sorted(score.groups) if row.startswith(f"{kind}, half ")]
+    main_rows += [row for row in sorted(score.groups) if row.endswith("done with the guards")]
     main_rows += [row for row in DANGER if row in score.groups]
     main_rows += [row for row in sorted(score.groups) if " calls, " in row]
     for row in main_rows:
