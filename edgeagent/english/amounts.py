@@ -38,6 +38,7 @@ _PARTS: Final = {
     "thirds": 1 / 3,
     "fifth": 1 / 5,
     "eighth": 1 / 8,
+    "tenth": 1 / 10,
 }
 _FEW: Final = _LISTS.table("few")
 """Words that count where a unit follows."""

@@ -87,6 +87,9 @@ OTHER_NAMES: Final[dict[str, frozenset[str]]] = {
 }
 """Words that people say for a place, a thing or a direction."""
 _EMPTY: Final = lists("names").empty
+_COMPOUNDS: Final = re.compile(
+    rf"\b(?:{'|'.join(map(' '.join, lists('names').phrases('compounds')))})\b", re.IGNORECASE
+)
 _LONG: Final = 4
 """Letters of a word of which one may be wrong: "kichen"."""
 
@@ -123,6 +126,11 @@ def alike(word: str, wanted: str) -> bool:
 def words_in(texts: Iterable[str]) -> frozenset[str]:
     """All words of texts."""
     return frozenset(word for text in texts for word in words_of(text))
+
+
+def naming_words(texts: Iterable[str]) -> frozenset[str]:
+    """The words of texts that may name a thing: "pick up the phone call" names no phone."""
+    return words_in(_COMPOUNDS.sub(" ", text) for text in texts)
 
 
 _LANGUAGES: Final = lists("languages")

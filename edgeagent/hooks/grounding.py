@@ -30,7 +30,7 @@ from edgeagent.english.amounts import (
 )
 from edgeagent.english.answers import yes_or_no
 from edgeagent.english.number_words import UNITS
-from edgeagent.english.tokens import NEGATIONS, alike, has_english, is_named, parts_of, words_in, words_of
+from edgeagent.english.tokens import NEGATIONS, alike, has_english, is_named, naming_words, parts_of, words_in, words_of
 from edgeagent.english.word_data import is_number, lists
 from edgeagent.hooks.grounded_reply import Retelling
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
@@ -141,7 +141,7 @@ class _Said:
                 if _number(value)
             ],
             earlier_words=[word for text in earlier for word in words_of(text)],
-            names=words_in((*said, *told, *earlier)),
+            names=naming_words((*said, *told, *earlier)),
             marks=frozenset(
                 mark for one in history if one.role == "tool" or _is_persons(one) for mark in _MARKS.findall(one.text)
             ),

@@ -162,6 +162,7 @@ def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
         ("start a timer of 2 minutes", call("set_timer", duration_s=2), ("set_timer", 120)),
         ("pour a lemonade of 30 cl", call("pour", volume_ml=30), ("pour", 300)),
         ("pour half a liter", call("pour", volume_ml=0.5), ("pour", 500)),
+        ("pour a tenth of a liter", call("pour", volume_ml=100), ("pour", 100)),
     ],
 )
 def test_a_number_that_was_copied_without_its_unit_is_converted(
@@ -251,6 +252,7 @@ def test_and_back_of_one_way_gives_no_other_a_direction() -> None:
         ("set a level", call("set_level", level=3), "What level do you mean?"),
         ("level 4", call("set_level", level=40), "Set level, level 4? Say yes."),
         ("level 4", call("set_level", level=4, mode="boost"), "Did you mean the boost? Say yes."),
+        ("pick up the phone call, would you", call("go_to", place="phone"), "Did you mean the phone? Say yes."),
         ("go to the moon", call("go_to", place="balcony"), "Did you mean the balcony? Say yes."),
         ("drive 12 meters", call("drive", distance_m=12), "Drive 12 meters? Say yes."),
         ("turn right 1000 degrees", call("turn", angle_deg=-1000), "Turn right 1000 degrees? Say yes."),
