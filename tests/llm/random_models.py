@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -70,6 +70,15 @@ FAMILIES: Final[dict[str, Family]] = {
         template="Qwen-Qwen3-0.6B",
         shape=Shape(architecture="qwen3"),
         end="<|im_end|>",
+        user_defined=("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<think>", "</think>"),
+    ),
+    # Qwen 3's template on a vocabulary of a third: whoever writes or asks a model has a third of the work.
+    "small": Family(
+        vocabulary="starcoder",
+        template="Qwen-Qwen3-0.6B",
+        shape=Shape(architecture="qwen3"),
+        end="<|im_end|>",
+        control=("<|im_start|>", "<|im_end|>"),
         user_defined=("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<think>", "</think>"),
     ),
     "qwen3.5": Family(
@@ -215,7 +224,7 @@ def half_billion(folder: Path) -> Path:
 
 def header(family: Family) -> dict[str, bytes]:
     """The whole header of such a model: its vocabulary with the family's markers, its template, its sizes."""
-    pairs = _vocabulary_pairs(family)
+    pairs = dict(_vocabulary_pairs(family.vocabulary, family.control, family.user_defined, family.end))
     for key, value in architectures.keys(family.shape).items():
         pairs[key] = packed(value)
     pairs["general.name"] = packed("random")
@@ -237,18 +246,21 @@ def open_vocabulary(path: Path) -> Iterator[TokenVocabulary]:
         llama.llama_model_free(model)
 
 
-def _vocabulary_pairs(family: Family) -> dict[str, bytes]:
+@cache
+def _vocabulary_pairs(
+    vocabulary: str, control: tuple[str, ...], user_defined: tuple[str, ...], end: str
+) -> dict[str, bytes]:
     pairs = {
         key: value
-        for key, value in read_pairs(vocabulary_file(family.vocabulary)).items()
+        for key, value in read_pairs(vocabulary_file(vocabulary)).items()
         if key.startswith("tokenizer.ggml.")
     }
     tokens = texts(pairs[_TOKENS])
     types = list(numbers(pairs[_TYPES]))
     free = (i for i, token in enumerate(tokens) if _PLACEHOLDER.fullmatch(token))
     place = {token: i for i, token in enumerate(tokens)}
-    kinds = dict.fromkeys(family.control, gguf.TokenType.CONTROL)
-    kinds |= dict.fromkeys(family.user_defined, gguf.TokenType.USER_DEFINED)
+    kinds = dict.fromkeys(control, gguf.TokenType.CONTROL)
+    kinds |= dict.fromkeys(user_defined, gguf.TokenType.USER_DEFINED)
     for marker, kind in kinds.items():
         text = marker.encode()
         at = place[text] if text in place else next(free, len(tokens))
@@ -261,7 +273,7 @@ def _vocabulary_pairs(family: Family) -> dict[str, bytes]:
     if _SCORES in pairs:
         scores = numbers(pairs[_SCORES])
         pairs[_SCORES] = packed(np.append(scores, np.zeros(len(tokens) - len(scores), np.float32)))
-    pairs["tokenizer.ggml.eos_token_id"] = packed(place[family.end.encode()])
+    pairs["tokenizer.ggml.eos_token_id"] = packed(place[end.encode()])
     return pairs
 
 

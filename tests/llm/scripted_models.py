@@ -46,7 +46,7 @@ _END_WEIGHT: Final = 12.0
 Context = tuple[int, ...]
 
 
-def write_scripted(path: Path, script: Sequence[str | bytes], family: str = "qwen3", *, endless: bool = False) -> Path:
+def write_scripted(path: Path, script: Sequence[str | bytes], family: str = "small", *, endless: bool = False) -> Path:
     """Write a model that answers every user with the script.
 
     Args:
