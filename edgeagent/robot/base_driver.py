@@ -43,6 +43,9 @@ CLOSE_S: Final = 2.0
 """Seconds that the process may take to leave its base safe."""
 REST_S: Final = 0.5
 """Seconds in which a base that was stopped is waited for until it has rolled out."""
+STOPPED_S: Final = 3.0
+"""Seconds in which the process says that its base took a stop, or failed. It ends itself after 2 s of a call that
+hangs."""
 
 _STDERR: Final = 2
 _RUN: Final = (
@@ -130,6 +133,8 @@ class BaseDriver:
         self._has_odometer = False
         self._position = Position()
         self._battery_v: float | None = None
+        self._stopped_after = 0
+        """The newest drive after which the base took a stop."""
         self._rests_after = 0
         """The newest drive after which the base was told to stand still, in two messages."""
         self._heard_s = 0.0
@@ -232,10 +237,26 @@ class BaseDriver:
         self.release()
 
     def wait_for_rest(self) -> bool:
-        """Waits until a base whose drives are over has rolled out. False: it has not after half a second."""
+        """Waits until a base whose drives are over has rolled out. False: it has not after half a second.
+
+        Raises:
+            DriveError: The base failed, or did not take its stop within 3 s; the text says if it may still move.
+        """
         with self._changed:
-            drives = self._drives
-            return self._changed.wait_for(lambda: self._rests_after >= drives or not self._ready, REST_S)
+            drives, begun_s = self._drives, time.monotonic()
+
+            def has(after: int) -> bool:
+                return after >= drives or not self._ready
+
+            self._changed.wait_for(lambda: has(self._stopped_after), STOPPED_S)
+            left_s = max(0.0, begun_s + REST_S - time.monotonic())
+            rests = self._changed.wait_for(lambda: has(self._rests_after), left_s)
+            if not has(self._stopped_after):
+                self._failure = self._failure or f"it took no stop for {STOPPED_S:g} s; {self._may_move}"
+                self._kill()
+            if failure := self._failure or (self._broken[1] if 0 < drives <= self._broken[0] else ""):
+                raise DriveError(f"the base {self.name} does not answer: {failure}")
+            return rests
 
     def hold(self) -> None:
         """Stands still until ``release``; drives go on then. Never blocks; any thread."""
@@ -367,7 +388,7 @@ class BaseDriver:
         with self._changed:
             if self._process is process:
                 self._failure = self._failure or _death(code)
-                self._velocity = ZERO
+                self._ready, self._velocity = False, ZERO
                 self._changed.notify_all()
 
     def _take_all(self, link: socket.socket) -> None:
@@ -392,9 +413,9 @@ class BaseDriver:
         match kind, values:
             case "ready", _:
                 self._ready = True
-            case "failed", (text,):
-                self._failure = str(text)
-                _log.error("the base %s failed and stands: %s", self.name, text)
+            case "failed", (text, stands):
+                self._failure = str(text) if stands else f"{text}; {self._may_move}"
+                _log.error("the base %s failed and %s: %s", self.name, "stands" if stands else self._may_move, text)
             case "status", (stopped, ended, velocity, way, has_odometer, battery_v):
                 if stopped > self._stopped:
                     self._reasons = {stopped: str(ended)}
@@ -404,8 +425,16 @@ class BaseDriver:
                 if before is not None:
                     metres = self._way.travelled_m - before.travelled_m
                     self._position = self._position.moved(metres, self._way.turned_rad - before.turned_rad)
-                if self._velocity.is_zero and self._way == before:
-                    self._rests_after = stopped
+                if self._velocity.is_zero:
+                    self._stopped_after = stopped
+                    if self._way == before:
+                        self._rests_after = stopped
+
+    @property
+    def _may_move(self) -> str:
+        """A warning of a base that took neither a stop nor zero velocity."""
+        until = "its power is cut" if self._is_unsafe else "the time-out of its board"
+        return f"may still move, until {until}"
 
     def _has_unread(self) -> bool:
         """True if the process has told something that the listening thread had no time for."""

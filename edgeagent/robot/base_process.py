@@ -102,6 +102,8 @@ class BaseLoop:
         """Every drive up to this number is over."""
         self._asked, self._asked_s = ZERO, 0.0
         self._now = ZERO
+        self._moves = False
+        """True from a velocity until the base took a stop or zero."""
         self._held = False
         self._silent_until_s = 0.0
         self._way_m = self._way_rad = 0.0
@@ -142,13 +144,14 @@ class BaseLoop:
         except BaseException as error:  # noqa: BLE001  whatever a builder's base raises, the motors stop first
             failure = error.with_traceback(None)  # whose frames keep what the base has filled the memory with
         self._spare = b""
-        for name, end in (("stop", self._base.stop), ("close", self._base.close)):
+        for end in (self._halt, lambda: self._command(ZERO), lambda: self._timed("close", self._base.close)):
             try:
-                self._timed(name, end)
+                end()
             except BaseException as error:  # noqa: BLE001  the safe state is wanted though the stop failed
-                failure = failure or error
+                failure = failure or error.with_traceback(None)
+                self._send("ending")  # so that three calls that fail slowly are not taken for a process that hangs
         if failure is not None:
-            self._send("failed", f"{type(failure).__name__}: {failure}"[:_TOLD_CHARACTERS])
+            self._send("failed", f"{type(failure).__name__}: {failure}"[:_TOLD_CHARACTERS], not self._moves)
 
     def end(self) -> None:
         """Ends the loop at its next step. A signal handler may call it."""
@@ -218,7 +221,7 @@ class BaseLoop:
             self._drive, self._asked = 0, ZERO
         if not self._drive and not self._now.is_zero:
             self._now = ZERO
-            self._timed("stop", self._base.stop)
+            self._halt()
 
     # --- motion -------------------------------------------------------------------------------------------------------
 
@@ -235,8 +238,8 @@ class BaseLoop:
             self._now = self._allowed(now_s, passed_s)
             self._slowest_s = 0.0
             if self._now.is_zero and not before.is_zero:
-                self._timed("stop", self._base.stop)
-            self._timed("set_velocity", lambda: self._base.set_velocity(self._now))
+                self._halt()
+            self._command(self._now)
             self._heed()
             self._look()
             self._heed()
@@ -249,7 +252,16 @@ class BaseLoop:
         self._take_until(0.0)
         if not self._now.is_zero and not (self._running and self._is_leased(time.monotonic())):
             self._now = ZERO
-            self._timed("stop", self._base.stop)
+            self._halt()
+
+    def _halt(self) -> None:
+        self._timed("stop", self._base.stop)
+        self._moves = False
+
+    def _command(self, velocity: Velocity) -> None:
+        self._moves = self._moves or not velocity.is_zero
+        self._timed("set_velocity", lambda: self._base.set_velocity(velocity))
+        self._moves = not velocity.is_zero
 
     def _is_leased(self, now_s: float) -> bool:
         return bool(self._drive) and not self._held and now_s - self._asked_s <= self._lease_s
@@ -417,7 +429,7 @@ def main(arguments: Sequence[str]) -> None:
         told = f"the base can't be loaded: {type(error).__name__}: {error}"[:_TOLD_CHARACTERS]
         if file:
             told += "; its driver runs this file once more: keep pins and nodes in another one than the class"
-        link.send(json.dumps(["failed", told]).encode())
+        link.send(json.dumps(["failed", told, True]).encode())
         return
     loop = BaseLoop(base, link, leases, lease_s=float(lease_s))
     for name in (signal.SIGINT, signal.SIGHUP):  # the agent's process decides what a Ctrl-C means

@@ -270,7 +270,10 @@ class Pilot:
             command.cause = str(error)
             if not goal.cancelled:
                 _log.warning("a command of the base has ended: %s", error)
-        self._driver.wait_for_rest()
+        try:
+            self._driver.wait_for_rest()
+        except DriveError as error:
+            why, command.cause = _BROKEN, str(error)
         return covered(), why
 
     def _way(self, *, turns: bool) -> float:
@@ -281,8 +284,8 @@ class Pilot:
         return "" if self._driver.odometry is not None else " by time, not measured"
 
     def _ended(self, driven: str, told: str, why: str, command: _Command) -> CommandReport:
-        """The report of a command that ended early; one that somebody cancelled is no failure."""
-        if command.goal.cancelled:
+        """The report of a command that ended early; one that somebody cancelled is no failure, if the base stands."""
+        if command.goal.cancelled and why != _BROKEN:
             return CommandReport("stopped", driven + self._by())
         text = {_ENDED: f"{why}: {driven}", LOW_BATTERY: why}.get(why, f"{why} after {told}")
         return CommandReport("failed", text, command.cause)

@@ -108,6 +108,8 @@ class BrokenBase(SimulatedBase):
     how: str = ""
 
     def set_velocity(self, velocity: Velocity) -> None:
+        if self.how == "can not be stopped" and velocity.is_zero and not self._velocity.is_zero:
+            raise OSError("the board is gone")
         super().set_velocity(velocity)
         if velocity.is_zero:
             return
@@ -154,6 +156,8 @@ class BrokenBase(SimulatedBase):
         return 12.0
 
     def stop(self) -> None:
+        if self.how in ("stop raises", "can not be stopped"):
+            raise OSError("the brake is out")
         super().stop()
         if self.how == "hangs at the end":
             threading.Event().wait()

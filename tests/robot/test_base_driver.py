@@ -276,6 +276,38 @@ def test_a_base_that_fails_while_it_drives_is_stopped_and_made_safe_and_the_driv
         assert [text for _, text in calls(log)][-2] == "stop"
 
 
+def test_a_base_whose_stop_fails_is_given_zero_velocity(log, caplog):
+    with BaseDriver(BrokenBase(log=log, how="stop raises")) as driver:
+        with driver.drive() as drive:
+            keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+        with pytest.raises(DriveError, match=r"OSError: the brake is out$"):
+            driver.wait_for_rest()
+    assert [text for _, text in calls(log)][-2:] == ["velocity 0.0000 0.0000", "close"]
+    assert "the base BrokenBase failed and stands: OSError: the brake is out" in caplog.messages
+
+
+@pytest.mark.parametrize(("timeout_s", "end"), [(0.1, "the time-out of its board"), (None, "its power is cut")])
+def test_a_base_that_takes_neither_a_stop_nor_zero_is_not_said_to_stand(log, caplog, timeout_s, end):
+    base = BrokenBase(BaseLimits(board_timeout_s=timeout_s), log=log, how="can not be stopped")
+    with BaseDriver(base, without_timeout=timeout_s is None) as driver:
+        with driver.drive() as drive:
+            keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+        with pytest.raises(DriveError, match=f"the brake is out; may still move, until {end}"):
+            driver.wait_for_rest()
+    assert calls(log)[-1][1] == "close"
+    assert f"the base BrokenBase failed and may still move, until {end}: OSError: the brake is out" in caplog.messages
+
+
+def test_a_base_whose_stop_never_returns_is_told_and_the_next_drive_has_a_new_process(log):
+    with BaseDriver(BrokenBase(log=log, how="hangs at the end")) as driver:
+        with driver.drive() as drive:
+            keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+        with pytest.raises(DriveError, match=f"its process ended by signal {int(signal.SIGALRM)}"):
+            driver.wait_for_rest()
+        with driver.drive() as drive:
+            keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+
+
 def test_a_base_that_never_answers_is_given_up_and_the_next_drive_has_a_new_process(log):
     with BaseDriver(BrokenBase(log=log, how="never")) as driver:
         first = driver.pid
@@ -788,6 +820,7 @@ def test_a_base_on_pins_turns_its_wheels_and_leaves_its_pins_as_inputs(log):
     told = [text.split() for _, text in calls(log)]
     assert "velocity output:0.50 output:0.00 output:0.50 output:0.00 output:1.00".split() in told
     assert "velocity output:0.30 output:0.00 output:0.00 output:0.30 output:1.00".split() in told
-    assert told[-2][:5] == "stop output:0.00 output:0.00 output:0.00 output:0.00".split()
+    assert told[-3][:5] == "stop output:0.00 output:0.00 output:0.00 output:0.00".split()
+    assert told[-2][:5] == "velocity output:0.00 output:0.00 output:0.00 output:0.00".split()
     assert told[-1][0] == "close"
     assert {level.partition(":")[0] for level in told[-1][1:]} == {"input"}

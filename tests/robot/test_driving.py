@@ -356,6 +356,20 @@ def test_a_base_that_fails_is_told_and_made_safe(tmp_path, how, name, arguments,
     assert told in result.value
 
 
+@pytest.mark.parametrize("ends", ["by itself", "stopped"])
+@pytest.mark.parametrize("how", ["stop raises", "can not be stopped", "hangs at the end"])
+def test_a_base_that_fails_at_the_end_of_its_way_is_an_error(tmp_path, how, ends):
+    with Rover(BrokenBase(QUICK, log=tmp_path / "log", how=how)) as rover:
+        goal = stops(rover)
+        result = rover.start("drive", goal, distance_m=0.3 if ends == "by itself" else 5.0)
+        if ends == "stopped":
+            goal.cancel()
+        told = result()
+    assert told.status == "error"
+    assert told.text.startswith("motor fault after 0")
+    assert ("may still move" in told.value) == (how == "can not be stopped")
+
+
 @pytest.mark.parametrize("how", ["never", "odometer never", "battery never"])
 def test_a_base_that_hangs_ends_its_command(tmp_path, how):
     """No limit of the tool ends it; and a new process drives the next command."""
