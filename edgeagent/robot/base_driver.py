@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from typing import IO, Any, Final, cast
 
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot.base import ZERO, Base, Odometry, Position, Velocity
+from edgeagent.robot.base import ZERO, Base, BaseLimits, Odometry, Position, Velocity
 from edgeagent.robot.base_process import LEASE_S, MESSAGE_BYTES
 
 START_S: Final = 20.0
@@ -77,12 +77,14 @@ class BaseDriver:
         limits: Of the base.
 
     Raises:
-        ConfigError: The board has no time-out of its own, or the base can't be handed to a process.
+        ConfigError: The base lacks a method or its limits, its board has no time-out of its own, or it can't be handed
+            to a process.
     """
 
     def __init__(self, base: Base, *, lease_s: float = LEASE_S, without_timeout: bool = False) -> None:
         self.name = type(base).__name__
         self.base = base
+        _check(base)
         self.limits = base.limits
         self.has_gauge = hasattr(base, "battery_v")
         """True for a base that measures its battery."""
@@ -502,6 +504,21 @@ class Drive:
         if threading.get_ident() != self._thread:
             raise DriveError("only the thread that has begun a drive renews its lease: its body may hang")
         self._driver._set(self.number, Velocity(float(forward_mps), float(turn_rps)))
+
+
+def _check(base: Base) -> None:
+    """Checks that a base has what ``Base`` asks for.
+
+    Raises:
+        ConfigError: A method or the limits are missing; the text names them.
+    """
+    needed = [name for name, kept in vars(Base).items() if callable(kept) and not name.startswith("_")]
+    gauge = ["battery_v"] if hasattr(base, "battery_v") else []
+    wrong = [f"no method {name}()" for name in (*needed, *gauge) if not callable(getattr(base, name, None))]
+    if not isinstance(limits := getattr(base, "limits", None), BaseLimits):
+        wrong.append(f"{limits!r} for its limits, which must be a BaseLimits")
+    if wrong:
+        raise ConfigError(f"{type(base).__name__} is no base: it has {', '.join(wrong)}")
 
 
 def _death(code: int) -> str:

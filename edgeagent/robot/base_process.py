@@ -354,7 +354,14 @@ class BaseLoop:
                 raise ValueError(f"the battery tells nonsense: {self._battery_v} V")
 
     def _odometry(self) -> Odometry | None:
-        return self._timed("odometry", self._base.odometry)
+        read: object = self._timed("odometry", self._base.odometry)
+        if read is None or isinstance(read, Odometry):
+            return read
+        kind = type(read).__name__
+        raise TypeError(
+            f"odometry() returned {'an' if kind[0] in 'aeiou' else 'a'} {kind}; "
+            "return Odometry(travelled_m, turned_rad), or None without encoders"
+        )
 
     def _timed(self, name: str, call: Callable[[], T], *, limit_s: float = SLOW_S) -> T:
         """Calls the base.

@@ -101,6 +101,15 @@ def calls(log: Path) -> list[tuple[float, str]]:
     return [(float(at), text) for at, _, text in (line.partition(" ") for line in lines)]
 
 
+class WithoutStop(SimulatedBase):
+    """Loses its method ``stop`` where it is opened."""
+
+    def __getattribute__(self, name: str) -> object:
+        if name == "stop" and "_way" in vars(self):
+            raise AttributeError("no stop")
+        return super().__getattribute__(name)
+
+
 @dataclass
 class BrokenBase(SimulatedBase):
     """Goes wrong while it drives, in one of several ways."""
@@ -135,6 +144,8 @@ class BrokenBase(SimulatedBase):
         way = super().odometry()
         if self.how == "nan at first":
             return Odometry(float("nan"), 0.0)
+        if self.how == "a tuple":
+            return (way.travelled_m, way.turned_rad)
         if self.how == "stands still":
             return Odometry()
         if self.how == "the wrong way":

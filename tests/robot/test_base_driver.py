@@ -25,7 +25,7 @@ from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot import BaseDriver, BaseLimits, Drive, GpioBase, RoboClaw, SafetyLatch, SimulatedBase
 from edgeagent.testing import ScriptedLLM, call
 
-from .bases import LIMIT_S, SHORT, Board, BrokenBase, SlowBase, WatchedGpioBase, calls, until
+from .bases import LIMIT_S, SHORT, Board, BrokenBase, SlowBase, WatchedGpioBase, WithoutStop, calls, until
 
 pytestmark = pytest.mark.real_time
 
@@ -393,9 +393,45 @@ def test_a_drive_that_outlives_its_driver_is_over():
             drive.set(0.2)
 
 
-def test_an_odometer_that_tells_no_number_at_the_start_is_refused(log):
-    with pytest.raises(DriveError, match="the odometer tells nonsense"):
-        BaseDriver(BrokenBase(log=log, how="nan at first")).start()
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("nan at first", "the odometer tells nonsense"),
+        ("a tuple", r"TypeError: odometry\(\) returned a tuple; return Odometry\(travelled_m, turned_rad\)"),
+    ],
+)
+def test_an_odometer_that_tells_no_number_at_the_start_is_refused(log, how, told):
+    with pytest.raises(DriveError, match=told):
+        BaseDriver(BrokenBase(log=log, how=how)).start()
+
+
+@pytest.mark.parametrize("name", ["open", "set_velocity", "odometry", "stop", "close", "battery_v"])
+def test_a_base_without_a_method_is_refused_by_its_name(name):
+    base = SimulatedBase()
+    setattr(base, name, None)
+    with pytest.raises(ConfigError, match=rf"SimulatedBase is no base: it has no method {name}\(\)$"):
+        BaseDriver(base)
+
+
+@pytest.mark.parametrize("limits", [None, 0.3, {"speed_mps": 0.3}, BaseLimits])
+def test_a_base_with_limits_that_are_none_is_refused(limits):
+    with pytest.raises(ConfigError, match="for its limits, which must be a BaseLimits"):
+        BaseDriver(SimulatedBase(limits))
+
+
+@pytest.mark.parametrize("base", [3, SimulatedBase])
+def test_what_is_no_base_is_refused(base):
+    with pytest.raises(ConfigError, match="is no base: it has "):
+        BaseDriver(base)
+
+
+def test_a_base_that_loses_its_stop_is_given_zero_velocity_and_closed(log):
+    with BaseDriver(WithoutStop(log=log)) as driver:
+        with driver.drive() as drive:
+            keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+        with pytest.raises(DriveError, match="AttributeError: no stop"):
+            driver.wait_for_rest()
+    assert [text for _, text in calls(log)][-2:] == ["velocity 0.0000 0.0000", "close"]
 
 
 def test_a_stop_while_the_base_is_opened_counts_for_the_drive_that_waits_for_it(log):
