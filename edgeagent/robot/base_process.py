@@ -34,7 +34,8 @@ TICK_S: Final = 0.02
 LOW_BATTERY: Final = "the battery is low"
 """Beginning of the reason for which a drive does not begin."""
 SLOW_S: Final = 0.5
-"""Seconds after which a call of the base is taken for a fault."""
+"""Seconds after which a call of the base is taken for a fault. Nothing interrupts a call, so that zero velocity comes
+``LEASE_S`` and as much as this after the last renewal, when the call begins just before the lease is over."""
 LATE_S: Final = 0.1
 """The same for a base that is so slow twice, one step after the other: a stop waits for the call that goes on. With the
 lease before it, and the call that stops the motors, the base would drive on for longer than half a second."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import pty
 import resource
@@ -206,6 +207,20 @@ class SlowBase(SimulatedBase):
         if not self._velocity.is_zero:
             time.sleep(self.odometer_s)  # the same
         return super().odometry()
+
+
+@dataclass
+class SlowAtTheLastBase(SimulatedBase):
+    """Takes 0.45 s for one command, which begins just before a lease of 0.3 s that nobody renews is over."""
+
+    _moves_s: float = math.inf
+
+    def set_velocity(self, velocity: Velocity) -> None:
+        self._moves_s = min(self._moves_s, time.monotonic()) if not velocity.is_zero else math.inf
+        super().set_velocity(velocity)
+        if time.monotonic() - self._moves_s > 0.27:
+            self._note("slow")
+            time.sleep(0.45)  # its slowness is what is tried
 
 
 @dataclass

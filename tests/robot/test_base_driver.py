@@ -25,7 +25,18 @@ from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot import BaseDriver, BaseLimits, Drive, GpioBase, RoboClaw, SafetyLatch, SimulatedBase
 from edgeagent.testing import ScriptedLLM, call
 
-from .bases import LIMIT_S, SHORT, Board, BrokenBase, SlowBase, WatchedGpioBase, WithoutStop, calls, until
+from .bases import (
+    LIMIT_S,
+    SHORT,
+    Board,
+    BrokenBase,
+    SlowAtTheLastBase,
+    SlowBase,
+    WatchedGpioBase,
+    WithoutStop,
+    calls,
+    until,
+)
 
 pytestmark = pytest.mark.real_time
 
@@ -116,6 +127,22 @@ def test_a_base_that_answers_slowly_is_driven_without_a_stop_or_a_fault(log, slo
             keep_driving(drive, lambda: driver.way.travelled_m > 0.3)
             told = [text.split()[0] for _, text in calls(log)]
         assert "stop" not in told[told.index("velocity") :]
+
+
+def test_a_slow_call_at_the_end_of_a_lease_is_followed_by_a_stop_and_by_nothing_before(log):
+    """That may be 0.8 s after the last renewal, which docs/robot.md says."""
+    with BaseDriver(SlowAtTheLastBase(log=log)) as driver:
+
+        def drives_once() -> bool:
+            with driver.drive() as drive:
+                drive.set(0.2)
+                assert until(lambda: not driver.velocity.is_zero)
+                assert until(lambda: driver.velocity.is_zero)
+            return any(text == "slow" for _, text in calls(log))
+
+        assert until(drives_once), "a busy machine may miss the end of a lease"
+        told = [text for _, text in calls(log)]
+        assert told[told.index("slow") + 1] == "stop"
 
 
 def test_a_beat_of_another_thread_is_no_lease(driver):
