@@ -28,7 +28,8 @@ EPILOG: Final = """\
 
 [cyan]edgeagent base test --app my_robot.py[/]  your base: the file defines base = MyBase()
 
-[cyan]edgeagent base test --board roboclaw --port /dev/ttyACM0 --pulses-per-m 5600 --track-m 0.25[/]  a RoboClaw
+[cyan]edgeagent base test --board roboclaw --port /dev/ttyACM0 --pulses-per-m 5600 --track-m 0.25
+--low-battery-v 10.5[/]  a RoboClaw
 
 [cyan]edgeagent base test --board sabertooth --port /dev/serial0 --full-speed-mps 0.6 --track-m 0.3[/]  a Sabertooth
 
@@ -93,6 +94,10 @@ def try_base(
         typer.Option("--full-speed-mps", metavar="MPS", help="Sabertooth: of a wheel at full power, metres a second."),
     ] = None,
     track_m: Annotated[float | None, typer.Option("--track-m", metavar="M", help="Metres between the wheels.")] = None,
+    low_battery_v: Annotated[
+        float | None,
+        typer.Option("--low-battery-v", metavar="V", help="RoboClaw: volts below which no drive begins."),
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="The wheels are off the ground: try what needs no eyes, ask nothing.")
     ] = False,
@@ -107,7 +112,12 @@ def try_base(
             driver = _app_driver(app)
         elif board is not None and app is None:
             driver = _board_driver(
-                board, port=port, pulses_per_m=pulses_per_m, full_speed_mps=full_speed_mps, track_m=track_m
+                board,
+                port=port,
+                pulses_per_m=pulses_per_m,
+                full_speed_mps=full_speed_mps,
+                track_m=track_m,
+                low_battery_v=low_battery_v,
             )
         else:
             raise ConfigError("name the base: either --app FILE.py or --board NAME")
@@ -119,14 +129,23 @@ def try_base(
 
 
 def _board_driver(
-    board: Board, *, port: str, pulses_per_m: float | None, full_speed_mps: float | None, track_m: float | None
+    board: Board,
+    *,
+    port: str,
+    pulses_per_m: float | None,
+    full_speed_mps: float | None,
+    track_m: float | None,
+    low_battery_v: float | None,
 ) -> BaseDriver:
     """The driver of a board.
 
     Raises:
         ConfigError: An option of it is missing, or is no such number.
     """
-    from edgeagent.robot import BaseDriver, RoboClaw, Sabertooth, SimulatedBase
+    from edgeagent.robot import BaseDriver, BaseLimits, RoboClaw, Sabertooth, SimulatedBase
+
+    if low_battery_v is not None and board != Board.ROBOCLAW:
+        raise ConfigError(f"the board {board} measures no battery: --low-battery-v is for a RoboClaw")
 
     match board:
         case Board.SIMULATED:
@@ -134,7 +153,8 @@ def _board_driver(
         case Board.ROBOCLAW:
             if not port or pulses_per_m is None or track_m is None:
                 raise ConfigError("a RoboClaw needs --port /dev/ttyACM0, --pulses-per-m and --track-m")
-            return BaseDriver(RoboClaw(port=port, pulses_per_m=pulses_per_m, track_m=track_m))
+            limits = BaseLimits(low_battery_v=low_battery_v)
+            return BaseDriver(RoboClaw(port=port, pulses_per_m=pulses_per_m, track_m=track_m, limits=limits))
         case Board.SABERTOOTH:
             if not port or full_speed_mps is None or track_m is None:
                 raise ConfigError("a Sabertooth needs --port /dev/serial0, --full-speed-mps and --track-m")
@@ -222,7 +242,9 @@ class BaseTrial:
         if volts is None:
             self._leave_out("battery", "the base has no battery_v")
         elif low_v is None:
-            self._change("battery", f"{volts:.1f} V, and no limit: set low_battery_v of the base's limits")
+            self._change(
+                "battery", f"{volts:.1f} V, and no limit: set low_battery_v of the base's limits, or --low-battery-v"
+            )
         elif volts < low_v:
             self._change("battery", f"{volts:.1f} V is low, below {low_v:g} V: charge it")
             return False

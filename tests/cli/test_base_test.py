@@ -27,6 +27,7 @@ def roboclaw(board: Board) -> list[object]:
         (["--yes", "--board", "roboclaw"], "a RoboClaw needs --port /dev/ttyACM0"),
         (["--yes", "--board", "roboclaw", "--port", "/dev/null"], "--pulses-per-m and --track-m"),
         (["--yes", "--board", "sabertooth"], "a Sabertooth needs --port /dev/serial0, --full-speed-mps and --track-m"),
+        (["--yes", *"--board simulated --low-battery-v 10".split()], "the board simulated measures no battery"),
         (["--yes", *"--board roboclaw --port x --pulses-per-m nan --track-m 1".split()], "pulses_per_m of a RoboClaw"),
     ],
 )
@@ -65,7 +66,7 @@ def test_without_eyes_it_tries_what_encoders_tell(edgeagent):
         done = edgeagent("base", "test", "--yes", *roboclaw(board))
         assert board.stopped_itself == 1
         assert board.wheels == (0, 0)
-    assert done.returncode == 1, done.stdout  # a battery without a limit
+    assert done.returncode == 1, done.stdout
     lines = [line.split(":")[0] for line in done.stdout.splitlines()]
     assert lines == [
         "CHANGE  battery",
@@ -78,6 +79,14 @@ def test_without_eyes_it_tries_what_encoders_tell(edgeagent):
         "ok      board time-out",
         "change what is marked CHANGE, and test again; 3 not tried",
     ]
+
+
+def test_a_roboclaw_with_a_limit_of_its_battery_is_well(edgeagent):
+    with Board() as board:
+        done = edgeagent("base", "test", "--yes", *roboclaw(board), "--low-battery-v", "10.5")
+        assert board.wheels == (0, 0)
+    assert done.returncode == 0, done.stdout
+    assert "ok      battery: 12.1 V, low below 10.5 V" in done.stdout
 
 
 def test_a_sabertooth_is_tried_and_a_person_sees_that_its_time_out_stops_it(at_terminal):
