@@ -254,7 +254,7 @@ class BaseDriver:
             left_s = max(0.0, begun_s + REST_S - time.monotonic())
             rests = self._changed.wait_for(lambda: has(self._rests_after), left_s)
             if not has(self._stopped_after):
-                self._failure = self._failure or f"it took no stop for {STOPPED_S:g} s; {self._may_move}"
+                self._failure = self._failure or f"it took no stop for {STOPPED_S:g} s ({self._may_move})"
                 self._kill()
             if failure := self._failure or (self._broken[1] if 0 < drives <= self._broken[0] else ""):
                 raise DriveError(f"the base {self.name} does not answer: {failure}")
@@ -416,7 +416,7 @@ class BaseDriver:
             case "ready", _:
                 self._ready = True
             case "failed", (text, stands):
-                self._failure = str(text) if stands else f"{text}; {self._may_move}"
+                self._failure = str(text) if stands else f"{text} ({self._may_move})"
                 _log.error("the base %s failed and %s: %s", self.name, "stands" if stands else self._may_move, text)
             case "status", (stopped, ended, velocity, way, has_odometer, battery_v):
                 if stopped > self._stopped:

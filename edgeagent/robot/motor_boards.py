@@ -47,10 +47,14 @@ no time-out and are not for this class.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import math
 import struct
+import termios
 from binascii import crc_hqx
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, Final
@@ -95,6 +99,27 @@ def open_port(port: str, baud: int, *, board: str) -> Any:
             f"{port} can't be opened ({error}): is the board plugged in, is this user in the group dialout, "
             "has another program the port?"
         ) from error
+
+
+def close_port(port: Any) -> None:
+    """Closes a port of ``open_port``, and lets other programs open it; None for one that was never opened."""
+    if port is not None:
+        with contextlib.suppress(OSError):  # its cable is pulled
+            fcntl.ioctl(port, termios.TIOCNXCL)
+        port.close()
+
+
+@contextmanager
+def plugged_in(port: str) -> Iterator[None]:
+    """Uses a port in a block.
+
+    Raises:
+        DriveError: The system has the port no more.
+    """
+    try:
+        yield
+    except (OSError, termios.error) as error:  # pyserial lets both through
+        raise DriveError(f"the board on {port} is gone ({error}): is its cable pulled?") from error
 
 
 _DONE: Final = b"\xff"
@@ -186,9 +211,7 @@ class RoboClaw:
         self.set_velocity(ZERO)
 
     def close(self) -> None:
-        port = getattr(self, "_serial", None)
-        if port is not None:
-            port.close()
+        close_port(getattr(self, "_serial", None))
 
     def _check_timeout(self) -> None:
         """Reads the time-out back, before every drive, because a board that lost its power has forgotten it.
@@ -219,13 +242,14 @@ class RoboClaw:
         """Sends a packet and reads its answer, again if that is damaged or does not come.
 
         Raises:
-            DriveError: No answer that fits.
+            DriveError: No answer that fits, or the port is gone.
         """
         answer = b""
         for _ in range(self._tries):
-            self._serial.reset_input_buffer()
-            self._serial.write(packet)
-            answer = bytes(self._serial.read(size))
+            with plugged_in(self.port):
+                self._serial.reset_input_buffer()
+                self._serial.write(packet)
+                answer = bytes(self._serial.read(size))
             if len(answer) == size and fits(answer):
                 return answer
         told = f"answers nonsense ({answer.hex()})" if answer else "does not answer"
@@ -313,7 +337,7 @@ class Sabertooth:
         """Commands a velocity, the time-out first.
 
         Raises:
-            DriveError: The port does not send what it was given before.
+            DriveError: The port does not send what it was given before, or is gone.
         """
         half_mps = velocity.turn_rps * self.track_m / 2
         wheels = (velocity.forward_mps - half_mps, velocity.forward_mps + half_mps)
@@ -323,10 +347,11 @@ class Sabertooth:
         for (forward, backward), mps in zip(_WAYS, wheels, strict=True):
             power = round(abs(mps) / self.full_speed_mps / largest * _FULL)
             sent += self._packet(forward if mps >= 0 else backward, power)
-        if self._serial.out_waiting > _MOST_WAITING:
-            self._serial.reset_output_buffer()
-            raise DriveError(f"{self.port} does not send what it is given: is its cable, or its adapter, broken?")
-        self._serial.write(sent)
+        with plugged_in(self.port):
+            if self._serial.out_waiting > _MOST_WAITING:
+                self._serial.reset_output_buffer()
+                raise DriveError(f"{self.port} does not send what it is given: is its cable, or its adapter, broken?")
+            self._serial.write(sent)
 
     def odometry(self) -> None:
         return None
@@ -335,9 +360,7 @@ class Sabertooth:
         self.set_velocity(ZERO)
 
     def close(self) -> None:
-        port = getattr(self, "_serial", None)
-        if port is not None:
-            port.close()
+        close_port(getattr(self, "_serial", None))
 
     def _packet(self, command: int, data: int) -> bytes:
         return bytes([self.address, command, data, (self.address + command + data) & 0b01111111])

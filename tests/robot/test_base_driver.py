@@ -319,7 +319,7 @@ def test_a_base_that_takes_neither_a_stop_nor_zero_is_not_said_to_stand(log, cap
     with BaseDriver(base, without_timeout=timeout_s is None) as driver:
         with driver.drive() as drive:
             keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
-        with pytest.raises(DriveError, match=f"the brake is out; may still move, until {end}"):
+        with pytest.raises(DriveError, match=rf"the brake is out \(may still move, until {end}\)"):
             driver.wait_for_rest()
     assert calls(log)[-1][1] == "close"
     assert f"the base BrokenBase failed and may still move, until {end}: OSError: the brake is out" in caplog.messages

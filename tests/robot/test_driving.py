@@ -19,11 +19,12 @@ from edgeagent import Agent, GoalHandle, LlamaLLM, Session, ToolResult
 from edgeagent.app import AppFile
 from edgeagent.errors import ConfigError, DriveError
 from edgeagent.house import HouseRobot
-from edgeagent.robot import BaseDriver, BaseLimits, RoboClaw, SafetyLatch, SimulatedBase, base_tools
+from edgeagent.robot import BaseDriver, BaseLimits, RoboClaw, Sabertooth, SafetyLatch, SimulatedBase, base_tools
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import Threads
 
 from .bases import LIMIT_S, QUICK, BlindBase, Board, BrokenBase, GearedBase, calls, until
+from .sabertooth_board import SabertoothBoard
 
 pytestmark = pytest.mark.real_time
 
@@ -381,6 +382,32 @@ def test_a_base_that_hangs_ends_its_command(tmp_path, how):
             assert result.text.startswith("motor fault after ")
             assert "its process said nothing for 1" in result.value
             assert rover.driver.velocity.is_zero
+
+
+@pytest.mark.parametrize("kind", ["roboclaw", "sabertooth"])
+def test_a_pulled_cable_is_told_and_the_board_that_is_plugged_in_again_drives(tmp_path, kind):
+    port = tmp_path / "ttyACM0"
+
+    def plug_in() -> Board:
+        board = Board() if kind == "roboclaw" else SabertoothBoard()
+        port.unlink(missing_ok=True)
+        port.symlink_to(board.port)
+        return board
+
+    if kind == "roboclaw":
+        base = RoboClaw(port=str(port), pulses_per_m=10_000, track_m=0.3)
+    else:
+        base = Sabertooth(port=str(port), full_speed_mps=0.6, track_m=0.3)
+    with Rover(base) as rover:
+        board = plug_in()
+        result = rover.start("drive", stops(rover), distance_m=5.0)
+        board.pull()
+        told = result()
+        assert told.text.startswith("motor fault after 0")
+        assert f"the board on {port} is gone" in told.value
+        assert "is its cable pulled? (may still move, until the time-out of its board)" in told.value
+        with plug_in():
+            assert rover("drive", distance_m=0.1).status == "ok"
 
 
 def test_a_driver_that_is_killed_is_told_and_the_next_command_drives():
