@@ -93,7 +93,10 @@ def open_port(port: str, baud: int, *, board: str) -> Any:
     except ModuleNotFoundError as error:
         raise ConfigError(f'a {board} needs pyserial, not installed here: pip install "edgeagent[pi]"') from error
     try:
-        return serial.Serial(port, baud, timeout=ANSWER_S, write_timeout=ANSWER_S, exclusive=True)
+        opened = serial.Serial(port, baud, timeout=ANSWER_S, write_timeout=ANSWER_S, exclusive=True)
+        # the lock keeps those out who ask for it, and this all others but root (tty_ioctl(2))
+        fcntl.ioctl(opened, termios.TIOCEXCL)
+        return opened
     except (OSError, ValueError) as error:
         raise DriveError(
             f"{port} can't be opened ({error}): is the board plugged in, is this user in the group dialout, "

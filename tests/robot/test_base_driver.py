@@ -41,6 +41,8 @@ from .bases import (
 pytestmark = pytest.mark.real_time
 
 PULSES_PER_M = 10_000.0
+NOBODY = 65534
+"""User without rights."""
 
 
 @pytest.fixture
@@ -851,8 +853,25 @@ def test_a_board_that_does_not_answer_is_told_at_the_start():
 
 
 def test_two_programs_do_not_get_one_board():
-    with Board() as board, BaseDriver(roboclaw(board)), pytest.raises(DriveError, match="has another program the port"):
-        BaseDriver(roboclaw(board)).start()
+    with Board() as board, BaseDriver(roboclaw(board)) as driver, driver.drive() as drive:
+        keep_driving(drive, lambda: board.wheels[0] > 0)
+        with pytest.raises(DriveError, match="has another program the port"):
+            BaseDriver(roboclaw(board)).start()
+        keep_driving(drive, lambda: driver.odometry.travelled_m > 0.05)  # which the first one has still
+
+
+def test_a_program_that_asks_for_no_lock_does_not_get_the_port_of_a_board_either():
+    user = NOBODY if os.geteuid() == 0 else os.geteuid()  # root may open every port
+
+    def opened() -> str:
+        program = ["sh", "-c", 'exec 3<>"$0"', board.port]
+        return subprocess.run(program, user=user, stderr=subprocess.PIPE, text=True, check=False).stderr
+
+    with Board() as board:
+        os.chown(board.port, user, -1)
+        with BaseDriver(roboclaw(board)):
+            assert "busy" in opened()
+        assert opened() == "", "free after its driver was closed"
 
 
 @pytest.mark.parametrize(
