@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 EPILOG: Final = """\
 [bold]Examples[/]
 
-[cyan]edgeagent base test --app my_robot.py[/]  your base: the file defines base = MyBase()
+[cyan]edgeagent base test --app my_robot.py[/]  your base: the file defines base = MyBase(), or its driver
 
 [cyan]edgeagent base test --board roboclaw --port /dev/ttyACM0 --pulses-per-m 5600 --track-m 0.25
 --low-battery-v 10.5[/]  a RoboClaw
@@ -81,7 +81,8 @@ def _top() -> None:
 @base.command("test", epilog=EPILOG)
 def try_base(
     app: Annotated[
-        Path | None, typer.Option("--app", metavar="FILE.py", help="Your own robot: a file that defines base.")
+        Path | None,
+        typer.Option("--app", metavar="FILE.py", help="Your robot: a file that defines base or driver."),
     ] = None,
     board: Annotated[Board | None, typer.Option("--board", help="A base without a file.", show_choices=True)] = None,
     port: Annotated[str, typer.Option("--port", metavar="PATH", help="Serial port of the board.")] = "",
@@ -170,11 +171,15 @@ def _app_driver(app: Path) -> BaseDriver:
     from edgeagent.app import AppFile
     from edgeagent.robot import BaseDriver
 
-    found: Any = getattr(AppFile.load(app).module, "base", None)
-    if isinstance(found, BaseDriver):
-        return found
+    module = AppFile.load(app).module
+    found: Any = getattr(module, "base", None)
+    driver = found if isinstance(found, BaseDriver) else getattr(module, "driver", None)
+    if isinstance(driver, BaseDriver):
+        return driver
     if not (hasattr(found, "limits") and hasattr(found, "set_velocity")):
-        raise ConfigError(f"{app} defines no base: write base = MyBase(), and hand it to base_tools")
+        raise ConfigError(
+            f"{app} defines no base: write base = MyBase() or driver = BaseDriver(MyBase()), and hand it to base_tools"
+        )
     return BaseDriver(found)
 
 
@@ -311,10 +316,10 @@ class BaseTrial:
         if self._ask is None:
             self._leave_out("scale", "nobody measures")
             return
-        if not self._is_yes(f"for the scale, mark a wheel at the top; it rolls by {SCALE_M:g} m. ready? [y/N]"):
+        metres = min(SCALE_M, _SHARE * self._driver.limits.distance_m)
+        if not self._is_yes(f"for the scale, mark a wheel at the top; it rolls by {metres:g} m. ready? [y/N]"):
             self._leave_out("scale", "not wanted")
             return
-        metres = min(SCALE_M, _SHARE * self._driver.limits.distance_m)
         told_m = self._run(forward=True, metres=metres).travelled_m
         measured_m = self._measured("turns of the mark times the wheel's circumference, in metres?")
         self._compare("scale", told_m, measured_m)

@@ -37,7 +37,9 @@ def test_what_can_not_be_tested_is_told_and_moves_nothing(in_process, arguments,
     assert told in done.stderr
 
 
-@pytest.mark.parametrize("text", ["agent = Agent('robi', llm=ScriptedLLM('x'))", "base = 3", "base = None"])
+@pytest.mark.parametrize(
+    "text", ["agent = Agent('robi', llm=ScriptedLLM('x'))", "base = 3", "base = None", "driver = 'me'"]
+)
 def test_an_app_file_without_a_base_is_refused(edgeagent, in_process, text):
     done = in_process("base", "test", "--yes", "--app", edgeagent.app(text))
     assert done.returncode == 2
@@ -171,6 +173,35 @@ def test_a_battery_is_told_and_a_low_one_ends_the_test(edgeagent, volts, told, c
     assert done.returncode == code, done.stdout
     assert told in done.stdout
     assert ("stop: zero velocity" in done.stdout) == (code == 0)
+
+
+@pytest.mark.parametrize("name", ["base", "driver"])
+def test_an_app_file_may_define_the_driver_of_its_base(edgeagent, name):
+    app = edgeagent.app(
+        "from edgeagent.robot import BaseDriver, BaseLimits\nfrom tests.robot.bases import BlindBase\n"
+        f"{name} = BaseDriver(BlindBase(BaseLimits(board_timeout_s=0.1, low_battery_v=10.5)))"
+    )
+    done = edgeagent("base", "test", "--yes", "--app", app)
+    assert done.returncode == 0, done.stdout
+    assert "ok      battery: 12.1 V" in done.stdout
+
+
+def test_the_way_of_the_scale_is_told_as_the_limits_allow_it(edgeagent, at_terminal):
+    app = edgeagent.app(
+        "from edgeagent.robot import BaseLimits, SimulatedBase\n"
+        "base = SimulatedBase(BaseLimits(board_timeout_s=0.1, distance_m=0.3))"
+    )
+    terminal = at_terminal("base", "test", "--app", app)
+    terminal.expect(r"off the ground, .* \[y/N\] ")
+    terminal.enter("y")
+    for answer in ("f", "f", "b", "f"):
+        terminal.expect(r"wheel ran .*\? ")
+        terminal.enter(answer)
+    terminal.expect(r"it rolls by 0\.15 m\. ready\? \[y/N\] ")
+    terminal.enter("y")
+    terminal.expect(r"in metres\? ")
+    terminal.enter("0.15")
+    terminal.ends()
 
 
 def test_a_base_with_narrow_limits_is_tried_within_them(edgeagent):
