@@ -1,6 +1,7 @@
 """Topics of ROS 2 as read-only tools: the newest message, said in a sentence.
 
-``topic_tool`` makes a tool of any topic. ``say_battery`` and ``say_nearest`` are two sentences.
+``topic_tool`` makes a tool of any topic. ``say_battery`` and ``say_nearest`` are two sentences. ``nearest_ahead`` is
+the distance to what a robot would drive into.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ CLOSE_S = 1.0
 """Seconds in which the thread that takes messages ends."""
 OLD_S = 3.0
 """Seconds after which a message says nothing about now."""
+AHEAD_RAD = math.radians(30)
+"""Angle to both sides of straight on that counts as ahead: 0.35 m before the laser as wide as a robot of 0.4 m."""
 
 
 def spin(node: Any) -> None:
@@ -61,15 +64,24 @@ class Topic:
         """True once a message has come."""
         return self._newest is not None
 
+    def newest(self) -> tuple[Any, float]:
+        """The newest message, and the ``time.monotonic()`` at which it came.
+
+        Raises:
+            LookupError: None has come.
+        """
+        if self._newest is None:
+            raise LookupError(f"nothing has come on {self.name} yet: is its node running?")
+        taken_s, message = self._newest
+        return message, taken_s
+
     def read(self, within_s: float = OLD_S) -> Any:
         """The newest message.
 
         Raises:
             LookupError: None has come, or none that is new enough.
         """
-        if self._newest is None:
-            raise LookupError(f"nothing has come on {self.name} yet: is its node running?")
-        taken_s, message = self._newest
+        message, taken_s = self.newest()
         age_s = time.monotonic() - taken_s
         if age_s > within_s:
             raise LookupError(f"nothing has come on {self.name} for {age_s:.0f} s")
@@ -103,3 +115,24 @@ def say_nearest(message: Any) -> str:
     if math.inf in message.ranges:
         return f"nothing within {message.range_max:.0f} m"
     raise ValueError("the scan has no measurement")
+
+
+def nearest_ahead(message: Any) -> float:
+    """Metres to the nearest thing ahead in a ``sensor_msgs/msg/LaserScan``; infinity for none.
+
+    Angle 0 of the laser looks ahead. Negative infinity is something too near to be measured (REP 117).
+
+    Raises:
+        ValueError: Nothing was measured there, which says nothing about the way.
+    """
+    ahead = []
+    for number, metres in enumerate(message.ranges):
+        angle = math.remainder(message.angle_min + number * message.angle_increment, math.tau)
+        if abs(angle) <= AHEAD_RAD:
+            ahead.append(message.range_min if metres == -math.inf else metres)
+    there = [metres for metres in ahead if message.range_min <= metres <= message.range_max]
+    if there:
+        return float(min(there))
+    if math.inf in ahead:
+        return math.inf
+    raise ValueError("the scan has no measurement ahead")

@@ -12,10 +12,10 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from edgeagent import Agent
+from edgeagent import Agent, GoalHandle
 from edgeagent.app import AppFile
 from edgeagent.errors import ConfigError
-from edgeagent.robot import BaseDriver, BaseLimits, SafetyLatch, SimulatedBase
+from edgeagent.robot import BaseDriver, BaseLimits, SafetyLatch, SimulatedBase, base_tools
 from edgeagent.testing import ScriptedLLM, call
 from tests.robot.bases import LIMIT_S, calls, until
 
@@ -99,8 +99,11 @@ def test_the_app_drives_with_the_commands_of_every_base(ros: None, monkeypatch: 
     monkeypatch.setattr(topics, "spin", lambda node: None)
     app = AppFile.load(EXAMPLE / "robot.py")
     agent = app.agent(lambda: ScriptedLLM("x"))
-    assert agent.tools.names() == ["drive", "turn", "stop", "get_battery", "get_distance"]
+    assert agent.tools.names() == ["drive", "turn", "stop", "scan", "get_battery", "get_distance"]
     assert app.module.base.limits.speed_mps == 0.2
+    assert "nothing has come on /scan yet" in agent.tools.tools["scan"]().value
+    app.module.laser.take(scan([2.0, 1.5, 0.2]))
+    assert agent.tools.tools["scan"]().text == "nearest obstacle: object, 1.5 m ahead"
 
 
 # --- topics -----------------------------------------------------------------------------------------------------------
@@ -138,6 +141,57 @@ def test_the_nearest_thing_in_a_scan_is_said(ranges: list[float], said: str) -> 
     from topics import say_nearest
 
     assert say_nearest(SimpleNamespace(ranges=ranges, range_min=0.1, range_max=8.0)) == said
+
+
+def scan(ranges: list[float], angle_min: float = -1.0, angle_increment: float = 1.0) -> SimpleNamespace:
+    """A ``sensor_msgs/msg/LaserScan`` that begins a radian to the right, and has one range a radian."""
+    return SimpleNamespace(
+        ranges=ranges, range_min=0.1, range_max=8.0, angle_min=angle_min, angle_increment=angle_increment
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "metres"),
+    [
+        (scan([0.5, 2.5, 0.5]), 2.5),  # the sides are not in the way
+        (scan([0.5, math.inf, 0.5]), math.inf),
+        (scan([0.5, -math.inf, 0.5]), 0.1),  # too near to be measured
+        (scan([0.5, 1.2, 0.9, 0.5], -0.2, 0.3), 0.5),
+        (scan([1.5, 3.0, 3.0, 3.0, 1.4], 0.0, math.tau / 4), 1.4),  # all around, from ahead to ahead
+        (scan([3.0, 1.1, 3.0], -math.tau / 2, math.tau / 2), 1.1),
+        (scan([math.nan, 0.0, 2.0], -0.1, 0.1), 2.0),
+    ],
+    ids=str,
+)
+def test_the_nearest_thing_ahead_is_that_of_the_front_sector(message: SimpleNamespace, metres: float) -> None:
+    from topics import nearest_ahead
+
+    assert nearest_ahead(message) == metres
+
+
+@pytest.mark.parametrize("ranges", [[], [0.5], [0.5, math.nan, 0.5], [0.5, 0.0, 0.5]])
+def test_a_scan_without_a_measurement_ahead_is_an_error(ranges: list[float]) -> None:
+    from topics import nearest_ahead
+
+    with pytest.raises(ValueError, match="no measurement ahead"):
+        nearest_ahead(scan(ranges))
+
+
+def test_a_robot_with_a_laser_stops_before_what_is_ahead(ros: None) -> None:
+    from topics import Topic, nearest_ahead
+
+    laser = Topic(Node(), None, "/scan")
+
+    def ahead() -> tuple[float, float]:
+        laser.take(scan([0.1, 0.6 - driver.position.ahead_m, 0.1]))
+        message, came_s = laser.newest()
+        return nearest_ahead(message), came_s
+
+    with BaseDriver(SimulatedBase(BaseLimits(board_timeout_s=0.1))) as driver:
+        drive = base_tools(driver, distance=ahead)[0]
+        result = drive(2.0, goal=GoalHandle())
+        assert result.text.startswith("blocked by an obstacle after 0.")
+        assert driver.way.travelled_m < 0.4
 
 
 @pytest.mark.parametrize("ranges", [[], [math.nan], [0.0]])
