@@ -14,7 +14,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ import pytest
 from edgeagent import Agent, GoalHandle, skill
 from edgeagent.app import AppFile
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot import BaseDriver, BaseLimits, Drive, GpioBase, RoboClaw, SafetyLatch, SimulatedBase
+from edgeagent.robot import Base, BaseDriver, BaseLimits, Drive, GpioBase, RoboClaw, SafetyLatch, SimulatedBase
 from edgeagent.testing import ScriptedLLM, call
 
 from .bases import (
@@ -73,6 +73,30 @@ def is_gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):
         return True
+
+
+@dataclasses.dataclass
+class Motors:
+    """A base, and what tells that its driver has told it to stand."""
+
+    base: Base
+    are_told_to_stand: Callable[[], bool]
+
+
+@pytest.fixture(params=["simulated", "roboclaw", "pins"])
+def motors(request: pytest.FixtureRequest, log: Path) -> Iterator[Motors]:
+    def pins_are_low() -> bool:
+        return calls(log)[-1][1].split()[1:5] == ["output:0.00"] * 4
+
+    match request.param:
+        case "simulated":
+            yield Motors(SimulatedBase(log=log), lambda: is_at_rest(log))
+        case "roboclaw":
+            with Board() as board:
+                yield Motors(roboclaw(board), lambda: board.wheels == (0, 0) and not board.stopped_itself)
+        case "pins":
+            base = WatchedGpioBase(left=(4, 14), right=(17, 27), enable=22, full_speed_mps=0.5, track_m=0.3, log=log)
+            yield Motors(base, pins_are_low)
 
 
 def keep_driving(drive, so_long, forward_mps: float = 0.2, turn_rps: float = 0.0) -> None:
@@ -606,8 +630,9 @@ def test_a_latch_that_trips_stops_a_skill_that_drives(driver, log):
     assert until(lambda: is_at_rest(log))
 
 
-def test_a_stop_function_that_hangs_does_not_keep_the_base_driving(driver, log):
+def test_a_stop_function_that_hangs_does_not_keep_the_base_driving(motors):
     latch, moved, hung = SafetyLatch(), threading.Event(), threading.Event()
+    driver = BaseDriver(motors.base, without_timeout=True)
 
     @skill(resources=["base"], stop=lambda: hung.wait(LIMIT_S))
     def drive(goal: GoalHandle) -> str:
@@ -624,9 +649,10 @@ def test_a_stop_function_that_hangs_does_not_keep_the_base_driving(driver, log):
     try:
         assert moved.wait(LIMIT_S)
         threading.Thread(target=latch.trip, args=("somebody said stop",)).start()
-        assert until(lambda: is_at_rest(log))
+        assert until(motors.are_told_to_stand)
     finally:
         hung.set()
+        driver.close()
     handle.result(LIMIT_S)
 
 
@@ -634,10 +660,9 @@ def test_a_stop_function_that_hangs_does_not_keep_the_base_driving(driver, log):
 
 AGENT = """
     import ctypes, sys, threading
-    from pathlib import Path
-    from edgeagent.robot import BaseDriver, SimulatedBase
+    from pathlib import Path, PosixPath
+    from edgeagent.robot import BaseDriver, BaseLimits, RoboClaw, SimulatedBase
 
-    from edgeagent.robot import RoboClaw
     from tests.robot.bases import BrokenBase, WatchedGpioBase
 
     driver = BaseDriver({base})
@@ -735,9 +760,11 @@ def test_what_was_there_when_a_driver_began_is_given_up_at_the_end_of_the_progra
 
 
 @pytest.mark.parametrize("then", [HOLD_THE_INTERPRETER, HANG, BEAT], ids=["C call", "body hangs", "a thread beats"])
-def test_the_base_stands_when_the_body_that_drives_hangs(agent_process, log, then):
-    agent_process(then)
-    assert until(lambda: is_at_rest(log))
+def test_the_base_stands_when_the_body_that_drives_hangs(agent_process, motors, then):
+    process = agent_process(then, f"{motors.base!r}, without_timeout=True")
+    assert until(motors.are_told_to_stand)
+    process.kill()
+    assert until(lambda: is_gone(process.driver)), "before its board"
 
 
 def test_a_base_that_hangs_ends_though_its_agent_is_gone(agent_process, log):
