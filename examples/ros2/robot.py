@@ -7,7 +7,7 @@ from ros_base import RosBase, import_ros
 from topics import Topic, nearest_ahead, say_battery, say_nearest, spin, topic_tool
 
 from edgeagent import Agent
-from edgeagent.robot import BaseLimits, base_tools
+from edgeagent.robot import BaseDriver, BaseLimits, base_tools
 
 rclpy = import_ros()
 from rclpy.signals import SignalHandlerOptions  # noqa: E402  import_ros says which network to use
@@ -16,7 +16,7 @@ from sensor_msgs.msg import BatteryState, LaserScan  # noqa: E402
 rclpy.init(signal_handler_options=SignalHandlerOptions.NO)  # Ctrl-C is edgeagent's
 node = rclpy.create_node("edgeagent")
 base = RosBase(limits=BaseLimits(speed_mps=0.2, turn_rps=0.5, distance_m=5.0, board_timeout_s=0.3))
-
+driver = BaseDriver(base)
 laser = Topic(node, LaserScan, "/scan")
 
 
@@ -32,5 +32,5 @@ get_battery = topic_tool(
 get_distance = topic_tool(laser, say_nearest, name="get_distance", description="Distance of the nearest thing around.")
 spin(node)
 
-tools = [*base_tools(base, distance=ahead), get_battery, get_distance]
+tools = [*base_tools(driver, distance=ahead), get_battery, get_distance]
 agent = Agent("rover", "You are a robot. Act with the tools.", tools=tools)

@@ -85,7 +85,9 @@ def test_it_stays_on_this_machine_unless_the_environment_says_otherwise(
         assert "127.0.0.1" in Path(os.environ["FASTDDS_DEFAULT_PROFILES_FILE"]).read_text(encoding="utf-8")
 
 
-def test_the_app_drives_with_the_commands_of_every_base(ros: None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def app(ros: None, monkeypatch: pytest.MonkeyPatch) -> AppFile:
+    """The app of the example, with as much of ROS 2 as it asks for."""
     messages = {"BatteryState": object, "LaserScan": object}
     signals = {"SignalHandlerOptions": SimpleNamespace(NO=0)}
     for name, values in {"rclpy.signals": signals, "sensor_msgs": {}, "sensor_msgs.msg": messages}.items():
@@ -97,13 +99,30 @@ def test_the_app_drives_with_the_commands_of_every_base(ros: None, monkeypatch: 
     import topics
 
     monkeypatch.setattr(topics, "spin", lambda node: None)
-    app = AppFile.load(EXAMPLE / "robot.py")
+    return AppFile.load(EXAMPLE / "robot.py")
+
+
+def test_the_app_drives_with_the_commands_of_every_base_and_looks_ahead(app: AppFile) -> None:
     agent = app.agent(lambda: ScriptedLLM("x"))
     assert agent.tools.names() == ["drive", "turn", "stop", "scan", "get_battery", "get_distance"]
     assert app.module.base.limits.speed_mps == 0.2
     assert "nothing has come on /scan yet" in agent.tools.tools["scan"]().value
     app.module.laser.take(scan([2.0, 1.5, 0.2]))
     assert agent.tools.tools["scan"]().text == "nearest obstacle: object, 1.5 m ahead"
+
+
+def test_the_lines_for_nav2_on_the_page_give_the_app_a_place_to_go_to(
+    app: AppFile, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients = {"ActionClient": lambda node, kind, name: ActionClient()}
+    for name, values in {"geometry_msgs": {}, "geometry_msgs.msg": {"Twist": object}, "rclpy.action": clients}.items():
+        module = ModuleType(name)
+        vars(module).update(values)
+        monkeypatch.setitem(sys.modules, name, module)
+    page = (checkout / "docs/robot.md").read_text(encoding="utf-8")
+    lines = page.partition("above the agent:\n\n```py\n")[2].partition("```")[0]
+    exec(lines, vars(app.module))  # noqa: S102  our own page
+    assert [tool.name for tool in app.module.tools][-1] == "go_to"
 
 
 # --- topics -----------------------------------------------------------------------------------------------------------
