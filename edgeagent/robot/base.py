@@ -157,7 +157,7 @@ class Base(Protocol):
         ...
 
     def close(self) -> None:
-        """Leaves the pins and the port in their safe state. Called after ``stop``, also after an error."""
+        """Leaves pins and port in their safe state. Called after ``stop`` and zero velocity, also after an error."""
         ...
 
 
