@@ -354,7 +354,10 @@ def open_vents(percent: int) -> str:
     return "the vents are open"
 
 def build(llm):
-    llm = ScriptedLLM([call("open_vents", percent=50)], "They are open.")
+    def second(request):
+        return "As you like." if request.tool_choice == "none" else "They are open."
+
+    llm = ScriptedLLM([call("open_vents", percent=50)], second)
     llm.header = SimpleNamespace(weights=600_000_000, name="some model")
     return Agent("gardener", tools=[open_vents], llm=llm)
 """
@@ -363,7 +366,7 @@ def build(llm):
 @pytest.mark.parametrize(
     ("said", "settings", "reply"),
     [
-        ("Don't open the vents, it is freezing outside.", {}, "Sorry, I did not understand that."),
+        ("Don't open the vents, it is freezing outside.", {}, "As you like."),
         ("Don't open the vents, it is freezing outside.", {"small_model_hooks": False}, "They are open."),
         ("Open the vents halfway.", {}, "They are open."),
         ("Mach bitte die Fenster auf.", {}, "They are open."),
