@@ -72,15 +72,6 @@ FAMILIES: Final[dict[str, Family]] = {
         end="<|im_end|>",
         user_defined=("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<think>", "</think>"),
     ),
-    # Qwen 3's template on a vocabulary of a third: whoever writes or asks a model has a third of the work.
-    "small": Family(
-        vocabulary="starcoder",
-        template="Qwen-Qwen3-0.6B",
-        shape=Shape(architecture="qwen3"),
-        end="<|im_end|>",
-        control=("<|im_start|>", "<|im_end|>"),
-        user_defined=("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<think>", "</think>"),
-    ),
     "qwen3.5": Family(
         vocabulary="qwen35",
         template="Qwen3.5-4B",
@@ -162,6 +153,10 @@ FAMILIES: Final[dict[str, Family]] = {
         end="<|endoftext|>",
     ),
 }
+
+
+SMALL: Final = replace(FAMILIES["qwen3"], vocabulary="starcoder", control=("<|im_start|>", "<|im_end|>"))
+"""Qwen 3's template on a vocabulary of a third: whoever writes or asks a model has a third of the work."""
 
 
 def write_random(

@@ -21,7 +21,7 @@ from edgeagent import Message
 from edgeagent.llm import Adapter, ChatTemplate, LLMRequest, Prompter, TokenVocabulary, probe, write_hermes
 from tests.llm.architectures import NORM_EPSILON, Shape
 from tests.llm.gguf_file import Array, Kind, Tensor, write_gguf
-from tests.llm.random_models import FAMILIES, Family, header, open_vocabulary
+from tests.llm.random_models import FAMILIES, SMALL, Family, header, open_vocabulary
 from tests.llm.source import template_source
 
 CONTEXT: Final = 11
@@ -46,14 +46,16 @@ _END_WEIGHT: Final = 12.0
 Context = tuple[int, ...]
 
 
-def write_scripted(path: Path, script: Sequence[str | bytes], family: str = "small", *, endless: bool = False) -> Path:
+def write_scripted(
+    path: Path, script: Sequence[str | bytes], family: Family | str = SMALL, *, endless: bool = False
+) -> Path:
     """Write a model that answers every user with the script.
 
     Args:
         path: Where to.
         script: Texts and bytes, tokenised one by one, so that a test can say where a token begins. Markers become
             theirs; bytes become byte tokens, be they UTF-8 or not. With an empty script it ends its turn at once.
-        family: Whose vocabulary and template it has; one of ``FAMILIES``.
+        family: Whose vocabulary and template it has, or its name in ``FAMILIES``.
         endless: It says the script again and again.
 
     Raises:
@@ -61,7 +63,7 @@ def write_scripted(path: Path, script: Sequence[str | bytes], family: str = "sma
         KeyError: The vocabulary has no token for one of the bytes; StarCoder's lacks 0xFF.
     """
     shape = Shape(architecture="llama", layers=1, width=_WIDTH, heads=_HEADS, kv_heads=_HEADS, head=_HEAD)
-    chosen = replace(FAMILIES[family], shape=shape)
+    chosen = replace(FAMILIES[family] if isinstance(family, str) else family, shape=shape)
     write_gguf(path, header(chosen))  # the vocabulary alone, to tokenise with
     with open_vocabulary(path) as vocabulary:
         size = vocabulary.size

@@ -33,7 +33,7 @@ def test_a_model_that_says_nothing_has_said_nothing(says: Callable[..., LlamaLLM
 
 @pytest.mark.parametrize("broken", [b"\xe2\x82", b"\xff", b"\x80abc", b"ok \xf0\x9f"])
 def test_broken_characters_are_shown_as_such(says: Callable[..., LlamaLLM], broken: bytes) -> None:
-    reply = says([broken]).complete(ask(), Event())
+    reply = says([broken], "qwen3").complete(ask(), Event())
     assert reply.text == broken.decode("utf-8", errors="replace").strip()
     assert reply.stop_reason == "stop"
 
