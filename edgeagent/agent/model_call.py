@@ -246,8 +246,12 @@ def _after(run: Run, message: Message, untold: bool, reading: Reading | None) ->
     if reason in ("stop", "tool_calls"):
         reason = "tool_calls" if calls else "stop"
     text = "" if fired.unjudged and untold else said.text
-    # unless a hook has said or called something instead
-    run.turn.in_words = (run.turn.in_words or said.in_words) and not (text or calls)
+    if said.in_words and not (text or calls):
+        run.turn.hidden_replies += 1
+        run.turn.in_words = run.turn.hidden_replies <= MAX_HIDDEN_REPLIES
+        if not run.turn.in_words:  # the model calls though it was told not to
+            run.hook_reply = _COULD_NOT
+    run.turn.in_words = run.turn.in_words and not (text or calls)  # a hook has said or called something instead
     if not any(run.turn.faults.get(call.id) and call in message.tool_calls for call in calls):
         run.turn.faults = {}  # a hook has mended what did not fit, or left it out: the gates check the rest
     if (text, calls, reason) != (message.text, message.tool_calls, message.stop_reason):

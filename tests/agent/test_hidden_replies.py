@@ -110,6 +110,12 @@ def test_a_hook_may_have_words_instead_of_calls() -> None:
     assert [request.tool_choice for request in rover.llm.requests] == ["auto", "none"]
 
 
+def test_a_model_that_calls_though_words_were_asked_for_is_asked_once() -> None:
+    hook = AfterReply(lambda said: replace(said, text="", tool_calls=(), in_words=True))
+    rover = Rover(DRIVE, DRIVE, hooks=[hook])
+    assert (rover.asked().reply, rover.driven) == (COULD_NOT, [])
+
+
 def test_a_call_that_is_written_again_instead_of_its_result_is_answered_in_words() -> None:
     rover = Rover(DRIVE, DRIVE, "I drove 2 m.")
     result = rover.asked()
