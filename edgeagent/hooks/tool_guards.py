@@ -6,6 +6,7 @@ What guards from talk is told on the conversation's thread of what was heard; al
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 NOT_UNDERSTOOD: Final = "Sorry, I did not understand that."
 ONLY_ENGLISH: Final = "I only understand English."
+_CALL: Final = re.compile(r"[{\[]\s*[\"'{]")
+"""A call that was written where words were asked for: 'Irrigate: {"bed": "A"}'."""
 _KEPT: Final = 64
 """Texts; so many don't wait for their answers."""
 
@@ -82,7 +85,9 @@ class TalkGuardHook(BaseHook):
         self._keeps, self._phrases, self._answer = keeps, phrases or Phrases(), answer
         self._any_language, self._in_words = any_language, in_words
         self._small, self._english_only = small, english_only
-        self.holds_text = english_only
+        self.holds_text = english_only or in_words
+        self._wording = False
+        """The model was asked for words in place of calls, and has not answered yet."""
         self._told: dict[str, bool] = {}
         """Texts, the last one at the end, and whether each may ask for something."""
         self._forbidding: frozenset[str] = frozenset()
@@ -93,6 +98,8 @@ class TalkGuardHook(BaseHook):
         """True while the text that the model answers may be in another language, or about one."""
 
     def releases(self, ctx: AgentContext, text: str) -> bool:
+        if not self._english_only:
+            return not self._wording
         return not ONLY_ENGLISH.startswith(text.strip()[: len(ONLY_ENGLISH)])
 
     def hears(self, text: str, *, spoken: bool, answers: bool) -> None:
@@ -119,6 +126,7 @@ class TalkGuardHook(BaseHook):
             since = list(takewhile(lambda one: one.role != "assistant", reversed(payload.messages)))
             said = [one for one in since if one.role == "user" and one.origin in PEOPLE]
             if said:  # else it goes on with what it has begun
+                self._wording = False
                 known = _words_of_tools(payload.tools) if self._small else frozenset()
                 if self._english_only and (refused := self._refused(said[0], known)):
                     return HookResult.end_turn(refused)
@@ -130,9 +138,14 @@ class TalkGuardHook(BaseHook):
             return None
         if isinstance(payload, AfterLLM) and not self._is_foreign and payload.text.strip() == ONLY_ENGLISH:
             return HookResult.replace(replace(payload, text=self._answer))
+        if isinstance(payload, AfterLLM) and self._wording:
+            self._wording = False
+            if _CALL.search(payload.text):
+                return HookResult.replace(replace(payload, text=self._answer, tool_calls=()))
         tools = [payload.tool] if isinstance(payload, BeforeTool) else _called(payload, ctx)
         kept = self._talk and any(map(self._keeps, tools)) and not (self._any_language and _is_moving(ctx))
         if kept and self._in_words and isinstance(payload, AfterLLM) and not payload.text.strip():
+            self._wording = True
             return HookResult.replace(replace(payload, tool_calls=(), in_words=True))
         return HookResult.end_turn(self._answer) if kept else None
 

@@ -258,6 +258,17 @@ def test_a_model_that_can_talk_answers_talk_in_words() -> None:
     assert done == []
 
 
+def test_a_call_in_place_of_the_words_that_were_asked_for_is_not_shown() -> None:
+    done: list[str] = []
+    agent = _agent(done)
+    agent.llm = ScriptedLLM([call("note", text="x")], 'Note: {"text": "x"}')
+    agent.hooks.append(TalkGuardHook(changes, any_language=True, in_words=True))
+    shown: list[str] = []
+    agent.subscribe(lambda event: shown.append(event.delta) if event.kind == "message_update" else None)
+    assert agent.run("don't write anything down").reply == NOT_UNDERSTOOD
+    assert (done, "".join(shown)) == ([], NOT_UNDERSTOOD)
+
+
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
