@@ -43,6 +43,8 @@ _WRONG_PATH: Final = frozenset(
     }
 )
 """Errors that another path mends, and so wrong usage; a full disk, a broken one or too many open files are not."""
+_PASSING: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EADDRINUSE, errno.EADDRNOTAVAIL})
+"""Errors that another start may not meet: a full disk, and an address that is taken or that comes late."""
 _IMPATIENT: Final = 2
 _STDERR: Final = 2
 _CLOSING: Final = b"\nedgeagent: it is being closed; Ctrl-C once more leaves that undone\n"
@@ -136,9 +138,21 @@ def rewire() -> None:
         _watchdog.wire()
 
 
+def passes(error: BaseException) -> bool:
+    """True if an error came of a full disk, or of an address that is taken or not there yet."""
+    if isinstance(error, OSError) and error.errno in _PASSING:
+        return True
+    return error.__cause__ is not None and passes(error.__cause__)
+
+
 def code_of(error: BaseException) -> int:
-    """The exit code for an error. What a model raised that is not ours is a model error too."""
+    """The exit code for an error. What a model raised that is not ours is a model error too.
+
+    A wrong setting is USAGE, which systemd does not try again; a setting that can't be used for now is FAILED.
+    """
     match error:
+        case ConfigError() if passes(error):
+            return FAILED
         case ConfigError() | ToolDefinitionError():
             return USAGE
         case ModelError():

@@ -24,7 +24,7 @@ EPILOG: Final = """\
 
 [bold]Exit code[/]
 
-0 written · 2 a file is there already, or the folder can't be written to; nothing was written then
+0 written · 1 the disk is full · 2 a file is there already, or the folder can't be written to; nothing was written then
 """
 
 _ROBOT: Final = '''\

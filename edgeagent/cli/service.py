@@ -30,7 +30,8 @@ INSTALL_EPILOG: Final = """\
 
 [bold]Exit code[/]
 
-0 written · 2 wrong usage, settings or app file, or a unit of that name is not ours · 3 the model · 4 the voice
+0 written · 1 the page's address is not there now, or the disk is full · 2 wrong usage, settings or app file, or a unit
+of that name is not ours · 3 the model · 4 the voice
 """
 STATUS_EPILOG: Final = """\
 [bold]Examples[/]

@@ -5,7 +5,6 @@ Runs on the main thread.
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -201,9 +200,7 @@ def built_when_free(build: Callable[[], App], session: Path | None, tell: Waitin
 def _passes(error: BaseException) -> bool:
     """True if an error came of a session that is in use, or of a full disk."""
     cause = error.__cause__
-    if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
-        return True
-    return isinstance(cause, BusyError) or (cause is not None and _passes(cause))
+    return exits.passes(error) or isinstance(cause, BusyError) or (cause is not None and _passes(cause))
 
 
 def remember(app: App) -> None:

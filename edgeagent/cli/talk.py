@@ -55,7 +55,8 @@ twice within 2 s leaves. Where stdout is no terminal, Ctrl-C leaves. SIGUSR1 sto
 
 [bold]Exit code[/]
 
-0 left · 2 wrong usage or settings · 3 the model · 4 microphone, loudspeaker, recogniser or voice · 130 Ctrl-C
+0 left · 1 the page's address is taken, or the disk is full · 2 wrong usage or settings · 3 the model · 4 microphone,
+loudspeaker, recogniser or voice · 130 Ctrl-C
 """
 _QUIET_S: Final = 0.5
 """After the end of a file, the conversation is over when nothing has happened for so long."""

@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from edgeagent.cli import exits
+from edgeagent.errors import ConfigError, EdgeAgentError
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -59,6 +60,21 @@ def test_what_fails_at_a_path_is_wrong_usage_only_if_another_path_mends_it(
         raise OSError(number, os.strerror(number), "robot.toml")
     assert left.value.exit_code == code
     assert capsys.readouterr().err == f"error: robot.toml: {os.strerror(number)}\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        *((getattr(errno, name), exits.FAILED) for name in ("ENOSPC", "EDQUOT", "EADDRINUSE", "EADDRNOTAVAIL")),
+        *((getattr(errno, name), exits.USAGE) for name in ("ENOENT", "EACCES", "EISDIR")),
+    ],
+)
+def test_a_setting_that_cannot_be_used_for_now_is_a_failure_that_a_service_tries_again(number: int, code: int) -> None:
+    error = ConfigError("it cannot be kept")
+    error.__cause__ = EdgeAgentError("the file cannot be written")
+    error.__cause__.__cause__ = OSError(number, os.strerror(number))
+    assert exits.code_of(error) == code
+    assert exits.code_of(ConfigError("a wrong setting")) == exits.USAGE
 
 
 def test_the_handlers_of_before_are_back() -> None:

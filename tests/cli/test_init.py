@@ -95,7 +95,7 @@ def test_what_fails_on_the_way_leaves_nothing(in_process: Any, tmp_path: Path, m
 
     monkeypatch.setattr(Path, "open", full)
     done = in_process("init", tmp_path / "rover")
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "No space left" in done.stderr
     assert list((tmp_path / "rover").iterdir()) == []
 

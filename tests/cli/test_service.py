@@ -179,7 +179,7 @@ def test_options_that_talk_has_not_are_refused_before_a_boot(in_process: Any, wo
         (["--speed", "1e9"], 2, "--speed: should be from"),
         (["--wake-word", "hey robi/9"], 2, "the threshold of a key phrase"),
         (["--web-port", "70000"], 2, "--web-port: should be from"),
-        (["--web-host", "192.0.2.1"], 2, "192.0.2.1"),
+        (["--web-host", "192.0.2.1"], 1, "192.0.2.1"),
         (["--model", "nope"], 3, "there is no model 'nope'"),
         (["--model", "no.gguf"], 3, "there is no model file"),
         (["--voice", "nope"], 4, "has no voice 'nope'"),

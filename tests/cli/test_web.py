@@ -203,8 +203,31 @@ def test_a_port_that_is_taken_ends_it_at_once(edgeagent, in_process) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = in_process("chat", "--app", edgeagent.app(ROBOT), "--web", "--web-port", port)
-    assert done.returncode == 2
+    assert done.returncode == 1, "the unit of a service tries again"
     assert f"error: port {port} of 127.0.0.1 is taken by another program" in done.stderr
+
+
+FULL = """
+import errno, os
+made = os.open
+
+def full(path, *rest, **more):
+    if "PART" in os.fspath(path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    return made(path, *rest, **more)
+
+os.open = full
+"""
+
+
+def test_a_disk_without_room_for_the_token_is_a_failure_that_a_service_tries_again(edgeagent, silent_room) -> None:
+    token = {"EDGEAGENT_WEB_TOKEN": "true"}
+    web = ("--web", "--web-port", "0")
+    commands = ("chat", "--app", edgeagent.app(ROBOT), *web), ("talk", "--wait", *silent_room, *web)
+    for command in commands:
+        done = edgeagent(*command, env=token, house=True, before=FULL.replace("PART", "web-token"))
+        assert done.returncode == 1
+        assert "web-token cannot be kept: No space left on device" in done.stderr
 
 
 @pytest.mark.parametrize(
