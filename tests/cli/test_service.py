@@ -83,8 +83,9 @@ def test_systemd_finds_nothing_to_complain_of(edgeagent: Any, app: Path, system:
 def test_a_unit_says_what_it_should(edgeagent: Any, app: Path) -> None:
     lines = edgeagent("service", "install", "--app", app, "--print").stdout.splitlines()
     assert lines[0] == MARK
-    for line in ("Type=notify", "WatchdogSec=30", "WatchdogSignal=SIGTERM", "Restart=on-failure", "StartLimitBurst=10"):
+    for line in ("Type=notify", "WatchdogSec=30", "WatchdogSignal=SIGTERM", "Restart=on-failure"):
         assert line in lines
+    assert "StartLimitIntervalSec=0" in lines[: lines.index("[Service]")], "it is never given up"
     (started,) = [line for line in lines if line.startswith("ExecStart=")]
     assert started == f'ExecStart={sys.executable} -m edgeagent talk --wait --app "{app.parent}/my robot%%1.py"'
     assert f"WorkingDirectory={app.parent}" in lines
