@@ -166,7 +166,7 @@ def check_start(
     options.check_session(run.session, go_on=run.go_on)
     unbegun = replace(run, session=None, go_on=False)  # which would make the folder of sessions
     config = options.settings(run.config, robot, unbegun, **_named(**named), **web.settings)
-    _check(config, json=json, text=text, screen=False, record=record if here else None, taken=False)
+    _check(config, json=json, text=text, screen=False, record=record if here else None, taken=False, here=here)
     if config.app is not None and not config.app.is_file():
         raise ConfigError(f"{config.app} is not there; --app needs a Python file that defines agent, or build(llm)")
     if here:
@@ -263,12 +263,14 @@ def _check(
     record: Path | None,
     taken: bool = True,
     waits: bool = False,
+    here: bool = True,
 ) -> None:
     """Refuses early what would only be found out when it is too late.
 
     Args:
         taken: Look if the port of the page is taken.
         waits: Port and address of the page are waited for.
+        here: False for a start as another user, whose token of the page is another one.
     """
     from edgeagent.app.ears_setup import check
     from edgeagent.audio.files import is_file
@@ -279,7 +281,7 @@ def _check(
     if record is not None:
         check_target(record)
     check(config)
-    web_door.check(config, taken=taken and not waits, waits=waits)
+    web_door.check(config, taken=taken and not waits, waits=waits, here=here)
     if config.conversation.get("push_to_talk") and not screen:
         raise ConfigError("push-to-talk needs a terminal with a space bar; without one, leave it out")
     ends = {end: config.audio.get(end) for end in ("input", "output")}

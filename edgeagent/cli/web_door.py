@@ -31,15 +31,17 @@ _TOLD_S: Final = 0.5
 Subscribe = Callable[[Callable[[Any], object]], object]
 
 
-def check(config: Config, *, taken: bool = True, waits: bool = False) -> None:
+def check(config: Config, *, taken: bool = True, waits: bool = False, here: bool = True) -> None:
     """Refuses early what keeps a page from being served: ears take a while to begin.
 
     Args:
         taken: Look also if the port is free.
         waits: Somebody waits for the address and the port.
+        here: Look also at the token that this user has kept; False for the page of another user.
 
     Raises:
-        ConfigError: Its packages are not installed, its port is taken, or its address is none of this machine's.
+        ConfigError: Its packages are not installed, its port is taken, its address is none of this machine's, or the
+            file of its token can't be used.
     """
     if not config.web.get("serve"):
         return
@@ -48,7 +50,9 @@ def check(config: Config, *, taken: bool = True, waits: bool = False) -> None:
     check_extra("web")
     from edgeagent.web import AddressError, listen
 
-    host, port, _ = _place(config)
+    host, port, asks = _place(config)
+    if asks and here and _token_path().exists():
+        _token()
     try:
         listen(host, port if taken else 0).close()
     except AddressError:

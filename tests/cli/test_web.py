@@ -243,6 +243,25 @@ def test_a_wrong_setting_is_told(edgeagent, in_process, arguments: tuple[str, ..
     assert told in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "mode", "told"), [("t" * 32, 0o644, "other users may read the token"), ("short", 0o600, "holds no token")]
+)
+def test_a_token_that_cannot_be_used_is_told_before_a_model_or_ears_are_loaded(
+    edgeagent, in_process, text: str, mode: int, told: str
+) -> None:
+    kept = edgeagent.home / ".local/state/edgeagent/web-token"
+    kept.parent.mkdir(parents=True)
+    kept.write_text(text)
+    kept.chmod(mode)
+    web = "--web", "--web-port", "0", "--web-host", "0.0.0.0"  # noqa: S104
+    sound = "--input", "no.wav", "--output", "x.wav"  # is looked for later
+    for command in (("chat", *web), ("talk", "--wait", *sound, *web), ("service", "install", "--", *web)):
+        done = in_process(*command)
+        assert (done.returncode, told in done.stderr) == (2, True)
+    assert not list(edgeagent.home.rglob("*.service"))
+    assert in_process("service", "install", "--system", "--user", "daemon", "--print", "--", *web).returncode == 0
+
+
 def test_every_address_without_a_token_is_refused(edgeagent, in_process) -> None:
     settings = edgeagent.home / "settings.toml"
     settings.write_text('[web]\nserve = true\nhost = "0.0.0.0"\ntoken = false\n')
