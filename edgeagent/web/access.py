@@ -61,7 +61,7 @@ def new_token() -> str:
 
 
 def kept_token(path: Path) -> str:
-    """Returns the token of a file, which is made with mode 0600 if it is not there. A bookmark outlives a restart then.
+    """Returns the token of a file, which is made with mode 0600 if it is not there. It is the same after a restart.
 
     Raises:
         ConfigError: The file can't be read or written, other users may read it, or it holds no token.

@@ -163,7 +163,7 @@ def test_a_lost_connection_is_told_in_big_letters_and_nothing_is_lost_or_doubled
     relay.close()
 
 
-def test_the_token_leaves_the_address_and_opens_the_page(
+def test_the_token_leaves_the_address_and_opens_the_page_and_a_bookmark_of_it(
     serve: Callable[..., Serving], robot: Robot, visit: Callable[..., Any]
 ) -> None:
     robot.picture = (
@@ -177,6 +177,11 @@ def test_the_token_leaves_the_address_and_opens_the_page(
     page.reload()
     page.get_by_role("button", name="Stop the robot. Key: Escape").wait_for()
     assert page.context.cookies() == []
+    bookmark = page.url
+    page.close()
+    again = page.context.new_page()
+    again.goto(bookmark)
+    again.get_by_role("button", name="Stop the robot. Key: Escape").wait_for()
     stranger = visit(address(serving).partition("#")[0])
     stranger.get_by_label(re.compile("asks for a token")).fill("t" * 32)
     stranger.get_by_role("button", name="Open").click()

@@ -12,15 +12,15 @@ const MAP_MS = 1000;
 const QUIETEST_DB = -80;
 const TOKEN = "edgeagent-token";
 
-// --- the token: from the fragment, which no browser sends to a server -------------------------------------------------
+// --- the token: from the fragment, which no browser sends to a server; kept for bookmarks and other tabs --------------
 
 function token() {
-  return sessionStorage.getItem(TOKEN) ?? "";
+  return localStorage.getItem(TOKEN) ?? "";
 }
 
 function takeToken() {
   if (location.hash.length > 1) {
-    sessionStorage.setItem(TOKEN, location.hash.slice(1));
+    localStorage.setItem(TOKEN, location.hash.slice(1));
     history.replaceState(null, "", location.pathname);
   }
 }
@@ -339,7 +339,7 @@ function Lock({ stream }) {
   const [text, type] = useState("");
   const open = (event) => {
     event.preventDefault();
-    sessionStorage.setItem(TOKEN, text.trim().split("#").pop());
+    localStorage.setItem(TOKEN, text.trim().split("#").pop());
     stream.again();
   };
   return html`<form class="lock" onSubmit=${open}><label for="token">This robot asks for a token: the part after # of the address that edgeagent printed.</label>
