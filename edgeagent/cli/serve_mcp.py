@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -77,9 +78,8 @@ def _serve(config: Config, *, http: int | None, token_file: Path | None, always:
     from edgeagent.cli.approvals import Approvals
     from edgeagent.mcp_agent import AgentDoor, Loudspeaker, Serving, protocol_server
 
-    loudspeaker = Loudspeaker(config)
     begin = _over_stdin if http is None else _over_http(http, token_file)
-    with build(config, live=True) as app, exits.ending():
+    with closing(Loudspeaker(config)) as loudspeaker, build(config, live=True) as app, exits.ending():
         sessions.remember(app)
         app.person = Approvals(lambda question: None, always=always)
         for note in app.notes:
@@ -91,7 +91,6 @@ def _serve(config: Config, *, http: int | None, token_file: Path | None, always:
                 serving.wait()
             finally:
                 door.leave()
-    loudspeaker.close()
 
 
 def _over_stdin(server: Server[Any]) -> Callable[[], Awaitable[None]]:

@@ -20,6 +20,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from edgeagent import Agent
+from edgeagent.mcp_agent import Loudspeaker
 from edgeagent.mcp_tools import ToolServers, checked_settings
 from edgeagent.testing import ScriptedLLM, call
 from tests.cli.conftest import LIMIT_S, Command
@@ -323,6 +324,17 @@ def test_what_is_wrong_is_told_before_anything_is_served(
     done = edgeagent("mcp", *arguments, house=True)
     assert done.returncode == 2
     assert told in done.stderr
+
+
+def test_a_voice_is_freed_however_the_command_ends(in_process: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[Loudspeaker] = []
+
+    def close(voice: Loudspeaker) -> None:
+        closed.append(voice)
+
+    monkeypatch.setattr(Loudspeaker, "close", close)
+    assert in_process("mcp", "--app", "no.py").returncode == 2
+    assert len(closed) == 1
 
 
 # --- servers of tools behind a command ------------------------------------------------------------------------------
