@@ -89,6 +89,19 @@ class ToolResult:
         return ToolResult("", "", "blocked", reason)
 
 
+MOST_PICTURE_BYTES: Final = 8_000_000
+"""Bytes of a picture that a tool returns; a larger one is not shown."""
+_PICTURES: Final = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"))
+"""First bytes of pictures, and their types."""
+
+
+def picture_type(value: object) -> str | None:
+    """Returns the media type of a PNG or a JPEG; None for any other value, and for a picture that is too large."""
+    if not isinstance(value, bytes | bytearray) or len(value) > MOST_PICTURE_BYTES:
+        return None
+    return next((kind for beginning, kind in _PICTURES if value.startswith(beginning)), None)
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One call that a model asked for.

@@ -27,7 +27,7 @@ from edgeagent.cli.screen import MARK, Screen
 from edgeagent.cli.slash import Again, Slash
 from edgeagent.cli.streams import toned
 from edgeagent.cli.text import printable, shortened, utterance
-from edgeagent.cli.web_door import ASKS, obeyed, picture_of
+from edgeagent.cli.web_door import ASKS, map_of, obeyed
 from edgeagent.errors import BusyError, EdgeAgentError
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class ChatScreen(Screen):
             enter=self._enter_from_page,
             answer=lambda number, said: self._on_loop(partial(self._answer_from_page, number, utterance(said))),
             question=self._question_for_page,
-            picture=picture_of(self._app),
+            draw_map=map_of(self._app),
         )
 
     def _enter_from_page(self, text: str) -> None:

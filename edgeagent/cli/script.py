@@ -21,7 +21,7 @@ from edgeagent.cli.approvals import Approvals, is_yes
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.replies import Replies
 from edgeagent.cli.slash import Again, Slash, is_slash
-from edgeagent.cli.web_door import picture_of
+from edgeagent.cli.web_door import map_of
 from edgeagent.errors import BusyError, EdgeAgentError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class LineScript:
             latch=self._stops.latch,
             stop=self._stops.stop,
             move_again=self._stops.rearm,
-            picture=picture_of(self._app),
+            draw_map=map_of(self._app),
         )
 
     def play(self) -> None:

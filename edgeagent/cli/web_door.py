@@ -187,7 +187,7 @@ def obeyed(said: str, stops: Stops) -> bool:
     return True
 
 
-def picture_of(app: App) -> Callable[[], tuple[str, bytes]] | None:
+def map_of(app: App) -> Callable[[], tuple[str, bytes]] | None:
     """The map of the house robot, as it is when it is asked for; None where there is no house."""
     if app.robot is None:
         return None
@@ -241,5 +241,5 @@ def voice_door(app: App, conversation: Conversation) -> PageActions:
         muted=lambda: dialogue.robot.muted,
         state=lambda: conversation.state,
         level=level,
-        picture=picture_of(app),
+        draw_map=map_of(app),
     )

@@ -26,7 +26,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from edgeagent.characters import values_without_escapes, without_escapes
 from edgeagent.errors import ToolDefinitionError
-from edgeagent.messages import Status, ToolCall, ToolResult
+from edgeagent.messages import Status, ToolCall, ToolResult, picture_type
 from edgeagent.tools.goal import GoalHandle
 from edgeagent.tools.signature import ArgumentError, SchemaSignature, Signature, innermost, is_async, written
 
@@ -412,7 +412,7 @@ OUTPUT_LIMIT: Final = 8192
 
 
 def as_result(call: ToolCall, value: Any, *, may: frozenset[str] = OF_BODY) -> ToolResult:
-    """A result from a returned value: a string as it is, None as "done", anything else as JSON.
+    """A result from a returned value: a string as it is, None as "done", a picture as its type, anything else as JSON.
 
     The text has no escape sequences; ``value`` is as it was returned.
     A value that JSON cannot hold is an error that says that the tool did run.
@@ -432,10 +432,13 @@ def as_result(call: ToolCall, value: Any, *, may: frozenset[str] = OF_BODY) -> T
         return ToolResult(call.id, call.name, "ok", without_escapes(value), value)
     if value is None:
         return ToolResult(call.id, call.name, "ok", "done", None)
+    if (kind := picture_type(value)) is not None:
+        return ToolResult(call.id, call.name, "ok", f"a picture, {kind}", value)
     try:
         text = json.dumps(values_without_escapes(to_jsonable_python(value)), ensure_ascii=False)
     except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
-        text = f"{call.name} ran, but what it returned cannot be shown: {error}"
+        why = "bytes are no text; return them as ToolResult.value, with a text" if isinstance(value, bytes) else error
+        text = f"{call.name} ran, but what it returned cannot be shown: {why}"
         return ToolResult(call.id, call.name, "error", text, value)
     return ToolResult(call.id, call.name, "ok", text, value)
 

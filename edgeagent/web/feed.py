@@ -48,7 +48,7 @@ class PageActions:
         muted: True while it says nothing aloud.
         state: State of a conversation aloud.
         level: Loudness and noise floor in dB of full scale, and True while somebody speaks.
-        picture: Type and bytes of a map as it is now.
+        draw_map: Returns type and bytes of a map as it is now.
     """
 
     name: str
@@ -63,7 +63,7 @@ class PageActions:
     muted: Callable[[], bool] = lambda: False
     state: Callable[[], str] | None = None
     level: Callable[[], tuple[float, float, bool] | None] = lambda: None
-    picture: Callable[[], tuple[str, bytes]] | None = None
+    draw_map: Callable[[], tuple[str, bytes]] | None = None
 
     @property
     def aloud(self) -> bool:
@@ -186,7 +186,8 @@ class Feed:
         status = {
             "state": self.story.state,
             "partial": self.story.partial,
-            "picture": self._picture,
+            "picture": None if self.story.picture is None else self.story.picture_version,
+            "map": None if self._door.draw_map is None else self.story.map_version,
             "stops": self.stops,
             **self._door.status(),
         }
@@ -198,10 +199,3 @@ class Feed:
 
     def _shown(self, text: str) -> str:
         return redact(text) if self._mode == "redact" else text
-
-    @property
-    def _picture(self) -> int | None:
-        """Number that changes when the picture may have; None where there is none."""
-        if self.story.picture is None and self._door.picture is None:
-            return None
-        return self.story.picture_version

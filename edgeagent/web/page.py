@@ -71,7 +71,11 @@ class Page:
         routes = [
             Route(path, partial(_file, (folder / name).read_bytes(), kind)) for path, (name, kind) in _FILES.items()
         ]
-        routes += [Route("/api/events", self._events), Route("/api/picture", self._picture)]
+        routes += [
+            Route("/api/events", self._events),
+            Route("/api/picture", self._picture),
+            Route("/api/map", self._map),
+        ]
         commands = {"stop": self._stop, "continue": self._continue, "say": self._say, "answer": self._answer}
         commands["mute"] = self._mute
         routes += [Route(f"/api/{name}", command, methods=["POST"]) for name, command in commands.items()]
@@ -108,20 +112,18 @@ class Page:
         return {"say": door.enter is not None, "mute": door.mute is not None, "aloud": door.aloud}
 
     async def _picture(self, request: Request) -> Response:
-        found = self._feed.story.picture or await self._map()
-        if found is None:
-            raise HTTPException(404, "there is no picture")
-        return Response(found[1], media_type=found[0])
+        """Answers with the newest picture of a tool."""
+        return _shown(self._feed.story.picture)
 
-    async def _map(self) -> tuple[str, bytes] | None:
-        """The map as it was within ``MAP_S``, drawn once for all pages; None where there is none."""
-        if self._door.picture is None:
-            return None
+    async def _map(self, request: Request) -> Response:
+        """Answers with the map as it was within ``MAP_S``, drawn once for all pages."""
+        if self._door.draw_map is None:
+            return _shown(None)
         async with self._drawing:
             if self._drawn is None or time.monotonic() - self._drawn_s >= MAP_S:
-                self._drawn = await self._call(self._door.picture)
+                self._drawn = await self._call(self._door.draw_map)
                 self._drawn_s = time.monotonic()
-        return self._drawn
+            return _shown(self._drawn)
 
     # --- asked for --------------------------------------------------------------------------------------------------
 
@@ -204,6 +206,12 @@ class Page:
 
 async def _file(body: bytes, kind: str, request: Request) -> Response:
     return Response(body, media_type=kind)
+
+
+def _shown(picture: tuple[str, bytes] | None) -> Response:
+    if picture is None:
+        raise HTTPException(404, "there is no picture")
+    return Response(picture[1], media_type=picture[0])
 
 
 async def _fields(request: Request) -> dict[str, Any]:

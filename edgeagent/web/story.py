@@ -15,7 +15,7 @@ from typing import Any, Final
 from edgeagent import events
 from edgeagent.app.eventlog import event_fields
 from edgeagent.json_lines import json_text
-from edgeagent.messages import PEOPLE, Message
+from edgeagent.messages import PEOPLE, Message, picture_type
 from edgeagent.pii import Mode, redact
 from edgeagent.web.inbox import Item, Note
 
@@ -25,14 +25,10 @@ MOST_CHARS: Final = 4000
 """Characters of one text that a page gets."""
 MOST_SPANS: Final = 60
 """Parts of one turn's time that are told apart."""
-MOST_PICTURE_BYTES: Final = 8_000_000
-"""Bytes of a picture that a tool returns; a larger one is not shown."""
 _TITLE_CHARS: Final = 120
 """Characters of what was asked, over the turn's time."""
 _SOON_S: Final = 30.0
 """Seconds within which a run answers what was said before it."""
-_PICTURES: Final = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"))
-"""First bytes of pictures, and their types."""
 _STATES: Final = ("ready", "thinking", "acting", "speaking")
 _ABORTED: Final = {
     "deadline": "stopped: its time was over",
@@ -56,7 +52,8 @@ class Story:
         state: State of a typed conversation: ready, thinking, acting or speaking.
         partial: Words that are understood so far of somebody who speaks.
         picture: Type and bytes of the newest picture that a tool returned.
-        picture_version: Grows with every new picture, and with everything that may have changed a map.
+        picture_version: Grows with every new picture of a tool.
+        map_version: Grows with everything that may have changed a map.
     """
 
     def __init__(self, mode: Mode, *, voice: bool = False) -> None:
@@ -81,7 +78,7 @@ class Story:
         self.state = _STATES[0]
         self.partial = ""
         self.picture: tuple[str, bytes] | None = None
-        self.picture_version = 0
+        self.picture_version = self.map_version = 0
 
     def since(self, version: int) -> list[Fields]:
         """The lines that have changed after a version, in their order."""
@@ -177,10 +174,10 @@ class Story:
         self._calls[call["id"]] = line
         self._open("tool", call["name"], fields["t"], call_id=call["id"])
         self.state = "acting"
-        self.picture_version += 1
+        self.map_version += 1
 
     def _tool_update(self, fields: Fields) -> None:
-        self.picture_version += 1
+        self.map_version += 1
         if (line := self._calls.get(fields["call"]["id"])) is not None:
             self._change(line, text=_short(fields["update"]))
 
@@ -192,7 +189,7 @@ class Story:
         self._close("tool", fields["t"], call_id=call["id"])
         self._change(line, status=result["status"], text=_short(result.get("text", "")), end=fields["t"])
         self.state = "acting" if self._calls else "thinking"
-        self.picture_version += 1
+        self.map_version += 1
 
     def _agent_error(self, fields: Fields) -> None:
         if fields["error"] != "aborted":
@@ -209,7 +206,7 @@ class Story:
                     span["end"] = fields["t"] - self._turn["t"]
             self._change(self._turn, end=fields["t"], reason=_ended(reason, why))
         self.state = "ready"
-        self.picture_version += 1
+        self.map_version += 1
         match reason:
             case "aborted":
                 if (told := _ABORTED.get(why or "", "")) and not (self._voice and why != "deadline"):
@@ -353,10 +350,9 @@ class Story:
                 return item
         if not isinstance(found, bytes | bytearray):
             return item
-        if len(found) <= MOST_PICTURE_BYTES:
-            for beginning, kind in _PICTURES:
-                if found.startswith(beginning):
-                    self.picture = kind, bytes(found)
+        if (kind := picture_type(found)) is not None:
+            self.picture = kind, bytes(found)
+            self.picture_version += 1
         return replace(item, update="a picture") if isinstance(item, events.ToolExecutionUpdate) else item
 
 

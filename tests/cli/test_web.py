@@ -293,7 +293,7 @@ def test_a_conversation_aloud_has_a_level_is_muted_and_stopped(edgeagent, silent
         with httpx2.Client(base_url=found[1].decode(), timeout=LIMIT_S) as page, news(page) as told:
             assert until(told, "can", lambda can: True) == {"say": True, "mute": True, "aloud": True}
             until(told, "level", lambda level: level is not None)
-            assert page.get("/api/picture").headers["content-type"] == "image/svg+xml"
+            assert page.get("/api/map").headers["content-type"] == "image/svg+xml"
             page.post("/api/mute", json={"on": True})
             until(told, "muted", lambda muted: muted)
             page.post("/api/say", json={"text": 'drive {"distance_m": 2}'})

@@ -204,6 +204,21 @@ def test_what_json_cannot_hold_is_an_error_that_says_that_the_tool_ran(make):
     assert "give ran, but what it returned cannot be shown" in made.text
 
 
+def test_a_picture_is_told_by_its_type_and_other_bytes_by_what_to_return():
+    png = b"\x89PNG\r\n\x1a\nrest"
+
+    @tool
+    def give(data: int) -> bytes:
+        """Gives."""
+        return (png, b"\xff\xd8\xffrest", b"\xfe")[data]
+
+    made = results([give], [call("give", data=number) for number in range(3)])
+    assert [one.status for one in made] == ["ok", "ok", "error"]
+    assert [one.text for one in made[:2]] == ["a picture, image/png", "a picture, image/jpeg"]
+    assert made[0].value == png
+    assert made[2].text.endswith("cannot be shown: bytes are no text; return them as ToolResult.value, with a text")
+
+
 def test_ten_megabytes_are_cut_in_the_middle():
     @tool
     def dump() -> str:

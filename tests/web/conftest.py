@@ -30,7 +30,7 @@ class Robot:
         self.question: Question | None = None
         self.muted = False
         self.level: tuple[float, float, bool] | None = None
-        self.picture: tuple[str, bytes] | None = None
+        self.map: tuple[str, bytes] | None = None
         self.drawn = 0
         self.waits: threading.Event | None = None
         """What a line that is typed waits for."""
@@ -57,7 +57,7 @@ class Robot:
 
     def draw(self) -> tuple[str, bytes]:
         self.drawn += 1
-        return self.picture or ("", b"")
+        return self.map or ("", b"")
 
     def door(self, *, aloud: bool) -> PageActions:
         return PageActions(
@@ -73,7 +73,7 @@ class Robot:
             muted=lambda: self.muted,
             state=(lambda: "listening") if aloud else None,
             level=lambda: self.level,
-            picture=None if self.picture is None else self.draw,
+            draw_map=None if self.map is None else self.draw,
         )
 
 

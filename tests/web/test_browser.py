@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 import shutil
+import struct
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from edgeagent.events import Notice
+from edgeagent.events import Notice, ToolExecutionUpdate
+from edgeagent.messages import ToolCall
 from edgeagent.web import Question
 from tests.web.conftest import Relay, Robot, Serving
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 LIMIT_MS = 20_000
+OF_RUN: Any = {"seq": 0, "t": 0.0, "run_id": "r", "agent": "robi", "turn": 1}
 PHONE = {"width": 360, "height": 740}
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed here")
@@ -59,7 +63,18 @@ def address(serving: Serving) -> str:
 
 
 def notice(text: str) -> Notice:
-    return Notice(seq=0, t=0.0, run_id="r", agent="robi", turn=1, level="info", text=text)
+    return Notice(**OF_RUN, level="info", text=text)
+
+
+def png(width: int, height: int) -> bytes:
+    """Returns a grey picture."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
+    rows = chunk(b"IDAT", zlib.compress((b"\0" + b"\x80" * width) * height))
+    return b"\x89PNG\r\n\x1a\n" + header + rows + chunk(b"IEND", b"")
 
 
 def notes(page: Any) -> list[str]:
@@ -166,7 +181,7 @@ def test_a_lost_connection_is_told_in_big_letters_and_nothing_is_lost_or_doubled
 def test_the_token_leaves_the_address_and_opens_the_page_and_a_bookmark_of_it(
     serve: Callable[..., Serving], robot: Robot, visit: Callable[..., Any]
 ) -> None:
-    robot.picture = (
+    robot.map = (
         "image/svg+xml",
         b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3"><rect width="4" height="3"/></svg>',
     )
@@ -186,6 +201,25 @@ def test_the_token_leaves_the_address_and_opens_the_page_and_a_bookmark_of_it(
     stranger.get_by_label(re.compile("asks for a token")).fill("t" * 32)
     stranger.get_by_role("button", name="Open").click()
     stranger.get_by_role("button", name="Stop the robot. Key: Escape").wait_for()
+
+
+def test_the_map_and_a_picture_of_a_tool_are_shown_beside_each_other(
+    serve: Callable[..., Serving], robot: Robot, visit: Callable[..., Any]
+) -> None:
+    robot.map = "image/svg+xml", b'<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>'
+    serving = serve(robot)
+    page = visit(address(serving))
+    page.get_by_role("img", name="The map of the robot").wait_for()
+    serving.put(ToolExecutionUpdate(**OF_RUN, call=ToolCall("c", "look"), update=png(2, 1)))
+    shown = page.get_by_role("img", name="The newest picture of a tool")
+    shown.wait_for()
+    width = "async element => (await element.decode(), element.naturalWidth)"
+    assert shown.evaluate(width) == 2
+    assert page.get_by_role("img", name="The map of the robot").is_visible()
+    before = shown.get_attribute("src")
+    serving.put(ToolExecutionUpdate(**OF_RUN, call=ToolCall("c", "look"), update=png(5, 1)))
+    page.locator(f'.picture img[alt*="tool"]:not([src="{before}"])').wait_for()
+    assert shown.evaluate(width) == 5
 
 
 def test_what_is_said_is_text_whatever_it_holds(serve: Callable[..., Serving], visit: Callable[..., Any]) -> None:

@@ -24,6 +24,7 @@ from tests.web.conftest import LIMIT_S, Looking, Robot, Serving
 
 Serve = Callable[..., Serving]
 OWN = {"Content-Type": "application/json"}
+OF_RUN: Any = {"seq": 0, "t": 0.0, "run_id": "r", "agent": "robi", "turn": 1}
 
 
 def notice(text: str) -> Notice:
@@ -70,9 +71,8 @@ def test_an_event_that_can_not_be_shown_keeps_no_other_from_being_shown(serve: S
             raise LookupError("it has no text")
 
     serving = serve()
-    fields = {"seq": 0, "t": 0.0, "run_id": "r", "agent": "robi", "turn": 1}
     with serving.looking() as page:
-        serving.put(ToolExecutionUpdate(**fields, call=ToolCall("c", "drive"), update=Broken()), notice("after"))
+        serving.put(ToolExecutionUpdate(**OF_RUN, call=ToolCall("c", "drive"), update=Broken()), notice("after"))
         page.until(lambda page: page.texts("note") == ["after"])
 
 
@@ -277,12 +277,10 @@ def test_what_the_robot_refuses_is_told(serve: Serve, robot: Robot, monkeypatch:
 
 
 def test_a_map_is_drawn_once_for_all_pages(serve: Serve, robot: Robot) -> None:
-    robot.picture = "image/svg+xml", b"<svg/>"
+    robot.map = "image/svg+xml", b"<svg/>"
     serving = serve(robot)
     got: list[bytes] = []
-    asking = [
-        threading.Thread(target=lambda: got.append(serving.client.get("/api/picture").content)) for _ in range(10)
-    ]
+    asking = [threading.Thread(target=lambda: got.append(serving.client.get("/api/map").content)) for _ in range(10)]
     begun_s = time.monotonic()
     for thread in asking:
         thread.start()
@@ -292,11 +290,22 @@ def test_a_map_is_drawn_once_for_all_pages(serve: Serve, robot: Robot) -> None:
     assert robot.drawn <= 1 + (time.monotonic() - begun_s) / MAP_S
 
 
-def test_a_picture_is_the_newest_one(serve: Serve, robot: Robot) -> None:
-    assert serve(robot).client.get("/api/picture").status_code == 404
-    robot.picture = "image/svg+xml", b"<svg/>"
-    answer = serve(robot).client.get("/api/picture")
-    assert (answer.headers["content-type"], answer.content) == ("image/svg+xml", b"<svg/>")
+def test_a_map_and_the_newest_picture_of_a_tool_are_shown_beside_each_other(serve: Serve, robot: Robot) -> None:
+    plain = serve(robot).client
+    assert [plain.get(f"/api/{name}").status_code for name in ("map", "picture")] == [404, 404]
+    robot.map = "image/svg+xml", b"<svg/>"
+    serving = serve(robot)
+    with serving.looking() as page:
+        page.until(lambda page: (page.state["map"], page.state["picture"]) == (0, None))
+        for number in range(1, 3):
+            picture = b"\x89PNG\r\n\x1a\n%d" % number
+            serving.put(ToolExecutionUpdate(**OF_RUN, call=ToolCall("c", "look"), update=picture))
+            page.until(lambda page, number=number: page.state["picture"] == number)
+        serving.put(ToolExecutionUpdate(**OF_RUN, call=ToolCall("d", "drive"), update="1 m"))
+        page.until(lambda page: (page.state["map"], page.state["picture"]) == (3, 2))
+    for name, kind, content in (("map", "image/svg+xml", b"<svg/>"), ("picture", "image/png", picture)):
+        answer = serving.client.get(f"/api/{name}")
+        assert (answer.headers["content-type"], answer.content) == (kind, content)
 
 
 # --- garbage, and who may not ---------------------------------------------------------------------------------------
@@ -343,7 +352,7 @@ def test_a_form_of_another_site_does_nothing(serve: Serve, robot: Robot) -> None
     assert robot.entered == []
 
 
-@pytest.mark.parametrize("path", ["/api/events", "/api/picture"])
+@pytest.mark.parametrize("path", ["/api/events", "/api/picture", "/api/map"])
 def test_without_the_token_nothing_is_told_or_done(serve: Serve, robot: Robot, path: str) -> None:
     serving = serve(robot, token="x" * 32)
     with httpx2.Client(base_url=serving.client.base_url, timeout=LIMIT_S) as stranger:

@@ -231,18 +231,18 @@ function Transcript({ told }) {
   </section>`;
 }
 
-function Picture({ told }) {
+function Picture({ told, name, alt }) {
   const [shown, show] = useState(null);
   const busy = useRef(false);
   const wanted = useRef(null);
   const moving = told.connected && told.lines.some((line) => line.kind === "tool" && line.status === "running");
-  const version = told.connected ? told.picture : null;
+  const version = told.connected ? told[name] : null;
   const fetchIt = async () => {
     if (busy.current) return;
     busy.current = true;
     const asked = wanted.current;
     try {
-      const answer = await fetch("/api/picture", { headers: headers(), cache: "no-store", signal: AbortSignal.timeout(ASK_MS) });
+      const answer = await fetch(`/api/${name}`, { headers: headers(), cache: "no-store", signal: AbortSignal.timeout(ASK_MS) });
       if (answer.ok) {
         const url = URL.createObjectURL(await answer.blob());
         show((before) => {
@@ -267,7 +267,7 @@ function Picture({ told }) {
     return () => clearInterval(timer);
   }, [moving, version === null]);
   if (!shown) return null;
-  return html`<section class="picture" aria-label="Picture"><img src=${shown} alt="The newest map or camera picture of the robot" /></section>`;
+  return html`<section class="picture" aria-label=${alt}><img src=${shown} alt=${alt} /></section>`;
 }
 
 const PARTS = { hear: "understanding", think: "model reads", write: "model writes", tool: "tool", speak: "speaking" };
@@ -389,7 +389,7 @@ function Page() {
     <${Banner} told=${told} failed=${failed} />
     <${Header} told=${told} />
     ${told.locked && !told.connected && html`<${Lock} stream=${stream} />`}
-    <main class=${told.connected ? "" : "stale"}><${Transcript} told=${told} /><div class="side"><${Picture} told=${told} /><${Times} told=${told} /></div></main>
+    <main class=${told.connected ? "" : "stale"}><${Transcript} told=${told} /><div class="side"><${Picture} told=${told} name="map" alt="The map of the robot" /><${Picture} told=${told} name="picture" alt="The newest picture of a tool" /><${Times} told=${told} /></div></main>
     ${complaint && html`<p class="complaint" role="alert">${complaint}</p>`}
     <${Footer} told=${told} stop=${stop} stopping=${stopping > 0} complain=${complain} />`;
 }

@@ -42,7 +42,7 @@ def open_page(port: int) -> Iterator[list[int]]:
 
     def draw() -> None:
         while not over.wait(MAP_S):
-            client.get("/api/picture")
+            client.get("/api/map")
 
     with client, client.stream("GET", "/api/events") as events:
         parts = events.iter_lines()
