@@ -6,9 +6,11 @@ here understands keeps its tool out.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.characters import values_without_escapes, without_escapes
@@ -16,7 +18,7 @@ from edgeagent.errors import EdgeAgentError
 from edgeagent.llm.gbnf import Rules
 from edgeagent.llm.schema import SchemaError, expression
 from edgeagent.mcp_tools.server_settings import ServerSettings
-from edgeagent.messages import ToolResult
+from edgeagent.messages import MOST_PICTURE_BYTES, ToolResult, picture_type
 from edgeagent.tools import Tool, ToolContext, ToolTraits
 from edgeagent.tools.signature import SchemaSignature
 
@@ -178,7 +180,10 @@ def _check_references(schema: Any, definitions: Mapping[str, Any]) -> None:
 
 
 def as_result(result: mcp_types.CallToolResult) -> ToolResult:
-    """Returns the result of a call: text as it is; pictures, sounds and files by name, which no model here can see."""
+    """Returns the result of a call: text as it is; pictures, sounds and files by name, which no model here can see.
+
+    A picture that is the only one is the result's value, which the page shows, unless there is structured content.
+    """
     texts = [text for part in result.content if (text := _told(part))]
     structured = result.structured_content
     if not texts and structured is not None:
@@ -186,7 +191,19 @@ def as_result(result: mcp_types.CallToolResult) -> ToolResult:
     text = "\n".join(texts)
     if result.is_error:
         return ToolResult.error(text or "the tool failed, and does not say why")
-    return ToolResult("", "", "ok", text or "done", text if structured is None else structured)
+    value = _picture(result) or text if structured is None else structured
+    return ToolResult("", "", "ok", text or "done", value)
+
+
+def _picture(result: mcp_types.CallToolResult) -> bytes | None:
+    """Returns the picture of a result as bytes; None where there is none, a broken one, or more than one."""
+    found: list[Any] = [part for part in result.content if part.type == "image"]
+    if len(found) != 1 or len(found[0].data) > 4 * (MOST_PICTURE_BYTES // 3 + 1):
+        return None
+    with suppress(ValueError):
+        data = base64.b64decode(found[0].data, validate=True)
+        return data if picture_type(data) is not None else None
+    return None
 
 
 def _told(part: Any) -> str:

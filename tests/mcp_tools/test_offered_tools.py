@@ -1,5 +1,6 @@
 """What a server tells of its tools, whatever it is, becomes a tool or a sentence."""
 
+import base64
 from contextlib import suppress
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeagent.mcp_tools import LeftOut, ServerSettings, as_result, offered, offered_tools, readable
+from edgeagent.messages import MOST_PICTURE_BYTES
 from edgeagent.tools import ArgumentError, coerce
 
 SERVER = ServerSettings(name="shop", url="http://127.0.0.1/")
@@ -137,6 +139,41 @@ def test_a_tool_that_does_not_say_so_is_asked_about(hints: Any, traits: tuple[bo
     annotations = None if hints is None else mcp_types.ToolAnnotations(**hints)
     made = offered(SERVER, spec(annotations=annotations), nobody).traits
     assert (made.read_only, made.destructive) == traits
+
+
+def _image(data: str) -> Any:
+    return mcp_types.ImageContent(type="image", data=data, mime_type="image/png")
+
+
+@pytest.mark.parametrize("picture", [b"\x89PNG\r\n\x1a\nrest", b"\xff\xd8\xffrest"], ids=["PNG", "JPEG"])
+def test_one_picture_is_the_value_of_a_result(picture: bytes) -> None:
+    text = mcp_types.TextContent(type="text", text="the bench")
+    result = as_result(mcp_types.CallToolResult(content=[text, _image(base64.b64encode(picture).decode())]))
+    assert result.value == picture
+    assert result.text == f"the bench\n[image, image/png, {len(base64.b64encode(picture)) * 3 // 4} bytes, not shown]"
+
+
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\nrest").decode()
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [_image(PNG), _image(PNG)],
+        [_image("QUJDRA==")],
+        [_image(f"{PNG}?")],
+        [_image("Ĝ")],
+        [_image(base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(MOST_PICTURE_BYTES)).decode())],
+    ],
+    ids=["two", "no picture", "no base64", "no ASCII", "too large"],
+)
+def test_what_is_no_picture_alone_is_told_in_words(parts: list[Any]) -> None:
+    result = as_result(mcp_types.CallToolResult(content=parts))
+    assert (result.status, result.value) == ("ok", result.text)
+
+
+def test_structured_content_goes_before_a_picture() -> None:
+    assert as_result(mcp_types.CallToolResult(content=[_image(PNG)], structured_content={"a": 1})).value == {"a": 1}
 
 
 def test_every_kind_of_content_is_told() -> None:

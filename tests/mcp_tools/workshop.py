@@ -161,6 +161,13 @@ def picture() -> list:
     return [mcp_types.TextContent(type="text", text="the bench"), image]
 
 
+@server.tool(annotations=mcp_types.ToolAnnotations(read_only_hint=True), structured_output=False)
+def photo() -> list:
+    """Return a picture alone."""
+    grey = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAAAAADRSSBWAAAAC0lEQVR4nGNoaAAAAYMBARg1IhUAAAAASUVORK5CYII="
+    return [mcp_types.ImageContent(type="image", data=grey, mime_type="image/png")]
+
+
 @server.tool()
 def environment() -> str:
     """Tell the folder and a variable."""

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import struct
+import sys
 import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from edgeagent.events import Notice, ToolExecutionUpdate
 from edgeagent.messages import ToolCall
 from edgeagent.web import Question
+from tests.cli.conftest import Command
 from tests.web.conftest import Relay, Robot, Serving
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 LIMIT_MS = 20_000
+WORKSHOP = Path(__file__).parents[1] / "mcp_tools" / "workshop.py"
 OF_RUN: Any = {"seq": 0, "t": 0.0, "run_id": "r", "agent": "robi", "turn": 1}
 PHONE = {"width": 360, "height": 740}
 
@@ -282,3 +288,23 @@ def test_the_page_drives_the_house_robot_on_nano(at_terminal: Any, visit: Callab
     terminal.enter("/quit")
     page.get_by_role("alert").get_by_text("program has ended").wait_for()
     assert terminal.ends() == 0
+
+
+def test_a_picture_of_another_program_s_tool_is_shown(
+    edgeagent: Command, at_terminal: Any, visit: Callable[..., Any], tmp_path: Path
+) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text(f'[[mcp]]\nname = "shop"\ncommand = {json.dumps([sys.executable, str(WORKSHOP)])}\n')
+    terminal = at_terminal("chat", "--web", "--web-port", "0", "--config", settings, house=True)
+    found = re.search(r"page: (http://\S+)", terminal.expect(r"page: \S+\n"))
+    assert found is not None
+    page = visit(found[1])
+    line = page.get_by_label("Say something to the robot")
+    line.fill("shop_photo")
+    line.press("Enter")
+    shown = page.get_by_role("img", name="The newest picture of a tool")
+    shown.wait_for()
+    assert shown.evaluate("async element => (await element.decode(), element.naturalWidth)") == 2
+    answer = httpx2.get(f"{found[1]}api/picture")
+    assert answer.headers["content-type"] == "image/png"
+    assert answer.content.startswith(b"\x89PNG")
