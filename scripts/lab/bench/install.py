@@ -78,6 +78,12 @@ JOURNEYS: Final = {
     "ros": ('.venv/bin/edgeagent ask "how full is your battery"',),
 }
 """Checks of each journey, which follow the commands of the pages."""
+_IS_CURRENT: Final = (
+    'test "$(/opt/edgeagent/current/bin/edgeagent --version)" = "edgeagent $(readlink /opt/edgeagent/current)"'
+)
+AFTER: Final = {("package", order): _IS_CURRENT for order in (2, 3, 4)}
+"""Checks that follow one block of a journey, by its order: the version that runs is the one that the link names, after
+the update and after the roll back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +132,11 @@ def steps(journey: str, pages: Sequence[Path]) -> list[Step]:
                 if name == journey:
                     where = f"{page.relative_to(_ROOT)}:{text.count(chr(10), 0, block.start(2)) + 1}"
                     typed = (command.replace(f" {_ONLY_ON_BOARD}", "") for command in commands(block[2]))
-                    found.append((int(order), [Step(where, command) for command in typed]))
-    return [step for _, block_steps in sorted(found, key=lambda pair: pair[0]) for step in block_steps]
+                    block_steps = [Step(where, command) for command in typed]
+                    if (check := AFTER.get((name, int(order)))) is not None:
+                        block_steps.append(Step("(check)", check))
+                    found.append((int(order), block_steps))
+    return [step for _, one in sorted(found, key=lambda pair: pair[0]) for step in one]
 
 
 # --- the chroot ---------------------------------------------------------------------------------------------------
@@ -174,17 +183,25 @@ def network(root: Path) -> dict[str, str]:
 
 def wheels(versions: Sequence[str], into: Path) -> str:
     """Builds a wheel of this checkout, and one for each other version that a page names. Returns the true version."""
-    text = (_ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    (own,) = re.findall(r'^version = "(.+)"$', text, re.MULTILINE)
+    (own,) = re.findall(r'^version = "(.+)"$', (_ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     with tempfile.TemporaryDirectory(prefix="edgeagent-wheels-") as folder:
         source = Path(folder, "edgeagent")
         checkout(source)
         for version in sorted({own, *versions}):
-            as_version = text.replace(f'version = "{own}"', f'version = "{version}"', 1)
-            _write(source / "pyproject.toml", as_version)
+            set_version(source, version)
             argv = [sys.executable, "-m", "pip", "-q", "wheel", "--no-deps", "--no-build-isolation"]
             subprocess.run([*argv, "--no-cache-dir", "-w", into, source], check=True)
     return own
+
+
+def set_version(source: Path, version: str) -> None:
+    """Gives a checkout another version, in its metadata and in what ``--version`` prints."""
+    for name, line in (("pyproject.toml", "version"), ("edgeagent/__init__.py", "__version__")):
+        text = (source / name).read_text(encoding="utf-8")
+        changed, count = re.subn(rf'^{line} = ".+"$', f'{line} = "{version}"', text, flags=re.MULTILINE)
+        if count != 1:
+            raise SystemExit(f"{name} has {count} versions")
+        _write(source / name, changed)
 
 
 def checkout(into: Path) -> None:
