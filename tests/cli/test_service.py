@@ -59,7 +59,7 @@ def app(edgeagent: Any) -> Path:
 # --- the unit -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed: apt package systemd")
+@pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed: see scripts/apt-packages.txt")
 @pytest.mark.parametrize("system", [False, True])
 def test_systemd_finds_nothing_to_complain_of(edgeagent: Any, app: Path, system: bool, tmp_path: Path) -> None:
     options = ["--system", "--user", "daemon"] if system else []
