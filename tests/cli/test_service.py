@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grp
 import os
 import pwd
 import shlex
@@ -43,6 +44,13 @@ def drive(goal: GoalHandle) -> str:
 agent = Agent("toy", llm=ScriptedLLM([call("drive")], "I drive."), tools=[drive], phrases=["drive"])
 signal.signal(signal.SIGUSR2, lambda *_: agent.follow_up("drive", wake=True))
 """
+JUMPING = """
+import itertools, time
+
+real, calls = time.time, itertools.count()
+time.time = lambda: real() + (1e6 if next(calls) % 2 else -1e6)
+"""
+"""A wall clock that jumps by days from one look to the next."""
 ANALYZE = shutil.which("systemd-analyze")
 
 
@@ -277,6 +285,24 @@ def test_it_is_installed_seen_and_removed(edgeagent: Any, app: Path, systemctl: 
     assert not path.exists()
 
 
+def test_groups_that_the_user_lacks_and_the_line_for_a_start_at_boot_are_told(
+    edgeagent: Any, in_process: Any, systemctl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = [grp.struct_group((name, "x", 40 + at, [])) for at, name in enumerate(("audio", "dialout", "video"))]
+    somebody = pwd.getpwnam("daemon")
+    monkeypatch.setattr(grp, "getgrall", lambda: known)
+    monkeypatch.setattr(grp, "getgrgid", {one.gr_gid: one for one in known}.__getitem__)
+    monkeypatch.setattr(os, "getgroups", lambda: [40])
+    monkeypatch.setattr(os, "getuid", lambda: somebody.pw_uid)
+    monkeypatch.setenv("PATH", edgeagent.environment["PATH"])
+    done = in_process("service", "install")
+    assert done.returncode == 0
+    told = done.stderr.splitlines()
+    hint = "you are not in dialout,video; for sound cards and motors: sudo usermod -aG dialout,video daemon"
+    assert any(hint in line for line in told)
+    assert "to start at boot, before anybody logs in: sudo loginctl enable-linger daemon" in told[-1]
+
+
 def test_a_unit_goes_though_nobody_answers_for_that_user(edgeagent: Any, app: Path, systemctl: Path) -> None:
     assert edgeagent("service", "install", "--app", app).returncode == 0
     (systemctl / "systemctl").write_text("#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n")
@@ -329,6 +355,22 @@ class Systemd:
                 return self.told[-1]
         raise AssertionError(f"{part} did not come after {self.told}")
 
+    def silent_of(self, part: str, seconds: float) -> None:
+        """Waits until nothing with that in it has come for so many seconds; begins anew twice at most."""
+        for _ in range(3):
+            end_s = time.monotonic() + seconds
+            while (left_s := end_s - time.monotonic()) > 0:
+                self._socket.settimeout(left_s)
+                try:
+                    self.told.append(self._socket.recv(4096).decode())
+                except TimeoutError:
+                    return
+                if part in self.told[-1]:
+                    break
+            else:
+                return
+        raise AssertionError(f"{part} came again and again: {self.told}")
+
     def close(self) -> None:
         self._socket.close()
 
@@ -343,8 +385,10 @@ def systemd(tmp_path: Path) -> Iterator[Systemd]:
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
 @pytest.mark.timeout(240)
 def test_the_command_of_the_unit_waits_for_sound_listens_lives_and_stops_motion_first(
-    edgeagent: Any, systemd: Systemd, app: Path
+    edgeagent: Any, systemd: Systemd, app: Path, tmp_path: Path
 ) -> None:
+    (tmp_path / "jumps").mkdir()
+    (tmp_path / "jumps" / "sitecustomize.py").write_text(JUMPING)
     lines = edgeagent("service", "install", "--app", app, "--print", "--", "--log", "/dev/full").stdout.splitlines()
     (line,) = [line for line in lines if line.startswith("ExecStart=")]
     argv = shlex.split(line.removeprefix("ExecStart=").replace("%%", "%"))
@@ -352,7 +396,8 @@ def test_the_command_of_the_unit_waits_for_sound_listens_lives_and_stops_motion_
         pulse.kill()  # the sound server comes late
         sound = {name: pulse.environment[name] for name in ("XDG_RUNTIME_DIR", "ALSA_CONFIG_PATH")}
         told = {"NOTIFY_SOCKET": str(systemd.path), "WATCHDOG_USEC": "3000000", "TOLD": str(systemd.path)}
-        environment = edgeagent.environment | sound | told
+        path = f"{tmp_path / 'jumps'}{os.pathsep}{edgeagent.environment['PYTHONPATH']}"
+        environment = edgeagent.environment | sound | told | {"PYTHONPATH": path}
         with subprocess.Popen(
             argv,
             cwd=edgeagent.cwd,
@@ -367,6 +412,11 @@ def test_the_command_of_the_unit_waits_for_sound_listens_lives_and_stops_motion_
                 assert "STATUS=toy on scripted listens to" in systemd.next("READY=1")
                 for _ in range(2):
                     systemd.next("WATCHDOG=1")
+                pulse.kill()
+                systemd.next("STATUS=")
+                systemd.silent_of("WATCHDOG=1", 2.0)  # it is deaf
+                pulse.start()
+                systemd.next("WATCHDOG=1")
                 process.send_signal(signal.SIGUSR2)  # it drives, which a full disk can't log
                 systemd.next("moving")
                 systemd.next("WATCHDOG=1")

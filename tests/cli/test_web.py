@@ -102,6 +102,24 @@ def test_a_line_from_the_page_is_as_one_from_the_terminal(chat) -> None:
     assert terminal.ends() == 0
 
 
+def test_the_history_of_a_session_is_shown(chat, edgeagent) -> None:
+    assert edgeagent("ask", "hello", "--session", "s", "--app", edgeagent.app(ROBOT)).returncode == 0
+    _, page = chat("--session", "s")
+    assert page.post("/api/say", json={"text": "again"}).status_code == 200
+    with news(page) as told:
+        lines = {}
+        for message in told:
+            lines |= {line["n"]: (line["kind"], line["text"]) for line in message.get("lines", ())}
+            if ("robot", "heard again") in lines.values():
+                break
+    assert [line for _, line in sorted(lines.items()) if line[0] != "turn"] == [
+        ("you", "hello"),
+        ("robot", "heard hello"),
+        ("you", "again"),
+        ("robot", "heard again"),
+    ]
+
+
 def test_the_stop_button_stops_and_motion_may_be_allowed_again(chat) -> None:
     terminal, page = chat()
     terminal.enter("drive")
@@ -175,7 +193,7 @@ def test_with_every_address_it_asks_for_a_token_that_stands_in_no_log(chat, edge
 
 
 def test_a_script_is_looked_at_and_stopped_and_where_nobody_sees_it_no_token_is_printed(edgeagent) -> None:
-    arguments = "chat", "--app", edgeagent.app(ROBOT), "--web-port", "0"
+    arguments = "chat", "--app", edgeagent.app(ROBOT), "--web-port", "0", "--log-level", "debug"
     with edgeagent.start(*arguments, env={"EDGEAGENT_WEB_TOKEN": "true"}) as process:
         seen = b""
         for line in process.stderr:
@@ -285,13 +303,17 @@ def test_a_service_waits_for_a_port_that_another_program_has(edgeagent, silent_r
         waits_until(edgeagent, [*silent_room, *words], b"is taken by another program", taken.close)
 
 
-def test_a_conversation_aloud_has_a_level_is_muted_and_stopped(edgeagent, silent_room) -> None:
-    with edgeagent.start("talk", *silent_room, "--web", "--web-port", "0", "--json", house=True) as process:
+def test_a_conversation_aloud_goes_on_has_a_level_is_muted_and_stopped(edgeagent, silent_room) -> None:
+    assert edgeagent("ask", "hello", "--continue", house=True).returncode == 0
+    words = "--continue", "--web", "--web-port", "0", "--json"
+    with edgeagent.start("talk", *silent_room, *words, house=True) as process:
         for line in process.stderr:
             if found := re.search(rb"page: (http\S+)", line):
                 break
         with httpx2.Client(base_url=found[1].decode(), timeout=LIMIT_S) as page, news(page) as told:
-            assert until(told, "can", lambda can: True) == {"say": True, "mute": True, "aloud": True}
+            first = next(told)
+            assert first["can"] == {"say": True, "mute": True, "aloud": True}
+            assert [line["text"] for line in first["lines"]] == ["hello", "heard hello"]
             until(told, "level", lambda level: level is not None)
             assert page.get("/api/map").headers["content-type"] == "image/svg+xml"
             page.post("/api/mute", json={"on": True})

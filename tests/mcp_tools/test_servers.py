@@ -435,6 +435,23 @@ def test_what_a_server_tells_of_itself_is_data(shop: Callable[..., Shop]) -> Non
     assert "'not'" in note
 
 
+def test_of_two_tools_that_become_one_name_the_second_is_left_out(shop: Callable[..., Shop]) -> None:
+    made = shop("twins")
+    assert made.names().count("shop_hand_saw") == 1
+    (note,) = made.servers.notes
+    told = "it has two tools that would be called shop_hand_saw"
+    assert note == f"MCP server shop: hand_saw is left out: {told}"
+    (sawn,) = made.results(call("shop_hand_saw"))
+    assert sawn.text == "cut"
+
+
+def test_a_server_of_too_many_tools_has_the_first_ones(shop: Callable[..., Shop]) -> None:
+    made = shop("many")
+    assert len(made.servers.tools()) == tool_server.TOOLS_MAX
+    assert made.names()[:2] == ["shop_add", "shop_paint"]
+    assert made.servers.notes == ["MCP server shop: it has more than 64 tools; the others are left out"]
+
+
 def test_a_stubborn_server_and_its_children_end_too(shop: Callable[..., Shop]) -> None:
     before = descendants()
     made = shop("stubborn")
@@ -502,6 +519,19 @@ def test_a_message_of_too_many_values_fails_its_call_over_http(shop: Callable[..
     (pile,) = made.results(call("shop_pile", count=300_000))
     assert pile.status == "error"
     until(lambda: made.results(call("shop_add", first=1, second=2))[0].text == "3")
+
+
+def test_a_call_that_hangs_over_http_ends_at_its_limit_and_holds_no_other_up(
+    shop: Callable[..., Shop], served: Served, tmp_path: Path
+) -> None:
+    made, mark = shop(command=(), url=f"http://127.0.0.1:{served.port}/mcp", timeout_s=0.5), tmp_path / "mark"
+    until(lambda: made.servers.notes == [])
+    began_s = time.monotonic()
+    (late,) = made.results(call("shop_wait", mark=str(mark)))
+    assert (late.status, late.text) == ("timed_out", "shop_wait took longer than 0.5 s")
+    assert time.monotonic() - began_s < 3
+    until(mark.with_suffix(".cancelled").exists)
+    assert made.results(call("shop_add", first=1, second=2))[0].text == "3"
 
 
 def test_other_tools_are_followed_over_http(shop: Callable[..., Shop], served: Served) -> None:
