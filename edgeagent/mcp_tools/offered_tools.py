@@ -184,14 +184,15 @@ def as_result(result: mcp_types.CallToolResult) -> ToolResult:
 
     A picture that is the only one is the result's value, which the page shows, unless there is structured content.
     """
-    texts = [text for part in result.content if (text := _told(part))]
     structured = result.structured_content
+    picture = None if structured is not None else _picture(result)
+    texts = [text for part in result.content if (text := _told(part, shown=picture is not None))]
     if not texts and structured is not None:
         texts = [json.dumps(values_without_escapes(structured), ensure_ascii=False)]
     text = "\n".join(texts)
     if result.is_error:
         return ToolResult.error(text or "the tool failed, and does not say why")
-    value = _picture(result) or text if structured is None else structured
+    value = picture or text if structured is None else structured
     return ToolResult("", "", "ok", text or "done", value)
 
 
@@ -206,13 +207,18 @@ def _picture(result: mcp_types.CallToolResult) -> bytes | None:
     return None
 
 
-def _told(part: Any) -> str:
-    """One part of a result in words."""
+def _told(part: Any, *, shown: bool) -> str:
+    """One part of a result in words.
+
+    Args:
+        shown: The picture of the result is its value.
+    """
     match part.type:
         case "text":
             return str(part.text)
         case "image" | "audio":
-            return f"[{part.type}, {one_line(part.mime_type, 60)}, {len(part.data) * 3 // 4} bytes, not shown]"
+            end = "" if shown and part.type == "image" else ", not shown"
+            return f"[{part.type}, {one_line(part.mime_type, 60)}, {len(part.data) * 3 // 4} bytes{end}]"
         case "resource_link":
             return f"[{one_line(part.name, 100)}: {one_line(str(part.uri), 200)}]"
         case "resource":

@@ -150,7 +150,7 @@ def test_one_picture_is_the_value_of_a_result(picture: bytes) -> None:
     text = mcp_types.TextContent(type="text", text="the bench")
     result = as_result(mcp_types.CallToolResult(content=[text, _image(base64.b64encode(picture).decode())]))
     assert result.value == picture
-    assert result.text == f"the bench\n[image, image/png, {len(base64.b64encode(picture)) * 3 // 4} bytes, not shown]"
+    assert result.text == f"the bench\n[image, image/png, {len(base64.b64encode(picture)) * 3 // 4} bytes]"
 
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\nrest").decode()
