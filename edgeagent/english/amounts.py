@@ -312,7 +312,7 @@ def is_bearing(value: float, name: str, words: Collection[str]) -> bool:
     }
 
 
-def is_usual(value: float, dimension: Dimension, words: Collection[str], *, moves: bool = True) -> bool:
+def is_usual(value: float, dimension: Dimension, words: Collection[str], *, moves: bool) -> bool:
     """Tells if a value in meters, degrees or percent is what words without a number mean.
 
     Args:

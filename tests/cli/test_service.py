@@ -67,6 +67,7 @@ def app(edgeagent: Any) -> Path:
 # --- the unit -------------------------------------------------------------------------------------------------------
 
 
+# where there is no systemd, no unit is installed either; scripts/apt-packages.txt brings it to CI
 @pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed: see scripts/apt-packages.txt")
 @pytest.mark.parametrize("system", [False, True])
 def test_systemd_finds_nothing_to_complain_of(edgeagent: Any, app: Path, system: bool, tmp_path: Path) -> None:
@@ -342,32 +343,32 @@ class Systemd:
         self._socket.bind(str(self.path))
         self.told: list[str] = []
 
+    def _hear(self, end_s: float) -> str | None:
+        """The next that it is told; None if nothing comes until then."""
+        if (left_s := end_s - time.monotonic()) <= 0:
+            return None
+        self._socket.settimeout(left_s)
+        try:
+            self.told.append(self._socket.recv(4096).decode())
+        except TimeoutError:
+            return None
+        return self.told[-1]
+
     def next(self, part: str) -> str:
         """Waits until it is told something with that in it, after what it was told before."""
         end_s = time.monotonic() + LIMIT_S
-        while (left_s := end_s - time.monotonic()) > 0:
-            self._socket.settimeout(left_s)
-            try:
-                self.told.append(self._socket.recv(4096).decode())
-            except TimeoutError:
-                break
-            if part in self.told[-1]:
-                return self.told[-1]
+        while (told := self._hear(end_s)) is not None:
+            if part in told:
+                return told
         raise AssertionError(f"{part} did not come after {self.told}")
 
     def silent_of(self, part: str, seconds: float) -> None:
         """Waits until nothing with that in it has come for so many seconds; begins anew twice at most."""
         for _ in range(3):
             end_s = time.monotonic() + seconds
-            while (left_s := end_s - time.monotonic()) > 0:
-                self._socket.settimeout(left_s)
-                try:
-                    self.told.append(self._socket.recv(4096).decode())
-                except TimeoutError:
-                    return
-                if part in self.told[-1]:
-                    break
-            else:
+            while (told := self._hear(end_s)) is not None and part not in told:
+                pass
+            if told is None:
                 return
         raise AssertionError(f"{part} came again and again: {self.told}")
 

@@ -79,6 +79,17 @@ def until(told: Iterator[dict[str, Any]], name: str, wanted: Any) -> Any:
     raise AssertionError("the stream has ended")
 
 
+def lines_until(page, last: tuple[str, str]) -> list[tuple[str, str]]:
+    """Kind and text of what the page tells until the last of them has come, without the times of turns."""
+    lines: dict[int, tuple[str, str]] = {}
+    with news(page) as told:
+        for message in told:
+            lines |= {line["n"]: (line["kind"], line["text"]) for line in message.get("lines", ())}
+            if last in lines.values():
+                break
+    return [line for _, line in sorted(lines.items()) if line[0] != "turn"]
+
+
 def test_a_line_from_the_page_is_as_one_from_the_terminal(chat) -> None:
     terminal, page = chat()
     assert page.post("/api/say", json={"text": "hello"}).status_code == 200
@@ -86,13 +97,7 @@ def test_a_line_from_the_page_is_as_one_from_the_terminal(chat) -> None:
     terminal.expect("toy: heard hello")
     terminal.enter("from the terminal")
     terminal.expect("toy: heard from the terminal")
-    with news(page) as told:
-        lines = {}
-        for message in told:
-            lines |= {line["n"]: (line["kind"], line["text"]) for line in message.get("lines", ())}
-            if ("robot", "heard from the terminal") in lines.values():
-                break
-    assert [line for _, line in sorted(lines.items()) if line[0] != "turn"] == [
+    assert lines_until(page, ("robot", "heard from the terminal")) == [
         ("you", "hello"),
         ("robot", "heard hello"),
         ("you", "from the terminal"),
@@ -106,13 +111,7 @@ def test_the_history_of_a_session_is_shown(chat, edgeagent) -> None:
     assert edgeagent("ask", "hello", "--session", "s", "--app", edgeagent.app(ROBOT)).returncode == 0
     _, page = chat("--session", "s")
     assert page.post("/api/say", json={"text": "again"}).status_code == 200
-    with news(page) as told:
-        lines = {}
-        for message in told:
-            lines |= {line["n"]: (line["kind"], line["text"]) for line in message.get("lines", ())}
-            if ("robot", "heard again") in lines.values():
-                break
-    assert [line for _, line in sorted(lines.items()) if line[0] != "turn"] == [
+    assert lines_until(page, ("robot", "heard again")) == [
         ("you", "hello"),
         ("robot", "heard hello"),
         ("you", "again"),
@@ -271,7 +270,7 @@ def test_a_token_that_cannot_be_used_is_told_before_a_model_or_ears_are_loaded(
     kept.parent.mkdir(parents=True)
     kept.write_text(text)
     kept.chmod(mode)
-    web = "--web", "--web-port", "0", "--web-host", "0.0.0.0"  # noqa: S104
+    web = "--web", "--web-port", "0", "--web-host", "0.0.0.0"  # noqa: S104  an address that asks for a token
     sound = "--input", "no.wav", "--output", "x.wav"  # is looked for later
     for command in (("chat", *web), ("talk", "--wait", *sound, *web), ("service", "install", "--", *web)):
         done = in_process(*command)
