@@ -1,7 +1,8 @@
 """``scripts/bench base``: how soon a base stands when what drives it is killed, stopped or hangs.
 
-Every trial is an agent in a process of its own, which drives a simulated base and writes down each lease. The time runs
-from the last lease to zero velocity; for a killed driver from the kill to the moment when the board stops by itself.
+Every trial is an agent in a process of its own, which drives a base and writes down each lease: a simulated one, and
+for what may stop an agent also a RoboClaw at a pseudo-terminal and gpiozero's mock pins. The time runs from the last
+lease to zero velocity; for a killed driver from the kill to the moment when the board stops by itself.
 Ends with exit code 1 when a trial takes longer than promised. ``--drive`` talks and drives in the simulated flat
 instead, and fails when something stops the base that no command did.
 """
@@ -20,6 +21,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -38,10 +40,10 @@ _GROUP_ENDS_S: Final = 10.0
 _AGENT: Final = """
     import ctypes, os, resource, sys, threading, time
     from pathlib import Path
-    from edgeagent.robot import BaseDriver, SimulatedBase
+    from edgeagent.robot import BaseDriver, RoboClaw, SimulatedBase
     from tests.robot import bases
 
-    driver = BaseDriver(SimulatedBase(log=Path(sys.argv[1])))
+    driver = BaseDriver({base})
     driver.start()
     begun, pause = time.monotonic(), threading.Event()
 
@@ -70,11 +72,32 @@ _EVENTS: Final = {
     "C call holds the interpreter": ("ctypes.PyDLL(None).sleep(100)", None),
     "body hangs": ("pause.wait()", None),
     "agent: no memory left": ("bases.drive_without_memory(noted)", None),
-    _KILLED: ("bases.drive_until_the_kernel_kills(noted, Path(sys.argv[2]), (os.getpid(), driver.pid))", None),
+    _KILLED: ("bases.drive_until_the_kernel_kills(noted, Path(sys.argv[1]), (os.getpid(), driver.pid))", None),
     "agent: the disk is full": ("bases.drive_on_a_full_disk(noted)", None),
     "agent: no files left, kill -9": ("bases.drive_without_files(noted)", signal.SIGKILL),
     "driver: no memory, agent: kill -9": ("resource.prlimit(driver.pid, resource.RLIMIT_AS, (1, 1))", signal.SIGKILL),
 }
+_SIMULATED: Final = "simulated base"
+_SERIAL: Final = "RoboClaw"
+_PINS: Final = "mock pins"
+_ON_EVERY_BODY: Final = ("agent: kill -9", "agent: SIGSTOP", "C call holds the interpreter", "body hangs")
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """A base and what is seen of its motors.
+
+    Attributes:
+        source: The base as an agent makes it, with further arguments of ``BaseDriver``.
+        drives: True if the motors turn.
+        stood_s: When they were given zero after a time, by the monotonic clock; None while they were not.
+        closed: True when the driver has let go of the base, or never had it.
+    """
+
+    source: str
+    drives: Callable[[], bool]
+    stood_s: Callable[[float], float | None]
+    closed: Callable[[], bool]
 
 
 def main() -> None:
@@ -109,9 +132,11 @@ def main() -> None:
             if event == _KILLED and _group_limit() is None:
                 print(f"{event:<38} not run: it needs root and a memory control group")
                 continue
-            times = [_trial(then, number, draw.uniform(0.3, 0.6)) for _ in range(given.trials)]
-            worst_s = max(worst_s, *times)
-            print(f"{event:<38} {statistics.median(times):8.3f} {max(times):8.3f}", flush=True)
+            for body in (_SIMULATED, _SERIAL, _PINS) if event in _ON_EVERY_BODY else (_SIMULATED,):
+                times = [_trial(body, then, number, draw.uniform(0.3, 0.6)) for _ in range(given.trials)]
+                worst_s = max(worst_s, *times)
+                name = event if body == _SIMULATED else f"    {body}"
+                print(f"{name:<38} {statistics.median(times):8.3f} {max(times):8.3f}", flush=True)
         for name in ("SIGKILL", "SIGSTOP"):
             times = [_board_trial(signal.Signals[name]) for _ in range(given.trials)]
             worst_s = max(worst_s, *times)
@@ -120,33 +145,91 @@ def main() -> None:
     sys.exit(worst_s > PROMISED_S)
 
 
-def _trial(then: str, number: signal.Signals | None, drive_s: float) -> float:
+def _trial(body_name: str, then: str, number: signal.Signals | None, drive_s: float) -> float:
     """One agent that drives until something happens. Returns seconds from its last lease to zero velocity."""
-    with tempfile.TemporaryDirectory() as folder, _little_memory() as group:
-        log, leases = Path(folder, "base"), Path(folder, "leases")
-        program = textwrap.dedent(_AGENT).format(then=then, drive_s=0 if number else drive_s)
+    with tempfile.TemporaryDirectory() as folder, _little_memory() as group, _body(body_name, Path(folder)) as body:
+        leases = Path(folder, "leases")
+        program = textwrap.dedent(_AGENT).format(base=body.source, then=then, drive_s=0 if number else drive_s)
         with leases.open("w", encoding="utf-8") as file:
             process = subprocess.Popen(
-                [sys.executable, "-c", program, str(log), str(group)], stdout=file, stderr=subprocess.DEVNULL
+                [sys.executable, "-c", program, str(group)], stdout=file, stderr=subprocess.DEVNULL
             )
         try:
-            if not until(lambda: any(text.startswith("velocity 0.") for _, text in calls(log))):
+            if not until(body.drives):
                 raise TimeoutError("the base does not drive")
+            driven_s = time.monotonic()
             if number is not None:
                 time.sleep(drive_s)  # the moment that was drawn
                 process.send_signal(number)
-            if not until(lambda: calls(log)[-1][1] in ("stop", "close", "velocity 0.0000 0.0000")):
+            if not until(lambda: body.stood_s(driven_s) is not None):
                 raise TimeoutError("the base drives on")
             if "kernel" in then and process.wait(_GROUP_ENDS_S) != -signal.SIGKILL:
                 raise RuntimeError("the kernel did not kill the agent")
             last_s = float(leases.read_text(encoding="utf-8").split()[-1])
-            return next(at_s for at_s, text in calls(log) if text == "stop" and at_s > last_s) - last_s
+            stood_s = body.stood_s(last_s)
+            if stood_s is None:
+                raise TimeoutError("the base was driven after it stood")
+            return stood_s - last_s
         finally:
             process.kill()
             process.wait()
-            until(
-                lambda: not calls(log) or calls(log)[-1][1] == "close"
-            )  # its driver writes into the folder until then
+            until(body.closed)  # its driver writes into the folder until then
+
+
+@contextmanager
+def _body(name: str, folder: Path) -> Iterator[_Body]:
+    """A base of one trial; what it logs stands in the folder."""
+    log = folder / "base"
+    if name == _SERIAL:
+        board = TimedBoard()
+        with board:
+            source = f"RoboClaw(port={board.port!r}, pulses_per_m=10_000, track_m=0.3)"
+            yield _Body(source, lambda: board.wheels[0] > 0, board.stood_s, lambda: board.wheels == (0, 0))
+        return
+    pins = "left=(4, 14), right=(17, 27), enable=22, full_speed_mps=0.5, track_m=0.3"
+    source = f"SimulatedBase(log=Path({str(log)!r}))"
+    if name == _PINS:
+        source = f"bases.WatchedGpioBase({pins}, log=Path({str(log)!r})), without_timeout=True"
+
+    def closed() -> bool:
+        told = calls(log)
+        return not told or told[-1][1].startswith("close")
+
+    yield _Body(
+        source,
+        lambda: any(text.startswith("velocity") and _turns(text) for _, text in calls(log)),
+        lambda after_s: next(
+            (at_s for at_s, text in calls(log) if at_s > after_s and text.startswith(("stop", "close"))), None
+        ),
+        closed,
+    )
+
+
+def _turns(call: str) -> bool:
+    """True if a logged velocity is not zero, or a logged pin is high."""
+    return any(float(value.rpartition(":")[2]) for value in call.split()[1:5])
+
+
+class TimedBoard(Board):
+    """A RoboClaw at a pseudo-terminal that keeps the moments at which its wheels were told to stand."""
+
+    def __init__(self) -> None:
+        self._speeds = (0, 0)
+        self._stood_s: list[float] = []
+        super().__init__()
+
+    @property
+    def wheels(self) -> tuple[int, int]:
+        return self._speeds
+
+    @wheels.setter
+    def wheels(self, speeds: tuple[int, int]) -> None:
+        if speeds == (0, 0) != self._speeds:
+            self._stood_s.append(time.monotonic())
+        self._speeds = speeds
+
+    def stood_s(self, after_s: float) -> float | None:
+        return next((at_s for at_s in tuple(self._stood_s) if at_s > after_s), None)
 
 
 def _group_limit() -> Path | None:

@@ -45,6 +45,12 @@ ALONE: Final = (
     "on the left", "a full house", "all clear", "i forgot", "three cups",
 )  # fmt: skip
 """Short utterances by themselves, with which the network was not trained."""
+LIKE_ORDERS: Final = (
+    "turn around", "turn around now", "how full is your battery", "tell me your position", "how far is it from here",
+    "three degrees", "hold it up", "please wait for me", "the hot stove", "top of the list", "I am in the hall",
+    "how much charge have you got left", "do you feel all right", "at the front door", "she dropped it",
+)  # fmt: skip
+"""What robots are told, and what ends or begins like a stop word; some of it is among the examples of training."""
 PLACES: Final = (Condition(0.0), Condition(0.3), Condition(0.0, "pink", 10.0), Condition(0.0, "motor", 10.0))
 _FORMS: Final = ("{}", "please {}")
 _HEARD_BY: Final = ("heart", "joe", "slt", "rms", "en-gb-x-gbclan", "en-us+f3")
@@ -82,12 +88,13 @@ def rows(quick: bool) -> list[Row]:
     listening = Listening()
     transcriber = SphinxTranscriber(PHRASES)
     try:
-        voices = VOICES[:2] if quick else VOICES
+        voices, ways = (VOICES[:2], _WAYS[:1]) if quick else (VOICES, _WAYS)
         return [
             *_hits(listening, transcriber, voices),
             *_false_alarms(listening, transcriber, 120.0 if quick else 600.0),
-            *_by_voice(listening, _WAYS[:1] if quick else _WAYS),
-            *_alone(listening, voices, _WAYS[:1] if quick else _WAYS),
+            *_by_voice(listening, ways),
+            *_taken(listening, "short utterances by themselves", ALONE, (*voices, "heart"), ways),
+            *_taken(listening, "what is like an order", LIKE_ORDERS, _HEARD_BY, ways),
             *ears_double_talk.rows(quick),
             *_costs(listening),
         ]
@@ -172,18 +179,21 @@ def _in_room(sound: Samples, place: Condition) -> Samples:
     return room.recorded.microphone
 
 
-def _alone(listening: Listening, voices: Sequence[str], ways: Sequence[tuple[float, float]]) -> list[Row]:
-    """Short utterances are counted before confirmation: a transcript of so few words denies little."""
-    taken: list[str] = []
-    spoken = list(product((*voices, "heart"), ALONE, ways))
-    for voice, line, (semitones, tempo) in spoken:
-        heard = listening.hear(clip(line, voice, semitones=semitones, tempo=tempo)[0])
-        if heard:
-            taken.append(f"{voice} {semitones:+g} semitones x{tempo:g}: {line!r} as {heard[0].phrase!r}")
-    return [
-        ("short utterances by themselves that were taken for a stop word", _share(len(taken), len(spoken)), ""),
-        *(("taken for a stop word", each, "") for each in taken),
-    ]
+def _taken(
+    listening: Listening, name: str, lines: Sequence[str], voices: Sequence[str], ways: Sequence[tuple[float, float]]
+) -> list[Row]:
+    """Lines that are taken for a stop word, before confirmation: a transcript of few words denies little."""
+    made: list[Row] = []
+    spoken = list(product(voices, lines, ways))
+    for place in (PLACES[0], PLACES[2]):
+        taken: list[str] = []
+        for voice, line, (semitones, tempo) in spoken:
+            sound, _ = clip(line, voice, semitones=semitones, tempo=tempo)
+            if heard := listening.hear(_in_room(sound, place)):
+                taken.append(f"{voice} {semitones:+g} semitones x{tempo:g}: {line!r} as {heard[0].phrase!r}")
+        made.append((f"{name} taken for a stop word, {place}", _share(len(taken), len(spoken)), ""))
+        made += [("taken for a stop word", each, "") for each in taken]
+    return made
 
 
 def _costs(listening: Listening) -> list[Row]:
