@@ -91,7 +91,7 @@ class _Body:
         source: The base as an agent makes it, with further arguments of ``BaseDriver``.
         drives: True if the motors turn.
         stood_s: When they were given zero after a time, by the monotonic clock; None while they were not.
-        closed: True when the driver has let go of the base, or never had it.
+        closed: True when the driver drives no more, nor writes a log.
     """
 
     source: str
@@ -185,6 +185,8 @@ def _body(name: str, folder: Path) -> Iterator[_Body]:
         with board:
             source = f"RoboClaw(port={board.port!r}, pulses_per_m=10_000, track_m=0.3)"
             yield _Body(source, lambda: board.wheels[0] > 0, board.stood_s, lambda: board.wheels == (0, 0))
+            if board.stopped_itself:
+                raise RuntimeError("the board's own time-out has stopped it, and not its driver")
         return
     pins = "left=(4, 14), right=(17, 27), enable=22, full_speed_mps=0.5, track_m=0.3"
     source = f"SimulatedBase(log=Path({str(log)!r}))"
