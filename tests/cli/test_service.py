@@ -67,8 +67,8 @@ def app(edgeagent: Any) -> Path:
 # --- the unit -------------------------------------------------------------------------------------------------------
 
 
-# left out only on a builder's machine without systemd, such as a container, where no unit can be installed either; nothing
-# else reads a unit as systemd does. CI runs it: scripts/apt-packages.txt brings systemd
+# left out only on a builder's machine without systemd, such as a container, where no unit can be installed either:
+# nothing else reads a unit as systemd does. CI runs it: scripts/apt-packages.txt brings systemd
 @pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed: see scripts/apt-packages.txt")
 @pytest.mark.parametrize("system", [False, True])
 def test_systemd_finds_nothing_to_complain_of(edgeagent: Any, app: Path, system: bool, tmp_path: Path) -> None:
