@@ -75,7 +75,7 @@ class RunHost:
             plain, values = tool.signature.validate(arguments)
         except ArgumentError as error:
             return Refused(index, call, tool, _result(call, "invalid", f"invalid arguments: {error}"))
-        call = ToolCall(call.id, call.name, plain, call.raw)
+        call = ToolCall(call.id, call.name, plain)  # without the text: a hook may give other arguments
         denial = self._denial(call)
         if denial is not None:
             return Refused(index, call, tool, denial)

@@ -270,13 +270,14 @@ def _holds_text(run: Run, text: str = "") -> bool:
 
 
 def _with_ids(known: Sequence[ToolCall], calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    """Copies of a hook's calls, each with an id that no other call has."""
+    """Copies of a hook's calls, each with an id that no other call has. Arguments count before the model's own text."""
     free = {call.id for call in known}
     given = []
     for call in calls:
+        raw = None if call.arguments else call.raw
         if call.id in free:
             free.remove(call.id)
-            given.append(call.copy())
+            given.append(replace(call.copy(), raw=raw))
         else:
-            given.append(replace(call.copy(), id=new_id("call")))
+            given.append(replace(call.copy(), id=new_id("call"), raw=raw))
     return tuple(given)

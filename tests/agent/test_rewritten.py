@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
+import pytest
+
 from edgeagent import Agent, FirePoint, HookResult, Options, ToolResult, skill, tool
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.views import Callbacks
@@ -158,3 +160,34 @@ def test_an_abort_after_the_hook_leaves_it_not_run():
     agent.abort()
     gate.set()
     assert (statuses(ends(handle, "aborted", "user")), ran) == (["ok", "not_run"], ["grip"])
+
+
+@pytest.mark.parametrize("by", ["before_tool_call", P.BEFORE_TOOL, P.AFTER_LLM])
+def test_other_arguments_replace_the_text_of_a_call_that_came_as_text(by):
+    def at_before_tool(ctx, p):
+        return HookResult.replace(replace(p, call=replace(p.call, arguments={"n": 1})))
+
+    def at_after_llm(ctx, p):
+        calls = tuple(replace(made, arguments={"n": 1}) for made in p.tool_calls)
+        return HookResult.replace(replace(p, tool_calls=calls)) if calls else None
+
+    llm = ScriptedLLM([call.raw("look", '{"n": 5}')], "ok")
+    agent = Agent("a", llm=llm, tools=[look])
+    if by == "before_tool_call":
+        agent.options = Options(before_tool_call=lambda made, stop_event: replace(made, arguments={"n": 1}))
+    else:
+        agent.hooks = [At(by, does=at_after_llm if by is P.AFTER_LLM else at_before_tool)]
+    result = ends(agent.start("go"), "completed")
+    assert [made.result.text for made in result.tool_calls] == ["seen 1"]
+
+
+def test_a_hook_after_the_model_mends_a_call_whose_text_is_no_json():
+    def mend(ctx, p):
+        calls = tuple(replace(made, arguments={"n": 1}) for made in p.tool_calls)
+        return HookResult.replace(replace(p, tool_calls=calls)) if calls else None
+
+    llm = ScriptedLLM([call.raw("look", '{"n":')], "ok")
+    agent = Agent("a", llm=llm, tools=[look], hooks=[At(P.AFTER_LLM, does=mend)])
+    result = ends(agent.start("go"), "completed")
+    assert [made.result.text for made in result.tool_calls] == ["seen 1"]
+    assert llm.requests[1].messages[1].tool_calls[0].raw is None
