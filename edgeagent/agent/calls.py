@@ -241,7 +241,10 @@ class RunHost:
         patched: ToolResult = fired.payload.result
         if patched is result:
             return result
-        patched = with_status(replace(patched, call_id=call.id, name=call.name), OF_HOOK)
+        if patched.call_id:  # fields of the result were patched: an empty text stays one
+            patched = with_status(replace(patched, call_id=call.id, name=call.name), OF_HOOK)
+        else:
+            patched = as_result(call, patched, may=OF_HOOK)
         if patched.value is not result.value or patched.status != result.status:
             with self._ending:
                 self._run.handovers.unreserve(call)

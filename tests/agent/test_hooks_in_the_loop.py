@@ -279,6 +279,23 @@ def test_after_tool_may_patch_the_result_and_the_end_event_shows_it():
     assert end.result.text == result.tool_calls[0].result.text == agent.llm.requests[1].messages[-1].text == "five"
 
 
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [(ToolResult.ok({"x": 1}), '{"x": 1}'), (ToolResult.ok(["y"]), '["y"]'), (ToolResult.ok(), "done")],
+)
+def test_a_new_result_after_a_tool_has_its_value_as_text_as_that_of_a_body_does(result, text):
+    hook = At(P.AFTER_TOOL, does=lambda ctx, p: HookResult.replace(replace(p, result=result)))
+    options = Options(after_tool_call=lambda made, got, stop_event: result)
+    replies = ([call("add", a=1, b=2)], "ok")
+    for agent in (agent_with(hook, replies=replies), agent_with(replies=replies, options=options)):
+        assert texts(agent.run("go").messages, "tool") == [text]
+
+
+def test_a_result_whose_text_a_hook_empties_stays_without_text():
+    hook = At(P.AFTER_TOOL, does=lambda ctx, p: HookResult.replace(replace(p, result=replace(p.result, text=""))))
+    assert texts(agent_with(hook, replies=([call("add", a=1, b=2)], "ok")).run("go").messages, "tool") == [""]
+
+
 def test_after_tool_fires_for_what_never_started_but_not_for_what_was_not_run():
     seen = []
     watch = At(P.AFTER_TOOL, does=lambda ctx, p: seen.append((p.call.name, p.result.status)))
