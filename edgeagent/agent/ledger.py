@@ -144,10 +144,14 @@ class Copies:
 
     Copying all of a long history for every request would take longer than the rest of a turn. So what was copied for
     the last request serves again, as long as nobody has changed it: then all of it is copied anew.
+
+    Args:
+        for_model: The copies lack what no model is sent back: its reasoning, and replies as it wrote them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, for_model: bool = False) -> None:
         self._lock = threading.Lock()
+        self._for_model = for_model
         self._forget()
 
     def _forget(self) -> None:
@@ -170,13 +174,18 @@ class Copies:
             copies = list(self._copies)
             with_data = list(self._with_data)
         for i in with_data:
-            copies[i] = messages[i].copy()
+            copies[i] = self._given(messages[i].copy())
         return copies
+
+    def _given(self, message: Message) -> Message:
+        if self._for_model and (message.thinking or message.raw is not None):
+            return replace(message, thinking="", raw=None)
+        return message
 
     def _take(self, messages: Sequence[Message]) -> None:
         known = len(self._messages)
         self._messages += messages
-        self._copies += copied(messages)
+        self._copies += map(self._given, copied(messages))
         changeable = [i for i, m in enumerate(messages, known) if m.tool_calls or m.data is not None]
         for i in changeable:
             if self._messages[i].data is not None:

@@ -91,7 +91,7 @@ class Part:
         self.hooks = HookChain(hooks_of(agent.hooks, context.hooks, options), context)
         self.history: list[Message] = copied(with_results(messages))
         self.new: list[Message] = []
-        self.copies = Copies()
+        self.copies = Copies(for_model=True)
         """Copies that its requests hold."""
         self._shown = Copies()
 

@@ -145,6 +145,14 @@ def test_what_these_callbacks_raise_closes_the_log_and_comes_unchanged(name, sho
 # --- copies -------------------------------------------------------------------------------------------------------
 
 
+def test_reasoning_and_a_reply_as_the_model_wrote_it_stay_in_history_and_are_not_sent_back():
+    thought = {"text": "hm", "thinking": "secret", "calls": [call("look", where={"x": 1})]}
+    agent = agent_with(thought, "ok")
+    result = agent.run("go", messages=[Message("assistant", "hello", raw="<hello>", data={"n": 1})])
+    assert [(m.thinking, m.raw) for m in agent.llm.requests[1].messages] == [("", None)] * 4
+    assert [(m.thinking, m.raw) for m in result.messages[::2]] == [("", "<hello>"), ("secret", None), ("", None)]
+
+
 def test_nothing_that_is_changed_in_a_request_reaches_history():
     def spoil(messages):
         for message in messages:
