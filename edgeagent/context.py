@@ -141,7 +141,7 @@ class AgentContext:
     state: dict[str, Any] = field(default_factory=dict)
     """The app's own scratch."""
     hook_state: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """State that each hook keeps during a run, by ``id(hook)``; see ``state_of``."""
+    """State that each hook keeps during a run, by ``id(hook)``: an empty dict at first; see ``state_of``."""
     stop_event: threading.Event = field(default_factory=StopSignal)
     """During a run the run's own; one that is given aborts the run when it is set, and is back when the run ends."""
     deadline: float | None = None

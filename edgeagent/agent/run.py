@@ -96,12 +96,14 @@ class Part:
         self._shown = Copies()
 
     def introduce(self) -> None:
-        """Has the context tell whose part it is."""
+        """Has the context tell whose part it is, with a state for each of its hooks."""
         context = self.context
         context.tool_registry, context.llm, context.agent_name = self.tools, self.llm, self.name
         context.system, context.options = self.system, self.options
         context.history = self.shown
         context.no_more_tools = False
+        for hook in self.hooks:
+            context.state_of(hook)
 
     def shown(self) -> tuple[Message, ...]:
         """The history as copies, for whoever asks. Any thread."""

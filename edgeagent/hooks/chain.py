@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -65,7 +65,7 @@ class HookChain:
 
     def __init__(self, hooks: Iterable[Hook], context: AgentContext) -> None:
         self._context = context
-        ordered = sorted(_checked(hooks), key=lambda hook: -getattr(hook, "priority", 0))
+        self._ordered = ordered = sorted(_checked(hooks), key=lambda hook: -getattr(hook, "priority", 0))
         self._at: dict[FirePoint, list[Hook]] = {
             point: [hook for hook in ordered if point in hook.points] for point in FirePoint
         }
@@ -73,6 +73,10 @@ class HookChain:
             id(hook): _NO_LOCK if getattr(hook, "concurrent", False) else threading.Lock() for hook in ordered
         }
         self._holders = [hook for hook in self._at[FirePoint.AFTER_LLM] if _holds_text(hook)]
+
+    def __iter__(self) -> Iterator[Hook]:
+        """All hooks, in their order."""
+        return iter(self._ordered)
 
     def __getitem__(self, point: FirePoint) -> Sequence[Hook]:
         """The hooks of a point, in their order."""

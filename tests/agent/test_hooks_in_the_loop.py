@@ -142,8 +142,8 @@ def test_state_is_kept_per_instance_and_per_run():
     seen = []
 
     def count(ctx, payload):
-        mine = ctx.hook_state.setdefault(id(hook), {"n": 0})
-        mine["n"] += 1
+        mine = ctx.hook_state[id(hook)]
+        mine["n"] = mine.get("n", 0) + 1
         seen.append(mine["n"])
 
     hook = At(P.BEFORE_LLM, does=count)
