@@ -188,10 +188,7 @@ def take_up(run: Run, pending: list[Message]) -> None:
 
 def stop(run: Run) -> Ending:
     """A hook ended the run: its reply is the assistant's last message."""
-    reply = run.hook_reply or ""
-    run.inject(Message.assistant(reply))
-    run.close_turn()
-    return Ending("stopped", reply)
+    return close_with(run, "stopped", run.hook_reply or "")
 
 
 def fail(run: Run, reply: Message) -> Ending:
@@ -205,10 +202,17 @@ def fail(run: Run, reply: Message) -> Ending:
 
 def terminate(run: Run) -> Ending:
     """Every tool of the batch said that its result is the answer: the last one's text is the reply."""
-    closing = Message.assistant(run.turn.results[-1].text)
-    run.inject(closing)
+    return close_with(run, "terminated", run.turn.results[-1].text)
+
+
+def close_with(run: Run, reason: events.EndReason, text: str) -> Ending:
+    """Ends with a message that no model wrote. A stop that was asked for counts more, and one for now says no more."""
+    if run.stop.now():
+        run.close_turn()
+        return Ending("aborted", "" if run.turn.reply is None else run.turn.reply.text)
+    run.inject(Message.assistant(text))
     run.close_turn()
-    return Ending("terminated", closing.text)
+    return Ending("aborted" if run.stop.after_turn else reason, text)
 
 
 def last_words(run: Run) -> str:

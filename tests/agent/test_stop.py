@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from edgeagent import Agent, BusyError, GoalHandle, Options, ToolContext, skill, tool
+from edgeagent import Agent, BusyError, FirePoint, GoalHandle, HookResult, Options, ToolContext, skill, tool
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
 
-LIMIT_S = 10
+from .kit import LIMIT_S, At
 
 
 def started(handle, name=None):
@@ -205,6 +205,34 @@ def test_after_turn_lets_the_turn_end():
     result = agent.run("go")
     assert (result.reason, result.abort_reason, result.tool_calls[0].result.text) == ("aborted", "enough", "stepped")
     assert llm.remaining == 1
+
+
+@pytest.mark.parametrize("mode", ["now", "after_turn"])
+def test_an_abort_during_the_batch_counts_although_its_tools_or_a_hook_end_the_run(mode):
+    @tool(read_only=True, terminate=True)
+    def tell() -> str:
+        """Tells."""
+        assert agent.abort("mine", mode=mode)
+        return "told"
+
+    end = At(FirePoint.AFTER_TOOL, does=lambda ctx, p: HookResult.end_turn("enough"))
+    for hooks in ([], [end]):
+        agent = Agent("a", llm=ScriptedLLM([call("tell")], "never"), tools=[tell], hooks=hooks)
+        result = agent.run("go")
+        assert (result.reason, result.abort_reason) == ("aborted", "mine")
+        assert (result.messages[-1].role == "assistant") is (mode == "after_turn"), "what ends the turn belongs to it"
+
+
+def test_a_deadline_during_the_batch_counts_although_its_tools_end_the_run():
+    @tool(terminate=True)
+    def tell(ctx: ToolContext) -> str:
+        """Tells, when it is over."""
+        ctx.agent.stop_event.wait(LIMIT_S)
+        return "told"
+
+    options = Options(deadline_s=0.05)
+    result = Agent("a", llm=ScriptedLLM([call("tell")], "never"), tools=[tell], options=options).run("go")
+    assert (result.reason, result.abort_reason, result.reply) == ("aborted", "deadline", "")
 
 
 def test_a_second_run_of_a_busy_agent_is_refused():
