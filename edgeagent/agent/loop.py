@@ -192,10 +192,11 @@ def stop(run: Run) -> Ending:
 
 
 def fail(run: Run, reply: Message) -> Ending:
-    """Ends after a stream that failed or was stopped."""
+    """Ends after a stream that failed or was stopped, or after a stop before it, which is no error."""
     aborted = reply.stop_reason == "aborted"
     run.error = None if aborted else reply.error
-    run.emit(events.AgentError, error=reply.error or "aborted")
+    if not aborted or run.turn.reply is not None:
+        run.emit(events.AgentError, error=reply.error or "aborted")
     run.close_turn()
     return Ending("aborted" if aborted else "error", reply.text)
 

@@ -42,6 +42,7 @@ def think(
         tools: What it holds instead of all tools.
 
     A hook may end the run before the model is asked; then ``run.hook_reply`` is set and the message has no stop reason.
+    After a stop that came before, the message is an aborted one that no turn has.
 
     Raises:
         ModelError: The model cannot answer at all.
@@ -59,13 +60,13 @@ def think(
     if fired.reply is not None:
         run.hook_reply = fired.reply
         return Message("assistant", stop_reason=None)
-    # a stopped run makes no request: even that takes time where the history is long
-    request = (
-        LLMRequest() if run.stop.now() else _request(run, fired.payload.messages, fired.payload.tools, tool_choice)
-    )
-    run.turn.offered = frozenset(tool.name for tool in request.tools)
-    _check_length(run, request)
-    return _committed(run, request, may_go_on=tool_choice != "none")
+    if run.stop.now() is None:  # even making a request takes time where the history is long
+        request = _request(run, fired.payload.messages, fired.payload.tools, tool_choice)
+        run.turn.offered = frozenset(tool.name for tool in request.tools)
+        _check_length(run, request)
+        if run.stop.now() is None:
+            return _committed(run, request, may_go_on=tool_choice != "none")
+    return Message("assistant", stop_reason="aborted")
 
 
 def _committed(run: Run, request: LLMRequest, *, may_go_on: bool) -> Message:
@@ -162,7 +163,7 @@ def _stream(
     Returns:
         The message, True if its text was not told yet, and how the reply was read.
     """
-    if run.stop.now():  # while the request was made: a long one costs time even to refuse
+    if run.stop.now():  # while somebody was told that it begins: a long request costs time even to refuse
         return replace(message, stop_reason="aborted"), False, None
     untold = _holds_text(run)
     text = ""

@@ -62,6 +62,27 @@ def test_a_run_that_is_stopped_before_its_request_makes_none():
     assert handed_over == [], "with a long history even that takes its time"
 
 
+agents: list[Agent] = []
+"""For callbacks that are made before their agent."""
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"hooks": [At(FirePoint.BEFORE_LLM, does=lambda ctx, p: ctx.stop_event.set())]},
+        {"options": Options(get_ephemeral_messages=lambda: agents[-1].abort() and ())},
+        {"options": Options(convert_messages=lambda messages: agents[-1].abort() and messages)},
+    ],
+)
+def test_a_stop_before_the_stream_is_no_error_and_asks_no_model(keywords, shorthand):
+    agent = Agent("a", llm=ScriptedLLM("never"), **keywords)
+    agents.append(agent)
+    handle = agent.start("x")
+    assert handle.result(LIMIT_S).reason == "aborted"
+    assert shorthand(handle.events()) == "AS TS MS(u) ME(u) TE AE(aborted)"
+    assert agent.llm.requests == []
+
+
 def test_an_abort_is_not_remembered_for_a_later_run():
     agent = Agent("a", llm=ScriptedLLM("hi"))
     assert agent.abort() is False
