@@ -151,7 +151,14 @@ def after_tools(run: Run) -> list[Message] | Ending:
 def after_words(run: Run, reply: Message, said: list[str]) -> list[Message] | Ending:
     """A cut text goes on; otherwise what was queued is next, and if that is nothing the part has ended."""
     if may_continue(run, reply, len(said)):
-        return [Message.user(_CONTINUE, origin="continuation")]
+        steered = run.inbox.next_steering() if run.budget.spent else []
+        if not tools_may_go_on(run, steered):
+            run.inbox.give_back(steered)
+            return out_of_budget(run, "".join(said))
+        if not steered:
+            return [Message.user(_CONTINUE, origin="continuation")]
+        said.clear()
+        return steered
     pending = run.inbox.next_messages()
     if not pending:
         return Ending("completed", "".join(said))
@@ -231,8 +238,12 @@ def end_reason(run: Run) -> events.EndReason | None:
     return "stopped" if asked_to_stop(run) else None
 
 
-def out_of_budget(run: Run) -> Ending:
-    """Ends with what was said so far, or with one last call without tools, if the ceiling leaves room for it."""
+def out_of_budget(run: Run, cut: str = "") -> Ending:
+    """Ends with what was said so far, or with one last call without tools, if the ceiling leaves room for it.
+
+    Args:
+        cut: Text of a reply that could not go on.
+    """
     if run.stop.now():  # while somebody was asked for more
         return Ending("aborted", "")
     run.out.notice("warning", f"stopped after {run.budget.calls} model calls")
@@ -246,7 +257,8 @@ def out_of_budget(run: Run) -> Ending:
         if run.hook_reply is not None:
             return stop(run)
         run.close_turn()
-    return Ending("budget", last_words(run))
+        cut = ""
+    return Ending("budget", cut or last_words(run))
 
 
 def close_after_error(run: Run, error: BaseException) -> RunResult:
@@ -349,8 +361,9 @@ def may_extend(run: Run) -> bool:
 
 
 def may_continue(run: Run, reply: Message, times: int) -> bool:
-    """True if a reply that was cut goes on; one that obeys a schema can't: the model could only begin another one."""
+    """True if a reply that was cut goes on, within the budget; one that obeys a schema can't: the model could only
+    begin another one."""
     part = run.part
     if reply.stop_reason != "length" or part.context.response_schema is not None:
         return False
-    return times <= part.options.max_continuations and not run.budget.spent
+    return times <= part.options.max_continuations

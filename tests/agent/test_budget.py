@@ -212,10 +212,37 @@ def test_continuations_count_per_reply():
     assert len(agent.llm.requests) == 4
 
 
+CUT = [{"text": "one", "stop": "length"}, {"text": " two", "stop": "length"}, " three"]
+
+
 def test_a_cut_text_goes_on_only_within_the_budget():
-    agent = agent_with({"text": "one", "stop": "length"}, " two", max_turns=1)
-    result = agent.run("go")
-    assert (len(agent.llm.requests), result.reply) == (1, "one")
+    agent = agent_with(*CUT, max_turns=2, max_continuations=2)
+    result = ends(agent.start("go"), "budget")
+    assert (len(agent.llm.requests), result.reply) == (2, "one two")
+
+
+def test_who_is_asked_for_more_may_grant_it_to_a_cut_text():
+    asked = []
+    agent = agent_with(
+        *CUT, max_turns=2, max_continuations=2, continue_confirm=lambda turns: asked.append(turns) or True
+    )
+    assert (ends(agent.start("go"), "completed").reply, asked) == ("one two three", [2])
+
+
+def test_a_cut_text_at_the_end_of_the_budget_may_have_a_final_answer():
+    agent = agent_with(CUT[0], "short", max_turns=1, on_budget="final_answer")
+    assert ends(agent.start("go"), "budget").reply == "short"
+    assert agent.llm.requests[1].tool_choice == "none"
+
+
+def test_steering_is_granted_one_more_turn_after_a_text_that_was_cut_in_the_last_one():
+    def cut(request):
+        agent.steer("short, please")
+        return CUT[0]
+
+    agent = agent_with(cut, "ok", max_turns=1)
+    assert ends(agent.start("go"), "completed").reply == "ok"
+    assert agent.llm.requests[1].messages[-1].text == "short, please"
 
 
 def test_the_reply_of_a_cut_text_with_steering_between_is_the_last_one():
