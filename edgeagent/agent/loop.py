@@ -100,6 +100,8 @@ def react(run: Run) -> Ending:
             return ending
 
         # 4. what comes next
+        if reply.tool_calls or run.turn.in_words:
+            said.clear()
         handoff = handoff_in(run)
         if handoff is not None:
             upcoming = after_handoff(run, handoff)

@@ -212,6 +212,11 @@ def test_continuations_count_per_reply():
     assert len(agent.llm.requests) == 4
 
 
+def test_a_cut_text_that_goes_on_with_calls_is_not_part_of_the_reply_after_them():
+    agent = agent_with({"text": "I will", "stop": "length"}, [call("add", a=1)], "all done")
+    assert ends(agent.start("go"), "completed").reply == "all done"
+
+
 CUT = [{"text": "one", "stop": "length"}, {"text": " two", "stop": "length"}, " three"]
 
 
