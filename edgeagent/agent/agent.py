@@ -204,6 +204,8 @@ class Agent:
             if self._current is not None:
                 raise BusyError(f"agent {self.name!r} is in the middle of a run; steer it, abort it, or wait")
             run.enter(part)  # before anybody sees the run, and not if it is refused
+            if context.deps is None:
+                context.deps, run.lends_deps = self.deps, True
             self._current = run
             if workers is self._workers:
                 workers.end_run = run.end_for_safety
@@ -250,7 +252,10 @@ class Agent:
     def _leave(self, run: Run, handle: RunHandle, result: RunResult | None, error: BaseException | None) -> None:
         """The agent is idle again, and starts a run if a message that nobody has taken up asks for one."""
         run.handovers.release_all()
-        run.stop.give_back(run.parts[0].context)
+        context = run.parts[0].context
+        run.stop.give_back(context)
+        if run.lends_deps:
+            context.deps = None
         self.subscriber_errors += run.out.errors
         self._queues.close()
         if result is not None:

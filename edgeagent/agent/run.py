@@ -201,6 +201,7 @@ class Run:
         stop: Its stop.
         parts: Whose turns it has: the last one's is now, the first is the agent's that was asked.
         hook_reply: The reply with which a hook ended the run.
+        lends_deps: The first part's context has none of its own: the agent's are taken out of it at the end.
     """
 
     def __init__(
@@ -228,6 +229,7 @@ class Run:
         self.sizes = RequestSizes()
         self.error: str | None = None
         self.hook_reply: str | None = None
+        self.lends_deps = False
         self._heard: dict[str, str] = {}
 
     @property

@@ -15,6 +15,7 @@ from edgeagent import (
     ModelError,
     Options,
     RunState,
+    ToolContext,
     ToolResult,
     tool,
 )
@@ -312,6 +313,22 @@ def test_a_context_of_the_caller_is_used_and_its_state_kept():
     agent.run("go", context=context)
     agent.run("go", context=context)
     assert seen == [(True, 1), (True, 2)]
+
+
+def test_a_context_without_deps_has_each_agents_own_while_that_runs():
+    seen = []
+
+    @tool(read_only=True)
+    def peek(ctx: ToolContext) -> str:
+        """Peeks."""
+        seen.append((ctx.deps, ctx.agent.deps))
+        return "peeked"
+
+    context = AgentContext()
+    for deps in ("one", "two"):
+        Agent("a", llm=ScriptedLLM([call("peek")], "ok"), tools=[peek], deps=deps).run("go", context=context)
+    Agent("a", llm=ScriptedLLM([call("peek")], "ok"), tools=[peek], deps=deps).run("go", context=AgentContext(deps=3))
+    assert (seen, context.deps) == ([("one", "one"), ("two", "two"), (3, 3)], None)
 
 
 def test_a_call_without_a_result_in_the_messages_of_a_run_gets_one():
