@@ -228,7 +228,7 @@ class Agent:
             BusyError, ModelError, PolicyViolationError: As ``run``.
         """
         last = self._last_messages[-1] if self._last_messages else None
-        if not self._queues and (last is None or last.role == "assistant"):
+        if self._current is None and not self._queues and (last is None or last.role == "assistant"):
             raise EdgeAgentError("nothing to continue: the last message is an answer, and nothing is queued")
         return self.run(messages=self._last_messages)
 

@@ -277,6 +277,14 @@ def test_run_continue_needs_something_to_answer():
     assert agent.run_continue().reply == "and more"
 
 
+def test_run_continue_during_a_run_is_busy():
+    agent = Agent("a", llm=ScriptedLLM("hello"))
+    refused = []
+    agent.subscribe(lambda event: refused.append(pytest.raises(BusyError, agent.run_continue)))
+    agent.run("hi")
+    assert refused and agent.subscriber_errors == 0
+
+
 def test_waiting_for_a_run_from_inside_it_is_refused():
     caught = []
 
