@@ -65,10 +65,10 @@ class RunHost:
 
     def _check(self, index: int, call: ToolCall, *, seen_only: bool = False) -> Prepared | Refused:
         """``seen_only``: the model asked for it, so it may call what its request offered; hooks may call all."""
-        offered = self._run.turn.offered if seen_only else None
-        tool = self._part.tools.get(call.name)
-        if tool is None or (offered is not None and call.name not in offered):
-            known = [name for name in self._part.tools.names() if offered is None or name in offered]
+        offered = self._run.turn.offered
+        tool = offered.get(call.name) or self._part.tools.get(call.name)
+        if tool is None or (seen_only and call.name not in offered):
+            known = list(offered) if seen_only else self._part.tools.names()
             return Refused(index, call, None, _result(call, "unknown", _unknown(call.name, known)))
         try:
             arguments = call.arguments if call.raw is None else _parse(call.raw)

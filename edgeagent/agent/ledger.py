@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from edgeagent.agent.run_options import Options
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage, copied
-from edgeagent.tools import GoalHandle
+from edgeagent.tools import GoalHandle, Tool
 
 
 @dataclass(slots=True)
@@ -26,8 +26,8 @@ class LastTurn:
     results: Sequence[ToolResult] = ()
     streaming: Message | None = None
     """The reply as far as the model has come; None when no model is at work."""
-    offered: frozenset[str] | None = None
-    """Names of the tools that the last request held, which are all that its reply may call."""
+    offered: dict[str, Tool | None] = field(default_factory=dict)
+    """Tools of its request by their names, which are all that its reply may call; None for the agent's own one."""
     in_words: bool = False
     """The next reply answers in words: the last one named tools that there are not."""
     hidden_replies: int = 0

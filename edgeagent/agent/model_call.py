@@ -61,8 +61,9 @@ def think(
         run.hook_reply = fired.reply
         return Message("assistant", stop_reason=None)
     if run.stop.now() is None:  # even making a request takes time where the history is long
-        request = _request(run, fired.payload.messages, fired.payload.tools, tool_choice)
-        run.turn.offered = frozenset(tool.name for tool in request.tools)
+        offered: list[Tool] = fired.payload.tools
+        request = _request(run, fired.payload.messages, offered, tool_choice)
+        run.turn.offered = {tool.name: None if part.tools.get(tool.name) is tool else tool for tool in offered}
         _check_length(run, request)
         if run.stop.now() is None:
             return _committed(run, request, may_go_on=tool_choice != "none")

@@ -320,7 +320,7 @@ class Run:
         self._cut_to_heard()
         self.turn.number += 1
         self.turn.is_open = True
-        self.turn.reply, self.turn.results = None, ()
+        self.turn.reply, self.turn.results, self.turn.offered = None, (), {}
         self.emit(events.TurnStart)
 
     def close_turn(self) -> None:

@@ -206,6 +206,33 @@ def test_before_llm_may_replace_messages_and_tools_for_this_request_only():
     assert texts(result.messages, "user") == ["asked"]
 
 
+def test_a_tool_that_before_llm_adds_to_a_request_may_be_called_by_its_reply_alone():
+    @tool
+    def whisper() -> str:
+        """Whispers."""
+        return "psst"
+
+    def once(ctx, p):
+        return HookResult.replace(replace(p, tools=[*p.tools, whisper])) if p.hop == 0 else None
+
+    replies = ([call("whisper"), call("mumble")], [call("whisper")], "ok")
+    result = agent_with(At(P.BEFORE_LLM, does=once), replies=replies).run("go")
+    assert statuses(result) == ["ok", "unknown", "unknown"]
+    assert "Tools: add, shout, whisper" in result.tool_calls[1].result.text
+    assert "Tools: add, shout" in result.tool_calls[2].result.text
+
+
+def test_another_tool_of_the_same_name_that_before_llm_puts_into_a_request_is_the_one_that_runs():
+    @tool(name="shout")
+    def quietly(text: str) -> str:
+        """Shouts quietly."""
+        return text.lower()
+
+    hook = At(P.BEFORE_LLM, does=lambda ctx, p: HookResult.replace(replace(p, tools=[quietly])))
+    result = agent_with(hook, replies=([call("shout", text="Hey")], "ok")).run("go")
+    assert result.tool_calls[0].result.text == "hey"
+
+
 def test_after_llm_may_replace_text_and_calls(shorthand):
     def to_call(ctx, p):
         if p.text == "add them":
