@@ -169,8 +169,13 @@ def _stream(
     untold = _holds_text(run)
     text = ""
     calls: tuple[ToolCall, ...] = ()
+    late = False
     with _streaming(run, request) as stream:
         for event in stream:
+            if run.stop.now() and isinstance(event, TextDelta | ThinkingDelta | ToolCallEnd):
+                if late:  # the model does not heed the stop
+                    return replace(message, stop_reason="aborted"), untold, None
+                late = True
             match event:
                 case TextDelta(delta):
                     text += delta

@@ -51,6 +51,29 @@ def test_abort_after_the_fifth_token_lets_at_most_one_more_out():
     assert handle.state == "cancelled"
 
 
+def test_a_model_that_does_not_heed_the_stop_is_left_after_one_more_token():
+    class Deaf(ScriptedLLM):
+        """Streams on whatever is stopped."""
+
+        def stream(self, request, stop_event):
+            return super().stream(request, threading.Event())
+
+    llm = Deaf(" ".join(["word"] * 100))
+    agent = Agent("a", llm=llm)
+    told = []
+
+    def fifth(event):
+        told.append(event.kind)
+        if told.count("message_update") == 5:
+            agent.abort()
+
+    agent.subscribe(fifth)
+    result = agent.run("talk")
+    assert (result.reason, told.count("message_update")) == ("aborted", 6)
+    assert result.messages[-1].text.split() == ["word"] * 6
+    assert llm.emitted <= 7
+
+
 def test_a_run_that_is_stopped_before_its_request_makes_none():
     handed_over = []
     options = Options(
