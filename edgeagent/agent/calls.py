@@ -349,7 +349,7 @@ def act(run: Run, reply: Message) -> None:
         return
     if reply.stop_reason == "length":
         refuse(run, reply.tool_calls, "the reply was cut off before it was complete")
-    elif not run.budget.tools_allowed:
+    elif not run.budget.tools_allowed or run.turn.tool_choice == "none":
         refuse(run, reply.tool_calls, NO_MORE_CALLS)
     else:
         commit(run, execute(run, reply.tool_calls))

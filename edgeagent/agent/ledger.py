@@ -12,6 +12,7 @@ from operator import is_
 from typing import Any, Final
 
 from edgeagent.agent.run_options import Options
+from edgeagent.llm.protocol import ToolChoice
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage, copied
 from edgeagent.tools import GoalHandle, Tool
 
@@ -28,6 +29,8 @@ class LastTurn:
     """The reply as far as the model has come; None when no model is at work."""
     offered: dict[str, Tool | None] = field(default_factory=dict)
     """Tools of its request by their names, which are all that its reply may call; None for the agent's own one."""
+    tool_choice: ToolChoice = "auto"
+    """Of its request: the calls of a reply to "none" do not run."""
     in_words: bool = False
     """The next reply answers in words: the last one named tools that there are not."""
     hidden_replies: int = 0

@@ -63,6 +63,7 @@ def think(
     if run.stop.now() is None:  # even making a request takes time where the history is long
         offered: list[Tool] = fired.payload.tools
         request = _request(run, fired.payload.messages, offered, tool_choice)
+        run.turn.tool_choice = request.tool_choice
         run.turn.offered = {tool.name: None if part.tools.get(tool.name) is tool else tool for tool in offered}
         _check_length(run, request)
         if run.stop.now() is None:

@@ -21,7 +21,7 @@ from edgeagent import (
 )
 from edgeagent.testing import ScriptedLLM, call
 
-from .kit import LIMIT_S, At, calls_are_answered, ends, texts
+from .kit import LIMIT_S, At, calls_are_answered, ends, statuses, texts
 
 P = FirePoint
 
@@ -239,6 +239,12 @@ def test_no_tool_choice_is_none_in_every_request():
     agent.follow_up("and?")
     agent.run("go")
     assert [(request.tool_choice, len(request.tools)) for request in agent.llm.requests] == [("none", 1)] * 2
+
+
+def test_calls_of_a_reply_to_a_request_for_words_are_not_run():
+    agent = agent_with([call("look", where={"x": 1})], "seen nothing", tool_choice="none")
+    result = ends(agent.start("go"), "completed")
+    assert (statuses(result), result.reply) == (["not_run"], "seen nothing")
 
 
 def test_the_options_of_a_run_replace_the_agents_whole():
