@@ -196,7 +196,8 @@ def _stream(
                 case Error(why, usage):
                     return replace(message, stop_reason="error", error=why, usage=usage), untold, None
                 case End("error" | "aborted" as reason, usage, reading):
-                    return replace(message, stop_reason=reason, usage=usage), untold, reading
+                    error = "the model's stream ended with an error that it does not name" if reason == "error" else None
+                    return replace(message, stop_reason=reason, error=error, usage=usage), untold, reading
                 case End(reason, usage, reading, hidden):
                     message = replace(message, text=text, tool_calls=calls, stop_reason=reason, usage=usage)
                     if hidden is not None:

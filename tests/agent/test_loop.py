@@ -61,6 +61,14 @@ def test_an_error_event_ends_the_run_and_keeps_what_was_said(shorthand):
     assert handle.state == "failed"
 
 
+def test_a_stream_that_ends_with_an_error_without_a_text_is_no_abort():
+    handle = Agent("a", llm=ScriptedLLM({"stop": "error"})).start("hi")
+    result = handle.result(LIMIT_S)
+    told = next(e.error for e in handle.events() if e.kind == "agent_error")
+    assert (result.reason, result.error, handle.state) == ("error", told, "failed")
+    assert "ended with an error" in told
+
+
 def test_a_stream_that_ends_aborted(shorthand):
     handle = Agent("a", llm=ScriptedLLM({"text": "", "stop": "aborted"})).start("hi")
     assert shorthand(handle.events()) == "AS TS MS(u) ME(u) MS(a) ME(a) AX TE AE(aborted)"
