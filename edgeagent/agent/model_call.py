@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
@@ -26,6 +26,7 @@ MAX_HIDDEN_REPLIES: Final = 1
 """Replies of one run that are hidden and followed by another turn."""
 _COULD_NOT: Final = "I could not do that."
 """Said instead of a further reply that is hidden."""
+_UNNAMED: Final = "the model's stream ended with an error that it does not name"
 
 
 def think(
@@ -170,13 +171,8 @@ def _stream(
     untold = _holds_text(run)
     text = ""
     calls: tuple[ToolCall, ...] = ()
-    late = False
     with _streaming(run, request) as stream:
         for event in stream:
-            if run.stop.now() and isinstance(event, TextDelta | ThinkingDelta | ToolCallEnd):
-                if late:  # the model does not heed the stop
-                    return replace(message, stop_reason="aborted"), untold, None
-                late = True
             match event:
                 case TextDelta(delta):
                     text += delta
@@ -196,7 +192,7 @@ def _stream(
                 case Error(why, usage):
                     return replace(message, stop_reason="error", error=why, usage=usage), untold, None
                 case End("error" | "aborted" as reason, usage, reading):
-                    error = "the model's stream ended with an error that it does not name" if reason == "error" else None
+                    error = _UNNAMED if reason == "error" else None
                     return replace(message, stop_reason=reason, error=error, usage=usage), untold, reading
                 case End(reason, usage, reading, hidden):
                     message = replace(message, text=text, tool_calls=calls, stop_reason=reason, usage=usage)
@@ -218,10 +214,22 @@ def _streaming(run: Run, request: LLMRequest) -> Iterator[Iterator[LLMEvent]]:
     nobody closes."""
     stream = run.part.llm.stream(request, run.stop.signal)
     try:
-        yield read_reply(thinking_apart(stream), request)
+        yield _until_stopped(run, read_reply(thinking_apart(stream), request))
     finally:
         if isinstance(stream, Generator):
             stream.close()
+
+
+def _until_stopped(run: Run, stream: Iterable[LLMEvent]) -> Iterator[LLMEvent]:
+    """The events of a reply, with one token more after a stop at most: a model may not heed it."""
+    late = False
+    for event in stream:
+        if run.stop.now() and isinstance(event, TextDelta | ThinkingDelta | ToolCallEnd):
+            if late:
+                yield End("aborted")
+                return
+            late = True
+        yield event
 
 
 def _hide(run: Run, message: Message, hidden: Hidden, *, may_go_on: bool) -> Message:
