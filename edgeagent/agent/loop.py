@@ -16,7 +16,7 @@ from edgeagent.agent.model_call import think
 from edgeagent.agent.run import Ending, Run
 from edgeagent.agent.run_options import RunResult
 from edgeagent.hooks import FirePoint, RunStart
-from edgeagent.messages import Message, as_message, new_id
+from edgeagent.messages import Message, StopReason, as_message, new_id
 from edgeagent.tools import Handoff
 from edgeagent.tools.threads import ask_person
 
@@ -306,7 +306,10 @@ def hand_over(run: Run, handoff: Handoff) -> Ending:
         run.handovers.answered_by = run.handovers.answered_by or target.name
         if ending.reply:  # told already, by the one who said it; under the same id, so that it can be cut with it
             said = next((m.id for m in reversed(part.new) if m.role == "assistant" and m.text), new_id("msg"))
-            router.add(Message("assistant", ending.reply, stop_reason="stop", origin="handoff", id=said))
+            ended: StopReason = "stop"
+            if ending.reason == "aborted" or ending.reason == "error":
+                ended = ending.reason
+            router.add(Message("assistant", ending.reply, stop_reason=ended, origin="handoff", id=said))
     return ending
 
 

@@ -174,6 +174,22 @@ def test_an_abort_in_the_target_ends_the_run(cooking, who):
     assert not router.is_running
 
 
+def test_an_abort_in_the_words_of_the_target_leaves_a_cut_reply_and_a_marker_in_the_session():
+    router, _cook = pair([[TO_COOK]], ["soup " * 50])
+    with Session(router) as session:
+        session.subscribe(lambda e: e.kind == "message_update" and session.abort())
+        assert session.step("make soup").reason == "aborted"
+        *_, said, marker = session.messages()
+    assert (said.origin, said.stop_reason, said.text.split()[0]) == ("handoff", "aborted", "soup")
+    assert (marker.role, marker.origin) == ("user", "marker")
+
+
+def test_an_error_in_the_words_of_the_target_is_one_in_the_routers_history():
+    router, _cook = pair([[TO_COOK]], [{"text": "soup", "error": "lost"}])
+    result = ends(router.start("make soup"), "error")
+    assert (result.messages[-1].text, result.messages[-1].stop_reason) == ("soup", "error")
+
+
 def test_the_state_during_the_targets_part_is_the_targets(cooking):
     router, cook, _handle, _gate = cooking
     for agent in (router, cook):
