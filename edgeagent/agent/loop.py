@@ -295,7 +295,8 @@ def hand_over(run: Run, handoff: Handoff) -> Ending:
     target = run.handovers.begin(handoff)
     for earlier in run.parts[:-1]:
         if earlier.agent is target:
-            told = handoff.task or f"{router.name} hands back: {handoff.reason or 'go on'}"
+            task = (handoff.task or "").strip()
+            told = task or f"{router.name} hands back: {handoff.reason or 'go on'}"
             return Ending("completed", "", returns_to=earlier, messages=(Message.user(told, origin="handoff"),))
     part = target.part(router, _task(run, handoff))
     run.enter(part)
@@ -314,11 +315,15 @@ def hand_over(run: Run, handoff: Handoff) -> Ending:
 
 
 def _task(run: Run, handoff: Handoff) -> Message | None:
-    """Returns what the target is told: the handoff's words, or what its router was told last."""
-    if handoff.task is not None:
+    """Returns what the target is told: the handoff's words, or the task of its router and what was steered since."""
+    if handoff.task is not None and handoff.task.strip():
         return as_message(handoff.task, origin="handoff")
-    asked = [m for m in run.part.history if m.role == "user" and m.origin in _SAID]
-    return as_message(asked[-1].text, origin="handoff") if asked else None
+    asked = [m for m in run.part.new if m.role == "user" and m.origin in _SAID]
+    asked = asked or [m for m in run.part.history if m.role == "user" and m.origin in _SAID][-1:]
+    if not asked:
+        return None
+    begins = max((i for i, message in enumerate(asked) if message.origin != "steering"), default=0)
+    return as_message("\n".join(message.text for message in asked[begins:]), origin="handoff")
 
 
 # --- questions to the builder's code ------------------------------------------------------------------------------

@@ -57,6 +57,27 @@ def test_the_task_of_the_handoff_is_what_the_target_is_told():
     assert texts(cook.llm.requests[0].messages) == ["soup for two"]
 
 
+@pytest.mark.parametrize("task", [None, "", "  "])
+def test_without_a_task_the_target_is_told_the_routers_and_what_was_steered_since(task):
+    @tool
+    def search() -> str:
+        """Searches."""
+        router.steer("by noon")
+        return "found"
+
+    replies = [[call("search")], "which one?", [call("search")], [call("handoff_to_cook", task=task)]]
+    router, cook = pair(replies, ["soup is on"], router={"tools": [search]})
+    router.follow_up("make that soup")
+    router.run("find a soup")
+    assert texts(cook.llm.requests[0].messages) == ["make that soup\nby noon"]
+
+
+def test_without_a_task_of_this_run_the_target_is_told_what_was_said_last():
+    router, cook = pair([[TO_COOK]], ["soup is on"])
+    router.run(messages=[Message.user("hello"), Message.assistant("hi"), Message.user("make soup")])
+    assert texts(cook.llm.requests[0].messages) == ["make soup"]
+
+
 def test_the_routers_history_gets_the_calls_result_and_the_targets_reply():
     router, _ = pair([[TO_COOK]], [[call("look")], "soup is on"])
     result = router.run("make soup")
