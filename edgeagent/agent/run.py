@@ -293,7 +293,9 @@ class Run:
     # --- messages ---------------------------------------------------------------------------------------------------
 
     def inject(self, message: Message) -> None:
-        """Commits a message that no model wrote, with its two events."""
+        """Commits a message that no model wrote, with its two events; one that is said again has an id of its own."""
+        if any(message.id == earlier.id for earlier in self.part.history):
+            message = replace(message, id=new_id("msg"))
         self.emit(events.MessageStart, message=message.copy())
         self.part.add(message)
         self.emit(events.MessageEnd, message=message.copy())

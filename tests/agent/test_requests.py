@@ -15,6 +15,7 @@ from edgeagent import (
     ModelError,
     Options,
     RunState,
+    Session,
     ToolContext,
     ToolResult,
     tool,
@@ -211,6 +212,28 @@ def test_the_messages_that_were_passed_in_are_copied():
 
 
 # --- the request's settings ---------------------------------------------------------------------------------------
+
+
+def test_a_message_that_is_said_again_is_another_one():
+    again = Message.user("go")
+    agent = agent_with("one", "two", "three")
+    first = agent.run(again)
+    agent.steer(again)
+    second = agent.run(again, messages=first.messages)
+    assert texts(second.new_messages) == ["go", "go", "two"]
+    ids = [message.id for message in second.messages]
+    assert len(set(ids)) == len(ids) == 5
+    assert again.id == ids[0]
+
+
+def test_a_session_keeps_a_message_that_is_said_again(tmp_path):
+    again = Message.user("go")
+    with Session(agent_with("one", "two", "three"), path=tmp_path / "s") as session:
+        session.step(again)
+        session.steer(again)
+        session.step(again)
+    with Session.open(tmp_path / "s", agent_with()) as session:
+        assert texts(session.messages()) == ["go", "one", "go", "go", "two"]
 
 
 def test_settings_reach_the_request_and_zero_is_a_value_for_temperature():
