@@ -40,11 +40,11 @@ _Agent = TypeVar("_Agent", bound=HandoffTarget)
 
 
 def handoff_tool(target: HandoffTarget) -> Tool:
-    """``handoff_to_<name>``: the target goes on with the request."""
-    name = f"handoff_to_{_identifier(target.name)}"
+    """``handoff_to_<name>``, with the name as it is if a tool may have it: the target goes on with the request."""
+    name = target.name if re.fullmatch(r"[\w-]+", target.name) else _identifier(target.name)
     description = f"Hand the request over to {target.name}. {target.description}".strip()
 
-    @tool(name=name, description=description, mode="sequential", on_interrupt="cancel")
+    @tool(name=f"handoff_to_{name}", description=description, mode="sequential", on_interrupt="cancel")
     def hand_over(task: str | None = None, reason: str = "") -> Handoff:
         """Hands over.
 

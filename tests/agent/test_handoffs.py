@@ -57,6 +57,19 @@ def test_the_task_of_the_handoff_is_what_the_target_is_told():
     assert texts(cook.llm.requests[0].messages) == ["soup for two"]
 
 
+@pytest.mark.parametrize(
+    ("name", "tool_name"),
+    [
+        ("Bob", "handoff_to_Bob"),
+        ("arm-2", "handoff_to_arm-2"),
+        ("Kitchen Bot", "handoff_to_kitchen_bot"),
+        ("?", "handoff_to_agent"),
+    ],
+)
+def test_the_tool_has_the_targets_name_as_it_is_if_a_tool_may_have_it(name, tool_name):
+    assert Agent("router", handoffs=[Agent(name)]).tools.names() == [tool_name]
+
+
 @pytest.mark.parametrize("task", [None, "", "  "])
 def test_without_a_task_the_target_is_told_the_routers_and_what_was_steered_since(task):
     @tool
