@@ -105,7 +105,7 @@ class RunHost:
         except BaseException as error:  # a check that fails denies
             logger.exception("policy_check raised")
             reason = f"the policy check failed: {error}"
-        return _result(call, "denied", reason) if reason else None
+        return _result(call, "denied", str(reason)) if reason else None
 
     def _timeout_s(self, tool: Tool) -> float | None:
         """For the body; a person who is asked has ``confirm_timeout_s``, unless the tool says otherwise."""

@@ -83,6 +83,14 @@ def test_a_call_that_hooks_made_of_another_one_is_refused_under_its_own_name(ref
     ]
 
 
+def test_a_policy_check_that_denies_with_true_has_a_text_as_its_reason():
+    options = Options(policy_check=lambda name, arguments: True)
+    agent = Agent("x", llm=ScriptedLLM([call("add", a=1, b=1)]), tools=[add], options=options)
+    with pytest.raises(PolicyViolationError) as caught:
+        agent.run("go")
+    assert caught.value.reason == "True"
+
+
 def test_a_policy_check_that_raises_denies():
     def check(name, arguments):
         raise ValueError("broken")
