@@ -57,7 +57,8 @@ class Agent:
     Raises:
         ToolDefinitionError: Two tools have one name, or a function has no schema.
         EdgeAgentError: A hook is none, or is async.
-        ConfigError: A hook is given and the option that does the same is set too; ``llm`` is no model.
+        ConfigError: A hook is given and the option that does the same is set too; ``llm`` is no model, or another
+            argument of a type that can't be.
         ModelError: There is no model of that name.
     """
 
@@ -81,12 +82,16 @@ class Agent:
         self.llm = llm
         self.description = description
         self.deps = deps
+        _check("Agent(options", options, Options)
+        for target in handoffs or ():
+            _check("Agent(handoffs", target, Agent)
+        _check("Agent(latch", latch, "subscribe")
         self.options = options or Options()
-        self.handoffs = list(handoffs)
-        self.hooks = list(hooks)
-        self.tools = ToolRegistry.of([*tools, *(handoff_tool(target) for target in handoffs)])
+        self.handoffs = list(handoffs or ())
+        self.hooks = list(hooks or ())
+        self.tools = ToolRegistry.of([*(tools or ()), *(handoff_tool(target) for target in self.handoffs)])
         self.latch = latch
-        self.phrases = tuple(phrases)
+        self.phrases = tuple(phrases or ())
         self.subscriber_errors = 0
         self._lock = threading.Lock()
         self._current: Run | None = None
@@ -170,7 +175,11 @@ class Agent:
 
         Raises:
             BusyError, ModelError: As ``run``; later errors come from ``RunHandle.result``.
+            ConfigError: An argument of a type that can't be.
         """
+        _check("run(options", options, Options)
+        _check("run(context", context, AgentContext)
+        _check("run(stop_event", stop_event, "is_set")
         context = context or AgentContext(deps=self.deps)
         llm = self.llm or (context.llm if context.depth else None)
         if llm is None:
@@ -193,7 +202,7 @@ class Agent:
         part = Part(
             self,
             task=told,
-            messages=as_messages(messages),
+            messages=as_messages(messages or ()),
             options=chosen,
             context=context,
             llm=llm,
@@ -475,6 +484,14 @@ class Agent:
 def _strategy(options: Options) -> Callable[[Run], Ending] | None:
     """Returns what plays a part in place of the loop's own strategy, if the options name one."""
     return None if options.orchestrator is None else partial(orchestrate, options.orchestrator)
+
+
+def _check(argument: str, value: object, kind: type | str) -> None:
+    """Refuses an argument that is neither None nor of that kind: of a class, or with a method of that name."""
+    if value is None or (callable(getattr(value, kind, None)) if isinstance(kind, str) else isinstance(value, kind)):
+        return
+    needed = f"have a method {kind}()" if isinstance(kind, str) else f"be of the class {kind.__name__}"
+    raise ConfigError(f"{argument}={value!r}): it should {needed}")
 
 
 def _starter(run: Run) -> Callable[[], RunHandle] | None:

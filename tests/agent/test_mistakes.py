@@ -66,6 +66,36 @@ def test_a_history_of_texts_is_refused_before_a_run_begins():
     assert agent.run("on", messages=[Message.user("hi")]).reply == "A"
 
 
+# --- arguments of another kind ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keywords", "told"),
+    [
+        ({"options": 5}, r"Agent\(options=5\): it should be of the class Options"),
+        ({"latch": 5}, r"Agent\(latch=5\): it should have a method subscribe"),
+        ({"handoffs": ["x"]}, r"Agent\(handoffs='x'\): it should be of the class Agent"),
+        ({"handoffs": [5]}, r"Agent\(handoffs=5\): it should be of the class Agent"),
+    ],
+)
+def test_an_argument_of_another_kind_is_told_where_it_is_given(keywords, told):
+    with pytest.raises(ConfigError, match=told):
+        Agent("robi", llm=ScriptedLLM("A"), **keywords)
+
+
+@pytest.mark.parametrize("name", ["options", "context", "stop_event"])
+def test_an_argument_of_a_run_of_another_kind_is_refused_before_it_begins(name):
+    agent = Agent("robi", llm=ScriptedLLM("A"))
+    with pytest.raises(ConfigError, match=rf"run\({name}=5\): it should "):
+        agent.run("hi", **{name: 5})
+    assert agent.run("hi").reply == "A"
+
+
+def test_none_is_the_default_of_what_is_a_list():
+    agent = Agent("robi", llm=ScriptedLLM("A"), tools=None, handoffs=None, hooks=None, phrases=None)
+    assert agent.run("hi", messages=None).reply == "A"
+
+
 # --- who listens ----------------------------------------------------------------------------------------------------
 
 
