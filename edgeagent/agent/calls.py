@@ -347,13 +347,20 @@ def act(run: Run, reply: Message) -> None:
     """Executes the calls of a reply, or says why not, and commits the results in the order asked."""
     if not reply.tool_calls:
         return
-    if reply.stop_reason == "length":
-        refuse(run, reply.tool_calls, "the reply was cut off before it was complete")
-    elif not run.budget.tools_allowed or run.turn.tool_choice == "none":
-        refuse(run, reply.tool_calls, NO_MORE_CALLS)
+    why = refusal(run, reply)
+    if why is not None:
+        refuse(run, reply.tool_calls, why)
     else:
         commit(run, execute(run, reply.tool_calls))
         run.budget.spend_hop()
+
+
+def refusal(run: Run, reply: Message | None) -> str | None:
+    """Why no call may run, or None: the reply that asks for them was cut or was to have none, or no hop is left."""
+    if reply is not None and reply.stop_reason == "length":
+        return "the reply was cut off before it was complete"
+    allowed = run.budget.tools_allowed and (reply is None or run.turn.tool_choice != "none")
+    return None if allowed else NO_MORE_CALLS
 
 
 def execute(run: Run, calls: Sequence[ToolCall]) -> list[ToolResult]:
