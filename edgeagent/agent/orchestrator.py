@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
-from edgeagent.agent.calls import NO_MORE_CALLS, commit, execute, refuse, refused
+from edgeagent.agent.calls import commit, execute, refusal, refuse, refused
 from edgeagent.agent.loop import fail, hand_over, handoff_in, last_words, may_extend, stop
 from edgeagent.agent.model_call import think
 from edgeagent.agent.queues import QueueName
@@ -137,11 +137,12 @@ class RunControl:
             ids = {call.id for call in wanted}
         asked, self._open = self._open, []
         run.ledger.note(asked, run.part.name)
-        if run.budget.tools_allowed:
+        why = refusal(run, run.turn.reply)
+        if why is None:
             results = execute(run, wanted)
             run.budget.spend_hop()
         else:
-            results = refused(run, wanted, NO_MORE_CALLS)
+            results = refused(run, wanted, why)
         left = refused(run, [call for call in asked if call.id not in ids], "it was not chosen")
         by_id = {result.call_id: result for result in (*results, *left)}
         commit(run, [by_id[call.id] for call in asked])
@@ -224,7 +225,7 @@ class RunControl:
         """Gives calls that nobody executed a result that says so."""
         if self._open:
             calls, self._open = self._open, []
-            refuse(self._run, calls, "it was not chosen")
+            refuse(self._run, calls, refusal(self._run, self._run.turn.reply) or "it was not chosen")
 
     def _close_answered_turn(self) -> None:
         """A turn has one model call, or calls of the strategy's own: what comes after belongs to the next."""

@@ -242,6 +242,18 @@ def test_a_turn_has_one_model_call_and_begins_with_what_is_new_to_it(shorthand):
     )
 
 
+def test_calls_of_a_reply_that_was_cut_are_not_run():
+    def strategy(run, message):
+        run.append(message)
+        run.execute(run.complete().tool_calls)
+        run.execute([call("look")])
+
+    handle, _ = start(strategy, {"calls": [call("look", n=1)], "stop": "length"})
+    result = ends(handle, "completed")
+    assert statuses(result) == ["not_run", "ok"]
+    assert "cut off" in result.tool_calls[0].result.text
+
+
 def test_a_message_between_a_call_and_its_result_leaves_the_call_not_run():
     def strategy(run, message):
         run.append(message)
@@ -465,3 +477,9 @@ def test_plan_then_execute_takes_up_steering_between_two_steps():
     agent = Agent("a", llm=llm, options=Options(orchestrator=PlanThenExecute()))
     agent.run("go")
     assert "slowly" in texts(llm.requests[2].messages)
+
+
+def test_plan_then_execute_runs_no_call_of_a_step_that_was_cut():
+    llm = ScriptedLLM("1. look", {"calls": [call("look")], "stop": "length"}, "seen", "all seen")
+    agent = Agent("a", llm=llm, tools=[look], options=Options(orchestrator=PlanThenExecute()))
+    assert statuses(ends(agent.start("go"), "completed")) == ["not_run"]
