@@ -24,7 +24,8 @@ logger = logging.getLogger(__name__)
 
 NO_REPLY: Final = "I could not finish that."
 _SAID: Final = ("user", "follow_up", "steering", "handoff")
-_CONTINUE: Final = "Continue exactly where you stopped."
+CONTINUE: Final = "Continue exactly where you stopped."
+"""Follows a reply that was cut by ``max_tokens``."""
 
 
 def drive(run: Run) -> RunResult:
@@ -158,7 +159,7 @@ def after_words(run: Run, reply: Message, said: list[str]) -> list[Message] | En
             run.inbox.give_back(steered)
             return out_of_budget(run, "".join(said))
         if not steered:
-            return [Message.user(_CONTINUE, origin="continuation")]
+            return [Message.user(CONTINUE, origin="continuation")]
         said.clear()
         return steered
     pending = run.inbox.next_messages()
