@@ -11,12 +11,21 @@ import re
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Final, NoReturn, Protocol
 
-from edgeagent.agent.calls import commit, execute, refusal, refuse, refused
-from edgeagent.agent.loop import fail, hand_over, handoff_in, last_words, may_extend, stop
+from edgeagent.agent.calls import NO_MORE_CALLS, commit, execute, refusal, refuse, refused
+from edgeagent.agent.loop import (
+    CONTINUE,
+    after_handoff,
+    end_of_turn,
+    fail,
+    handoff_in,
+    last_words,
+    may_continue,
+    out_of_budget,
+    tools_may_go_on,
+)
 from edgeagent.agent.model_call import think
-from edgeagent.agent.queues import QueueName
 from edgeagent.agent.run import Ending, Run
 from edgeagent.agent.run_options import Options, RunState
 from edgeagent.context import AgentContext
@@ -61,6 +70,10 @@ class RunControl:
         self._open: list[ToolCall] = []
         self._drained: list[Message] = []
         """Messages that were drained and not appended yet."""
+        self._last = False
+        """A hook has made this turn the last one."""
+        self._begun = ""
+        """The last reply without its last piece, if it was cut and continued."""
         self._ending: Ending | None = None
 
     @property
@@ -87,6 +100,8 @@ class RunControl:
     def complete(self, messages: Sequence[Message] | None = None, tools: Sequence[Tool] | None = None) -> Message:
         """One model call, in the turn of what was appended for it or in a new one; the reply is streamed and committed.
 
+        A text that was cut goes on with further calls, ``Options.max_continuations`` at most; all of it is returned.
+
         Args:
             messages: What the request holds; None: the history.
             tools: Those that may be called; None: all, (): none, and the list stays in the prompt.
@@ -94,26 +109,40 @@ class RunControl:
         Raises:
             RunEnded: The run is over; let it pass through.
         """
+        self._begun = ""
+        pieces = 1
+        reply = self._ask(messages, tools)
+        while not reply.tool_calls and may_continue(self._run, reply, pieces):
+            more = Message.user(CONTINUE, origin="continuation")
+            messages = None if messages is None else [*messages, reply, more]
+            self._begun += reply.text
+            pieces += 1
+            self.append(more)
+            reply = self._ask(messages, tools)
+        return replace(reply.copy(), text=self._begun + reply.text)
+
+    def _ask(self, messages: Sequence[Message] | None, tools: Sequence[Tool] | None) -> Message:
+        """One model call, or two if the first reply stays hidden; the turn is over unless calls are to be executed."""
         run = self._check()
-        self._close_answered_turn()
+        self._end_turn()
         self._stop_if_asked()
-        if run.budget.spent and not may_extend(run):
-            self._stop_if_asked()
-            run.out.notice("warning", f"stopped after {run.budget.calls} model calls")
-            self._leave(Ending("budget", last_words(run)))
+        if not tools_may_go_on(run, []):
+            run.close_turn()
+            self._leave(out_of_budget(run))
         if not run.turn.is_open:
             run.open_turn()
-        may_call = tools is None or len(tools) > 0
+        self._last = run.part.context.no_more_tools
+        may_call = (tools is None or len(tools) > 0) and not self._last
         reply = think(run, "auto" if may_call else "none", messages=messages, tools=tools or None)
         if reply.stop_reason in ("error", "aborted"):
             self._leave(fail(run, reply))
-        self._open = list(reply.tool_calls)
-        if run.hook_reply is not None:
-            self.settle()
-            self._leave(stop(run))
-        if run.turn.in_words:
-            return self.complete(messages, tools)
-        return reply.copy()
+        if self._last or run.hook_reply is not None:
+            refuse(run, reply.tool_calls, NO_MORE_CALLS if self._last else "the run was ended")
+        else:
+            self._open = list(reply.tool_calls)
+        if not self._open:
+            self._end_turn()
+        return self._ask(messages, tools) if run.turn.in_words else reply
 
     def execute(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         """Runs calls through all gates and commits the results, in the order in which they were asked for.
@@ -146,12 +175,10 @@ class RunControl:
         left = refused(run, [call for call in asked if call.id not in ids], "it was not chosen")
         by_id = {result.call_id: result for result in (*results, *left)}
         commit(run, [by_id[call.id] for call in asked])
-        if run.hook_reply is not None:
-            self._leave(stop(run))
-        if any(result.status == "denied" for result in results):
-            run.close_turn()
-            self._leave(Ending("denied", ""))
+        self._end_turn()
         self._hand_over()
+        if why is not None and not tools_may_go_on(run, []):
+            self._leave(out_of_budget(run))
         return results
 
     def append(self, message: Message) -> None:
@@ -164,7 +191,11 @@ class RunControl:
         if any(message is drained for drained in self._drained):
             self._stop_if_asked()
             self._drained = [drained for drained in self._drained if drained is not message]
-        self._close_answered_turn()
+            grant = run.budget.grant if message.origin == "follow_up" else run.budget.grant_one
+            grant()
+        self._end_turn()
+        if message.role == "assistant" and message.text:
+            self._begun = ""
         if not run.turn.is_open:
             run.open_turn()
         run.inject(message.copy())
@@ -172,14 +203,14 @@ class RunControl:
     def drain_steering(self) -> list[Message]:
         """Returns what was steered, as many as the queue's mode takes; append them, or they are lost unless a stop
         comes."""
-        return self._drain("steering")
+        return self._keep(self._check().inbox.next_steering())
 
     def drain_follow_up(self) -> list[Message]:
         """As ``drain_steering``, of the follow-ups."""
-        return self._drain("follow_up")
+        return self._keep(self._check().inbox.drain("follow_up"))
 
-    def _drain(self, name: QueueName) -> list[Message]:
-        drained = self._check().inbox.drain(name)
+    def _keep(self, drained: list[Message]) -> list[Message]:
+        """Keeps messages that were taken from a queue, because a stop returns those that are not appended by then."""
         self._drained += drained
         return drained
 
@@ -190,7 +221,7 @@ class RunControl:
 
     def end(self) -> None:
         """Ends the run with the last thing that was said; so does returning."""
-        self._ending = self._ending or Ending("completed", last_words(self._check()))
+        self._ending = self._ending or Ending("completed", self._last_words())
 
     def fail(self, error: str | Exception) -> None:
         """Ends the run with an error: a text becomes the result's, an exception is raised to whoever waits."""
@@ -202,12 +233,14 @@ class RunControl:
 
     def close(self) -> Ending:
         """Leaves a history in which every call has a result; called when the orchestrator has returned."""
-        self.settle()
+        if self._ending is None:
+            with contextlib.suppress(RunEnded):
+                self._end_turn()
         self._run.close_turn()
         if self._run.stop.now():
             self._run.inbox.give_back(self._drained)
         if self._ending is None:
-            self._ending = Ending("aborted" if self.should_stop() else "completed", last_words(self._run))
+            self._ending = Ending("aborted" if self.should_stop() else "completed", self._last_words())
         return self._ending
 
     def _check(self) -> Run:
@@ -227,11 +260,17 @@ class RunControl:
             calls, self._open = self._open, []
             refuse(self._run, calls, refusal(self._run, self._run.turn.reply) or "it was not chosen")
 
-    def _close_answered_turn(self) -> None:
+    def _last_words(self) -> str:
+        return self._begun + last_words(self._check())
+
+    def _end_turn(self) -> None:
         """A turn has one model call, or calls of the strategy's own: what comes after belongs to the next."""
         self.settle()
-        if self._run.turn.reply is not None or self._run.turn.results:
-            self._run.close_turn()
+        run, turn = self._run, self._run.turn
+        if turn.is_open and (turn.reply is not None or turn.results or run.hook_reply is not None):
+            ending = end_of_turn(run, turn.reply or Message("assistant"), last=self._last)
+            if ending is not None:
+                self._leave(ending)
 
     def _ask_for(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
         """Commits an assistant message with calls that no reply made."""
@@ -241,18 +280,16 @@ class RunControl:
         return made
 
     def _hand_over(self) -> None:
-        run = self._run
-        handoff = handoff_in(run)
+        handoff = handoff_in(self._run)
         if handoff is None:
             return
-        run.close_turn()
-        away = hand_over(run, handoff)
-        if away.returns_to is not run.part:
-            self._leave(away)
-        for message in away.messages:
+        upcoming = after_handoff(self._run, handoff)
+        if isinstance(upcoming, Ending):
+            self._leave(upcoming)
+        for message in self._keep(upcoming):
             self.append(message)
 
-    def _leave(self, ending: Ending) -> None:
+    def _leave(self, ending: Ending) -> NoReturn:
         self._ending = ending
         raise RunEnded(ending)
 

@@ -448,6 +448,136 @@ def test_a_handoff_in_it_moves_the_run():
     assert (result.reply, result.handed_off_to, llm.remaining) == ("soup", "cook", 1)
 
 
+# --- the guards of the loop ---------------------------------------------------------------------------------------
+
+
+def react(run, message):
+    """The loop's own strategy, as a builder would write it."""
+    run.append(message)
+    while (reply := run.complete()).tool_calls:
+        run.execute(reply.tool_calls)
+
+
+def test_the_repetition_guard_makes_the_next_model_call_the_last():
+    handle, agent = start(react, *[[call("look")]] * 4, "enough", "never")
+    result = ends(handle, "stopped")
+    assert (result.reply, statuses(result)) == ("enough", ["ok", "ok", "ok", "blocked"])
+    assert [request.tool_choice for request in agent.llm.requests] == ["auto"] * 4 + ["none"]
+
+
+def test_a_call_in_the_last_reply_is_not_run():
+    handle, agent = start(react, *[[call("look")]] * 5, "never")
+    assert statuses(ends(handle, "stopped"))[3:] == ["blocked", "not_run"]
+    assert agent.llm.remaining == 1
+
+
+@pytest.mark.parametrize(
+    ("on_budget", "reply", "left"), [("last_content", "I could not finish that.", 1), ("final_answer", "enough", 0)]
+)
+def test_hops_are_counted(on_budget, reply, left):
+    replies = [[call("look", n=n)] for n in range(3)]
+    handle, agent = start(react, *replies, "enough", max_tool_hops=2, on_budget=on_budget)
+    result = ends(handle, "budget")
+    assert (result.reply, statuses(result)) == (reply, ["ok", "ok", "not_run"])
+    assert agent.llm.remaining == left
+
+
+def test_a_run_without_budget_gives_its_final_answer(shorthand):
+    handle, _ = start(react, [call("look")], "enough", max_turns=1, on_budget="final_answer")
+    assert ends(handle, "budget").reply == "enough"
+    assert shorthand(handle.events()).endswith("XS XE MS(t) ME(t) TE N TS MS(a) MU+ ME(a) TE AE(budget)")
+
+
+def test_a_terminating_tool_ends_it_with_its_result():
+    @tool(terminate=True)
+    def finish() -> str:
+        """Finishes."""
+        return "finished"
+
+    llm = ScriptedLLM([call("finish")], "never")
+    result = ends(
+        Agent("a", llm=llm, tools=[finish], options=Options(orchestrator=Does(react))).start("go"), "terminated"
+    )
+    assert (result.reply, result.messages[-1].role, llm.remaining) == ("finished", "assistant", 1)
+
+
+def test_should_stop_after_turn_is_asked_after_each_turn():
+    asked = []
+
+    def should_stop(state):
+        asked.append(state.messages[-1].role)
+        return len(asked) == 2
+
+    replies = [call("look", n=1)], [call("look", n=2)], "never"
+    handle, agent = start(react, *replies, should_stop_after_turn=should_stop)
+    ends(handle, "stopped")
+    assert (asked, agent.llm.remaining) == (["tool", "tool"], 1)
+
+
+def test_a_text_that_was_cut_goes_on_and_is_returned_whole():
+    whole = []
+
+    def strategy(run, message):
+        run.append(message)
+        whole.append(run.complete().text)
+
+    handle, agent = start(strategy, {"text": "one two ", "stop": "length"}, "three")
+    assert ends(handle, "completed").reply == whole[0] == "one two three"
+    assert texts(agent.llm.requests[1].messages) == ["go", "one two ", "Continue exactly where you stopped."]
+
+
+def test_a_cut_text_of_chosen_messages_goes_on_with_them():
+    def strategy(run, message):
+        run.complete(messages=[Message.user("instead")])
+
+    handle, agent = start(strategy, {"text": "one ", "stop": "length"}, "two")
+    assert ends(handle, "completed").reply == "one two"
+    assert texts(agent.llm.requests[1].messages) == ["instead", "one ", "Continue exactly where you stopped."]
+
+
+def test_what_is_said_after_a_continued_reply_is_the_reply():
+    def strategy(run, message):
+        once(run, message)
+        run.append(Message.assistant("in short: three"))
+
+    handle, _ = start(strategy, {"text": "one two ", "stop": "length"}, "three")
+    assert ends(handle, "completed").reply == "in short: three"
+
+
+def test_steering_at_the_last_turn_is_granted_one_more():
+    def strategy(run, message):
+        once(run, message)
+        agent.steer("left")
+        for steered in run.drain_steering():
+            run.append(steered)
+        run.complete()
+
+    options = Options(orchestrator=Does(strategy), max_turns=1)
+    agent = Agent("a", llm=ScriptedLLM("one", "two"), options=options)
+    assert ends(agent.start("go"), "completed").reply == "two"
+
+
+def test_steering_that_skipped_the_rest_of_a_batch_can_be_drained():
+    def strategy(run, message):
+        run.append(message)
+        run.execute(run.complete().tool_calls)
+        for steered in run.drain_steering():
+            run.append(steered)
+        run.complete()
+
+    @tool
+    def ring() -> str:
+        """Rings."""
+        agent.steer("left")
+        return "rang"
+
+    llm = ScriptedLLM([call("ring"), call("ring")], "ok")
+    options = Options(orchestrator=Does(strategy), steering_check="after_each_tool")
+    agent = Agent("a", llm=llm, tools=[ring], options=options)
+    assert statuses(ends(agent.start("go"), "completed")) == ["ok", "skipped"]
+    assert texts(llm.requests[1].messages)[-1] == "left"
+
+
 # --- plan, then execute -------------------------------------------------------------------------------------------
 
 
