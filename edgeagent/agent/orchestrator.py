@@ -32,7 +32,7 @@ from edgeagent.context import AgentContext
 from edgeagent.errors import EdgeAgentError
 from edgeagent.events import Event
 from edgeagent.llm import LLM
-from edgeagent.messages import Message, ToolCall, ToolResult, new_id
+from edgeagent.messages import Message, ToolCall, ToolResult, as_messages, new_id
 from edgeagent.tools import Tool
 
 _STAMPS: Final = frozenset(field.name for field in dataclasses.fields(Event))
@@ -184,10 +184,19 @@ class RunControl:
     def append(self, message: Message) -> None:
         """Commits a message, in the turn of the next model call. Calls that nobody executed are not run.
 
+        Calls in the message may be executed next.
+
         Raises:
             RunEnded: As ``complete``, for a message that was drained: after a stop it goes back to its queue.
+            EdgeAgentError: The message is none, has the result of a call, or has a call whose id is taken.
         """
         run = self._check()
+        as_messages([message])
+        if message.role == "tool":
+            raise EdgeAgentError("a result is committed with its call: use execute(calls)")
+        ids = {call.id for call in message.tool_calls}
+        if len(ids) < len(message.tool_calls) or any(call.id in ids for m in run.part.history for call in m.tool_calls):
+            raise EdgeAgentError("every call needs an id of its own; execute(calls) gives ids to calls")
         if any(message is drained for drained in self._drained):
             self._stop_if_asked()
             self._drained = [drained for drained in self._drained if drained is not message]
@@ -199,6 +208,7 @@ class RunControl:
         if not run.turn.is_open:
             run.open_turn()
         run.inject(message.copy())
+        self._open = [call.copy() for call in message.tool_calls]
 
     def drain_steering(self) -> list[Message]:
         """Returns what was steered, as many as the queue's mode takes; append them, or they are lost unless a stop
@@ -276,7 +286,6 @@ class RunControl:
         """Commits an assistant message with calls that no reply made."""
         made = [replace(call.copy(), id=new_id("call")) for call in calls]
         self.append(Message.assistant("", made))
-        self._open = list(made)
         return made
 
     def _hand_over(self) -> None:

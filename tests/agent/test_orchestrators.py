@@ -15,6 +15,7 @@ from edgeagent import (
     Options,
     PolicyViolationError,
     ToolContext,
+    ToolResult,
     events,
     tool,
 )
@@ -303,6 +304,50 @@ def test_a_call_of_its_own_does_not_change_in_history_when_it_changes():
 
     handle, _ = start(strategy)
     assert ends(handle, "completed").messages[1].tool_calls[0].arguments == {"n": 1}
+
+
+def test_calls_of_an_appended_message_have_results():
+    got = []
+
+    def strategy(run, message):
+        run.append(message)
+        calls = [call("look", n=1), call("look", n=2)]
+        run.append(Message.assistant("let me see", calls))
+        got.extend(run.execute(calls[:1]))
+        run.append(Message.assistant("once more", [call("look", n=3)]))
+        run.complete()
+
+    handle, _ = start(strategy, "done")
+    result = ends(handle, "completed")
+    assert calls_are_answered(result.messages)
+    assert [made.text for made in got] == ["saw 1"]
+    assert statuses(result) == ["ok", "not_run", "not_run"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["words", None, Message.tool(ToolResult("call_1", "look", "ok", "saw")), Message.assistant("", [call("look")] * 2)],
+)
+def test_what_is_no_message_or_leaves_a_call_without_one_result_is_not_appended(message):
+    def strategy(run, task):
+        run.append(task)
+        with pytest.raises(EdgeAgentError):
+            run.append(message)
+        run.complete()
+
+    handle, _ = start(strategy, "done")
+    assert texts(ends(handle, "completed").messages) == ["go", "done"]
+
+
+def test_a_call_is_not_appended_twice():
+    def strategy(run, message):
+        run.append(message)
+        reply = run.complete()
+        with pytest.raises(EdgeAgentError, match="id of its own"):
+            run.append(reply)
+
+    handle, _ = start(strategy, [call("look")])
+    assert calls_are_answered(ends(handle, "completed").messages)
 
 
 @pytest.mark.parametrize("raised", [KeyError("no plan"), SystemExit(3)])
