@@ -179,8 +179,10 @@ class Options:
                 object.__setattr__(self, name, _chosen(name, value))
             elif name in _COUNTS | _NUMBERS:
                 _check_number(name, value)
-            elif name == "orchestrator" and not callable(getattr(value, "run", None)):
-                raise ConfigError(f"Options(orchestrator={value!r}): it should have a method run(run, message)")
+            elif name == "orchestrator":
+                if not callable(getattr(value, "run", None)):
+                    raise ConfigError(f"Options(orchestrator={value!r}): it should have a method run(run, message)")
+                check_callback(value.run, "Options(orchestrator={})")
 
     @classmethod
     def default(cls, name: str) -> Any:

@@ -21,6 +21,7 @@ from edgeagent.errors import ConfigError
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult, Payload
 from edgeagent.messages import PEOPLE, Message, ToolCall
 from edgeagent.tools import Tool
+from edgeagent.tools.signature import is_async
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
@@ -218,7 +219,7 @@ class PlanModeHook(BaseHook):
             else, an exception included, ends the run with "I did not do it.".
 
     Raises:
-        ConfigError: ``approve`` can't be called.
+        ConfigError: ``approve`` can't be called, or is async.
     """
 
     points = frozenset({FirePoint.AFTER_LLM})
@@ -226,8 +227,8 @@ class PlanModeHook(BaseHook):
     fail_closed = True
 
     def __init__(self, approve: Approve) -> None:
-        if not callable(approve):
-            raise ConfigError(f"PlanModeHook(approve={approve!r}): it should be a function of a text and calls")
+        if is_async(approve) or not callable(approve):
+            raise ConfigError(f"PlanModeHook(approve={approve!r}): it should be a plain function of a text and calls")
         self._approve = approve
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:

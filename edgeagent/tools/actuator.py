@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal
 
+from edgeagent.errors import ToolDefinitionError
+from edgeagent.tools.signature import is_async
 from edgeagent.tools.threads import Reserved, Threads
 
 logger = logging.getLogger(__name__)
@@ -89,6 +91,17 @@ class Call:
         return self.begun_s is None or time.monotonic() < self.begun_s + LIMIT_S + _TELL_S
 
 
+def refuse_async(**functions: Callable[[], object] | None) -> None:
+    """Refuses functions of an actuator that would only make a coroutine.
+
+    Raises:
+        ToolDefinitionError: One is async.
+    """
+    for keyword, function in functions.items():
+        if is_async(function):
+            raise ToolDefinitionError(f"{keyword}={function!r} is async: give a plain function, which acts at once")
+
+
 class Actuator:
     """Functions that stop, pause and resume what one goal moves.
 
@@ -100,6 +113,9 @@ class Actuator:
         on_trouble: Told which function has not come back in time, or has raised what; on a thread that nothing else
             needs, unless there is none.
         on_idle: Told when no function is being called any more.
+
+    Raises:
+        ToolDefinitionError: A function is async.
     """
 
     def __init__(
@@ -114,6 +130,7 @@ class Actuator:
         on_trouble: Callable[[What, BaseException | None], object] = lambda what, raised: None,
         on_idle: Callable[[], object] = lambda: None,
     ) -> None:
+        refuse_async(stop=stop, pause=pause, resume=resume)
         self._functions: dict[What, Callable[[], object] | None] = {"stop": stop, "pause": pause, "resume": resume}
         self._name = name
         self._threads = threads or Threads()

@@ -27,8 +27,9 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from edgeagent.characters import values_without_escapes, without_escapes
 from edgeagent.errors import ToolDefinitionError
 from edgeagent.messages import Status, ToolCall, ToolResult, picture_type
+from edgeagent.tools.actuator import refuse_async
 from edgeagent.tools.goal import GoalHandle
-from edgeagent.tools.signature import ArgumentError, SchemaSignature, Signature, innermost, is_async, written
+from edgeagent.tools.signature import ArgumentError, SchemaSignature, Signature, innermost, written
 
 logger = logging.getLogger(__name__)
 
@@ -133,9 +134,7 @@ class Tool:
             raise ToolDefinitionError(
                 f"{function!r} is no tool: give a function, an object that can be called, or another agent's as_tool()"
             )
-        for keyword, actuator in (("stop", stop), ("pause", pause), ("resume", resume)):
-            if is_async(actuator):
-                raise ToolDefinitionError(f"{keyword}={actuator!r} is async: give a plain function, which acts at once")
+        refuse_async(stop=stop, pause=pause, resume=resume)
         functools.update_wrapper(self, written(function), updated=())
         self.function = function
         self.traits = traits

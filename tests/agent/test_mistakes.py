@@ -6,7 +6,19 @@ import sys
 
 import pytest
 
-from edgeagent import Agent, ConfigError, EdgeAgentError, LlamaLLM, Message, ModelError, events, skill, tool, views
+from edgeagent import (
+    Agent,
+    ConfigError,
+    EdgeAgentError,
+    GoalHandle,
+    LlamaLLM,
+    Message,
+    ModelError,
+    events,
+    skill,
+    tool,
+    views,
+)
 from edgeagent.errors import ToolDefinitionError
 from edgeagent.testing import ScriptedLLM, call
 
@@ -213,6 +225,9 @@ def test_an_async_function_that_would_never_stop_anything_is_refused(keyword):
         def drive() -> str:
             """Drives."""
             return "there"
+
+    with pytest.raises(ToolDefinitionError, match=f"{keyword}=.* is async: give a plain function"):
+        GoalHandle(**{keyword: act})
 
 
 def test_a_plain_subscriber_hears_everything():

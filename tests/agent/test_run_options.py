@@ -96,6 +96,15 @@ def test_an_async_callback_is_an_error_at_registration(name):
         Options(**{name: late})
 
 
+def test_an_async_orchestrator_is_an_error_at_registration():
+    class Late:
+        async def run(self, run, message):
+            raise AssertionError
+
+    with pytest.raises(EdgeAgentError, match="async"):
+        Options(orchestrator=Late())
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -86,7 +86,11 @@ def test_a_yes_counts_for_its_run_only() -> None:
     assert len(approver.asked) == 2
 
 
-def test_what_can_not_be_called_is_refused() -> None:
-    wrong: Any = "yes"
+async def late(text: str, calls: Any) -> bool:
+    raise AssertionError
+
+
+@pytest.mark.parametrize("wrong", ["yes", late])
+def test_what_can_not_be_called_at_once_is_refused(wrong: Any) -> None:
     with pytest.raises(ConfigError, match="approve"):
         PlanModeHook(wrong)
