@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, Self, TextIO
 
 from edgeagent import events
 from edgeagent.agent import Agent, AgentContext, Options, RunHandle, RunResult
-from edgeagent.agent.run_options import RunCallbacks
+from edgeagent.agent.run_options import RunCallbacks, check_callback
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError
 from edgeagent.hooks.compaction import truncated
 from edgeagent.hooks.persist_session import PersistSessionHook
@@ -91,6 +91,8 @@ class Session:
         self.options = options
         pii = PII.of(pii)
         check_keywords(path=path, response_schema=response_schema, durability=durability, out=out, status=status)
+        if resolve_model is not None:
+            check_callback(resolve_model, "Session(resolve_model={})")
         self.context = AgentContext(deps=agent.deps, session=self)
         self.context.response_schema = response_schema
         self.context.max_context_tokens = max_context_tokens

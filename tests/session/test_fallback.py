@@ -243,6 +243,14 @@ def test_a_name_is_resolved_when_it_is_reached_and_once():
     assert session.model == "small"
 
 
+def test_an_async_resolve_model_is_refused():
+    async def late(name):
+        raise AssertionError
+
+    with pytest.raises(ConfigError, match=r"Session\(resolve_model=\.\.\.\): it is async"):
+        session_of(ScriptedLLM("A"), resolve_model=late)
+
+
 def test_without_resolve_model_a_name_is_an_error_only_when_it_is_reached():
     session = session_of(ScriptedLLM("A"), "small")
     assert session.step("one").reply == "A"
