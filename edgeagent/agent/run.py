@@ -231,6 +231,8 @@ class Run:
         self.hook_reply: str | None = None
         self.lends_deps = False
         self._heard: dict[str, str] = {}
+        self._asked_by: Run | None = None
+        """The run that waits for this one, because its agent is asked as a tool."""
 
     @property
     def part(self) -> Part:
@@ -246,6 +248,7 @@ class Run:
         context = part.context
         if not self.parts:
             self.stop.take_over(context)
+            self._asked_by = _run_here() if context.within else None
             if context.depth == 0:
                 context.hook_state.clear()
         self.stop.enter(context)
@@ -398,5 +401,13 @@ class Run:
         _inside.run = None
 
     def is_inside(self) -> bool:
-        """True on a thread of this run."""
-        return getattr(_inside, "run", None) is self
+        """True on a thread of this run, or of one that it waits for."""
+        run = _run_here()
+        while run is not None and run is not self:
+            run = run._asked_by
+        return run is self
+
+
+def _run_here() -> Run | None:
+    """The run whose thread this is."""
+    return getattr(_inside, "run", None)

@@ -10,6 +10,7 @@ import pytest
 from edgeagent import (
     Agent,
     AgentContext,
+    BusyError,
     FirePoint,
     GoalHandle,
     Options,
@@ -394,3 +395,23 @@ def test_a_helper_that_ended_early_still_gives_its_reply(reason):
         helper={"tools": [step], "options": options},
     )
     assert boss.run("go").tool_calls[0].result.text == "so far"
+
+
+def test_a_helper_that_waits_for_its_caller_is_refused():
+    gate, handles = threading.Event(), []
+
+    @tool
+    def wait_for_the_boss() -> str:
+        """Waits."""
+        opened(gate)
+        with pytest.raises(BusyError):
+            handles[0].result(LIMIT_S)
+        return "refused"
+
+    helper = {"tools": [wait_for_the_boss]}
+    boss, _ = team([[call("helper", task="wait")], "done"], [[call("wait_for_the_boss")], "I did not"], helper=helper)
+    handles.append(boss.start("go"))
+    gate.set()
+    result = ends(handles[0], "completed")
+    assert result.tool_calls[0].result.text == "I did not"
+    assert list(handles[0].events())[-1].kind == "agent_end"
