@@ -66,6 +66,10 @@ class EventLog:
 
     def __iter__(self) -> Iterator[Event]:
         """All events from the first, waiting for new ones until the log is closed."""
+        return self.follow(lambda: None)
+
+    def follow(self, before_waiting: Callable[[], object]) -> Iterator[Event]:
+        """As ``iter``; ``before_waiting`` is called when the next event is not there yet, and may raise."""
         reader: SimpleQueue[Event | None] = SimpleQueue()
         with self._lock:
             for past in self._events:
@@ -74,7 +78,11 @@ class EventLog:
                 reader.put(None)
             self._readers.append(reader)
         try:
-            while (event := reader.get()) is not None:
+            while True:
+                if reader.empty():
+                    before_waiting()
+                if (event := reader.get()) is None:
+                    return
                 yield event
         finally:
             with self._lock:

@@ -56,8 +56,12 @@ class RunHandle:
         return self._state
 
     def events(self) -> Iterator[Event]:
-        """The whole log from agent_start, however late it is asked for; ends when the agent is idle again."""
-        return iter(self._run.out.log)
+        """The whole log from agent_start, however late it is asked for; ends when the agent is idle again.
+
+        Raises:
+            BusyError: As ``result``, at the first event that is not there yet.
+        """
+        return self._run.out.log.follow(self._refuse_inside)
 
     def result(self, timeout: float | None = None) -> RunResult:
         """Waits for the end.
@@ -67,11 +71,10 @@ class RunHandle:
 
         Raises:
             TimeoutError: The time is over; the run goes on.
-            BusyError: Called from a subscriber, hook or tool of this run.
+            BusyError: Called from a subscriber, hook or tool of this run, or of an agent that it asks as a tool.
             PolicyViolationError, ModelError: As ``Agent.run``; a model's own exception comes unchanged.
         """
-        if self._run.is_inside():
-            raise BusyError("waiting for a run from inside it would wait for ever")
+        self._refuse_inside()
         if not self._run.out.log.wait(timeout):
             raise TimeoutError(f"run {self.id} has not ended after {timeout} s; it goes on")
         if self._error is not None:
@@ -123,8 +126,12 @@ class RunHandle:
             self._state = "cancelled" if result.reason == "aborted" else "completed"
 
     def on_thread_of_run(self) -> bool:
-        """True on the loop's and the tools' threads of this run."""
+        """True on the loop's and the tools' threads of this run, and of those that it waits for."""
         return self._run.is_inside()
+
+    def _refuse_inside(self) -> None:
+        if self._run.is_inside():
+            raise BusyError("waiting for a run from inside it would wait for ever")
 
 
 def _violation(result: RunResult) -> PolicyViolationError | None:

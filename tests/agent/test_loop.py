@@ -306,6 +306,10 @@ def test_waiting_for_a_run_from_inside_it_is_refused():
         if event.kind == "turn_start":
             with pytest.raises(BusyError):
                 handle_box[0].result(LIMIT_S)
+            log = handle_box[0].events()
+            assert next(log).kind == "agent_start"
+            with pytest.raises(BusyError):
+                list(log)
             caught.append(event.kind)
 
     @tool
