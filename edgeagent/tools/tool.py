@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import (
@@ -84,7 +84,11 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTraits:
-    """Traits that a builder declares of a tool beside its signature."""
+    """Traits that a builder declares of a tool beside its signature.
+
+    Raises:
+        ToolDefinitionError: A trait has a value that can't be.
+    """
 
     read_only: bool = False
     destructive: bool = False
@@ -104,6 +108,25 @@ class ToolTraits:
     phrases: tuple[str, ...] = ()
     """Phrases of people who want the tool: for the ears, for training and for the docs."""
     is_skill: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (
+            ("mode", self.mode, get_args(Mode)),
+            ("on_interrupt", self.on_interrupt, (None, *get_args(OnInterrupt))),
+        ):
+            if value not in choices:
+                raise ToolDefinitionError(f"{name}={value!r}: it should be one of {', '.join(map(repr, choices))}")
+        limit: Any = self.timeout_s
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0):
+            raise ToolDefinitionError(f"timeout_s={limit!r}: it should be a number of seconds, or None")
+
+
+def _texts(name: str, given: Any) -> tuple[str, ...]:
+    """The texts of a trait; a lone one is the only one."""
+    texts = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    if not all(isinstance(text, str) for text in texts):
+        raise ToolDefinitionError(f"{name}={given!r}: it should be a list of texts")
+    return texts
 
 
 class Tool:
@@ -299,19 +322,19 @@ def tool(
         phrases: What people say when they want it.
 
     Raises:
-        ToolDefinitionError: A parameter has no annotation or no schema.
+        ToolDefinitionError: A parameter has no annotation or no schema, or a trait has a value that can't be.
     """
     traits = ToolTraits(
         read_only=read_only,
         destructive=destructive,
         motion=motion,
-        timeout_s=timeout_s,
+        timeout_s=timeout_s or None,
         mode=mode,
-        resources=tuple(resources),
+        resources=_texts("resources", resources),
         on_interrupt=on_interrupt or ("cancel" if read_only or question else "finish"),
         terminate=terminate,
         question=question,
-        phrases=tuple(phrases),
+        phrases=_texts("phrases", phrases),
     )
 
     def decorate(body: Callable[..., Any]) -> Tool:
@@ -377,19 +400,19 @@ def skill(
             stopped then. ``goal.checkpoint()`` waits in between.
 
     Raises:
-        ToolDefinitionError: A parameter has no annotation or no schema.
+        ToolDefinitionError: A parameter has no annotation or no schema, or a trait has a value that can't be.
     """
     traits = ToolTraits(
         read_only=read_only,
         destructive=destructive,
         question=question,
         motion=motion,
-        timeout_s=timeout_s,
+        timeout_s=timeout_s or None,
         mode=mode,
-        resources=tuple(resources),
+        resources=_texts("resources", resources),
         on_interrupt=on_interrupt,
         terminate=terminate,
-        phrases=tuple(phrases),
+        phrases=_texts("phrases", phrases),
         is_skill=True,
     )
 

@@ -208,6 +208,36 @@ def test_a_partial_of_a_method_and_of_an_object_are_tools_too():
     assert schema(agent, "Lamp")["properties"] == {}
 
 
+@pytest.mark.parametrize("declare", [tool, skill])
+@pytest.mark.parametrize(
+    "trait",
+    [
+        {"mode": "serial"},
+        {"on_interrupt": "stop"},
+        {"timeout_s": -1},
+        {"timeout_s": "30"},
+        {"timeout_s": True},
+        {"timeout_s": float("nan")},
+        {"resources": [1]},
+        {"resources": 1},
+        {"phrases": [None]},
+    ],
+)
+def test_a_trait_that_cannot_be_is_an_error_that_names_it(declare, trait):
+    with pytest.raises(ToolDefinitionError, match=f"{next(iter(trait))}=.*: it should be"):
+        declare(**trait)
+
+
+@pytest.mark.parametrize("declare", [tool, skill])
+def test_a_lone_text_is_one_resource_and_one_phrase_and_no_time_is_the_default(declare):
+    @declare(resources="base", phrases="go home", timeout_s=0)
+    def home() -> str:
+        """Goes home."""
+        return "home"
+
+    assert (home.traits.resources, home.traits.phrases, home.traits.timeout_s) == (("base",), ("go home",), None)
+
+
 @pytest.mark.parametrize("item", ["look", 42, None, Lamp, Agent("other")])
 def test_what_is_no_tool_is_refused_with_a_sentence(item):
     with pytest.raises(ToolDefinitionError, match=r"is no tool: give a function, an object that can be called"):
