@@ -229,7 +229,7 @@ def _object(value: Any, schema: dict[str, Any], defs: dict[str, Any], path: str,
     if not isinstance(value, dict):
         raise _wrong(value, "an object", path)
     properties: dict[str, Any] = schema.get("properties", {})
-    extra = schema.get("additionalProperties", True)
+    extra = schema.get("additionalProperties", not properties)  # a model that says nothing would drop them
     problems = []
     result = {}
     for key, item in value.items():

@@ -31,6 +31,10 @@ class Box(BaseModel):
     corner: Point
 
 
+class Crate(BaseModel, extra="allow"):
+    name: str
+
+
 def accepted(annotation: Any, value: Any) -> Any:
     def body(x) -> str:
         """Body."""
@@ -90,12 +94,19 @@ def test_what_models_write_becomes_what_the_body_wants(annotation, written, mean
         (Point, {"y": 1}, "x.x: missing"),
         (Point, {"x": 1, "z": 2}, "x.z: unknown argument"),
         (Box, {"name": "b", "corner": {"x": True}}, "x.corner.x: should be a number"),
+        (Box, {"name": "b", "corner": {"x": 1, "z": 2}}, "x.corner.z: unknown argument"),
+        (list[Box], [{"name": "b", "corner": {"x": 1}, "size": 2}], "x[0].size: unknown argument"),
     ],
 )
 def test_what_is_not_certain_is_refused_by_name(annotation, written, says):
     with pytest.raises(ArgumentError) as caught:
         accepted(annotation, written)
     assert says in str(caught.value)
+
+
+def test_other_keys_are_kept_where_the_type_allows_them():
+    assert accepted(Crate, {"name": "b", "size": 3}).size == 3
+    assert accepted(dict[str, int], {"size": 3}) == {"size": 3}
 
 
 def test_a_literal_in_two_cases_is_not_guessed():
