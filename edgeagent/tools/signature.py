@@ -14,11 +14,12 @@ import sys
 import typing
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import docstring_parser
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
 
 from edgeagent.errors import EdgeAgentError, ToolDefinitionError
 
@@ -65,6 +66,8 @@ class Signature:
         parts = (documentation.short_description, documentation.long_description)
         self.description = "\n".join(part for part in parts if part)
         self.injected: dict[str, type] = {}
+        self._defaults: set[str] = set()
+        """Parameters with a default that the body itself has."""
         fields: dict[str, Any] = {}
         for position, (name, parameter) in enumerate(inspect.signature(function).parameters.items()):
             if position == 0 and name == "self":
@@ -78,12 +81,17 @@ class Signature:
             if isinstance(hints[name], type) and issubclass(hints[name], injected):
                 self.injected[name] = hints[name]
                 continue
-            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
             # An alias keeps names that pydantic reserves, such as model_config, usable as parameters.
-            field = Field(default, alias=name)
-            if name in texts:  # else the description of an Annotated Field stands
-                field = Field(default, alias=name, description=texts[name])
-            fields[f"p_{name}"] = (hints[name], field)
+            given: dict[str, Any] = {"alias": name}
+            if name in texts:  # else the description of a Field stands
+                given["description"] = texts[name]
+            hint, default = hints[name], parameter.default
+            if isinstance(default, FieldInfo):
+                hint = Annotated[hint, default]
+            elif default is not inspect.Parameter.empty:
+                given["default"] = default
+                self._defaults.add(name)
+            fields[f"p_{name}"] = (hint, Field(**given))
         config = ConfigDict(extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=False)
         try:
             self._model: type[BaseModel] = create_model("Arguments", __config__=config, **fields)
@@ -107,8 +115,9 @@ class Signature:
         except ValidationError as error:
             problems = (f"{_path(item['loc'])}: {item['msg']}" for item in error.errors())
             raise ArgumentError("; ".join(problems)) from error
-        values = {name.removeprefix("p_"): getattr(checked, name) for name in checked.model_fields_set}
-        return plain, values
+        left_out = {f"p_{name}" for name in self._defaults} - checked.model_fields_set
+        names = [name for name in self._model.model_fields if name not in left_out]
+        return plain, {name.removeprefix("p_"): getattr(checked, name) for name in names}
 
 
 class SchemaSignature:

@@ -154,6 +154,23 @@ def test_a_description_stands_in_an_annotation_or_in_the_docstring():
     }
 
 
+def test_a_default_may_be_a_field():
+    def water(beds: Annotated[int, Field(2)], liters: int = Field(3, ge=1, description="How much.")) -> str:
+        """Waters."""
+        return f"{liters} {beds}"
+
+    made = tool(water)
+    assert made.parameters["properties"] == {
+        "liters": {"type": "integer", "default": 3, "minimum": 1, "description": "How much."},
+        "beds": {"type": "integer", "default": 2},
+    }
+    assert "required" not in made.parameters
+    assert made.signature.validate({})[1] == {"liters": 3, "beds": 2}
+    assert made.signature.validate({"liters": "4"})[1] == {"liters": 4, "beds": 2}
+    with pytest.raises(ArgumentError, match="liters"):
+        made.signature.validate({"liters": 0})
+
+
 def test_a_parameter_called_title_or_like_a_pydantic_name_stays():
     @tool
     def write(title: str, model_config: int) -> str:
