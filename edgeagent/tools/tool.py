@@ -476,9 +476,16 @@ def with_status(result: ToolResult, may: frozenset[str]) -> ToolResult:
 
 
 def capped(text: str, limit: int) -> str:
-    """The text with its middle cut out if it has more than ``limit`` characters, and a note of how much is gone."""
+    """The text with its middle cut out if it has more than ``limit`` characters, and a note of how much is gone.
+
+    Where the limit is no longer than such a note, the text is cut at its end and marked by an ellipsis.
+    """
     if len(text) <= limit:
         return text
-    note = f"\n[... {len(text) - limit} of {len(text)} characters left out ...]\n"
-    keep = max(limit - len(note), 2)
+    note, keep = "", limit
+    for _ in range(3):  # the note takes room too, and more for a number with more digits
+        note = f"\n[... {len(text) - keep} of {len(text)} characters left out ...]\n"
+        keep = limit - len(note)
+    if keep < 2:
+        return text[: limit - 1] + "…"
     return text[: (keep + 1) // 2] + note + text[len(text) - keep // 2 :]

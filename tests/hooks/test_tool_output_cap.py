@@ -21,7 +21,7 @@ def test_the_middle_of_a_long_result_goes_and_the_result_says_so() -> None:
     assert len(result.text) == 200
     assert result.text.startswith("aaa")
     assert result.text.endswith("bbb")
-    assert "1000 of 1200 characters left out" in result.text
+    assert "1044 of 1200 characters left out" in result.text
     assert result.value == {"rows": 3}
 
 
@@ -35,6 +35,15 @@ def test_a_result_within_the_limit_stays() -> None:
 def test_the_limit_is_8192_characters_unless_given() -> None:
     assert after("a" * 8192, ToolOutputCapHook()).text == "a" * 8192
     assert len(after("a" * 8193, ToolOutputCapHook()).text) == 8192
+
+
+@pytest.mark.parametrize("length", [*range(101, 120), 999, 1000, 1001, 20_000])
+@pytest.mark.parametrize("limit", [1, 10, 44, 50, 100])
+def test_a_cut_text_is_as_long_as_the_limit_and_tells_how_much_is_gone(limit: int, length: int) -> None:
+    text = after("x" * length, ToolOutputCapHook(limit)).text
+    assert len(text) == limit
+    left_out = length - text.count("x")
+    assert f"[... {left_out} of {length} characters left out ...]" in text or (limit < 50 and text.endswith("…"))
 
 
 def test_what_another_hook_adds_is_capped_too() -> None:
