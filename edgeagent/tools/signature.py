@@ -290,7 +290,7 @@ def _union(value: Any, branches: list[dict[str, Any]], defs: dict[str, Any], pat
 
 
 def _number(value: Any, path: str) -> float | int:
-    if isinstance(value, str):
+    if isinstance(value, str) and "_" not in value:
         try:
             value = float(value) if any(sign in value for sign in ".eE") else int(value)
         except ValueError:

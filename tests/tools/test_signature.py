@@ -82,6 +82,8 @@ def test_what_models_write_becomes_what_the_body_wants(annotation, written, mean
         (float, False, "x: should be a number, not false"),
         (float, "two", "x: should be a number"),
         (float, "nan", "x: should be a number"),
+        (float, "1_0.5", "x: should be a number"),
+        (int, "1_0", "x: should be a whole number"),
         (float, float("inf"), "finite"),
         (float, 10**400, "finite"),
         (bool, 1, "x: should be true or false, not 1"),
