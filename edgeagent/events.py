@@ -19,14 +19,17 @@ EndReason = Literal["completed", "aborted", "error", "budget", "stopped", "termi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Fields of every event: ``t`` is monotonic seconds, ``turn`` counts from 1 (0 before the first turn)."""
+    """Fields of every event: ``t`` is monotonic seconds, ``turn`` counts from 1 (0 before the first turn).
+
+    The run sets them; the defaults are for an event that ``RunControl.emit`` gets.
+    """
 
     kind: ClassVar[str] = "event"
-    seq: int
-    t: float
-    run_id: str
-    agent: str
-    turn: int
+    seq: int = 0
+    t: float = 0.0
+    run_id: str = ""
+    agent: str = ""
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

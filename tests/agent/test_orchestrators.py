@@ -121,13 +121,14 @@ def test_queues_are_drained_by_the_strategy():
 
 def test_an_event_of_its_own_is_stamped_by_the_run():
     def strategy(run, message):
-        run.emit(events.Notice(seq=99, t=0, run_id="x", agent="x", turn=9, level="info", text="planning"))
+        run.emit(events.Notice(level="info", text="planning"))
+        run.emit(events.Notice(seq=99, t=0, run_id="x", agent="x", turn=9, level="info", text="still planning"))
         once(run, message)
 
     handle, _ = start(strategy, "x")
     log = list(handle.events())
-    notice = next(e for e in log if e.kind == "notice")
-    assert (notice.text, notice.run_id, notice.agent) == ("planning", handle.id, "a")
+    told = [(e.text, e.run_id, e.agent, e.turn) for e in log if e.kind == "notice"]
+    assert told == [("planning", handle.id, "a", 0), ("still planning", handle.id, "a", 0)]
     assert [e.seq for e in log] == list(range(len(log)))
 
 
