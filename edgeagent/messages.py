@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-from edgeagent.characters import without_escapes
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from edgeagent.characters import values_without_escapes, without_escapes
 from edgeagent.errors import EdgeAgentError
 
 Status = Literal[
@@ -75,8 +78,11 @@ class ToolResult:
 
     @staticmethod
     def ok(value: Any = None) -> ToolResult:
-        """A success; the text is derived from the value where it enters the loop."""
-        return ToolResult("", "", "ok", value if isinstance(value, str) else "", value)
+        """A success, with the text of its value; without one if JSON cannot hold the value."""
+        try:
+            return ToolResult("", "", "ok", text_of(value), value)
+        except NO_JSON:
+            return ToolResult("", "", "ok", "", value)
 
     @staticmethod
     def error(text: str) -> ToolResult:
@@ -100,6 +106,27 @@ def picture_type(value: object) -> str | None:
     if not isinstance(value, bytes | bytearray) or len(value) > MOST_PICTURE_BYTES:
         return None
     return next((kind for beginning, kind in _PICTURES if value.startswith(beginning)), None)
+
+
+NO_JSON: Final = (PydanticSerializationError, ValueError, TypeError, RecursionError)
+"""Exceptions of a value that JSON cannot hold."""
+
+
+def text_of(value: object) -> str:
+    """Text of a tool's value: a string as it is, None as "done", a picture as its type, anything else as JSON.
+
+    The text has no escape sequences.
+
+    Raises:
+        NO_JSON: JSON cannot hold the value.
+    """
+    if isinstance(value, str):
+        return without_escapes(value)
+    if value is None:
+        return "done"
+    if (kind := picture_type(value)) is not None:
+        return f"a picture, {kind}"
+    return json.dumps(values_without_escapes(to_jsonable_python(value)), ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,11 +21,9 @@ from typing import (
     overload,
 )
 
-from pydantic_core import PydanticSerializationError, to_jsonable_python
-
-from edgeagent.characters import values_without_escapes, without_escapes
+from edgeagent.characters import without_escapes
 from edgeagent.errors import ToolDefinitionError
-from edgeagent.messages import Status, ToolCall, ToolResult, picture_type
+from edgeagent.messages import NO_JSON, Status, ToolCall, ToolResult, text_of
 from edgeagent.tools.actuator import refuse_async
 from edgeagent.tools.goal import GoalHandle
 from edgeagent.tools.signature import ArgumentError, SchemaSignature, Signature, innermost, written
@@ -434,9 +431,8 @@ OUTPUT_LIMIT: Final = 8192
 
 
 def as_result(call: ToolCall, value: Any, *, may: frozenset[str] = OF_BODY) -> ToolResult:
-    """A result from a returned value: a string as it is, None as "done", a picture as its type, anything else as JSON.
+    """A result from a returned value, with its text as ``text_of`` has it; ``value`` is as it was returned.
 
-    The text has no escape sequences; ``value`` is as it was returned.
     A value that JSON cannot hold is an error that says that the tool did run.
 
     Args:
@@ -444,25 +440,18 @@ def as_result(call: ToolCall, value: Any, *, may: frozenset[str] = OF_BODY) -> T
     """
     if isinstance(value, ToolResult):
         text = value.text
-        if not text and value.status == "ok":
+        if value.status == "ok" and (not text or isinstance(value.value, Handoff)):
             text = as_result(call, value.value).text
         made = replace(value, call_id=call.id, name=call.name, text=without_escapes(text))
         return with_status(made, may)
     if isinstance(value, Handoff):
         return ToolResult(call.id, call.name, "ok", f"handed to {value.target_name}", value)
-    if isinstance(value, str):
-        return ToolResult(call.id, call.name, "ok", without_escapes(value), value)
-    if value is None:
-        return ToolResult(call.id, call.name, "ok", "done", None)
-    if (kind := picture_type(value)) is not None:
-        return ToolResult(call.id, call.name, "ok", f"a picture, {kind}", value)
     try:
-        text = json.dumps(values_without_escapes(to_jsonable_python(value)), ensure_ascii=False)
-    except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
+        return ToolResult(call.id, call.name, "ok", text_of(value), value)
+    except NO_JSON as error:
         why = "bytes are no text; return them as ToolResult.value, with a text" if isinstance(value, bytes) else error
         text = f"{call.name} ran, but what it returned cannot be shown: {why}"
         return ToolResult(call.id, call.name, "error", text, value)
-    return ToolResult(call.id, call.name, "ok", text, value)
 
 
 def with_status(result: ToolResult, may: frozenset[str]) -> ToolResult:

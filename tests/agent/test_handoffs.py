@@ -7,7 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from edgeagent import Agent, AgentContext, FirePoint, Handoff, HookResult, Message, Options, PolicyViolationError, tool
+from edgeagent import (
+    Agent,
+    AgentContext,
+    FirePoint,
+    Handoff,
+    HookResult,
+    Message,
+    Options,
+    PolicyViolationError,
+    ToolResult,
+    tool,
+)
 from edgeagent.testing import ScriptedLLM, call
 
 from .kit import LIMIT_S, At, calls_are_answered, ends, opened, raises, statuses, texts
@@ -106,15 +117,17 @@ def test_the_routers_history_gets_the_calls_result_and_the_targets_reply():
 
 
 @pytest.mark.parametrize("by_name", [True, False])
-def test_any_tool_may_return_a_handoff(by_name):
+@pytest.mark.parametrize("returned", [lambda handoff: handoff, ToolResult.ok])
+def test_any_tool_may_return_a_handoff(by_name, returned):
     @tool
-    def decide() -> Handoff:
+    def decide() -> object:
         """Decides."""
-        return Handoff("cook" if by_name else cook, task="boil water", reason="because")
+        return returned(Handoff("cook" if by_name else cook, task="boil water", reason="because"))
 
     router, cook = pair([[call("decide")]], ["boiling"], router={"tools": [decide]})
     result = router.run("tea")
     assert (result.reply, result.handed_off_to) == ("boiling", "cook")
+    assert result.tool_calls[0].result.text == "handed to cook"
     assert texts(cook.llm.requests[0].messages) == ["boil water"]
 
 

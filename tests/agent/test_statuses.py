@@ -330,3 +330,13 @@ def test_a_skill_that_is_cancelled_by_its_handle_is_interrupted_and_the_run_goes
 def cancel(run):
     started = first(run.handle, "tool_execution_start")
     assert run.handle.goals[started.call.id].cancel()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("saw 1", "saw 1"), ({"a": 1}, '{"a": 1}'), ([], "[]"), (0, "0"), (None, "done"), ("", ""), (object(), "")],
+    ids=str,
+)
+def test_a_success_has_the_text_of_its_value(value, text):
+    made = ToolResult.ok(value)
+    assert (made.text, made.value) == (text, value)
