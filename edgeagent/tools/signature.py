@@ -12,7 +12,7 @@ import inspect
 import json
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -54,7 +54,12 @@ class Signature:
 
     Raises:
         ToolDefinitionError: A parameter has no annotation, no schema, or no name that JSON could use.
+
+    Attributes:
+        unbound: True for a method without its object.
     """
+
+    unbound = False
 
     def __init__(self, function: Callable[..., Any], *, injected: tuple[type, ...] = ()) -> None:
         own = written(function)
@@ -69,9 +74,10 @@ class Signature:
         self._defaults: set[str] = set()
         """Parameters with a default that the body itself has."""
         fields: dict[str, Any] = {}
-        for position, (name, parameter) in enumerate(inspect.signature(function).parameters.items()):
+        for position, (name, parameter) in enumerate(_parameters(function, where).items()):
             if position == 0 and name == "self":
-                continue  # a method decorated in its class; its object binds it
+                self.unbound = True  # a method decorated in its class; its object binds it
+                continue
             if name in bound:
                 continue
             if parameter.kind in _NO_NAME:
@@ -131,6 +137,8 @@ class SchemaSignature:
         injected: Parameters that the loop supplies, by name.
     """
 
+    unbound = False
+
     def __init__(self, schema: dict[str, Any], *, description: str, injected: dict[str, type]) -> None:
         self.schema, self.description, self.injected = schema, description, injected
 
@@ -158,6 +166,13 @@ def _hints(function: Callable[..., Any], where: str) -> dict[str, Any]:
         return typing.get_type_hints(function, include_extras=True)
     except (NameError, TypeError) as error:
         raise ToolDefinitionError(f"{where}: its annotations cannot be read: {error}") from error
+
+
+def _parameters(function: Callable[..., Any], where: str) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except ValueError as error:
+        raise ToolDefinitionError(f"{where}: {error}; write a function that calls it") from error
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -240,9 +240,11 @@ class ToolRegistry:
         """Adds a tool, or a plain function as one.
 
         Raises:
-            ToolDefinitionError: There is one of that name.
+            ToolDefinitionError: There is one of that name, or it is a method without its object.
         """
         made = item if isinstance(item, Tool) else tool()(item)
+        if made.signature.unbound:
+            raise ToolDefinitionError(f"{made.name} is a method of a class; give the one of an object of that class")
         if made.name in self.tools:
             raise ToolDefinitionError(f"two tools are called {made.name!r}; give one another name=")
         self.tools[made.name] = made

@@ -208,6 +208,29 @@ def test_a_partial_of_a_method_and_of_an_object_are_tools_too():
     assert schema(agent, "Lamp")["properties"] == {}
 
 
+class Robot:
+    @tool
+    def look(self) -> str:
+        """Looks."""
+        return "saw"
+
+    def turn(self, degrees: int) -> str:
+        """Turns."""
+        return f"turned {degrees}"
+
+
+@pytest.mark.parametrize("item", [Robot.look, Robot.turn])
+def test_a_method_without_its_object_is_no_tool(item):
+    with pytest.raises(ToolDefinitionError, match="is a method of a class; give the one of an object"):
+        Agent("robi", tools=[item])
+    assert Agent("robi", tools=[Robot().look, Robot().turn]).tools.names() == ["look", "turn"]
+
+
+def test_a_function_without_a_signature_is_no_tool():
+    with pytest.raises(ToolDefinitionError, match="no signature found"):
+        tool(max)
+
+
 @pytest.mark.parametrize("declare", [tool, skill])
 @pytest.mark.parametrize(
     "trait",
