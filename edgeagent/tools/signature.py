@@ -11,6 +11,7 @@ import difflib
 import inspect
 import json
 import sys
+import types
 import typing
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -84,8 +85,9 @@ class Signature:
                 raise ToolDefinitionError(f"{where}: a model cannot supply {parameter}; give every parameter a name")
             if name not in hints:
                 raise ToolDefinitionError(f"{where}: parameter {name!r} has no type annotation; write {name}: str")
-            if isinstance(hints[name], type) and issubclass(hints[name], injected):
-                self.injected[name] = hints[name]
+            kind = _without_none(hints[name])
+            if isinstance(kind, type) and issubclass(kind, injected):
+                self.injected[name] = kind
                 continue
             # An alias keeps names that pydantic reserves, such as model_config, usable as parameters.
             given: dict[str, Any] = {"alias": name}
@@ -166,6 +168,12 @@ def _hints(function: Callable[..., Any], where: str) -> dict[str, Any]:
         return typing.get_type_hints(function, include_extras=True)
     except (NameError, TypeError) as error:
         raise ToolDefinitionError(f"{where}: its annotations cannot be read: {error}") from error
+
+
+def _without_none(hint: Any) -> Any:
+    """The type of an optional parameter; any other annotation as it is."""
+    kinds = [kind for kind in typing.get_args(hint) if kind is not type(None)]
+    return kinds[0] if len(kinds) == 1 and typing.get_origin(hint) in (typing.Union, types.UnionType) else hint
 
 
 def _parameters(function: Callable[..., Any], where: str) -> Mapping[str, inspect.Parameter]:

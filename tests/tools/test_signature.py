@@ -140,6 +140,16 @@ def test_the_schema_has_descriptions_defaults_and_no_injected_parameters():
     json.dumps(drive.parameters)
 
 
+def test_an_injected_parameter_may_be_optional():
+    def drive(distance_m: float, ctx: ToolContext | None = None, goal: GoalHandle | None = None) -> str:
+        """Drives."""
+        return f"{distance_m} {ctx} {goal}"
+
+    made = tool(drive)
+    assert list(made.parameters["properties"]) == ["distance_m"]
+    assert made.signature.injected == {"ctx": ToolContext, "goal": GoalHandle}
+
+
 def test_a_description_stands_in_an_annotation_or_in_the_docstring():
     def water(liters: Annotated[float, Field(description="How much.")], bed: str) -> str:
         """Waters.
