@@ -35,6 +35,8 @@ _REPEATED: Final = ("role", "stop_reason", "status", "origin", "name")
 """Fields of a message whose few values are kept once: a third of the memory of a long history."""
 _CHECKSUM: Final = b', "crc32": "%08x"}\n'
 _CHECKSUM_LENGTH: Final = len(_CHECKSUM % 0)
+_MISFITS: Final = (AttributeError, KeyError, TypeError, ValueError)
+"""Errors of fields that are missing, unknown or of another type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +110,19 @@ def read(lines: Iterable[bytes]) -> Iterator[Record]:
     """
     for line in lines:
         body = line[:-_CHECKSUM_LENGTH] + b"}"
-        fields = json.loads(body.decode("utf-8", "surrogatepass"))
-        if fields["kind"] not in _KINDS:
-            raise EdgeAgentError(f"it has a record {fields['kind']!r}, which only a newer edgeagent can read")
-        yield Record(fields["kind"], fields["data"])
+        try:
+            fields = json.loads(body.decode("utf-8", "surrogatepass"))
+            kind, data = fields["kind"], fields["data"]
+            known = kind in _KINDS
+        except _MISFITS as error:
+            raise _of_another_version("record", error) from error
+        if not known:
+            raise EdgeAgentError(f"it has a record {kind!r}, which only a newer edgeagent can read")
+        yield Record(kind, data)
+
+
+def _of_another_version(what: str, error: Exception) -> EdgeAgentError:
+    return EdgeAgentError(f"it has a {what} of another version: {error}")
 
 
 def _header(line: bytes) -> Record | None:
@@ -141,23 +152,16 @@ def of_usage(usage: Usage) -> dict[str, Any]:
 
 
 def message_of(data: dict[str, Any]) -> Message:
-    """The message that ``of_message`` wrote.
-
-    Raises:
-        EdgeAgentError: A field is missing, or only a newer version knows it.
-    """
-    try:
-        fields = dict(data)
-        for name in _REPEATED:
-            if fields.get(name):
-                fields[name] = intern(fields[name])
-        if "tool_calls" in fields:
-            fields["tool_calls"] = tuple(map(_call_of, fields["tool_calls"]))
-        if "usage" in fields:
-            fields["usage"] = Usage(**fields["usage"])
-        return Message(**fields)
-    except (TypeError, KeyError) as error:
-        raise EdgeAgentError(f"it has a message of another version: {error}") from error
+    """The message that ``of_message`` wrote. A field that is missing or unknown is a TypeError."""
+    fields = dict(data)
+    for name in _REPEATED:
+        if fields.get(name):
+            fields[name] = intern(fields[name])
+    if "tool_calls" in fields:
+        fields["tool_calls"] = tuple(map(_call_of, fields["tool_calls"]))
+    if "usage" in fields:
+        fields["usage"] = Usage(**fields["usage"])
+    return Message(**fields)
 
 
 def _call_of(data: dict[str, Any]) -> ToolCall:
@@ -213,9 +217,13 @@ def session_of(header: Record | None) -> str | None:
     """
     if header is None:
         return None
-    if header.data["format"] > FORMAT:
-        raise EdgeAgentError(f"it has format {header.data['format']}; this edgeagent reads up to {FORMAT}")
-    return str(header.data["session_id"])
+    try:
+        written, session_id = header.data["format"], str(header.data["session_id"])
+    except _MISFITS as error:
+        raise _of_another_version("header", error) from error
+    if not isinstance(written, int) or written > FORMAT:
+        raise EdgeAgentError(f"it has format {written!r}; this edgeagent reads up to {FORMAT}")
+    return session_id
 
 
 def add_up(records: Iterable[Record]) -> Recovered:
@@ -228,21 +236,24 @@ def add_up(records: Iterable[Record]) -> Recovered:
     places: dict[str, int] | None = None  # of each message by its id; made when a record asks for it
     usage = Usage()
     for record in records:
-        match record:
-            case Record("message", data):
-                message = message_of(data)
-                if places is not None:
-                    places[message.id] = len(messages)
-                messages.append(message)
-            case Record("history", data):
-                messages, places = [message_of(item) for item in data["messages"]], None
-            case Record("heard", {"message_id": message_id, "text": text}):
-                if places is None:
-                    places = {message.id: place for place, message in enumerate(messages)}
-                if message_id in places:
-                    messages[places[message_id]] = replace(messages[places[message_id]], text=text)
-            case Record("usage", data):
-                usage = Usage(**data)
+        try:
+            match record:
+                case Record("message", data):
+                    message = message_of(data)
+                    if places is not None:
+                        places[message.id] = len(messages)
+                    messages.append(message)
+                case Record("history", data):
+                    messages, places = [message_of(item) for item in data["messages"]], None
+                case Record("heard", {"message_id": message_id, "text": text}):
+                    if places is None:
+                        places = {message.id: place for place, message in enumerate(messages)}
+                    if message_id in places:
+                        messages[places[message_id]] = replace(messages[places[message_id]], text=text)
+                case Record("usage", data):
+                    usage = Usage(**data)
+        except _MISFITS as error:
+            raise _of_another_version(record.kind, error) from error
     return Recovered(tuple(messages), usage)
 
 

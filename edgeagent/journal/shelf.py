@@ -210,7 +210,7 @@ def _read(stream: BinaryIO, seen: KeptSession) -> KeptSession:
             raise EdgeAgentError("it is no journal of a session")
         stream.seek(found.alive)
         messages = records.add_up(records.read(_until(stream, found.good))).messages
-    except (EdgeAgentError, KeyError, ValueError) as error:
+    except EdgeAgentError as error:
         return replace(seen, fault=str(error))
     asked = [message.text for message in messages if message.role == "user" and message.origin == "user"]
     return replace(seen, turns=len(asked), first=asked[0] if asked else "")

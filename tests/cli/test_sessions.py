@@ -11,7 +11,7 @@ import pytest
 
 from edgeagent.cli import built_when_free
 from edgeagent.errors import BusyError, ConfigError
-from edgeagent.journal import Journal, is_in_use
+from edgeagent.journal import Journal, Record, is_in_use
 from tests.cli.conftest import waits_until
 
 ECHO = "agent = Agent('toy', llm=ScriptedLLM(*[lambda r: ' | '.join(m.text for m in r.messages)] * 9))"
@@ -127,6 +127,19 @@ def test_no_session_at_all_is_told(in_process: Any) -> None:
     done = in_process("sessions", "list")
     assert (done.returncode, done.stdout) == (0, "")
     assert "no session is kept yet" in done.stderr
+
+
+def test_one_session_of_another_version_hides_no_other_and_is_told_without_a_traceback(edgeagent: Any) -> None:
+    for name in ("new", "old"):
+        edgeagent("ask", "one", "--session", name, "--app", edgeagent.app(ECHO))
+    with Path(edgeagent("sessions", "path", "new").stdout.strip()).open("ab") as file:
+        file.write(Record("usage", {"input_tokens": 9, "cached_tokens": 3}).line())
+    faults = {one["name"]: one["fault"] for one in listed(edgeagent)}
+    assert faults["old"] == ""
+    assert "a usage of another version" in faults["new"]
+    done = edgeagent("ask", "two", "--session", "new", "--app", edgeagent.app(ECHO))
+    assert done.returncode == 2
+    assert "a usage of another version" in done.stderr.splitlines()[-1]
 
 
 # --- /retry ---------------------------------------------------------------------------------------------------------

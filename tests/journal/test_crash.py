@@ -220,3 +220,23 @@ def test_what_a_newer_version_wrote_is_left_alone(tmp_path):
     )
     with pytest.raises(EdgeAgentError, match=r"message of another version.*mood"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("records", "told"),
+    [
+        ([Record("header", {"format": "2", "session_id": "s"})], "has format '2'; this edgeagent reads up to 1"),
+        ([Record("header", {"format": 1})], "has a header of another version.*session_id"),
+        ([Record("usage", {"input_tokens": 9, "cached_tokens": 3})], "has a usage of another version.*cached_tokens"),
+        ([Record("history", {})], "has a history of another version.*messages"),
+        ([Record("message", [])], "has a message of another version"),
+        ([Record("message", {"role": 3})], "has a message of another version"),
+        ([Record(["message"], {})], "has a record of another version"),
+    ],
+)
+def test_a_whole_record_of_another_version_is_told_as_such(tmp_path, records, told):
+    path = tmp_path / "s"
+    begun = [] if records[0].kind == "header" else [Record("header", {"format": 1, "session_id": "s"})]
+    path.write_bytes(b"".join(record.line() for record in [*begun, *records]))
+    with pytest.raises(EdgeAgentError, match=f"the journal {path} cannot be read: it {told}"):
+        load(path)
