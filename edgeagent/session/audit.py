@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 from edgeagent import events
+from edgeagent.errors import ConfigError
 from edgeagent.json_lines import FILES, MAX_MB, JsonLinesFile
 from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.pii import PII, for_log
@@ -37,6 +38,8 @@ OUTCOMES: Final[dict[Status, Outcome]] = {
     "outcome_unknown": "cancelled",
     "detached": "success",
 }
+_METHODS: Final = ("emit", "flush", "close")
+"""Methods of a sink."""
 
 
 class AuditSink(Protocol):
@@ -72,7 +75,7 @@ class AuditTrail:
         pii: ``pii.log`` says what happens to personal data in arguments and errors.
 
     Raises:
-        ConfigError: The file cannot be opened.
+        ConfigError: The file cannot be opened, or the sink lacks a method.
 
     Attributes:
         failures: How many records, flushes and closings the sink refused.
@@ -83,6 +86,12 @@ class AuditTrail:
     ) -> None:
         self.failures = 0
         self._sink: AuditSink = AuditFile(Path(sink)) if isinstance(sink, str | os.PathLike) else sink
+        lacking = [name for name in _METHODS if not callable(getattr(self._sink, name, None))]
+        if lacking:
+            raise ConfigError(
+                f"audit={sink!r}: it should be the path of a file, or an object with emit, flush and close; "
+                f"it lacks {', '.join(lacking)}"
+            )
         self._session_id = session_id
         self._log_mode = (pii or PII()).log
         self._began_s: dict[str, float] = {}
@@ -157,7 +166,7 @@ class AuditTrail:
     def _guarded(self, action: Callable[[], None]) -> None:
         try:
             action()
-        except Exception:  # the builder's sink, or a disk; a run goes on without its audit
+        except BaseException:  # the builder's sink, or a disk; a run goes on without its audit, sys.exit() in it or not
             self.failures += 1
             if self.failures == 1:
                 logger.exception("the audit trail has gaps: its sink failed; further failures are only counted")

@@ -370,21 +370,23 @@ class Session:
 
     def _observe(self, context: AgentContext, event: events.Event) -> None:
         """Takes over what a run of this session leaves, on the run's thread, before anybody can start the next."""
-        match event:
-            case events.AgentStart():
-                self._running = True
-            case events.AgentEnd():
-                self._commit(context, event)
-            case events.MessageEnd(message=message):
-                self._committed(context, message)
-        if self._audit is not None:
-            self._audit(event)
-        if self._writers is not None:
-            self._writers(event)
-        if isinstance(event, events.AgentEnd):
-            self._running = False
-            if self._closed.is_set():
-                self._release()
+        try:
+            match event:
+                case events.AgentStart():
+                    self._running = True
+                case events.AgentEnd():
+                    self._commit(context, event)
+                case events.MessageEnd(message=message):
+                    self._committed(context, message)
+            if self._audit is not None:
+                self._audit(event)
+            if self._writers is not None:
+                self._writers(event)
+        finally:
+            if isinstance(event, events.AgentEnd):
+                self._running = False
+                if self._closed.is_set():
+                    self._release()
 
     def _committed(self, context: AgentContext, message: Message) -> None:
         """Has a message on disk when its end is told."""

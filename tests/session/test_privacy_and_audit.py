@@ -143,12 +143,28 @@ def test_runs_of_others_are_not_in_it():
     assert (sink.records, sink.flushed) == ([], 1)
 
 
-def test_a_sink_that_fails_breaks_nothing():
+def test_a_sink_that_fails_breaks_nothing_and_keeps_no_journal(tmp_path, caplog):
     class Broken(Sink):
-        emit = flush = close = None
+        def emit(self, *record):
+            raise SystemExit("no room")
 
-    with session_of([call("look")], "ok", audit=Broken()) as session:
-        assert session.step("go").reply == "ok"
+        flush = close = emit
+
+    for _ in range(2):
+        with session_of([call("look")], "ok", audit=Broken(), path=tmp_path / "s") as session:
+            assert session.step("go").reply == "ok"
+    assert "a subscriber raised" not in caplog.text
+
+
+@pytest.mark.parametrize("lacking", ["emit", "flush", "close"])
+def test_a_sink_without_a_method_is_refused_by_that_name(tmp_path, lacking):
+    sink = Sink()
+    setattr(sink, lacking, None)
+    with pytest.raises(ConfigError, match=f"audit=.*it lacks {lacking}$"):
+        session_of(audit=sink, path=tmp_path / "s")
+    session_of(path=tmp_path / "s").close()
+    with pytest.raises(ConfigError, match="audit=3"):
+        session_of(audit=3)
 
 
 def test_a_path_that_cannot_be_opened_is_an_error(tmp_path):
