@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from edgeagent.agent import Agent
 from edgeagent.errors import ConfigError
@@ -20,17 +20,21 @@ _COMPACTION: Final = {"compaction_threshold": 80, "compaction_target": 50, "max_
 """The keywords and their defaults."""
 
 
-def compaction_hook(agent: Agent, threshold: int, target: int, max_context_tokens: int | None) -> ContextCompactionHook:
-    """The agent's own hook, or one of the keywords.
+def compaction_hook(
+    agent: Agent, threshold: int | None, target: int | None, max_context_tokens: int | None
+) -> ContextCompactionHook:
+    """The agent's own hook, or one of the keywords; None and 0 are the default.
 
     Raises:
         ConfigError: Both are given, or a number is out of its range.
     """
     own = next((hook for hook in agent.hooks if isinstance(hook, ContextCompactionHook)), None)
+    given = zip(_COMPACTION.items(), (threshold, target, max_context_tokens), strict=True)
+    chosen: dict[str, Any] = {keyword: value or default for (keyword, default), value in given}
     if own is None:
-        return ContextCompactionHook(threshold, target, max_context_tokens)
-    for (keyword, default), given in zip(_COMPACTION.items(), (threshold, target, max_context_tokens), strict=True):
-        if given != default:
+        return ContextCompactionHook(*chosen.values())
+    for keyword, value in chosen.items():
+        if value != _COMPACTION[keyword]:
             refuse_both(agent, ContextCompactionHook, keyword)
     return own
 
@@ -47,12 +51,13 @@ def pii_hook(agent: Agent, pii: PII) -> PIIHook | None:
     return PIIHook(pii)
 
 
-def models_of(value: LLM | str | Sequence[LLM | str]) -> tuple[LLM | str, ...]:
-    """The fallback models; one model, or one name, is a list of one.
+def models_of(value: LLM | str | Sequence[LLM | str] | None) -> tuple[LLM | str, ...]:
+    """The fallback models; one model, or one name, is a list of one, and None an empty one.
 
     Raises:
         ConfigError: One of them is neither a model nor a name.
     """
+    value = value or ()
     given = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
     for model in given:
         if not isinstance(model, str) and not callable(getattr(model, "stream", None)):

@@ -33,6 +33,8 @@ from edgeagent.views import Writers
 logger = logging.getLogger(__name__)
 CLOSE_S: Final = 5.0
 """Seconds for which the end of a session waits for a model, a tool or a sink that does not stop."""
+_PII: Final = PII()
+"""Treatment of personal data unless another one is given."""
 
 
 _all: weakref.WeakSet[Session] = weakref.WeakSet()
@@ -45,7 +47,7 @@ def close_journals() -> None:
 
 
 class Session:
-    """A conversation: every run begins with what the earlier ones left.
+    """A conversation: every run begins with what the earlier ones left. A keyword that is None or 0 has its default.
 
     Args:
         agent: Who answers.
@@ -74,28 +76,28 @@ class Session:
         *,
         path: str | os.PathLike[str] | None = None,
         max_context_tokens: int | None = None,
-        compaction_threshold: int = 80,
-        compaction_target: int = 50,
-        fallback_models: LLM | str | Sequence[LLM | str] = (),
+        compaction_threshold: int | None = 80,
+        compaction_target: int | None = 50,
+        fallback_models: LLM | str | Sequence[LLM | str] | None = (),
         resolve_model: Callable[[str], LLM] | None = None,
         response_schema: dict[str, Any] | None = None,
-        pii: PII | Mode | None = None,
+        pii: PII | Mode | None = _PII,
         audit: AuditSink | str | os.PathLike[str] | None = None,
         audit_session_id: str | None = None,
         out: TextIO | None = None,
         status: TextIO | None = None,
         options: Options | None = None,
-        durability: Durability = "process",
+        durability: Durability | None = "process",
     ) -> None:
         self.agent = agent
         self.options = options
-        pii = PII.of(pii)
+        pii, durability = PII.of(pii), durability or "process"
         check_keywords(path=path, response_schema=response_schema, durability=durability, out=out, status=status)
         if resolve_model is not None:
             check_callback(resolve_model, "Session(resolve_model={})")
         self.context = AgentContext(deps=agent.deps, session=self)
         self.context.response_schema = response_schema
-        self.context.max_context_tokens = max_context_tokens
+        self.context.max_context_tokens = max_context_tokens or None
         self.context.spoken = None if response_schema is None else spoken_text
         self.callbacks: RunCallbacks | None = None
         """For every run that is started without any, also those that a message wakes."""

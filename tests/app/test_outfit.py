@@ -140,7 +140,7 @@ def test_wrong_keywords_of_a_file_are_told(app_file: Any, text: str, told: str) 
         ("'path': 42", "path=42"),
         ("'durability': 'full'", "durability='full'"),
         ("'max_context_tokens': 'many'", "max_context_tokens='many'"),
-        ("'compaction_target': None", "target=None"),
+        ("'compaction_target': -1", "target=-1"),
         ("'response_schema': 'answer.json'", "response_schema='answer.json'"),
         ("'out': 4", "out=4"),
     ],

@@ -93,6 +93,15 @@ def test_threshold_target_and_context_may_be_set():
     assert again.messages()[:-2] == before
 
 
+@pytest.mark.parametrize("nothing", [None, 0])
+def test_a_keyword_that_is_none_or_0_has_its_default(tmp_path, nothing):
+    names = ["max_context_tokens", "compaction_threshold", "compaction_target", "fallback_models", "durability"]
+    session = session_of("yes it is", path=tmp_path / "s", **dict.fromkeys(names, nothing))
+    filled(session, BUDGET * 80 // 100 - 5)
+    session.step("new task")
+    assert tokens(session) <= BUDGET // 2
+
+
 def test_a_context_larger_than_the_window_does_not_help():
     session = session_of("yes it is", max_context_tokens=100_000)
     filled(session, BUDGET * 80 // 100 - 5)

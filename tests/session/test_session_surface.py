@@ -325,7 +325,12 @@ def test_a_hook_of_the_agents_stays_the_only_one_of_its_kind():
 
 @pytest.mark.parametrize(
     "keywords",
-    [{"compaction_threshold": 0}, {"compaction_threshold": 101}, {"compaction_target": 81}, {"max_context_tokens": -1}],
+    [
+        {"compaction_threshold": -1},
+        {"compaction_threshold": 101},
+        {"compaction_target": 81},
+        {"max_context_tokens": -1},
+    ],
 )
 def test_a_number_that_cannot_be_is_named(keywords):
     with pytest.raises(ConfigError, match=str(next(iter(keywords.values())))):
