@@ -266,8 +266,10 @@ def as_messages(values: Iterable[Message]) -> list[Message]:
     """The messages of a history that somebody gives.
 
     Raises:
-        EdgeAgentError: There is something else among them.
+        EdgeAgentError: There is something else among them, or no list at all.
     """
+    if not isinstance(values, Iterable):
+        raise EdgeAgentError(f"a history is a list of Messages, not {type(values).__name__}: {values!r}")
     messages = list(values)
     for message in messages:
         if not isinstance(message, Message):

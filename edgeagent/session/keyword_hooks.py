@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, get_args
 
-from edgeagent.agent import Agent
+from edgeagent.agent import Agent, Options
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.hooks.pii_redaction import PIIHook
@@ -65,12 +65,28 @@ def models_of(value: LLM | str | Sequence[LLM | str] | None) -> tuple[LLM | str,
     return given
 
 
-def check_keywords(*, path: object, response_schema: object, durability: object, out: object, status: object) -> None:
+def check_keywords(
+    *,
+    agent: object,
+    path: object,
+    resolve_model: object,
+    response_schema: object,
+    options: object,
+    durability: object,
+    out: object,
+    status: object,
+) -> None:
     """Refuses values that would only fail later, or never be obeyed.
 
     Raises:
         ConfigError: A keyword has a value that can't be.
     """
+    if not isinstance(agent, Agent):
+        raise ConfigError(f"Session({agent!r}): it should be an Agent")
+    if resolve_model is not None and not callable(resolve_model):
+        raise ConfigError(f"Session(resolve_model={resolve_model!r}): it should be a function from a name to a model")
+    if options is not None and not isinstance(options, Options):
+        raise ConfigError(f"Session(options={options!r}): it should be Options, such as Options(max_turns=3)")
     if path is not None and (not isinstance(path, str | os.PathLike) or not os.fspath(path)):
         raise ConfigError(f"Session(path={path!r}): it should be the path of a file")
     if response_schema is not None and not isinstance(response_schema, dict):

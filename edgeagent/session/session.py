@@ -89,12 +89,19 @@ class Session:
         options: Options | None = None,
         durability: Durability | None = "process",
     ) -> None:
+        pii, durability = PII.of(pii), durability or "process"
+        check_keywords(
+            agent=agent,
+            path=path,
+            resolve_model=resolve_model,
+            response_schema=response_schema,
+            options=options,
+            durability=durability,
+            out=out,
+            status=status,
+        )
         self.agent = agent
         self.options = options
-        pii, durability = PII.of(pii), durability or "process"
-        check_keywords(path=path, response_schema=response_schema, durability=durability, out=out, status=status)
-        if resolve_model is not None:
-            check_callback(resolve_model, "Session(resolve_model={})")
         self.context = AgentContext(deps=agent.deps, session=self)
         self.context.response_schema = response_schema
         self.context.max_context_tokens = max_context_tokens or None
@@ -239,7 +246,10 @@ class Session:
 
         Raises:
             BusyError: A run is going on.
+            ConfigError: ``n`` is no whole number.
         """
+        if not isinstance(n, int):
+            raise ConfigError(f"truncate({n!r}): it should be a whole number of exchanges")
         with self._starting:
             self._must_be_idle("truncate")
             if n > 0:
@@ -262,8 +272,11 @@ class Session:
         """Cuts a reply to what was heard of it, and says so after it. At any time, also in the middle of its run.
 
         Raises:
+            ConfigError: ``text`` is no text.
             EdgeAgentError: There is no such message of the assistant's, in the history or in the run.
         """
+        if not isinstance(text, str):
+            raise ConfigError(f"set_heard({message_id!r}, {text!r}): it should be the text that was heard")
         handle = self._newest()
         in_run = handle is not None and handle.heard(message_id, text)
         if not self._history.hear(message_id, text, in_run=in_run):
@@ -294,11 +307,13 @@ class Session:
 
     @property
     def usage(self) -> Usage:
-        """Tokens of all runs. Settable, for a session that is restored from elsewhere."""
+        """Tokens of all runs. Settable, for a session that is restored from elsewhere; no Usage is a ConfigError."""
         return self._history.usage
 
     @usage.setter
     def usage(self, usage: Usage) -> None:
+        if not isinstance(usage, Usage):
+            raise ConfigError(f"Session.usage = {usage!r}: it should be a Usage, such as Usage(120, 5)")
         self._history.usage = usage
 
     def close(self) -> None:

@@ -112,6 +112,38 @@ def test_what_is_no_text_is_refused_and_the_session_goes_on():
     assert session.step("hi").reply == "A"
 
 
+@pytest.mark.parametrize(
+    ("keywords", "told"),
+    [
+        ({"agent": None}, r"Session\(None\)"),
+        ({"options": 3}, "options=3"),
+        ({"resolve_model": 3}, "resolve_model=3"),
+    ],
+)
+def test_an_argument_that_cannot_be_is_named(keywords, told):
+    with pytest.raises(ConfigError, match=told):
+        Session(**{"agent": Agent("a"), **keywords})
+
+
+def test_a_wrong_value_changes_neither_history_nor_usage(tmp_path):
+    with Session(Agent("a", llm=ScriptedLLM("A")), path=tmp_path / "s") as session:
+        session.step("one")
+        session.usage = Usage(3, 1)
+        written = (tmp_path / "s").read_bytes()
+        reply = session.messages()[-1]
+        for wrong, told in (
+            (lambda: session.set_heard(reply.id, None), "None"),
+            (lambda: session.truncate(None), r"truncate\(None\)"),
+            (lambda: session.restore(None), "list of Messages, not NoneType"),
+            (lambda: setattr(session, "usage", (1, 2)), r"usage = \(1, 2\)"),
+            (lambda: setattr(session, "usage", None), "usage = None"),
+        ):
+            with pytest.raises(EdgeAgentError, match=told):
+                wrong()
+        assert (session.messages()[-1], session.usage) == (reply, Usage(3, 1))
+        assert (tmp_path / "s").read_bytes() == written
+
+
 def test_a_name_without_resolve_model_is_an_error_that_says_so():
     llm = ScriptedLLM("A")
     session = Session(Agent("a", llm=llm))
