@@ -402,6 +402,15 @@ _PATTERNS: Final = (
         _card_length,
         needles=_DIGITS,
     ),
+    # whatever the check digit: a person may get one wrong, and robots write no numbers so
+    _Pattern("CREDIT_CARD", rf"{_NUMBER_LEFT}[0-9]{{4}}(?:-[0-9]{{4}}){{3}}{_NUMBER_RIGHT}", needles=("-",)),
+    _Pattern(
+        "CREDIT_CARD",
+        rf"(?<![A-Za-z0-9\0])(?:credit)?card(?: number| no\.?| nr\.?)?(?: is)?[\"']?[ :=#]{{1,4}}[\"']?"
+        rf"(?P<value>[0-9]{{4}}(?:{_GAP}?[0-9]{{4}}){{3}}){_NUMBER_RIGHT}",
+        needles=("card",),
+        flags=re.IGNORECASE,
+    ),
     _Pattern(
         "CREDIT_CARD", rf"{_LEFT}3[0-9]{{3}}({_GAP})[0-9]{{6}}\1[0-9]{{4,5}}{_RIGHT}", _card_length, needles=_DIGITS
     ),
