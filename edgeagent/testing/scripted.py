@@ -6,6 +6,7 @@ It has the signatures of ``LlamaLLM``, takes the same inference lock and stops b
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TypedDict
@@ -183,13 +184,6 @@ class ScriptedLLM:
 
 
 def _tokens(text: str) -> list[str]:
-    """The text in words, each with the white space before it, so that joined they are the text again."""
-    tokens: list[str] = []
-    start = 0
-    for word in text.split():
-        end = text.index(word, start) + len(word)
-        tokens.append(text[start:end])
-        start = end
-    if text[start:]:
-        tokens.append(text[start:])
-    return tokens
+    """The words of the text, each with the white space before it, and the last with what follows it: joined they are
+    the text again. White space alone is one token."""
+    return re.findall(r"\s*\S+(?:\s+\Z)?|\A\s+\Z", text)

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from edgeagent import BusyError, LlamaLLM, Message
+from edgeagent import BusyError, LlamaLLM, Message, Usage
 from edgeagent.llm import LLM, End, LLMRequest, TextDelta
 from edgeagent.testing import ScriptedLLM
 
@@ -24,14 +24,14 @@ def test_it_is_an_llm():
     assert isinstance(ScriptedLLM(), LLM)
 
 
-def test_a_token_is_a_word_and_joined_they_are_the_text():
-    text = "  one two\n three "
-    events = list(ScriptedLLM(text).stream(LLMRequest(messages=[Message.user("a b")]), threading.Event()))
+@pytest.mark.parametrize(("text", "count"), [("  one two\n three ", 3), ("hello world\n", 2), (" \n", 1), ("", 0)])
+def test_a_token_is_a_word_and_joined_they_are_the_text(text, count):
+    llm = ScriptedLLM(text)
+    events = list(llm.stream(LLMRequest(messages=[Message.user("a b")]), threading.Event()))
     deltas = [e.text for e in events if isinstance(e, TextDelta)]
     assert "".join(deltas) == text
-    assert len(deltas) == 4
-    assert events[-1] == End("stop", events[-1].usage)
-    assert events[-1].usage.input_tokens == 2
+    assert len(deltas) == llm.emitted == count
+    assert events[-1] == End("stop", Usage(2, count))
 
 
 def test_a_call_from_inside_its_own_stream_is_refused():
