@@ -141,10 +141,12 @@ def chosen(text: str) -> Path:
     that name is in the current folder.
 
     Raises:
-        ConfigError: The folder can't be made.
+        ConfigError: It is empty, or the folder can't be made.
     """
     from edgeagent.journal.shelf import Shelf, is_name
 
+    if not text:
+        raise ConfigError("--session: the name of a session can't be empty")
     if not is_name(text) or Path(text).is_file():
         return Path(text)
     shelf = Shelf()

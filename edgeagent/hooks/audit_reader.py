@@ -138,7 +138,9 @@ def _is_time(value: object, latest: float) -> bool:
 
 
 def _no_record(path: str | os.PathLike[str], number: int) -> EdgeAgentError:
-    return EdgeAgentError(f"{os.fspath(path)}:{number}: this line is no record of an audit log (AuditLogHook)")
+    return EdgeAgentError(
+        f"{os.fspath(path)}:{number}: this line is no record of an audit log; --audit FILE and AuditLogHook write one"
+    )
 
 
 class _OpenRun:

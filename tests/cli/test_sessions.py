@@ -102,6 +102,7 @@ def test_continue_goes_on_with_the_session_that_the_app_file_or_the_settings_nam
     [
         (["ask", "hi", "--continue", "--session", "s"], "give one of them"),
         (["ask", "--stdin", "--continue"], "new session"),
+        (["ask", "hi", "--session", ""], "the name of a session can't be empty"),
         (["sessions", "path", "nobody"], "there is no session 'nobody'"),
         (["sessions", "path", "../x"], "is no name of a session"),
         (["sessions", "remove", "nobody"], "there is no session 'nobody'"),

@@ -130,7 +130,7 @@ def test_an_empty_file_holds_no_run(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_audit_log_is_told_with_its_line(tmp_path: Path, text: str | bytes, number: int) -> None:
-    with pytest.raises(EdgeAgentError, match=rf"audit\.jsonl:{number}: .* no record of an audit log"):
+    with pytest.raises(EdgeAgentError, match=rf"audit\.jsonl:{number}: .* no record of an audit log; --audit FILE"):
         runs_of(tmp_path, text)
 
 
