@@ -60,7 +60,8 @@ class Session:
         pii: What happens to personal data; "redact" is ``PII("redact", "redact", "redact")``.
         audit: A file of JSON lines, or an object with ``emit``, ``flush`` and ``close``; closed with the session.
         audit_session_id: Stands in every audit record; None: the journal's, or a new one.
-        out, status: Text streams: what is said, and what is done.
+        out, status: Text streams: what is said, and what is done. Reasoning that a model ends and never began is said,
+            too: nothing tells it from the reply until it is closed.
         options: For every run, instead of the agent's own.
         durability: Of the journal: "power" waits until every record is on the disk.
 
