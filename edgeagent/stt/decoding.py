@@ -11,8 +11,6 @@ import math
 from itertools import islice
 from typing import Any, Final
 
-import pocketsphinx  # type: ignore[import-untyped, unused-ignore]
-
 from edgeagent.stt.child import Emit, Message
 
 FRAMES_PER_S: Final = 100
@@ -31,9 +29,10 @@ _MOST_HMMS: Final = 5_000
 """A frame. Bounds the work: without it noise takes four times as much as speech; it costs speech nothing (measured)."""
 
 
-def _decoder(settings: Message) -> Any:
-    options = {"maxhmmpf": _MOST_HMMS, "cmninit": CEPSTRAL_MEAN, **settings}
-    return pocketsphinx.Decoder(pocketsphinx.Config(loglevel="FATAL", **options))
+def _decoder(options: Message) -> Any:
+    import pocketsphinx  # type: ignore[import-untyped, unused-ignore]  # in the child alone
+
+    return pocketsphinx.Decoder(pocketsphinx.Config(loglevel="FATAL", **{"cmninit": CEPSTRAL_MEAN, **options}))
 
 
 class UtteranceDecoder:
@@ -44,7 +43,7 @@ class UtteranceDecoder:
     """
 
     def __init__(self, settings: Message, emit: Emit) -> None:
-        self._decoder = _decoder(settings["decoder"])
+        self._decoder = _decoder({"maxhmmpf": _MOST_HMMS, **settings["decoder"]})
         self._emit = emit
         self._utterance: int | None = None
         self._said = ""
@@ -130,8 +129,7 @@ class Spotter:
     """
 
     def __init__(self, settings: Message, emit: Emit) -> None:
-        options = {**settings["decoder"], "kws": settings["file"], "cmninit": CEPSTRAL_MEAN}
-        self._decoder: Any = pocketsphinx.Decoder(pocketsphinx.Config(loglevel="FATAL", **options))
+        self._decoder = _decoder({**settings["decoder"], "kws": settings["file"]})
         self._delay_bytes = BYTES_PER_S * (_END_FRAMES + settings["decoder"]["kws_delay"]) // FRAMES_PER_S
         self._emit = emit
         self._start = 0.0
