@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.journal.journal import Journal
-from edgeagent.messages import Message, Usage
+from edgeagent.messages import Message, ToolResult, Usage
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +30,8 @@ class Backlog:
     def __init__(self, journal: Journal, known: Iterable[str] = ()) -> None:
         self._journal = journal
         self._known = set(known)
+        self._open: set[str | None] = set()
+        """Ids of the calls in the journal that have not ended."""
         self._waiting: deque[_WaitingRecord] = deque()
         self._lock = threading.RLock()
         self._failed = False
@@ -45,7 +47,17 @@ class Backlog:
             new = list(takewhile(lambda message: message.id not in self._known, reversed(messages)))
             for message in reversed(new):
                 self._known.add(message.id)
-                self._put(lambda message=message: self._journal.append(message))  # type: ignore[misc]  # bound now
+                self._open.discard(message.call_id)
+                self._open.update(call.id for call in message.tool_calls)
+                self._append(message)
+
+    def ended(self, result: ToolResult) -> None:
+        """Writes the result of a call whose siblings go on. The history's own comes later and takes its place."""
+        with self._lock:
+            if result.call_id in self._open:
+                self._open.remove(result.call_id)
+                if self._open:
+                    self._append(Message.tool(result))
 
     def replace(self, messages: Iterable[Message]) -> None:
         """Writes another history; what waited for its turn before it is of no use any more, but the usage."""
@@ -80,6 +92,9 @@ class Backlog:
                 logger.error("%s: %d records could not be written", self._journal.path, len(self._waiting))
                 self._waiting.clear()
             self._journal.close()
+
+    def _append(self, message: Message) -> None:
+        self._put(lambda: self._journal.append(message))
 
     def _put(self, write: Callable[[], None], *, is_usage: bool = False) -> None:
         self._waiting.append(_WaitingRecord(write, is_usage))

@@ -167,15 +167,14 @@ class Journal:
             notices, self._notices = self._notices, []
         whole = with_results(found.messages)
         known = len(found.messages)
-        if whole[:known] != list(found.messages):
+        ids = {message.id for message in found.messages}
+        filled = [message for message in whole if message.id not in ids]
+        if filled and whole[:known] != list(found.messages):
             self.replace(whole)
         else:
-            for message in whole[known:]:
+            for message in filled:
                 self.append(message)
-        ids = {message.id for message in found.messages}
-        for message in whole:
-            if message.id not in ids:
-                notices.append(message.text)
+        notices += [message.text for message in filled]
         return replace(found, messages=tuple(whole), notices=tuple(notices))
 
     def close(self) -> None:

@@ -396,6 +396,8 @@ class Session:
                     self._commit(context, event)
                 case events.MessageEnd(message=message):
                     self._committed(context, message)
+                case events.ToolExecutionEnd(result=result) if self._history.backlog is not None:
+                    self._history.backlog.ended(result)
             if self._audit is not None:
                 self._audit(event)
             if self._writers is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from edgeagent import Message, RunHandle, ToolCall, ToolResult
@@ -27,6 +29,14 @@ def opened(gate: threading.Event) -> bool:
 
 def texts(messages: Iterable[Message]) -> list[str]:
     return [message.text for message in messages]
+
+
+def on_disk(path: Path) -> list[dict[str, Any]]:
+    """The messages in a journal that somebody has open; of the results of a call the last, as it is read."""
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    messages = [record["data"] for record in records if record["kind"] == "message"]
+    last = {message["call_id"]: message for message in messages if message["role"] == "tool"}
+    return [message for message in messages if message["role"] != "tool" or message is last[message["call_id"]]]
 
 
 def notices(handle: RunHandle) -> list[str]:

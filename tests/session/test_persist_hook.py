@@ -1,18 +1,12 @@
 """PersistSessionHook on its own: the journal of an agent that has no session, and of its sub-agents' callers."""
 
-import json
 import threading
 
 from edgeagent import Agent, AgentContext, Session, hooks, tool
 from edgeagent.journal import Journal
 from edgeagent.testing import ScriptedLLM, call
 
-from .kit import LIMIT_S, assert_whole, notices, opened, texts
-
-
-def on_disk(path):
-    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [record["data"] for record in records if record["kind"] == "message"]
+from .kit import LIMIT_S, assert_whole, notices, on_disk, opened, texts
 
 
 def loaded(path):

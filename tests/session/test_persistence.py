@@ -1,7 +1,6 @@
 """A session on disk: nothing that was committed is lost when the process dies, and nothing is done twice."""
 
 import contextlib
-import json
 import os
 import random
 import signal
@@ -15,7 +14,7 @@ import pytest
 from edgeagent import Agent, BusyError, ConfigError, EdgeAgentError, Message, Session, Usage, hooks, tool
 from edgeagent.testing import ScriptedLLM, call
 
-from .kit import LIMIT_S, assert_whole, exchange, texts
+from .kit import LIMIT_S, assert_whole, exchange, on_disk, opened, texts
 
 # --- kill -9 --------------------------------------------------------------------------------------------------------
 
@@ -49,6 +48,26 @@ session.step("one")
 session.step("two")
 """
 
+BESIDE_A_KILL = """
+import signal
+from edgeagent import Agent, Session, tool
+from edgeagent.testing import ScriptedLLM, call
+
+@tool
+def note() -> str:
+    "Notes."
+    say("ran note")
+    return "noted"
+
+@tool(mode="sequential")
+def die() -> str:
+    "Ends the process."
+    say("ran die")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+llm = ScriptedLLM([call("note"), call("die"), call("note")])
+Session.open(sys.argv[1], Agent("a", llm=llm, tools=[note, die])).step("go")
+"""
 MANY_STEPS = """
 from edgeagent import Agent, Session, tool
 from edgeagent.testing import ScriptedLLM, call
@@ -131,6 +150,54 @@ def test_after_a_kill_in_the_middle_of_a_tool_everything_is_there_and_nothing_is
         assert again.notices == ()
 
 
+def test_after_a_kill_a_finished_tool_has_its_result_although_a_sibling_did_not_end(tmp_path):
+    path = tmp_path / "s"
+    with start(BESIDE_A_KILL, path) as process:
+        assert process.wait(LIMIT_S) == -signal.SIGKILL
+        assert process.stdout.read().split("\n") == ["ran note", "ran die", ""]
+    with Session.open(path, Agent("a")) as session:
+        results = session.messages()[2:]
+        assert [m.status for m in results] == ["ok", "outcome_unknown", "outcome_unknown"]
+        assert results[0].text == "noted"
+        assert_whole(session.messages())
+        found = session.messages()
+    with Session.open(path, Agent("a")) as again:
+        assert again.messages() == found
+
+
+def test_a_result_is_on_disk_while_a_sibling_stalls_and_there_once_when_the_run_has_ended(tmp_path):
+    path, gate, written = tmp_path / "s", threading.Event(), []
+
+    @tool
+    def grip() -> str:
+        """Opens the gripper."""
+        return "the gripper is open"
+
+    @tool
+    def stall() -> str:
+        """Waits."""
+        opened(gate)
+        return "waited"
+
+    def tell(event):
+        if event.kind == "tool_execution_end" and not gate.is_set():
+            written.append(event.result.text in path.read_text())
+            gate.set()
+
+    llm = ScriptedLLM([call("stall"), call("grip")], "done")
+    with Session.open(path, Agent("a", llm=llm, tools=[grip, stall])) as session:
+        session.subscribe(tell)
+        session.step("go")
+        history = session.messages()
+    assert written == [True]
+    whole = path.read_bytes()
+    with Session.open(path, Agent("a")) as again:
+        assert again.messages() == history
+        assert again.notices == ()
+    assert texts(history) == ["go", "", "waited", "the gripper is open", "done"]
+    assert path.read_bytes() == whole
+
+
 def test_after_a_kill_at_any_moment_every_committed_message_is_there(tmp_path):
     path, chance = tmp_path / "s", random.Random(2)
     committed, ran = [], []
@@ -155,12 +222,6 @@ def test_after_a_kill_at_any_moment_every_committed_message_is_there(tmp_path):
 
 
 # --- when what is on disk -------------------------------------------------------------------------------------------
-
-
-def on_disk(path):
-    """The messages in a journal that somebody has open."""
-    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [record["data"] for record in records if record["kind"] == "message"]
 
 
 def test_an_assistant_message_is_on_disk_before_its_tool_starts_and_a_result_before_the_next_model_call(tmp_path):
@@ -193,7 +254,7 @@ def test_a_result_is_on_disk_before_the_agent_that_was_handed_over_to_is_asked(t
     seen = []
 
     @tool
-    def note() -> str:
+    def note(n: int = 1) -> str:
         """Notes."""
         return "noted"
 
@@ -201,14 +262,15 @@ def test_a_result_is_on_disk_before_the_agent_that_was_handed_over_to_is_asked(t
         seen.extend(message.get("text", "") for message in on_disk(path) if message["role"] == "tool")
         return "from the target"
 
-    target = Agent("target", llm=ScriptedLLM(ask))
+    target = Agent("target", llm=ScriptedLLM([call("note"), call("note", n=2)], ask), tools=[note])
     router = Agent(
         "router", llm=ScriptedLLM([call("note"), call("handoff_to_target")]), tools=[note], handoffs=[target]
     )
     with Session.open(path, router) as session:
         assert session.step("go").reply == "from the target"
         history = session.messages()
-    assert seen[:1] == ["noted"]
+    assert seen[0] == "noted"
+    assert len(seen) == 2, "the results of the target are not in the history of the router"
     with Session.open(path, router) as again:
         assert again.messages() == history
 
