@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 
 from edgeagent import Message, ToolResult, tool
 from edgeagent.llm import (
+    HERMES,
     End,
     Error,
     LLMEvent,
     LLMRequest,
+    StreamGate,
     TextDelta,
     TextEnd,
     ThinkingDelta,
@@ -155,10 +157,31 @@ def test_several_calls_are_called_in_their_order(text: str) -> None:
     assert read(text).calls == [DROVE, STOPPED]
 
 
-def test_a_call_of_another_family_in_xml_is_coerced_by_its_tool() -> None:
-    assert read("<function=drive><parameter=distance_m>2</parameter></function>").calls == [
-        ("drive", {"distance_m": "2"})
-    ]
+XML_CALL = "<function=drive>\n<parameter=distance_m>\n2\n</parameter>\n</function>"
+"""As Qwen3-Coder and Qwen 3.5 write it, between the markers of Hermes."""
+
+
+@pytest.mark.parametrize("text", [XML_CALL, f"<tool_call>\n{XML_CALL}\n</tool_call>", f"<tool_call>{XML_CALL}"])
+def test_a_call_of_another_family_in_xml_is_coerced_by_its_tool(text: str) -> None:
+    for size in (1, 3, 1000):
+        told = read(text, *range(0, len(text), size))
+        assert (told.shown, told.calls) == ("", [("drive", {"distance_m": "2"})])
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_a_model_with_another_template_may_call_in_xml(size: int) -> None:
+    text = f"<tool_call>\n{XML_CALL}\n</tool_call>\n<tool_call>\n{XML_CALL}\n</tool_call>"
+    gate = StreamGate(HERMES)
+
+    def stream() -> Iterator[LLMEvent]:
+        for at in range(0, len(text), size):
+            yield from gate.feed(text[at : at + size])
+        yield from gate.finish()
+        yield End("stop")
+
+    events = list(read_reply(stream(), LLMRequest(tools=[drive])))
+    assert [event.call.arguments for event in events if isinstance(event, ToolCallEnd)] == [{"distance_m": "2"}] * 2
+    assert not any(isinstance(event, TextDelta) for event in events)
 
 
 # --- what is not ------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Final
 
 from edgeagent.llm.parsers.call_format import Found, NotACall, end_of, skip_blanks
 from edgeagent.llm.parsers.json_calls import guess_name, looks_like_json, read_calls, unreadable
+from edgeagent.llm.parsers.xml import FUNCTION
 
 _OPEN: Final = "<tool_call>"
 _CLOSE: Final = "</tool_call>"
@@ -26,11 +27,13 @@ class Hermes:
 
     def matches(self, template: str) -> bool:
         """A template with the marker, unless it is of the family that puts XML between the markers."""
-        return _OPEN in template and "<function=" not in template
+        return _OPEN in template and FUNCTION not in template
 
     def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
         """See ``CallFormat.scan``."""
         body_at = len(_OPEN)
+        if text.startswith(FUNCTION, skip_blanks(text, body_at)):  # the family that puts XML there
+            return NotACall(body_at)
         doubtful: tuple[int, int] | None = None
         # A call ends at its closing marker, or where the next one opens, or a result that the model makes up. An
         # argument may hold a marker's text: then the JSON before it is not whole and stands inside a string, so a later
