@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any, Final, Protocol, runtime_checkable
 
-from edgeagent.llm.parsers.alone import NEAR, Block, Open, calls_in, read_block
+from edgeagent.llm.parsers.alone import NEAR, Block, Open, begins_call, calls_in, read_block
 from edgeagent.llm.parsers.json_calls import ARGS, CALL_ID, MISTRAL_CALLS, MISTRAL_RESULTS, PYTHON_TAG, guess_name
 from edgeagent.llm.protocol import End, Error, Hidden, LLMEvent, LLMRequest, TextDelta, TextEnd, ToolCallEnd, ToolSpec
 from edgeagent.messages import PEOPLE, Message, Reading, Step, ToolCall
@@ -65,6 +65,7 @@ def read_reply(events: Iterable[LLMEvent], request: LLMRequest, enough: Event | 
 def _read(reply: _Reply, events: Iterable[LLMEvent]) -> Iterator[LLMEvent]:
     whole: str | None = None
     for event in events:
+        reply.at_limit = isinstance(event, End) and event.stop_reason == "length"
         cut_off = isinstance(event, Error) or (isinstance(event, End) and event.stop_reason in ("error", "aborted"))
         if whole is not None:
             yield from reply.settle(whole, cut_off=cut_off)
@@ -94,6 +95,8 @@ class _Reply:
     def __init__(self, request: LLMRequest, enough: Event) -> None:
         self.own: list[str] = []
         """Names that were called in the model's own format."""
+        self.at_limit = False
+        """The reply ends where its tokens did: the beginning of a call may be its end."""
         self._request = request
         self._tools = {tool.name: frozenset(tool.parameters.get("properties") or ()) for tool in request.tools}
         self._results = [
@@ -240,6 +243,10 @@ class _Reply:
                 mark = read_mark(text[place.end() :], final=final) if self._hides else None
             if block == "open" or (mark == "open" and block is None):
                 return
+            if place is not None and self._cuts_call(text[place.end() :], block):
+                self._marked, self._held = True, ""
+                self._strayed = self._strayed or not self._blocks  # behind a call it is nothing of its own
+                return
             if isinstance(mark, TemplateMark) and place is not None and not (block is not None and block.calls):
                 yield from self._leave_out(mark, place.end() - begin)
                 continue
@@ -256,6 +263,12 @@ class _Reply:
             self._in_sentence = self._in_sentence or self._in_line
             yield from self._tell(0 if self._in_line else lead)
             self._held = text[place.end() + block.end :]
+
+    def _cuts_call(self, text: str, block: Block | None) -> bool:
+        """True if the reply ends at its limit with this text, which may be the beginning of a call or of a mark."""
+        if not (self.at_limit and self._hides and text) or (block is not None and block.calls):
+            return False
+        return begins_call(text, self._tools) or read_mark(text, final=False) == "open"
 
     def _leave_out(self, mark: TemplateMark, lead: int) -> Iterator[LLMEvent]:
         """Takes a mark out of what is held, behind a lead of blanks. Where it opens a result, nothing is told of what

@@ -415,6 +415,79 @@ def test_a_call_that_is_written_wrong_is_never_told(call: str, at: int, instead:
     assert "arguments" not in told.shown
 
 
+# --- a reply that ends at its limit of tokens -------------------------------------------------------------------------
+
+FORMS = (
+    DRIVE,
+    f"[{DRIVE}]",
+    f"{{{{{DRIVE[1:-1]}}}}}",
+    f"```json\n{DRIVE}\n```",
+    f"<tools>\n{DRIVE}\n</tools>",
+    f"<|python_tag|>{DRIVE}",
+    f"<tool_call>\n{DRIVE}\n</tool_call>",
+    f"<tool_call>\n{XML_CALL}\n</tool_call>",
+    XML_CALL,
+    f"[TOOL_CALLS][{DRIVE}]",
+    '[TOOL_CALLS]drive[ARGS]{"distance_m": 2}',
+    f"<|tool_call|>[{DRIVE}]",
+    "<|tool_call_start|>[drive(distance_m=2)]<|tool_call_end|>",
+    "<|tool_call>call:drive{distance_m:2}<tool_call|>",
+    "<start_function_call>call:drive{distance_m:2}<end_function_call>",
+    '{"tool": "drive", "distance_m": 2}',
+    '{"drive": {"distance_m": 2}}',
+)
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize("prose", ["", "I will.\n"])
+@pytest.mark.parametrize("form", FORMS)
+def test_no_beginning_of_a_call_is_told_where_a_reply_is_cut(form: str, prose: str, size: int) -> None:
+    for length in range(1, len(form) + 1):
+        text = prose + form[:length]
+        told = read(text, *range(0, len(text), size), reason="length")
+        assert told.shown.strip() == prose.strip()
+        assert told.outcome is not None
+        assert told.end is not None
+        assert told.end.stop_reason == "length"
+        assert told.end.hidden is not None
+        assert told.end.hidden.raw == text
+
+
+@pytest.mark.parametrize("rest", ["\n</tool_c", "\n<tool_call", "\n<", "</"])
+def test_the_beginning_of_a_mark_behind_a_call_is_no_reply_of_its_own(rest: str) -> None:
+    told = read(f"<tool_call>{DRIVE}</tool_call>{rest}", reason="length")
+    assert (told.shown, told.calls, told.outcome) == ("", [DROVE], "called")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (text, text)
+        for text in [
+            "He said `",
+            'He said "',
+            "Go on (",
+            "See [1",
+            "[1, 2",
+            "[laughs] No. [lau",
+            "a < b",
+            '{"temperature": 21, "hum',
+            '[{"id": 1, "name": "Kit',
+            '```json\n{"rooms": ["kit',
+        ]
+    ]
+    + [("I have [", "I have"), ("a < b and c <", "a < b and c"), ("x = {", "x =")],
+)
+def test_prose_and_data_that_are_cut_lose_at_most_a_bracket(text: str, shown: str) -> None:
+    assert read(text, *range(len(text)), reason="length").shown == shown
+
+
+@given(WORDS, CUTS)
+def test_prose_that_is_cut_is_told_as_it_is(text: str, cuts: list[int]) -> None:
+    told = read(text, *cuts, reason="length")
+    assert (told.shown, told.outcome) == (text, None)
+
+
 # --- calls inside a sentence ------------------------------------------------------------------------------------------
 
 

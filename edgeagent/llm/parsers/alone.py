@@ -52,6 +52,8 @@ _KEY_AND_VALUE: Final = re.compile(
 """A key that calls have with the beginning of its value. A sentence that mentions a key has none."""
 _FIRST_KEY: Final = re.compile(r"""[\[{][\[{\s]*+(["'])[^"'\n]{1,100}\1\s*:""")
 """Beginning of JSON whose first value may be long."""
+_FIRST_KEY_BEGUN: Final = re.compile(r"""[\[{][\[{\s]*+(?:["'](\w*)(?:["']\s*(?::\s*["'{]*\w*)?)?)?""")
+"""Beginning of JSON up to its first value, or a part of it."""
 _LEAVES_JSON: Final = re.compile(r"""\n(?!\s*(?:["'{}\[\]]|\Z))""")
 """The end of a line after which no JSON goes on."""
 _ARGUMENTS: Final = ("arguments", "parameters")
@@ -61,6 +63,8 @@ _NAMING: Final = ("name", "function", "tool")
 """Keys under which models write the name of a tool. For ``action`` see ``_acts``."""
 _BESIDE: Final = frozenset({"name", "type", "id"})
 """Keys that a call may have beside its arguments."""
+_KEYS: Final = (*_NAMING, *_ARGUMENTS, *_BESIDE, "action")
+"""Keys with which a call may begin."""
 _STRING_OR_BRACES: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|\{\{|\}\}', re.DOTALL)
 
 _CLOSING_QUOTES: Final = {'"': '"', "'": "'", "`": "`", "(": ")"}
@@ -110,6 +114,20 @@ def read_block(text: str, tools: Tools, *, final: bool, quote: str | None = None
         near = read_block(text[:NEAR], tools, final=False, quote=quote)
         return None if near == "open" else near
     return _tagged(text, final=final) or _json(text, tools, quote, final=final)
+
+
+def begins_call(text: str, tools: Tools) -> bool:
+    """True if a text that was cut off, and has nothing to read yet, may be the beginning of a call: a part of a tag or
+    of what stands around JSON, or JSON whose first key calls have."""
+    if _tagged(text, final=False) == "open":
+        return True
+    if read_block(text, tools, final=False) != "open":
+        return False
+    at = min((at for at in map(text.find, "{[") if at >= 0), default=-1)
+    begun = _FIRST_KEY_BEGUN.fullmatch(text, at)
+    key = begun and (begun[1] or "")
+    begins = key is not None and any(known.startswith(key) for known in (*_KEYS, *tools))
+    return at < 0 or begins or _quotes_name(text, tools)
 
 
 def _is_far(text: str, tools: Tools, *, in_line: bool) -> bool:
@@ -278,9 +296,11 @@ def _may_call(text: str, tools: Tools) -> bool:
 
 def _shows_call(text: str, tools: Tools) -> bool:
     """True if JSON inside a line that can't be read, or not yet, has a call's key with a value, or a tool's name."""
-    return "{" in text and (
-        bool(_KEY_AND_VALUE.search(text)) or any(f"{quote}{name}{quote}" in text for name in tools for quote in "\"'")
-    )
+    return "{" in text and (bool(_KEY_AND_VALUE.search(text)) or _quotes_name(text, tools))
+
+
+def _quotes_name(text: str, tools: Tools) -> bool:
+    return any(f"{quote}{name}{quote}" in text for name in tools for quote in "\"'")
 
 
 def _has_shape(item: Any, tools: Tools) -> bool:
