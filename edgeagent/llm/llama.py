@@ -251,9 +251,10 @@ class LlamaLLM:
                 else:
                     yield event
             if generation.declined or _misses(held, request):
-                generation = self._generation(loaded, for_words(request), stop_event, enough, after=generation.opening)
+                request = for_words(request)
+                generation = self._generation(loaded, request, stop_event, enough, after=generation.opening)
                 held = list[LLMEvent]()
-                yield from generation.run()
+                yield from read_reply(generation.run(), request, enough)
             yield from held if _is_whole(held) else held[-1:]
         finally:
             self._stats = replace(self._stats, **generation.figures())
@@ -283,7 +284,7 @@ class LlamaLLM:
             loaded.engine,
             loaded.prompter,
             prompt,
-            StreamGate(self._format, thinking=thinking.is_open(prompt.text), drop_calls=request.tool_choice == "none"),
+            StreamGate(None if request.tool_choice == "none" else self._format, thinking=thinking.is_open(prompt.text)),
             Sampling(
                 reply_tokens,
                 self._temperature if request.temperature is None else request.temperature,

@@ -43,8 +43,8 @@ class _Checking(Protocol):
 def read_reply(events: Iterable[LLMEvent], request: LLMRequest, enough: Event | None = None) -> Iterator[LLMEvent]:
     """The events of a reply, with calls that stand alone told as calls, and what else has their shape hidden.
 
-    Of a reply to a request without tools and results nothing is hidden; one that obeys a ``response_schema`` is left
-    alone. What was read once is not changed by reading it again.
+    Of a reply to a request without tools and results nothing is hidden, unless its tool choice is none; one that obeys
+    a ``response_schema`` is left alone. What was read once is not changed by reading it again.
 
     Args:
         events: The reply as the model's own format was read.
@@ -104,7 +104,8 @@ class _Reply:
             for message in request.messages[_newest_of_people(request.messages) :]
             if message.role == "tool"
         ]
-        self._hides = bool(self._tools) or any(message.role == "tool" for message in request.messages)
+        self._hides_calls = bool(self._tools) or request.tool_choice == "none"
+        self._hides = self._hides_calls or any(message.role == "tool" for message in request.messages)
         self._enough = enough
         self._begin()
 
@@ -256,7 +257,7 @@ class _Reply:
                 yield from self._tell((following.start() if self._in_line else following.end()) - begin)
                 continue
             lead = place.end() - begin
-            if not (block.calls and self._tools):
+            if not (block.calls and self._hides_calls):
                 yield from self._tell(lead + block.end)
                 continue
             self._blocks.append(block)

@@ -34,17 +34,15 @@ class StreamGate:
     before it was reasoning: its deltas have left as text, so ``TextEnd`` and ``ThinkingEnd`` carry what is right.
     """
 
-    def __init__(self, calls: CallFormat | None, *, thinking: bool = False, drop_calls: bool = False) -> None:
+    def __init__(self, calls: CallFormat | None, *, thinking: bool = False) -> None:
         """Make a gate for one reply.
 
         Args:
-            calls: How this model writes calls; None when a reply of it is never a call.
+            calls: How this model writes calls; None leaves calls in the text.
             thinking: The prompt has opened the reasoning already.
-            drop_calls: Calls are taken out of the text and nothing is made of them (tool choice none).
         """
         self._format = calls
         self._thinking = self._has_thought = thinking
-        self._drop_calls = drop_calls
         self._retracted = False  # text that has left was reasoning after all
         self._held = ""
         self._coming: list[str] = []  # pieces that come to it with the next look
@@ -179,14 +177,12 @@ class StreamGate:
         elif not self._thinking:
             self._at_start = self._behind_call = True
             self._text.broken = True
-            if not self._drop_calls:
-                self._made += answer.calls
+            self._made += answer.calls
             if not self._drafts:
                 yield from self._emit_calls()
         elif all(call.raw is None for call in answer.calls):
             self._thought.broken = True
-            if not self._drop_calls:
-                self._drafts += answer.calls
+            self._drafts += answer.calls
         else:
             yield from self._say(taken)
 

@@ -68,6 +68,16 @@ def test_tool_choice_none_makes_no_call_of_it(scripted: Callable[..., LlamaLLM],
     assert llm.count_tokens(ask(tools=[spec()], tool_choice="none")) == llm.count_tokens(ask(tools=[spec()]))
 
 
+@pytest.mark.parametrize("tools", [0, 1])
+def test_a_call_that_may_not_be_made_is_hidden(scripted: Callable[..., LlamaLLM], spec: type[Any], tools: int) -> None:
+    request = ask(tools=[spec()] * tools, tool_choice="none")
+    *events, end = scripted("<tool_call>", DRIVE, "</tool_call>", call_gate=0).stream(request, Event())
+    assert isinstance(end, End)
+    assert end.hidden is not None
+    assert (end.hidden.outcome, end.hidden.raw) == ("unknown", f"<tool_call>{DRIVE}</tool_call>")
+    assert [event for event in events if event != TextEnd("")] == []
+
+
 def test_reasoning_is_streamed_apart(scripted: Callable[..., LlamaLLM]) -> None:
     events = list(scripted("<think>", "Hm", "</think>", "Hello").stream(ask(), Event()))
     assert events[:3] == [ThinkingDelta("Hm"), ThinkingEnd("Hm"), TextDelta("Hello")]

@@ -53,8 +53,8 @@ class Heard:
                 self.calls.append((call.name, call.arguments if call.raw is None else call.raw))
 
 
-def hear(*pieces: str, thinking: bool = False, drop_calls: bool = False, aborted: bool = False) -> Heard:
-    gate = StreamGate(HERMES, thinking=thinking, drop_calls=drop_calls)
+def hear(*pieces: str, thinking: bool = False, aborted: bool = False) -> Heard:
+    gate = StreamGate(HERMES, thinking=thinking)
     heard = Heard()
     for piece in pieces:
         for event in gate.feed(piece):
@@ -139,11 +139,6 @@ def test_reasoning_that_speaks_of_calls_holds_nothing_back() -> None:
     events = list(gate.feed("}.</think>Hello"))
     assert events[-1] == TextDelta("Hello")
     assert hear("<think>like <tool_call>{x}</tool_call></think>Hi").calls == []
-
-
-def test_with_tool_choice_none_calls_are_taken_out_of_the_text() -> None:
-    heard = hear(f"Sure. {CALL} Done.", drop_calls=True)
-    assert (heard.text, heard.calls) == ("Sure. Done.", [])
 
 
 def test_an_aborted_reply_loses_what_was_held() -> None:
