@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import platformdirs
 
-from edgeagent.errors import ModelError
+from edgeagent.errors import ConfigError, ModelError
 from edgeagent.llm import native, thinking
 from edgeagent.llm.constraint import Plans, free_to_call
 from edgeagent.llm.engine import Engine
@@ -111,7 +111,7 @@ class LlamaLLM:
 
     Raises:
         ModelError: The file can't be used; the text says why and what to do.
-        ConfigError: There is no such tool format.
+        ConfigError: There is no such tool format, or an argument is of another kind.
     """
 
     checks_window = True
@@ -129,6 +129,8 @@ class LlamaLLM:
         force_arguments: bool = False,
         settings: EngineSettings | None = None,
     ) -> None:
+        if not isinstance(model, str | os.PathLike):
+            raise ConfigError(f"model must be the path of a .gguf file or a name of the catalogue, not {model!r}")
         self.name, self.path = find_model(model)
         self.header: Header = read_header(self.path)
         self._template = ChatTemplate(self.header.template, str(self.path))
@@ -393,7 +395,10 @@ def _window(header: Header, asked: int | None) -> int:
 
     Raises:
         ModelError: The model was trained for less, or it is less than a conversation needs.
+        ConfigError: It is no number.
     """
+    if asked is not None and type(asked) is not int:
+        raise ConfigError(f"context_window must be a whole number of tokens, not {asked!r}")
     trained = header.trained_tokens
     if trained is not None and trained < MIN_CONTEXT_TOKENS:
         raise ModelError(

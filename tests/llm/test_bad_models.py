@@ -7,16 +7,31 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
-from edgeagent import LlamaLLM, Message, ModelError, ToolCall, ToolResult
+from edgeagent import ConfigError, LlamaLLM, Message, ModelError, ToolCall, ToolResult
 from edgeagent.llm import LLMRequest, StreamGate, ToolCallEnd, format_named
 from tests.llm.random_models import FAMILIES, write_random
 
 
 def ask(text: str = "go", max_tokens: int = 64) -> LLMRequest:
     return LLMRequest(messages=[Message.user(text)], max_tokens=max_tokens)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ((None, None), "model"),
+        ((3, None), "model"),
+        (("nano", "x"), "context_window"),
+        (("nano", True), "context_window"),
+    ],
+)
+def test_an_argument_of_another_kind_is_named(arguments: tuple[Any, Any], named: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{named} must be"):
+        LlamaLLM(arguments[0], context_window=arguments[1])
 
 
 def test_a_model_that_never_stops_is_cut(says: Callable[..., LlamaLLM]) -> None:
