@@ -23,7 +23,7 @@ from edgeagent.messages import PEOPLE, Message, Reading, Step, ToolCall
 _LINE_BEGINS: Final = re.compile(r"\s*")
 _IN_LINE: Final = re.compile(r"""[ \t]*(?P<quote>(?<!\w)["'`(])?(?=[{\[<]|\Z)""")
 """Blanks and a quotation mark inside a line, before a place where a block may begin."""
-_NEXT: Final = re.compile(rf"""(?P<line>\n[ \t\r\n]*(?=[{{\[<"'`(]|\Z))|{_IN_LINE.pattern}""")
+_NEXT: Final = re.compile(rf"""(?P<line>\n[ \t\r\n]*(?=[{{\[<"'`~(]|\Z))|{_IN_LINE.pattern}""")
 """The next place where a block may begin, in a line that follows or in this one."""
 _PART: Final = 16
 """A sixteenth: an open block longer than ``NEAR`` is looked at again with so much more of it. So the work for a reply
@@ -121,7 +121,7 @@ class _Reply:
         self._in_line = False
         """The text that is held goes on in a line that has begun."""
         self._in_sentence = False
-        """A block stood inside a line."""
+        """A block stood inside a line, or in code."""
         self._blocks: list[Block] = []
         self._marked = self._strayed = False
         """Marks of a template were left out, and tags of calls among them."""
@@ -195,7 +195,9 @@ class _Reply:
         if self.own or self._says:
             return Hidden(raw, "dropped", "hidden, because the reply says or calls something beside it")
         if self._in_sentence or self._told.strip():
-            return Hidden(raw, "unknown", "a call inside a line is never run, and the reply has no word beside it")
+            return Hidden(
+                raw, "unknown", "a call inside a line or in code is never run, and the reply has no word beside it"
+            )
         if self._strayed or not self._blocks:
             return Hidden(raw, "unknown", "marks of calls or results stand in it, and no word")
         written = [one for block in self._blocks for one in block.calls]
@@ -241,7 +243,7 @@ class _Reply:
             if place is not None:
                 quote = (place["quote"] or "") if self._in_line else None
                 block = read_block(text[place.end() :], self._tools, final=final, quote=quote)
-                mark = read_mark(text[place.end() :], final=final) if self._hides else None
+                mark = self._mark(text[place.end() :], final=final)
             if block == "open" or (mark == "open" and block is None):
                 return
             if place is not None and self._cuts_call(text[place.end() :], block):
@@ -261,7 +263,7 @@ class _Reply:
                 yield from self._tell(lead + block.end)
                 continue
             self._blocks.append(block)
-            self._in_sentence = self._in_sentence or self._in_line
+            self._in_sentence = self._in_sentence or self._in_line or block.is_code
             yield from self._tell(0 if self._in_line else lead)
             self._held = text[place.end() + block.end :]
 
@@ -269,13 +271,18 @@ class _Reply:
         """True if the reply ends at its limit with this text, which may be the beginning of a call or of a mark."""
         if not (self.at_limit and self._hides and text) or (block is not None and block.calls):
             return False
-        return begins_call(text, self._tools) or read_mark(text, final=False) == "open"
+        return begins_call(text, self._tools) or self._mark(text, final=False) == "open"
+
+    def _mark(self, text: str, *, final: bool) -> TemplateMark | Open | None:
+        return read_mark(text, final=final, beside_text=bool(self._told.strip())) if self._hides else None
 
     def _leave_out(self, mark: TemplateMark, lead: int) -> Iterator[LLMEvent]:
         """Takes a mark out of what is held, behind a lead of blanks. Where it opens a result, nothing is told of what
         follows but a result that a tool has given."""
         self._marked = True
-        if not mark.of_result:
+        if mark.of_turn:
+            self._held = self._held[lead + mark.end :]
+        elif not mark.of_result:
             self._strayed = True
             yield from self._tell(lead)
             self._held = self._held[mark.end :]
@@ -353,6 +360,24 @@ _RESULTS: Final = (
 """Beginnings of results: Qwen and Hermes, Gemma, LFM2, GLM, Granite, DeepSeek, Mistral, and fences that models make of
 them."""
 _TEXTS: Final = (MISTRAL_CALLS, CALL_ID, ARGS, "[/TOOL_CALLS]", "[/TOOL_RESULTS]")
+_TURNS: Final = (
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|end_of_text|>",
+    "<|endoftext|>",
+    "<|end|>",
+    "<start_of_turn>",
+    "<end_of_turn>",
+    "<bos>",
+    "<eos>",
+    "<s>",
+    "</s>",
+    "<json>",
+    "</json>",
+)
+"""Beginnings and ends of turns, and tags around JSON, which say nothing beside a call. Beside text they are text."""
 _TAGGED: Final = ("tool", "function=", "function_", "function>", "parameter", "start_function_", "end_function_")
 _TAG: Final = re.compile(
     r"<[/|\uff5c]?(?:tool|function\b|function_|parameter|start_function_|end_function_)"
@@ -370,9 +395,10 @@ class TemplateMark:
 
     end: int
     of_result: bool
+    of_turn: bool = False
 
 
-def read_mark(text: str, *, final: bool) -> TemplateMark | Open | None:
+def read_mark(text: str, *, final: bool, beside_text: bool) -> TemplateMark | Open | None:
     """Reads the mark at the start of a text; None if it begins otherwise.
 
     Code behind a python tag is a call of a tool that nobody offered: no speech either, as a result is none.
@@ -380,7 +406,12 @@ def read_mark(text: str, *, final: bool) -> TemplateMark | Open | None:
     Args:
         text: What came so far.
         final: Nothing follows.
+        beside_text: Text was told before it.
     """
+    turns = () if beside_text else _TURNS
+    for known in turns:
+        if text.startswith(known):
+            return TemplateMark(len(known), False, of_turn=True)
     for known in (*_RESULTS, PYTHON_TAG):
         if text.startswith(known):
             end = _opener_ends(text, known)
@@ -391,7 +422,7 @@ def read_mark(text: str, *, final: bool) -> TemplateMark | Open | None:
             return TemplateMark(len(known), False)
     if tag := _TAG.match(text):
         return TemplateMark(tag.end(), False)
-    return "open" if not final and _may_begin(text) else None
+    return "open" if not final and _may_begin(text, turns) else None
 
 
 def result_in(text: str, *, final: bool) -> str | None:
@@ -410,8 +441,8 @@ def _opener_ends(text: str, known: str) -> int:
     return rest.end() if rest else len(known)
 
 
-def _may_begin(text: str) -> bool:
-    if any(known.startswith(text) for known in (*_RESULTS, *_TEXTS, PYTHON_TAG)):
+def _may_begin(text: str, turns: Sequence[str]) -> bool:
+    if any(known.startswith(text) for known in (*_RESULTS, *_TEXTS, *turns, PYTHON_TAG)):
         return True
     begun = _TAG_BEGUN.fullmatch(text)
     return begun is not None and any(known.startswith(begun[1]) or begun[1].startswith(known) for known in _TAGGED)

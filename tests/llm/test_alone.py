@@ -112,7 +112,15 @@ def read(
         f"```\n{DRIVE}\n```",
         f"```JSON {DRIVE}```",
         f"```json\n{DRIVE}",
+        f"~~~json\n{DRIVE}\n~~~",
+        f"````\n{DRIVE}\n````",
         f"[{DRIVE}]",
+        f"<json>{DRIVE}</json>",
+        f"<s>{DRIVE}</s>",
+        f"<|im_start|>\n{DRIVE}\n<|im_end|>",
+        f"{DRIVE}<|eot_id|>",
+        f"```json\n{DRIVE}\n```<end_of_turn>\n",
+        f"<tool_call>{DRIVE}</tool_call><|im_end|>",
         f"<|python_tag|>{DRIVE}",
         f"<tools>\n{DRIVE}\n</tools>",
         f"<tools>\n```json\n{DRIVE}\n```\n</tools>",
@@ -524,6 +532,28 @@ def test_a_call_inside_a_sentence_is_hidden_and_the_sentence_told(text: str, sho
 def test_a_reply_that_says_no_word_beside_a_call_is_asked_for_words(text: str) -> None:
     told = read(text, 1, 2, 20)
     assert (told.calls, told.outcome) == ([], "unknown")
+
+
+@pytest.mark.parametrize("language", ["python", "javascript", "c++", "JSON5", "tool_call"])
+@pytest.mark.parametrize("fence", ["```", "````", "~~~"])
+def test_a_call_in_code_is_neither_told_nor_called(language: str, fence: str) -> None:
+    for size in (1, 4, 1000):
+        text = f"{fence}{language}\n{DRIVE}\n{fence}"
+        told = read(text, *range(0, len(text), size))
+        assert (told.shown, told.calls, told.outcome) == ("", [], "unknown")
+
+
+def test_the_mark_of_a_turn_alone_is_no_reply() -> None:
+    assert (read("<|im_end|>").shown, read("<|im_end|>").outcome) == ("", "unknown")
+
+
+@pytest.mark.parametrize(
+    "text", ["It is <s>old</s> new.", "~5 m", "~~so~~ no", "```python\nx = [1]\n```", "~~~\nno\n~~~"]
+)
+def test_marks_and_fences_around_text_are_told(text: str) -> None:
+    for size in (1, 1000):
+        told = read(text, *range(0, len(text), size))
+        assert (told.shown, told.outcome) == (text, None)
 
 
 OPENING = st.sampled_from([" ", " `", ' "', " (", ": ", ", "])

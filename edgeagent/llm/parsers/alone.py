@@ -26,16 +26,15 @@ from edgeagent.messages import ToolCall
 
 _TAGGED: Final[tuple[CallFormat, ...]] = (HERMES, XML, PYTHONIC, MISTRAL, GEMMA4, FUNCTION_GEMMA, GRANITE)
 _TOOLS: Final = "<tools>"
-_FENCE: Final = "```"
-_INFO: Final = ("json", "plaintext", "text", "txt")
-"""Info strings of a fence that may hold calls, beside none. Code in a language is code."""
-_FENCE_OPENS: Final = re.compile(rf"{_FENCE}[ \t]*(?:{'|'.join(_INFO)})?[ \t]*(?=\s|[{{\[])", re.IGNORECASE)
-_FENCE_BEGUN: Final = re.compile(rf"{_FENCE}[ \t]*([a-z]*)[ \t]*", re.IGNORECASE)
-_CLOSERS: Final = {PYTHON_TAG: "", _TOOLS: "</tools>", _FENCE: _FENCE}
+_INFO: Final = ("", "json", "plaintext", "text", "txt")
+"""Info strings of a fence that may hold calls. Code in a language is code."""
+_FENCE: Final = r"(?:`{3,}|~{3,})"
+_FENCE_OPENS: Final = re.compile(rf"({_FENCE})[ \t]*([\w+#.-]*)[ \t]*(?=\s|[{{\[])")
+_FENCE_BEGUN: Final = re.compile(rf"`{{1,2}}|~{{1,2}}|{_FENCE}[ \t]*[\w+#.-]*[ \t]*")
 _JSON_BEGINS: Final = re.compile(r"""[\[{][\[{\s]*+(?:["'}\]\d,:-]|\w*+["']?\s*+(?::|$))""")
 _SEPARATORS: Final = " \t\r\n,;"
 _STRAY_FENCE: Final = re.compile(rf"\s*{_FENCE}\s*")
-_STRAY_FENCE_BEGUN: Final = re.compile(r"\s*`{1,3}\s*")
+_STRAY_FENCE_BEGUN: Final = re.compile(r"\s*(?:`+|~+)\s*")
 """The end of a fence that was never opened."""
 _BETWEEN: Final = re.compile(rf"[{_SEPARATORS}]*")
 _TAIL: Final = re.compile(r"""[\s,;]*[}\]:]|[ \t,;]*["']|[\s,;]*(["'])[^"'\n]*\1\s*:""")
@@ -97,6 +96,20 @@ class Block:
     """Notation in which the block is written, for people."""
     calls: tuple[Written, ...]
     """Empty for JSON that has not the shape of a call."""
+    is_code: bool = False
+    """The block is an example in a programming language: none of its calls may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrapper:
+    """Beginning of what stands around JSON."""
+
+    end: int
+    closer: str
+    """Empty where nothing closes it."""
+    name: str
+    """For people."""
+    is_code: bool = False
 
 
 def read_block(text: str, tools: Tools, *, final: bool, quote: str | None = None) -> Block | Open | None:
@@ -156,22 +169,23 @@ def _tagged(text: str, *, final: bool) -> Block | Open | None:
 def _json(text: str, tools: Tools, quote: str | None, *, final: bool) -> Block | Open | None:
     """JSON, with or without something around it."""
     # 1. what stands around it
-    at, wrappers = 0, list[str]()
+    at, wrappers = 0, list[_Wrapper]()
     while text[at : at + 1] not in ("{", "["):
         opened = _wrapper(text, at, final=final)
         if opened is None or opened == "open":
             return opened
-        at = skip_blanks(text, opened[0])
-        wrappers.append(opened[1])
+        at = skip_blanks(text, opened.end)
+        wrappers.append(opened)
     if not _JSON_BEGINS.match(text, at):
         return None
     # 2. the JSON, and where all of it ends
     pieces, json_ends = _pieces(text, at)
     ends, closed = json_ends, True
-    for closer in filter(None, (_CLOSERS[wrapper] for wrapper in reversed(wrappers))):
+    closers = [wrapper.closer for wrapper in reversed(wrappers) if wrapper.closer]
+    for closer in closers:
         found = text.find(closer, ends)
         ends, closed = (found + len(closer), True) if found >= 0 else (ends if quote is not None else len(text), False)
-    is_bare = not any(_CLOSERS[wrapper] for wrapper in wrappers)
+    is_bare = not closers
     broken = text.startswith(("{", "["), json_ends)
     if is_bare and broken:
         ends, closed = len(text), False
@@ -193,13 +207,14 @@ def _json(text: str, tools: Tools, quote: str | None, *, final: bool) -> Block |
             return _cut(text, at, ends, whole, tools)
     # 3. what is left besides: broken JSON, or what is none
     inside = text[json_ends:ends]
-    for wrapper in wrappers:
-        inside = inside.removesuffix(_CLOSERS[wrapper]).rstrip(_SEPARATORS)
-    form = " in ".join(("JSON", *(_NAMES[wrapper] for wrapper in reversed(wrappers))))
+    for closer in reversed(closers):
+        inside = inside.removesuffix(closer).rstrip(_SEPARATORS)
+    form = " in ".join(("JSON", *(wrapper.name for wrapper in reversed(wrappers))))
     left = inside.strip(_SEPARATORS).removeprefix("}")
     if is_bare and _STRAY_FENCE.fullmatch(text, ends):
         ends = len(text)
-    return Block(ends, form, tuple(_written(pieces, inside if broken else "", "" if broken else left, tools)))
+    written = _written(pieces, inside if broken else "", "" if broken else left, tools)
+    return Block(ends, form, tuple(written), any(wrapper.is_code for wrapper in wrappers))
 
 
 def _cut(text: str, at: int, ends: int, whole: list[str], tools: Tools) -> Block | None:
@@ -221,23 +236,22 @@ def _limit(text: str, at: int) -> int:
     return left.start() if left else min(at + NEAR, len(text))
 
 
-_NAMES: Final = {PYTHON_TAG: "a python tag", _TOOLS: "<tools>", _FENCE: "a fence"}
+_TAGS: Final = ((PYTHON_TAG, "", "a python tag"), (_TOOLS, "</tools>", "<tools>"))
+"""Tags around JSON, with what closes them and their names."""
 
 
-def _wrapper(text: str, at: int, *, final: bool) -> tuple[int, str] | Open | None:
-    """Finds the wrapper that is opened around JSON at a place: where its opener ends, and its name."""
+def _wrapper(text: str, at: int, *, final: bool) -> _Wrapper | Open | None:
+    """Finds the wrapper that is opened around JSON at a place."""
     begun = text[at:]
-    for opener in (PYTHON_TAG, _TOOLS):
+    for opener, closer, name in _TAGS:
         if begun.startswith(opener):
-            return at + len(opener), opener
+            return _Wrapper(at + len(opener), closer, name)
         if opener.startswith(begun):
             return None if final else "open"
     fence = _FENCE_OPENS.match(text, at)
     if fence is not None:
-        return fence.end(), _FENCE
-    word = _FENCE_BEGUN.fullmatch(begun)
-    may_open = _FENCE.startswith(begun) or (word and any(info.startswith(word[1].lower()) for info in _INFO))
-    return "open" if may_open and not final else None
+        return _Wrapper(fence.end(), fence[1], "a fence", is_code=fence[2].lower() not in _INFO)
+    return "open" if not final and _FENCE_BEGUN.fullmatch(begun) else None
 
 
 def _pieces(text: str, at: int) -> tuple[list[str], int]:
