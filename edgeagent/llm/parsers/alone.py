@@ -32,6 +32,8 @@ _FENCE: Final = r"(?:`{3,}|~{3,})"
 _FENCE_OPENS: Final = re.compile(rf"({_FENCE})[ \t]*([\w+#.-]*)[ \t]*(?=\s|[{{\[])")
 _FENCE_BEGUN: Final = re.compile(rf"`{{1,2}}|~{{1,2}}|{_FENCE}[ \t]*[\w+#.-]*[ \t]*")
 _JSON_BEGINS: Final = re.compile(r"""[\[{][\[{\s]*+(?:["'}\]\d,:-]|\w*+["']?\s*+(?::|$))""")
+_LIST_BEGINS: Final = re.compile(r"\[\s*([A-Za-z_][\w.-]*)?(\((?=\s*(?:[A-Za-z_]\w*\s*(?:=|\Z)|[\"'\d)-]|\Z)))?")
+"""Beginning of a list of calls: no blank stands before a bracket, and no word alone behind it, as in prose."""
 _SEPARATORS: Final = " \t\r\n,;"
 _STRAY_FENCE: Final = re.compile(rf"\s*{_FENCE}\s*")
 _STRAY_FENCE_BEGUN: Final = re.compile(r"\s*(?:`+|~+)\s*")
@@ -126,13 +128,17 @@ def read_block(text: str, tools: Tools, *, final: bool, quote: str | None = None
     if len(text) > NEAR and _is_far(text, tools, in_line=quote is not None):
         near = read_block(text[:NEAR], tools, final=False, quote=quote)
         return None if near == "open" else near
-    return _tagged(text, final=final) or _json(text, tools, quote, final=final)
+    return (
+        _tagged(text, final=final)
+        or _bare_list(text, tools, quote, final=final)
+        or _json(text, tools, quote, final=final)
+    )
 
 
 def begins_call(text: str, tools: Tools) -> bool:
     """True if a text that was cut off, and has nothing to read yet, may be the beginning of a call: a part of a tag or
     of what stands around JSON, or JSON whose first key calls have."""
-    if _tagged(text, final=False) == "open":
+    if "open" in (_tagged(text, final=False), _bare_list(text, tools, "", final=False)):
         return True
     if read_block(text, tools, final=False) != "open":
         return False
@@ -164,6 +170,27 @@ def _tagged(text: str, *, final: bool) -> Block | Open | None:
         elif not final and any(opener.startswith(text) for opener in known.openers):
             undecided = True
     return "open" if undecided else None
+
+
+def _bare_list(text: str, tools: Tools, quote: str | None, *, final: bool) -> Block | Open | None:
+    """A list of calls as Python writes it, without tags. One inside a line, or without names of arguments, is a call
+    only if it names a tool."""
+    begun = _LIST_BEGINS.match(text)
+    if begun is None:
+        return None
+    name, goes_on = begun[1] or "", not begun[2]
+    offered = name in tools or (goes_on and any(known.startswith(name) for known in tools))
+    if (quote is not None and not offered) or (goes_on and begun.end() < len(text)):
+        return None
+    answer = PYTHONIC.scan(text, final=final)
+    if answer is None:
+        return "open" if offered or len(text) <= NEAR else None
+    if not isinstance(answer, Found) or not (offered or all(call.arguments for call in answer.calls)):
+        return None
+    end = answer.end
+    if quote is not None and not text[:end].endswith("]"):
+        end = min(end, _limit(text, 0))
+    return Block(end, PYTHONIC.name, tuple(map(Written, answer.calls)))
 
 
 def _json(text: str, tools: Tools, quote: str | None, *, final: bool) -> Block | Open | None:
