@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, get_args
 
 from edgeagent.agent import Agent, Options
+from edgeagent.agent.run_options import check_callback
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.hooks.pii_redaction import PIIHook
@@ -83,8 +84,8 @@ def check_keywords(
     """
     if not isinstance(agent, Agent):
         raise ConfigError(f"Session({agent!r}): it should be an Agent")
-    if resolve_model is not None and not callable(resolve_model):
-        raise ConfigError(f"Session(resolve_model={resolve_model!r}): it should be a function from a name to a model")
+    if resolve_model is not None:
+        check_callback(resolve_model, "Session(resolve_model={})")
     if options is not None and not isinstance(options, Options):
         raise ConfigError(f"Session(options={options!r}): it should be Options, such as Options(max_turns=3)")
     if path is not None and (not isinstance(path, str | os.PathLike) or not os.fspath(path)):

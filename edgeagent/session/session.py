@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, Self, TextIO
 
 from edgeagent import events
 from edgeagent.agent import Agent, AgentContext, Options, RunHandle, RunResult
-from edgeagent.agent.run_options import RunCallbacks, check_callback
+from edgeagent.agent.run_options import RunCallbacks
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError
 from edgeagent.hooks.compaction import truncated
 from edgeagent.hooks.persist_session import PersistSessionHook
