@@ -334,8 +334,15 @@ def cancel(run):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("saw 1", "saw 1"), ({"a": 1}, '{"a": 1}'), ([], "[]"), (0, "0"), (None, "done"), ("", ""), (object(), "")],
-    ids=str,
+    [
+        ("saw 1", "saw 1"),
+        ({"a": 1}, '{"a": 1}'),
+        ([], "[]"),
+        (0, "0"),
+        (None, "done"),
+        ("", ""),
+        pytest.param(object(), "", id="no JSON"),
+    ],
 )
 def test_a_success_has_the_text_of_its_value(value, text):
     made = ToolResult.ok(value)
