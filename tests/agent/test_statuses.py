@@ -301,13 +301,14 @@ def test_a_denial_of_a_rewritten_call_lets_siblings_finish_and_then_fails_the_ru
         return type(made)(made.id, made.name, {"m": 100})
 
     def policy(name, arguments):
-        if arguments.get("m") == 100:
+        return "too far" if arguments.get("m") == 100 else None
+
+    def see(event):
+        if event.kind == "tool_execution_end" and event.result.status == "denied":
             denied.set()
-            return "too far"
-        return None
 
     llm = ScriptedLLM([call("slow"), call("drive", m=1), call("slow")], "never")
-    options = Options(before_tool_call=rewrite, policy_check=policy, max_concurrent_tools=2)
+    options = Options(before_tool_call=rewrite, policy_check=policy, max_concurrent_tools=2, on_event=see)
     agent = Agent("a", llm=llm, tools=[slow, drive], options=options)
     with pytest.raises(PolicyViolationError, match="too far") as caught:
         agent.run("go")

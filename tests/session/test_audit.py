@@ -90,9 +90,9 @@ def test_the_duration_is_the_bodys():
     @tool
     def wait() -> str:
         """Waits."""
+        threading.Timer(0.05, released.set).start()
         return str(released.wait(LIMIT_S))
 
-    threading.Timer(0.05, released.set).start()
     ended = run([call("wait")], tools=[wait])[1]
     assert 0.03 <= ended["duration_s"] < LIMIT_S
 
