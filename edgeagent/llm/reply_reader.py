@@ -247,8 +247,10 @@ class _Reply:
             if block == "open" or (mark == "open" and block is None):
                 return
             if place is not None and self._cuts_call(text[place.end() :], block):
-                self._marked, self._held = True, ""
+                self._marked = True
                 self._strayed = self._strayed or not self._blocks  # behind a call it is nothing of its own
+                yield from self._tell(0 if self._in_line else place.end() - begin)
+                self._held = ""
                 return
             if isinstance(mark, TemplateMark) and place is not None and not (block is not None and block.calls):
                 yield from self._leave_out(mark, place.end() - begin)

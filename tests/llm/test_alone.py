@@ -386,10 +386,20 @@ def test_whatever_has_no_call_is_told_whole(text: str, cuts: list[int]) -> None:
     assert read(text, *cuts).shown == text
 
 
-@given(st.lists(st.sampled_from([*DRIVE, *"\n `{}[]<>\"'", "```json", "<tools>", DRIVE, "word"]), max_size=40), CUTS)
-def test_how_tokens_split_a_reply_makes_no_difference(parts: list[str], cuts: list[int]) -> None:
+PARTS = (
+    *DRIVE,
+    *"\n `~{}[]<>\"'(",
+    *("```json", "```python\n", "~~~", "<tools>", "</s>", "<|im_end|>", "<json>", "[TOOL_CALLS]"),
+    *("[drive(", "distance_m=2", ")]", "[stop()]", "[fly(a=1)]"),
+    *(DRIVE, "word"),
+)
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=40), CUTS, st.sampled_from(["stop", "length"]))
+@example(["}", "\n", "\n", "{"], [1, 2, 3], "length")
+def test_how_tokens_split_a_reply_makes_no_difference(parts: list[str], cuts: list[int], reason: StopReason) -> None:
     text = "".join(parts)
-    whole, split = read(text), read(text, *cuts)
+    whole, split = read(text, reason=reason), read(text, *cuts, reason=reason)
     assert (split.calls, split.outcome) == (whole.calls, whole.outcome)
     assert split.shown == whole.shown
 
