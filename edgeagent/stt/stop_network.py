@@ -28,9 +28,9 @@ __all__ = ["WORDS", "StopNetwork", "learnt"]
 WORDS: Final = ("stop", "halt", "freeze")
 """In the order of the network's outputs, of which the first stands for anything else."""
 
-LEAST: Final = {"stop": 0.8, "halt": 0.85, "freeze": 0.85}
+LEAST: Final = {"stop": 0.75, "halt": 0.7, "freeze": 0.65}
 """Mean probability of a word over ``_SMOOTHED`` steps from which on it was said; ``docs/figures.md`` has the counts."""
-SURE: Final = 0.95
+SURE: Final = 0.85
 """The same for a word that is beyond doubt."""
 _FILE: Final = "stop_words.onnx"
 _BLOCK: Final = RATE_HZ // 25

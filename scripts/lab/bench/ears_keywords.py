@@ -7,11 +7,14 @@ sentences.
 
 from __future__ import annotations
 
+import json
 import math
+import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import cycle, product
+from pathlib import Path
 from threading import Event
 from typing import Final
 
@@ -65,6 +68,9 @@ SOFT_END_S: Final = 0.35
 _BLOCK: Final = 160
 _PAUSE_S: Final = 0.5
 _PEAK: Final = 0.3
+_SETS: Final = Path(__file__).resolve().parents[1] / "train_nano/evaluation"
+_LONGEST: Final = 90
+"""Characters of a line."""
 _FLOOR: Final = 3e-4
 _WITHIN: Final = 0.01
 """Of the peak, -40 dB: where a word ends."""
@@ -93,8 +99,9 @@ def rows(quick: bool) -> list[Row]:
             *_hits(listening, transcriber, voices),
             *_false_alarms(listening, transcriber, 120.0 if quick else 600.0),
             *_by_voice(listening, ways),
-            *_taken(listening, "short utterances by themselves", ALONE, (*voices, "heart"), ways),
-            *_taken(listening, "what is like an order", LIKE_ORDERS, _HEARD_BY, ways),
+            *_taken(listening, "short utterances by themselves", product((*voices, "heart"), ALONE, ways)),
+            *_taken(listening, "what is like an order", product(_HEARD_BY, LIKE_ORDERS, ways)),
+            *_taken(listening, "what people say to robots", _said_to_robots(40 if quick else 400)),
             *ears_double_talk.rows(quick),
             *_costs(listening),
         ]
@@ -179,12 +186,25 @@ def _in_room(sound: Samples, place: Condition) -> Samples:
     return room.recorded.microphone
 
 
-def _taken(
-    listening: Listening, name: str, lines: Sequence[str], voices: Sequence[str], ways: Sequence[tuple[float, float]]
-) -> list[Row]:
-    """Lines that are taken for a stop word, before confirmation: a transcript of few words denies little."""
+def _said_to_robots(count: int) -> list[tuple[str, str, tuple[float, float]]]:
+    """Commands, questions and talk from the sets that the small model is measured by, each by one voice in one way."""
+    texts = (each for file in sorted(_SETS.glob("*.jsonl")) for each in file.read_text(encoding="utf-8").splitlines())
+    told = (json.loads(text) for text in texts)
+    turns = (turn["text"] for one in told for turn in one.get("turns", [one]))
+    lines = sorted({text for text in turns if text.isascii() and len(text) < _LONGEST and not _has_a_stop_word(text)})
+    draw = random.Random(9)
+    chosen = draw.sample(lines, count)
+    return [(voice, line, draw.choice(_WAYS)) for voice, line in zip(cycle(_HEARD_BY), chosen, strict=False)]
+
+
+def _taken(listening: Listening, name: str, lines: Iterable[tuple[str, str, tuple[float, float]]]) -> list[Row]:
+    """Lines that are taken for a stop word, before confirmation: a transcript of few words denies little.
+
+    Args:
+        lines: Voice, text, and semitones with tempo.
+    """
     made: list[Row] = []
-    spoken = list(product(voices, lines, ways))
+    spoken = list(lines)
     for place in (PLACES[0], PLACES[2]):
         taken: list[str] = []
         for voice, line, (semitones, tempo) in spoken:
