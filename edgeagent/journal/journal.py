@@ -2,8 +2,8 @@
 
 One process has the file at a time, by ``flock`` on it. Each record is on its way to the disk, as far as this process
 is concerned, when the call that wrote it returns: a killed process loses nothing, a power cut only what the system had
-not written yet, unless ``durability="power"`` waits for the disk. Any thread may write. What was said stands in it as
-it was said: it is never redacted, and its mode is 0600.
+not written yet, unless ``durability="power"`` waits for the disk. Any thread may write. It holds what history holds,
+redacted only if that is, and its mode is 0600.
 """
 
 from __future__ import annotations
