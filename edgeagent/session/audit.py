@@ -166,7 +166,7 @@ class AuditTrail:
     def _guarded(self, action: Callable[[], None]) -> None:
         try:
             action()
-        except BaseException:  # the builder's sink, or a disk; a run goes on without its audit, sys.exit() in it or not
+        except (Exception, SystemExit):  # the builder's sink, or a disk; a run goes on without its audit
             self.failures += 1
             if self.failures == 1:
                 logger.exception("the audit trail has gaps: its sink failed; further failures are only counted")
