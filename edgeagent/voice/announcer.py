@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -30,9 +30,9 @@ _ENDED = " has ended: "
 
 
 class GoalReports(BaseHook):
-    """Answers the end of a detached goal itself, and keeps those messages out of later requests.
+    """Answers the end of a detached goal itself, and shows later requests the end as the result of the call.
 
-    History has both, the message and what was said. One that was stopped or replaced needs no answer.
+    History has both, the message and what was said. A goal that was stopped or replaced needs no answer.
 
     Args:
         tell: What is said of a tool's result, by the tool's name and the result's text.
@@ -47,10 +47,28 @@ class GoalReports(BaseHook):
         newest = payload.messages[-1] if payload.messages else None
         if newest is not None and newest.origin == "follow_up" and (ended := _ended(newest)):
             return HookResult.end_turn(self._tell(*ended))
-        kept = [message for message in payload.messages if not _ended(message)]
-        if len(kept) == len(payload.messages) or not kept:
-            return None
-        return HookResult.replace(replace(payload, messages=kept))
+        shown = _with_results(payload.messages)
+        return None if len(shown) == len(payload.messages) else HookResult.replace(replace(payload, messages=shown))
+
+
+def _with_results(messages: Sequence[Message]) -> list[Message]:
+    """Puts the end of each detached call in place of the result that says that the call goes on.
+
+    An end whose call is not there stays as it is. Of several calls of one tool the oldest ends first.
+    """
+    shown: list[Message] = []
+    going: list[int] = []
+    for message in messages:
+        name, text = _ended(message) or ("", "")
+        place = next((place for place in going if shown[place].name == name), None)
+        if place is not None:
+            going.remove(place)
+            shown[place] = replace(shown[place], text=text)
+            continue
+        if message.status == "detached":
+            going.append(len(shown))
+        shown.append(message)
+    return shown
 
 
 def _ended(message: Message) -> tuple[str, str] | None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,7 +15,7 @@ from edgeagent.app import INSTRUCTIONS
 from edgeagent.house import HouseRobot, report
 from edgeagent.messages import Message
 from edgeagent.testing import ScriptedLLM, call
-from edgeagent.tools import Tool, skill
+from edgeagent.tools import GoalHandle, Tool, skill
 from edgeagent.voice import GoalReports
 
 LIMIT_S = 20
@@ -58,6 +61,47 @@ def interrupted(session: Session, text: str) -> None:
             handle.abort("barge_in")
 
 
+@contextmanager
+def driven(replies: list[Any]) -> Iterator[Session]:
+    """A robot that drives to the bedroom and was asked something meanwhile."""
+    pause = threading.Event()
+
+    @skill(on_interrupt="detach", resources=("base",))
+    def go_to(place: str, goal: GoalHandle) -> str:
+        """Drives."""
+        while place == "bedroom":
+            goal.checkpoint()
+            pause.wait(0.01)
+        return f"arrived at the {place}"
+
+    llm = ScriptedLLM([call("go_to", place="bedroom")], *replies)
+    with Session(Agent("robi", llm=llm, tools=[go_to], hooks=[GoalReports(report)])) as session:
+        interrupted(session, "go to the bedroom")
+        session.step("how full is your battery?")
+        yield session
+
+
+def steered(session: Session) -> threading.Event:
+    """Set when the session has been told something for its next request."""
+    told, steer = threading.Event(), session.steer
+
+    def noted(*args: Any, **keywords: Any) -> Any:
+        made = steer(*args, **keywords)
+        told.set()
+        return made
+
+    session.steer = noted
+    return told
+
+
+def shown(session: Session) -> list[str]:
+    """The texts of the last request, from the first result of a tool."""
+    messages = session.agent.llm.requests[-1].messages
+    first = next(place for place, message in enumerate(messages) if message.role == "tool")
+    texts = [message.text for message in messages[first:]]
+    return [text for text in texts if text != "how full is your battery?"]
+
+
 def test_the_end_of_a_goal_is_told_without_the_model_and_kept_from_it_later() -> None:
     ride = Ride()
     llm = ScriptedLLM([call("go_to", place="bedroom")], "80 percent.", "Yes.")
@@ -77,6 +121,37 @@ def test_the_end_of_a_goal_is_told_without_the_model_and_kept_from_it_later() ->
         seen = [message.text for message in llm.requests[-1].messages]
         assert seen[-2:] == ["I am in the bedroom.", "really?"]
         assert not any("has ended" in text for text in seen)
+
+
+@pytest.mark.parametrize("why", ["cancelled", "stopped for safety"])
+def test_a_goal_that_was_stopped_is_shown_as_stopped_and_no_more_as_going_on(why: str) -> None:
+    with driven(["80 percent.", "Nothing.", "No."]) as session:
+        over = steered(session)
+        if why == "cancelled":
+            session.agent.cancel_goals()
+        else:
+            session.agent.abort("safety_stop")
+        assert over.wait(LIMIT_S)
+        session.step("what are you doing?")
+        session.step("really?")
+        assert shown(session) == [why, "80 percent.", "what are you doing?", "Nothing.", "really?"]
+
+
+def test_a_goal_that_was_replaced_is_shown_as_replaced() -> None:
+    with driven(["80 percent.", [call("go_to", place="sofa")], "I am there."]) as session:
+        session.step("to the sofa")
+        assert shown(session)[0] == "replaced by go_to(sofa)"
+
+
+def test_a_person_who_tells_during_a_run_that_something_has_ended_is_understood() -> None:
+    def tell(request: object) -> str:
+        session.steer("dinner has ended: come down")
+        return "80 percent."
+
+    llm = ScriptedLLM(tell, "I come.")
+    with Session(Agent("robi", llm=llm, hooks=[GoalReports(report)])) as session:
+        session.step("how full is your battery?")
+        assert llm.requests[-1].messages[-1].text == "dinner has ended: come down"
 
 
 def test_it_is_told_after_the_answer_of_a_run_that_goes_on() -> None:
