@@ -9,6 +9,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -26,6 +27,7 @@ from edgeagent.config import Config, load_config
 from edgeagent.english.completeness import Phrases
 from edgeagent.errors import AudioError, BusyError
 from edgeagent.extras import check
+from edgeagent.hooks import Hook
 from edgeagent.hooks.tool_guards import changes, moves
 from edgeagent.llm import LLM, LLMRequest
 from edgeagent.messages import Message
@@ -56,7 +58,7 @@ class Conversation:
     """People talk with an agent, and interrupt it. A context manager.
 
     Args:
-        agent: Who answers; without a model it gets that of the settings.
+        agent: Who answers; without a model it has that of the settings until the conversation is closed.
         config: The settings; None: those of the user's file and the environment. They count before the agent's options.
         input, output: Index or name of a device, a WAV file, or a ``SoundDevice`` as ``edgeagent.testing.Room``; None:
             those of the settings. One device may be both.
@@ -94,12 +96,13 @@ class Conversation:
         self._closing = threading.Lock()
         try:
             outfit = self._own(Outfit(config))  # closed last: the log is to have the end
+            self._owned.append(partial(_without_model_of, outfit, agent, agent.llm))
             if agent.llm is None:
                 agent.llm = outfit.llm()
             self.session = session or self._own(outfit.session(agent, outfit.options(agent.options)))
             assert agent.llm is not None  # noqa: S101 - it was set, or made of fallback models
             self._llm: LLM = agent.llm
-            add_grounding(agent)
+            self._owned.append(partial(_without, agent, add_grounding(agent)))
             self.device = device = self._device(input, output)
             self._owned.append(device.stop)
             voice = self._own(make_speaker(**config.speech))
@@ -322,6 +325,17 @@ class Conversation:
         else:
             robot.chime(Chime.READY)
         robot.ready = True
+
+
+def _without_model_of(outfit: Outfit, agent: Agent, before: LLM | None) -> None:
+    """Takes a model that is about to be closed from an agent."""
+    if outfit.made(agent.llm):
+        agent.llm = before
+
+
+def _without(agent: Agent, hooks: list[Hook]) -> None:
+    """Takes hooks from an agent."""
+    agent.hooks[:] = [hook for hook in agent.hooks if hook not in hooks]
 
 
 def _settings(config: Config, vocabulary: Vocabulary, name: str, llm: LLM) -> DialogueSettings:

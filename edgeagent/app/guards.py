@@ -55,12 +55,15 @@ def add_guards(agent: Agent, *, small: bool = False) -> None:
         agent.hooks.append(hook)
 
 
-def add_grounding(agent: Agent) -> None:
+def add_grounding(agent: Agent) -> list[Hook]:
     """Has an agent whose model is nano ask about arguments, and tell no numbers, that nobody gave, and call nothing
-    twice that was asked for once; unless its builder has put such a hook there."""
-    if is_nano(agent.llm):
-        kinds: tuple[type[Hook], ...] = (GroundingHook, GroundedReplyHook, RepeatedCallHook)
-        agent.hooks += [kind() for kind in kinds if not any(isinstance(hook, kind) for hook in agent.hooks)]
+    twice that was asked for once; unless its builder has put such a hook there. Returns the hooks that were added."""
+    if not is_nano(agent.llm):
+        return []
+    kinds: tuple[type[Hook], ...] = (GroundingHook, GroundedReplyHook, RepeatedCallHook)
+    added: list[Hook] = [kind() for kind in kinds if not any(isinstance(hook, kind) for hook in agent.hooks)]
+    agent.hooks += added
+    return added
 
 
 RECOMMENDED: Final = "qwen2.5-coder-1.5b"

@@ -271,6 +271,22 @@ def test_the_next_conversation_of_a_session_asks_for_itself() -> None:
     session.close()
 
 
+def test_an_agent_without_a_model_has_one_in_each_conversation_and_none_after_it() -> None:
+    agent = Agent("robi")
+    hooks = list(agent.hooks)
+    for _ in range(2):
+        with Conversation(agent, config=QUIET, input=Room(RoomSettings(rate_hz=16_000))) as conversation:
+            assert conversation.session.step("hello").reply
+        assert (agent.llm, agent.hooks) == (None, hooks)
+
+
+def test_a_conversation_that_cannot_begin_leaves_the_agent_as_it_was() -> None:
+    agent = Agent("robi")
+    with pytest.raises(AudioError, match="no common clock"):
+        Conversation(agent, config=QUIET, input=Room(), output=Room())
+    assert (agent.llm, agent.hooks) == (None, [])
+
+
 def test_a_device_that_is_busy_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     home = Home("It is noon.")
     start, refused = home.room.start, []
