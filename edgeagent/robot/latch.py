@@ -89,10 +89,10 @@ class SafetyLatch:
         return self._tell(told)
 
     def trip(self, reason: str) -> bool:
-        """Cancels motion and refuses it until ``rearm``. Returns True if this call did it."""
+        """Cancels motion and refuses it until ``rearm``, whatever the reason is. Returns True if this call did it."""
         with self._changed:
             if self._tripped is None:
-                self._tripped = reason
+                self._tripped = reason or "stopped"
                 self._holds.pop("", None)
             told = self._settle()
         return self._tell(told)

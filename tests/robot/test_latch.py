@@ -36,6 +36,14 @@ def test_tripped_it_stays_so_until_re_armed() -> None:
     assert not latch.rearm()
 
 
+@pytest.mark.parametrize("reason", ["", None])
+def test_it_trips_without_a_reason_too(reason: str) -> None:
+    latch = SafetyLatch()
+    assert latch.trip(reason)
+    assert (latch.state, latch.reason) == ("tripped", "stopped")
+    assert latch.rearm()
+
+
 def test_re_arming_does_not_release_a_hold() -> None:
     latch = SafetyLatch()
     latch.hold("stop word")
