@@ -8,6 +8,7 @@ __getattr__ = front(
         "delay": "DelayEstimator measure sweep",
         "device": "SoundDevice Fill Samples Take Xruns holder_of_cards patiently",
         "duplex": "Duplex",
+        "early_echo": "EarlyEcho Frame",
         "echo": "EchoCanceller FRAME_S Mode",
         "endpoint": "EndpointSettings Endpointer HardEnd LAG_MS SoftEnd SpeechResumed SpeechStarted VoiceEvent",
         "far_end": "SampleHistory",

@@ -165,7 +165,17 @@ class EarlyEcho:
         if len(far) < self._fit.least:
             return self.give_up()
         last = last or self._ends
-        known, first = max(len(self._held) - _EDGE, 0), len(self._before)
+        known = max(len(self._held) - _EDGE, 0)
+        made = self._without_echo(far, known) if known else []
+        if last:
+            made += self._held[known:]
+        self._pass(len(made))
+        self._least = _EDGE + _NEXT
+        return made
+
+    def _without_echo(self, far: Samples, known: int) -> list[Frame]:
+        """The first of the frames that are held, without the echo and with knowledge of persons."""
+        first = len(self._before)
         near = np.concatenate([*self._before, *(frame.near for frame in self._held)])
         left, persons = self._fit.subtracted(near, far, first * self._frame, (first + known) * self._frame)
         made = []
@@ -175,10 +185,6 @@ class EarlyEcho:
             self._gain = float(ramp[-1])
             early = replace(frame, clean=sound * ramp, sound=sound, person=bool(person), own=False, early=True)
             made.append(early)
-        if last:
-            made += self._held[known:]
-        self._pass(len(made))
-        self._least = _EDGE + _NEXT
         return made
 
     def give_up(self) -> list[Frame]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgeagent.audio import EchoCanceller
+from edgeagent.audio import EarlyEcho, EchoCanceller, Frame
 from edgeagent.testing import Room, RoomSettings, speechlike
 
 RATE_HZ = 16_000
@@ -61,6 +61,18 @@ def test_every_frame_is_passed_on_once_and_in_order(fields):
     passed = Passed(**fields)
     assert np.array_equal(passed.near(), passed.room.recorded.microphone)
     assert max(passed.late) <= 160
+
+
+@pytest.mark.parametrize("frames", range(1, 8))
+def test_a_first_sound_of_few_frames_is_passed_on_once_and_in_order(frames):
+    noise = np.random.default_rng(0).standard_normal((100, FRAME)).astype(np.float32) / 100
+    early, passed = EarlyEcho(RATE_HZ), []
+    for number, near in enumerate(noise):
+        active = 40 <= number < 40 + frames
+        passed += early.take(Frame(near, near, near, None, active), aligned=True, waits=False)
+        if early.holds and early.due:
+            passed += early.look(np.zeros(early.samples, np.float32))
+    assert np.array_equal([frame.near for frame in passed], noise)
 
 
 def test_nothing_waits_while_the_loudspeaker_is_silent_or_its_echo_is_learnt():
