@@ -163,9 +163,9 @@ class Runs:
 
     @property
     def moves(self) -> bool:
-        """A motion tool works or waits to start, or a goal is at work."""
-        going = self._going
-        return (going is not None and bool(going.motions)) or bool(self.session.agent.goals_at_work)
+        """A motion tool works, be it another agent's, or waits to start, or a goal is at work."""
+        going, agent = self._going, self.session.agent
+        return (going is not None and bool(going.motions)) or agent.is_moving or bool(agent.goals_at_work)
 
     @property
     def about_to_move(self) -> bool:

@@ -375,6 +375,17 @@ def test_cancel_and_no_cancel_what_drives_without_the_latch(driving: Stage, base
     assert asked(driving) == before
 
 
+def test_no_cancels_what_an_agent_drives_that_was_asked_by_another(base: Base) -> None:
+    base.agent.llm = ScriptedLLM([call("drive")], "Okay.")
+    asking = Agent("robi", tools=[base.agent.as_tool("driver", "Drives.")], latch=base.agent.latch)
+    with Stage([call("driver", task="drive on")], "Okay.", agent=asking) as stage:
+        stage.say("drive on")
+        assert base.began.wait(LIMIT_S)
+        stage.say("no")
+        assert until(lambda: "stop" in base.notes)
+        assert (latch(stage), asked(stage)) == ("free", 1)
+
+
 def test_no_is_for_the_model_while_it_only_speaks() -> None:
     with Stage(LONG, "Okay.", agent=latched()) as stage:
         count_to_sixteen(stage)
