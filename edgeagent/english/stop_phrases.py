@@ -88,11 +88,13 @@ class Situation:
         busy: The robot moves, speaks or thinks.
         moves: Something moves, or is about to.
         asked: A question of the robot's is open.
+        speaks: The robot says something aloud.
     """
 
     busy: bool
     moves: bool
     asked: bool
+    speaks: bool = False
 
 
 class StopPhrases:
@@ -148,7 +150,7 @@ class StopPhrases:
             case Grade.CANCEL:
                 counts = situation.busy
             case _:
-                counts = situation.busy and (situation.moves or not situation.asked)
+                counts = situation.busy and (situation.moves or situation.speaks or not situation.asked)
         return row.grade if counts else None
 
     def is_near_stop(self, text: str) -> bool:

@@ -225,7 +225,9 @@ class StopWords:
             typed: A person has typed the text.
             final: The utterance has interrupted the robot already.
         """
-        situation = Situation(busy=final or self._robot.busy, moves=self._robot.runs.moves, asked=asked)
+        robot = self._robot
+        busy, speaks = final or robot.busy, final or robot.sounding
+        situation = Situation(busy=busy, moves=robot.runs.moves, asked=asked, speaks=speaks)
         return self._stops.grade(text, situation, typed=typed)
 
     def released(self, text: str) -> Release | None:

@@ -13,6 +13,7 @@ SPEAKS = Situation(busy=True, moves=False, asked=False)
 DRIVES = Situation(busy=True, moves=True, asked=False)
 DRIVES_AND_ASKS = Situation(busy=True, moves=True, asked=True)
 ASKS = Situation(busy=True, moves=False, asked=True)
+ASKS_ALOUD = Situation(busy=True, moves=False, asked=True, speaks=True)
 
 TRIPS = "stop; Stop!; STOP STOP STOP; halt; freeze!!; stop it; stop now; no, stop; please stop; stop, please; "
 TRIPS += "rover stop; Rover, please stop it; can you stop; wait, stop; stop, halt; stop... stop; cancel, stop"
@@ -108,7 +109,7 @@ def test_wait_and_cancel_are_ordinary_words_while_nothing_goes_on(typed: bool) -
 
 
 def test_wait_holds_and_cancel_cancels_while_something_moves_or_speaks() -> None:
-    for situation in (SPEAKS, DRIVES, DRIVES_AND_ASKS):
+    for situation in (SPEAKS, DRIVES, DRIVES_AND_ASKS, ASKS_ALOUD):
         assert ROVER.grade("wait", situation) is Grade.HOLD
         assert ROVER.grade("cancel that", situation) is Grade.CANCEL
     assert ROVER.grade("wait", ASKS) is None, "an answer"
@@ -116,7 +117,7 @@ def test_wait_holds_and_cancel_cancels_while_something_moves_or_speaks() -> None
 
 def test_no_cancels_while_something_moves_and_no_question_is_open() -> None:
     assert ROVER.grade("no!", DRIVES) is Grade.CANCEL
-    for situation in (IDLE, SPEAKS, ASKS, DRIVES_AND_ASKS):
+    for situation in (IDLE, SPEAKS, ASKS, DRIVES_AND_ASKS, ASKS_ALOUD):
         assert ROVER.grade("no!", situation) is None
 
 

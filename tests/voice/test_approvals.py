@@ -42,6 +42,10 @@ class Asking(Stage):
         return [event.reason for event in self.log if event.kind == "agent_end"]
 
 
+def heard(stage: Stage) -> list[str]:
+    return [event.text for event in stage.log if event.kind == "heard"]
+
+
 def answered(stage: Asking, how: str) -> None:
     if how == "typed":
         stage.dialogue.hear("yes")
@@ -84,6 +88,31 @@ def test_cancel_that_into_the_question_cancels_the_run() -> None:
         stage.pass_s(3)
         assert stage.deleted == []
         assert stage.reasons == ["aborted"]
+
+
+@pytest.mark.parametrize("how", ["spoken", "long", "heard"])
+def test_wait_into_the_question_holds_it_and_leaves_it_open(how: str) -> None:
+    with Asking("I deleted it.") as stage:
+        stage.pass_s(0.8)
+        if how == "heard":
+            stage.dialogue.hear("wait")
+            stage.settle()
+        else:
+            stage.say("wait", seconds=1.2 if how == "long" else 0.3)
+        stage.pass_s(3)
+        assert len(stage.agent.llm.requests) == 1, "the model is not asked"
+        stage.say("yes")
+        stage.pass_s(3)
+        assert stage.deleted == ["hall"]
+
+
+def test_go_on_after_a_wait_into_the_question_says_the_rest_of_it() -> None:
+    with Asking("I deleted it.") as stage:
+        stage.pass_s(0.8)
+        stage.say("wait")
+        stage.pass_s(3)
+        stage.say("go on")
+        stage.pass_until(lambda: heard(stage)[-1:] == ["Shall I delete map the hall? Yes or no?"])
 
 
 def test_what_began_before_the_question_does_not_answer_it() -> None:
