@@ -289,6 +289,8 @@ class RobotSide:
             case Control.CONTINUE:
                 if self.latch.rearm():
                     self.remark(self._settings.rearmed)
+                elif self.latch.state is LatchState.TRIPPED:
+                    self.remark(self._settings.still_stopped.format(reason=self.latch.reason.replace("_", " ")))
             case Control.HUSH:
                 self.interrupt("hush")
             case Control.MUTE:

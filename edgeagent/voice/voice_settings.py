@@ -160,6 +160,8 @@ class DialogueSettings:
     waiting: str = "I am waiting. Say continue when I may move on."
     """Said when motion is asked for after "wait"."""
     rearmed: str = "Okay, I can move again."
+    still_stopped: str = "I can't move yet, because {reason}."
+    """Said when "continue" is refused; ``{reason}`` is the latch's."""
 
     def __post_init__(self) -> None:
         if not self.stop_words:

@@ -1,14 +1,27 @@
 """What a stop ends, and what counts after a re-arm or a spoken continue."""
 
 import threading
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
+from edgeagent import Agent, skill
+from edgeagent.robot import SafetyLatch
+from edgeagent.testing import call
+from edgeagent.tools import GoalHandle
 from edgeagent.voice import State
 
 from .scenes import LIMIT_S, LONG, QUIET, latch, latched, late, transcribed
 from .stage import Stage
+
+
+@pytest.fixture
+def base_that_hangs() -> Iterator[threading.Event]:
+    """Set when its stop function is to return."""
+    returns = threading.Event()
+    yield returns
+    returns.set()
 
 
 @pytest.mark.parametrize("spoken", [True, False])
@@ -93,6 +106,31 @@ def test_continue_that_was_typed_before_a_stop_does_not_undo_it(drives: Stage) -
     drives.dialogue.hear("continue")
     drives.settle()
     assert latch(drives) == "free"
+
+
+def test_a_continue_that_is_refused_says_why(base_that_hangs: threading.Event) -> None:
+    began = threading.Event()
+
+    @skill(on_interrupt="detach", stop=lambda: base_that_hangs.wait(LIMIT_S))
+    def go_on(goal: GoalHandle) -> str:
+        """Drives."""
+        began.set()
+        while not goal.cancelled:
+            threading.Event().wait(0.005)
+        return "stopped"
+
+    agent = Agent("robi", tools=[go_on], latch=SafetyLatch())
+    with Stage([call("go_on")], agent=agent) as stage:
+        stage.say("drive on")
+        assert began.wait(LIMIT_S)
+        stage.dialogue.stop()
+        stage.pass_s(0.5)
+        stage.say("continue")
+        assert latch(stage) == "tripped"
+        why = "go on does not answer: its stop function has not returned after 0.5 s"
+        said = f"I can't move yet, because {why}."
+        stage.pass_until(lambda: [event.text for event in stage.log if event.kind == "heard"][-1:] == [said])
+        base_that_hangs.set()
 
 
 def test_continue_that_was_begun_before_a_stop_does_not_undo_it(still: Stage) -> None:
