@@ -25,7 +25,7 @@ from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.audio.stereo_recorder import StereoRecorder
 from edgeagent.config import Config, load_config
 from edgeagent.english.completeness import Phrases
-from edgeagent.errors import AudioError, BusyError
+from edgeagent.errors import AudioError, BusyError, ConfigError
 from edgeagent.extras import check
 from edgeagent.hooks import Hook
 from edgeagent.hooks.tool_guards import changes, moves
@@ -62,7 +62,8 @@ class Conversation:
         config: The settings; None: those of the user's file and the environment. They count before the agent's options.
         input, output: Index or name of a device, a WAV file, or a ``SoundDevice`` as ``edgeagent.testing.Room``; None:
             those of the settings. One device may be both.
-        session: Its history goes on, with its own options, audit and PII; None: a new one, as the settings say.
+        session: One of the agent, whose history goes on, with its own options, audit and PII; None: a new one, as the
+            settings say.
         telling: What is said of skills that start and end; None: sentences made of their names.
 
     Attributes:
@@ -72,7 +73,7 @@ class Conversation:
 
     Raises:
         AudioError: There is no such device, or the ears or the voice can't be had.
-        ConfigError: A setting is wrong.
+        ConfigError: A setting is wrong, or the session is another agent's.
         ModelError: The model can't be used.
     """
 
@@ -87,6 +88,8 @@ class Conversation:
         telling: Telling | None = None,
     ) -> None:
         check("voice")
+        if session is not None and session.agent is not agent:
+            raise ConfigError(f"the session is one of the agent {session.agent.name!r}, not of {agent.name!r}")
         self._config = config = config or load_config()
         self._owned: list[Callable[[], object]] = []
         """Functions that close something at the end, the last one first."""

@@ -206,6 +206,13 @@ def test_two_devices_without_a_common_clock_are_refused() -> None:
         Conversation(agent, config=QUIET, input=Room(), output=Room())
 
 
+def test_a_session_of_another_agent_is_refused() -> None:
+    with Session(Agent("other", llm=ScriptedLLM("x"))) as session:
+        with pytest.raises(ConfigError, match="the session is one of the agent 'other', not of 'robi'"):
+            Conversation(Agent("robi", llm=ScriptedLLM("x")), config=QUIET, input=Room(), session=session)
+        assert session.step("hi").reply == "x"
+
+
 def test_a_latch_that_cannot_be_held_is_refused() -> None:
     class Switch:
         state, reason = "free", ""
