@@ -179,6 +179,7 @@ class Conversation:
 
         Raises:
             BusyError: Too much waits to be said already.
+            ConfigError: There is no such priority.
         """
         return self._dialogue.say(text, priority=priority, interruptible=interruptible)
 

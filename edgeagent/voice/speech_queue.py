@@ -11,9 +11,9 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
-from edgeagent.errors import BusyError
+from edgeagent.errors import BusyError, ConfigError
 from edgeagent.tts.mouth import Mouth
 from edgeagent.voice.spoken_reply import HeardMessage, SpokenLine, SpokenReply
 
@@ -115,7 +115,10 @@ class SpeechQueue:
 
         Raises:
             BusyError: Too much waits already.
+            ConfigError: There is no such priority.
         """
+        if priority not in get_args(Priority):
+            raise ConfigError(f"there is no priority {priority!r}; there are {', '.join(get_args(Priority))}")
         return self._put(self._urgent if priority == "urgent" else self._waiting, text, interruptible)
 
     def aside(self, text: str) -> SpeechHandle:

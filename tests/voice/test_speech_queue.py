@@ -6,11 +6,12 @@ import itertools
 import random
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from edgeagent import events
-from edgeagent.errors import BusyError
+from edgeagent.errors import BusyError, ConfigError
 from edgeagent.messages import Message
 from edgeagent.voice import HeardMessage, SpeechHandle, SpokenReply
 from tests.voice.speaking import LIMIT_S, Stage
@@ -271,6 +272,12 @@ def test_too_much_is_refused_and_nothing_is_lost() -> None:
             stage.queue.say("One more.", priority="urgent")
         stage.run_until_over(*handles)
         assert [handle.heard for handle in handles] == [handle.text for handle in handles]
+
+
+@pytest.mark.parametrize("priority", ["URGENT", "", None])
+def test_a_priority_that_there_is_not_is_refused(stage: Stage, priority: Any) -> None:
+    with pytest.raises(ConfigError, match="there are normal, urgent"):
+        stage.queue.say("My battery is low.", priority=priority)
 
 
 def test_nothing_to_say_is_said_at_once(stage: Stage) -> None:
