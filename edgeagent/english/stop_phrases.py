@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 from typing import Final, Literal
+from unicodedata import normalize
 
 from edgeagent.english.sentence_rules import sentence
 from edgeagent.english.tokens import LONGEST, NEGATION, words_of
@@ -77,6 +78,7 @@ _AROUND: Final = (*_POLITE, *_LISTS.texts("around"))
 _BRACKETS: Final = str.maketrans("()[]<>", "      ")
 """Brackets mark noise for the rules on sentences; of an utterance that is nothing else they are read: "(stop)"."""
 
+_SOFT_HYPHEN: Final = "\u00ad"
 _Words = tuple[str, ...]
 
 
@@ -193,6 +195,7 @@ def _words(text: str) -> _Words:
         text = " ".join(word for word, _ in groupby(text.split()))
         if len(text) > LONGEST:
             return ()
+    text = normalize("NFKC", text).replace(_SOFT_HYPHEN, "")
     return tuple(sentence(text).words or sentence(text.translate(_BRACKETS)).words)
 
 

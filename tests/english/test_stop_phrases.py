@@ -91,6 +91,13 @@ def test_brackets_around_all_of_it_hide_no_stop(text: str) -> None:
     assert row.grade is Grade.TRIP
 
 
+@pytest.mark.parametrize("text", ["\uff33\uff34\uff2f\uff30", "st\u00adop", "\uff33top\uff01"])
+def test_full_width_letters_and_soft_hyphens_hide_no_stop(text: str) -> None:
+    row = ROVER.read(text)
+    assert row is not None
+    assert row.grade is Grade.TRIP
+
+
 def test_stop_words_of_an_app_trip_whatever_they_are_in_the_table() -> None:
     own = StopPhrases(trips=["basta", "wait", ""])
     assert [own.read(text).grade for text in ("basta!", "wait", "stop")] == [Grade.TRIP] * 3  # type: ignore[union-attr]
