@@ -147,7 +147,8 @@ class RobotSide:
         """Time passes: what is due is said."""
         self.person.tick(now_s)
         self._announcer.tick(now_s)
-        quiet = state in (State.LISTENING, State.ASLEEP) or (state is State.ACTING and not self.runs.active)
+        waits = self.runs.active and (self.person.waiting or not self.runs.driving)
+        quiet = state in (State.LISTENING, State.ASLEEP) or (state is State.ACTING and not waits)
         self.queue.tick(now_s, may_begin=quiet)
         self._tell_said()
 

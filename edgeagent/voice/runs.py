@@ -168,6 +168,12 @@ class Runs:
         return (going is not None and bool(going.motions)) or agent.is_moving or bool(agent.goals_at_work)
 
     @property
+    def driving(self) -> bool:
+        """A motion tool of the run that goes on works: the model is not asked before the tool ends."""
+        going = self._going
+        return going is not None and bool(going.motions) and going.tools > 0
+
+    @property
     def about_to_move(self) -> bool:
         """Motion was called for, and nothing of the run works yet."""
         going = self._going

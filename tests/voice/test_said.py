@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from edgeagent.voice import LEARN_S, DialogueSettings
+import threading
+
+from edgeagent import Agent
+from edgeagent.testing import ScriptedLLM, call
+from edgeagent.voice import LEARN_S, DialogueSettings, State
+from tests.voice.scenes import LIMIT_S, until
 from tests.voice.stage import Stage
 
 QUIET = DialogueSettings(chimes=False)
@@ -11,6 +16,10 @@ SENTENCE = "One two three four five six seven eight nine ten."
 
 def said(stage: Stage) -> list[str]:
     return [event.text for event in stage.log if event.kind == "heard" and not event.message_id]
+
+
+def heard(stage: Stage) -> list[str]:
+    return [event.text for event in stage.log if event.kind == "heard"]
 
 
 def test_what_it_says_by_itself_is_told_when_it_was_heard() -> None:
@@ -51,6 +60,37 @@ def test_an_answer_and_a_text_of_its_own_are_followed_to_the_word() -> None:
             assert heard + rest == SENTENCE
             assert "ten" in rest
             stage.pass_until(lambda: not any(queue.saying(stage.now_s)))
+
+
+def test_what_waits_for_a_pause_is_said_while_a_skill_drives(driving: tuple[Agent, threading.Event, list[str]]) -> None:
+    agent, began, _ = driving
+    with Stage([call("drive")], agent=agent, settings=QUIET) as stage:
+        stage.say("drive on")
+        assert began.wait(LIMIT_S)
+        assert until(lambda: stage.state is State.ACTING)
+        stage.pass_s(1.0)
+        stage.dialogue.say(SENTENCE)
+        stage.pass_until(lambda: SENTENCE in said(stage))
+        assert agent.is_moving
+
+
+def test_what_waits_for_a_pause_is_not_said_between_a_question_and_its_answer(drives: Stage) -> None:
+    asked, answers = threading.Event(), threading.Event()
+
+    def answer(request: object) -> str:
+        asked.set()
+        assert answers.wait(LIMIT_S)
+        return "It is full."
+
+    drives.agent.llm = ScriptedLLM(answer)
+    drives.dialogue.hear("how full is your battery")
+    assert asked.wait(LIMIT_S)
+    drives.dialogue.say(SENTENCE)
+    for _ in range(100):
+        drives.ears.block()
+    answers.set()
+    drives.pass_until(lambda: SENTENCE in heard(drives))
+    assert heard(drives)[-2:] == ["It is full.", SENTENCE]
 
 
 def test_it_hears_when_it_has_heard_the_room_for_a_while() -> None:
