@@ -312,6 +312,21 @@ def test_motion_that_is_asked_for_after_wait_waits_and_the_robot_says_so(driving
     assert not base.began.is_set()
 
 
+def test_motion_that_waits_to_begin_begins_no_more_once_something_else_is_said(driving: Stage, base: Base) -> None:
+    driving.say("wait")
+    base.began.clear()
+    driving.agent.llm = ScriptedLLM([call("drive")], "It is full.")
+    driving.say("drive to the door")
+    assert until(lambda: driving.dialogue.robot.runs.about_to_move)
+    driving.say("how full is your battery")
+    driving.pass_until(lambda: "It is full." in [event.text for event in driving.log if event.kind == "heard"])
+    driving.say("continue")
+    driving.pass_s(1.0)
+    assert latch(driving) == "free"
+    assert not base.began.is_set()
+    assert "not_run" in [message.status for message in driving.session.messages()]
+
+
 def test_wait_that_goes_on_as_something_else_holds_nothing(driving: Stage) -> None:
     driving.begin()
     driving.pass_s(0.3)
