@@ -223,9 +223,11 @@ class SpokenReply:
                 self._feed(message, aloud(delta))
             case events.MessageEnd(message=message) if message.role == "assistant":
                 self._close(message)
-            case events.AgentEnd():
+            case events.AgentEnd(abort_reason=reason, new_messages=messages):
                 with self._lock:
                     self._run_ended = True
+                if reason == "user" and any(message.stop_reason == "aborted" for message in messages):
+                    self.cut()
 
     def _open(self, message: Message) -> SpokenLine:
         with self._lock:

@@ -6,13 +6,14 @@ import itertools
 import random
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from edgeagent import events
 from edgeagent.errors import BusyError, ConfigError
-from edgeagent.messages import Message
+from edgeagent.messages import Message, StopReason
 from edgeagent.voice import HeardMessage, SpeechHandle, SpokenReply
 from tests.voice.speaking import LIMIT_S, Stage
 
@@ -190,6 +191,21 @@ def test_a_stop_word_silences_what_is_not_interruptible_and_a_false_one_lets_it_
     stage.queue.resume()
     stage.run_until_over(handle)
     assert handle.heard == handle.text
+
+
+@pytest.mark.parametrize(("stop_reason", "words"), [("aborted", range(2, 10)), ("stop", range(16, 30))])
+def test_a_message_that_the_app_aborts_is_said_no_further_than_it_was_heard(
+    stage: Stage, stop_reason: StopReason, words: range
+) -> None:
+    reply = stage.queue.begin_reply()
+    message = replace(Message.assistant(LONG), id=speak(reply, LONG, to_its_end=False), stop_reason=stop_reason)
+    stage.run(1)
+    about = {"run_id": "run", "agent": "robi", "turn": 1, "t": 0.0}
+    reply(events.MessageEnd(seq=next(_numbers), message=message, **about))
+    ended = {"reason": "aborted", "abort_reason": "user", "messages": (message,), "new_messages": (message,)}
+    reply(events.AgentEnd(seq=next(_numbers), **ended, **about))
+    stage.run(10)
+    assert len(reply.heard(stage.now_s)[0].text.split()) in words
 
 
 def test_an_interruption_ends_what_is_said_and_leaves_what_waits(stage: Stage) -> None:
