@@ -99,13 +99,14 @@ class Conversation:
         self._closing = threading.Lock()
         try:
             outfit = self._own(Outfit(config))  # closed last: the log is to have the end
-            self._owned.append(partial(_without_model_of, outfit, agent, agent.llm))
+            guards: list[Hook] = []
+            self._owned.append(partial(_without_model_of, outfit, agent, agent.llm, guards))
             if agent.llm is None:
                 agent.llm = outfit.llm()
             self.session = session or self._own(outfit.session(agent, outfit.options(agent.options)))
             assert agent.llm is not None  # noqa: S101 - it was set, or made of fallback models
             self._llm: LLM = agent.llm
-            self._owned.append(partial(_without, agent, add_grounding(agent)))
+            guards += add_grounding(agent)
             self.device = device = self._device(input, output)
             self._owned.append(device.stop)
             voice = self._own(make_speaker(**config.speech))
@@ -331,15 +332,12 @@ class Conversation:
         robot.ready = True
 
 
-def _without_model_of(outfit: Outfit, agent: Agent, before: LLM | None) -> None:
-    """Takes a model that is about to be closed from an agent."""
+def _without_model_of(outfit: Outfit, agent: Agent, before: LLM | None, guards: list[Hook]) -> None:
+    """Takes a model that is about to be closed, and what guards it, from an agent. A model of the builder's keeps its
+    guards: another conversation may rely on them."""
     if outfit.made(agent.llm):
         agent.llm = before
-
-
-def _without(agent: Agent, hooks: list[Hook]) -> None:
-    """Takes hooks from an agent."""
-    agent.hooks[:] = [hook for hook in agent.hooks if hook not in hooks]
+        agent.hooks[:] = [hook for hook in agent.hooks if hook not in guards]
 
 
 def _settings(config: Config, vocabulary: Vocabulary, name: str, llm: LLM) -> DialogueSettings:

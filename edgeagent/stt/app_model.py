@@ -70,7 +70,7 @@ def general_model() -> GeneralModel:
         RecognitionError: PocketSphinx is not installed, or without its model.
     """
     try:
-        import pocketsphinx  # type: ignore[import-untyped, unused-ignore]
+        import pocketsphinx
     except ImportError as error:
         raise RecognitionError(f"pocketsphinx is not installed ({error}): {install('voice')}") from error
     folder = Path(pocketsphinx.get_model_path()) / "en-us"

@@ -30,7 +30,7 @@ _MOST_HMMS: Final = 5_000
 
 
 def _decoder(options: Message) -> Any:
-    import pocketsphinx  # type: ignore[import-untyped, unused-ignore]  # in the child alone
+    import pocketsphinx  # in the process that decodes: whoever imports edgeagent need not load it
 
     return pocketsphinx.Decoder(pocketsphinx.Config(loglevel="FATAL", **{"cmninit": CEPSTRAL_MEAN, **options}))
 

@@ -195,7 +195,7 @@ def _by_flite(text: str, voice: str) -> Samples:
 
 def _decoder(words: list[str], said: Mapping[str, str] | None, folder: Path) -> Any:
     """One decoder that listens for the phrase with every threshold at once, under names of its own for each."""
-    import pocketsphinx  # type: ignore[import-untyped, unused-ignore]
+    import pocketsphinx
 
     known, _ = app_model.pronounced(words, said)
     dictionary, listed = folder / "words.dict", folder / "phrases.list"

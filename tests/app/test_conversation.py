@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent import Agent, Conversation, GoalHandle, Options, Session, events, skill
+from edgeagent import Agent, Conversation, GoalHandle, LlamaLLM, Options, Session, events, skill
 from edgeagent.app import RECORDED
 from edgeagent.config import Config
 from edgeagent.errors import AudioError, BusyError, ConfigError
+from edgeagent.hooks import GroundingHook
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import Room, RoomSettings, ScriptedLLM, call
 
@@ -285,6 +286,16 @@ def test_an_agent_without_a_model_has_one_in_each_conversation_and_none_after_it
         with Conversation(agent, config=QUIET, input=Room(RoomSettings(rate_hz=16_000))) as conversation:
             assert conversation.session.step("hello").reply
         assert (agent.llm, agent.hooks) == (None, hooks)
+
+
+def test_the_guards_of_a_builders_model_outlive_a_conversation_that_another_one_follows() -> None:
+    llm = LlamaLLM("nano")
+    agent = Agent("robi", llm=llm)
+    first, second = (Conversation(agent, config=QUIET, input=Room(RoomSettings(rate_hz=16_000))) for _ in range(2))
+    first.close()
+    assert any(isinstance(hook, GroundingHook) for hook in agent.hooks)
+    second.close()
+    llm.close()
 
 
 def test_a_conversation_that_cannot_begin_leaves_the_agent_as_it_was() -> None:

@@ -302,22 +302,22 @@ def test_a_question_ends_the_silence_and_leaves_the_motion_held(driving: Stage) 
     assert latch(driving) == "held"
 
 
-def test_motion_that_is_asked_for_after_wait_waits_and_the_robot_says_so(driving: Stage, base: Base) -> None:
+def ask_to_drive_after_wait(driving: Stage, base: Base, reply: str) -> None:
     driving.say("wait")
     base.began.clear()
-    driving.agent.llm = ScriptedLLM([call("drive")], "Okay.")
+    driving.agent.llm = ScriptedLLM([call("drive")], reply)
     driving.say("drive to the door")
     assert until(lambda: driving.dialogue.robot.runs.about_to_move)
+
+
+def test_motion_that_is_asked_for_after_wait_waits_and_the_robot_says_so(driving: Stage, base: Base) -> None:
+    ask_to_drive_after_wait(driving, base, "Okay.")
     driving.pass_until(lambda: QUIET.waiting in [event.text for event in driving.log if event.kind == "heard"])
     assert not base.began.is_set()
 
 
 def test_motion_that_waits_to_begin_begins_no_more_once_something_else_is_said(driving: Stage, base: Base) -> None:
-    driving.say("wait")
-    base.began.clear()
-    driving.agent.llm = ScriptedLLM([call("drive")], "It is full.")
-    driving.say("drive to the door")
-    assert until(lambda: driving.dialogue.robot.runs.about_to_move)
+    ask_to_drive_after_wait(driving, base, "It is full.")
     driving.say("how full is your battery")
     driving.pass_until(lambda: "It is full." in [event.text for event in driving.log if event.kind == "heard"])
     driving.say("continue")
