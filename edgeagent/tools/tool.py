@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from threading import Event
 from typing import (
     TYPE_CHECKING,
@@ -117,6 +118,11 @@ class ToolTraits:
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0):
             raise ToolDefinitionError(f"timeout_s={limit!r}: it should be a number of seconds, or None")
 
+    def but(self, other: ToolTraits) -> ToolTraits:
+        """These traits with those in their place that the other ones say beside the defaults."""
+        said = {field.name: getattr(other, field.name) for field in fields(other)}
+        return replace(self, **{name: value for name, value in said.items() if value != getattr(ToolTraits(), name)})
+
 
 def _texts(name: str, given: Any) -> tuple[str, ...]:
     """The texts of a trait; a lone one is the only one."""
@@ -154,14 +160,22 @@ class Tool:
             raise ToolDefinitionError(
                 f"{function!r} is no tool: give a function, an object that can be called, or another agent's as_tool()"
             )
+        if any(map(inspect.isasyncgenfunction, (innermost(function), written(function)))):
+            raise ToolDefinitionError(f"{function!r} is an async generator, so nothing of it would run: return a list")
+        if (inner := _inner(function)) is not None:
+            traits = inner.traits.but(traits)
+            name, description = name or inner.name, inner.description if description is None else description
+            stop, pause, resume = stop or inner.stop, pause or inner.pause, resume or inner.resume
         refuse_async(stop=stop, pause=pause, resume=resume)
         functools.update_wrapper(self, written(function), updated=())
         self.function = function
-        self.traits = traits
-        self.stop, self.pause, self.resume = stop, pause, resume
+        self.traits: ToolTraits = traits
+        self.stop: Callable[[], object] | None = stop
+        self.pause: Callable[[], object] | None = pause
+        self.resume: Callable[[], object] | None = resume
         self.signature = signature or Signature(function, injected=(ToolContext, GoalHandle))
-        self.name = name or _name(function)
-        self.description = self.signature.description if description is None else description
+        self.name: str = name or _name(function)
+        self.description: str = self.signature.description if description is None else description
         self.parameters = self.signature.schema
         if not self.name.replace("_", "").replace("-", "").isalnum():
             raise ToolDefinitionError(f"tool name {self.name!r}: use letters, digits, _ and -")
@@ -194,6 +208,15 @@ class Tool:
 
     def __repr__(self) -> str:
         return f"<Tool {self.name}>"
+
+
+def _inner(body: Any) -> Tool | None:
+    """The tool below a partial, or below a function that a decorator made of the tool (``functools.wraps``)."""
+    while not isinstance(body, Tool):
+        body = body.func if isinstance(body, functools.partial) else getattr(body, "__wrapped__", None)
+        if body is None:
+            return None
+    return body
 
 
 def _name(body: Callable[..., Any]) -> str:

@@ -1,5 +1,6 @@
 """What a builder gives an agent is taken where its meaning is plain, and refused at once where it is a mistake."""
 
+import dataclasses
 import functools
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from edgeagent import (
     views,
 )
 from edgeagent.errors import ToolDefinitionError
+from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
 
 # --- a model by its name --------------------------------------------------------------------------------------------
@@ -194,6 +196,43 @@ def test_a_partial_is_a_tool_without_the_arguments_that_it_has():
     assert list(schema(agent, "go_home")["properties"]) == ["carefully"]
     made = agent.run("go").tool_calls
     assert [one.result.text for one in made] == ["door at 0.2, fast", "home at 0.5, carefully"]
+
+
+def logged(function):
+    @functools.wraps(function)
+    def call_it(*args, **keywords):
+        return function(*args, **keywords)
+
+    return call_it
+
+
+@skill(name="go_to", description="Goes.", stop=print, resources=["base"], timeout_s=60)
+def going(place: str, speed_mps: float, goal: GoalHandle) -> str:
+    """Not told."""
+    return place
+
+
+@pytest.mark.parametrize(
+    "item", [functools.partial(going, speed_mps=0.2), logged(going), tool(going), functools.partial(logged(going))]
+)
+def test_a_partial_or_a_decorated_one_of_a_skill_is_as_it_was_declared(item):
+    agent = Agent("robi", tools=[item])
+    made = agent.tools.get("go_to")
+    assert (made.description, made.stop, made.traits) == ("Goes.", print, going.traits)
+
+
+def test_a_tool_made_of_a_skill_is_what_both_say():
+    made = tool(name="creep", timeout_s=5, phrases=["creep"])(functools.partial(going, speed_mps=0.1))
+    assert (made.name, made.stop) == ("creep", print)
+    assert made.traits == dataclasses.replace(going.traits, timeout_s=5, phrases=("creep",))
+
+
+def test_a_partial_of_a_skill_obeys_the_latch():
+    latch = SafetyLatch()
+    latch.trip("a stop word")
+    llm = ScriptedLLM([call("go_to", place="hall")], "x")
+    agent = Agent("robi", llm=llm, tools=[functools.partial(going, speed_mps=0.2)], latch=latch)
+    assert agent.run("go").tool_calls[0].result.status == "blocked"
 
 
 def test_a_partial_of_a_method_and_of_an_object_are_tools_too():
