@@ -230,7 +230,7 @@ class Execution:
         self._late: Callable[[Execution, ToolResult], object] | None = None
         self._timer: threading.Timer | None = None
         tool = prepared.tool
-        if tool.traits.is_skill:
+        if tool.traits.is_skill or any(issubclass(kind, GoalHandle) for kind in tool.signature.injected.values()):
             reached = Actuator(
                 stop=tool.stop,
                 pause=tool.pause,
@@ -537,7 +537,7 @@ class Execution:
         made: dict[str, Any] = {}
         for name, kind in self.prepared.tool.signature.injected.items():
             if issubclass(kind, GoalHandle):
-                made[name] = self.goal or GoalHandle()
+                made[name] = self.goal
             else:
                 made[name] = ToolContext(
                     call_id=call.id,

@@ -357,3 +357,41 @@ def test_two_agents_on_one_model_do_not_mix_and_aborting_one_does_not_wait_for_t
     first.abort()
     assert running.result(LIMIT_S).reason == "aborted"
     assert [[m.text for m in r.messages] for r in llm.requests] == [["a"]], "an aborted waiter leaves the queue"
+
+
+def test_a_goal_of_a_plain_tool_is_cancelled_by_an_abort():
+    @tool(on_interrupt="cancel")
+    def count(goal: GoalHandle) -> str:
+        """Counts."""
+        while not goal.cancel_event.wait(0.01):
+            pass
+        goal.checkpoint()
+        return "counted"
+
+    agent = Agent("a", llm=ScriptedLLM([call("count")], "x"), tools=[count])
+    handle = agent.start("go")
+    started(handle)
+    agent.abort()
+    (made,) = handle.result(LIMIT_S).tool_calls
+    assert made.result.status == "interrupted"
+    assert [goal.state for goal in handle.goals.values()] == ["cancelled"]
+
+
+def test_feedback_reaches_the_body_of_a_goal_in_the_order_given():
+    @skill
+    def paint(goal: GoalHandle) -> list[str]:
+        """Paints as it is told."""
+        heard = [goal.feedback()]
+        goal.set_progress("ready")
+        while len(heard) < 3:
+            goal.cancel_event.wait(0.005)
+            heard += [one for one in [goal.feedback()] if one is not None]
+        return heard
+
+    agent = Agent("a", llm=ScriptedLLM([call("paint")], "x"), tools=[paint])
+    handle = agent.start("go")
+    next(event for event in handle.events() if event.kind == "tool_execution_update")
+    (goal,) = handle.goals.values()
+    goal.give_feedback("darker")
+    goal.give_feedback("wider")
+    assert handle.result(LIMIT_S).tool_calls[0].result.value == [None, "darker", "wider"]
