@@ -126,7 +126,18 @@ def text_of(value: object) -> str:
         return "done"
     if (kind := picture_type(value)) is not None:
         return f"a picture, {kind}"
-    return json.dumps(values_without_escapes(to_jsonable_python(value)), ensure_ascii=False)
+    return json.dumps(values_without_escapes(to_jsonable_python(value, fallback=_plain)), ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    """Plain values of an array, or of a number in an array; NumPy and its kin are not imported for that.
+
+    Raises:
+        NO_JSON: It is neither.
+    """
+    if not callable(getattr(value, "tolist", None)):
+        raise TypeError(f"JSON knows no {type(value).__name__}")
+    return value.tolist()
 
 
 @dataclass(frozen=True, slots=True)

@@ -507,7 +507,9 @@ class Execution:
                 value = self._host.ask(self.prepared, self.stop_event)
             else:
                 value = tool.function(**self.prepared.values, **self._injected())
-            if inspect.isawaitable(value):
+            if inspect.isgenerator(value):
+                value = list(value)  # here, because its body runs only now
+            elif inspect.isawaitable(value):
                 import asyncio  # a quarter of this package's import time, for async tools only
 
                 value = asyncio.run(_awaited(value))

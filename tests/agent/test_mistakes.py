@@ -306,6 +306,16 @@ def test_what_is_no_tool_is_refused_with_a_sentence(item):
         Agent("robi", tools=[item])
 
 
+def test_an_async_generator_of_which_nothing_would_run_is_refused():
+    async def watch():
+        """Watches."""
+        yield "seen"
+
+    for given in (watch, functools.partial(watch)):
+        with pytest.raises(ToolDefinitionError, match=r"is an async generator, .* return a list"):
+            Agent("robi", tools=[given])
+
+
 @pytest.mark.parametrize("keyword", ["stop", "pause", "resume"])
 def test_an_async_function_that_would_never_stop_anything_is_refused(keyword):
     async def act():

@@ -3,6 +3,7 @@
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from edgeagent import Agent, Options, ToolContext, ToolMode, ToolRegistry, skill, tool
@@ -184,6 +185,28 @@ def test_what_a_body_returns_becomes_text(value, text):
 
     made = results([give], [call("give")])[0]
     assert (made.status, made.text, made.value) == ("ok", text, value)
+
+
+def test_what_a_generator_yields_is_a_list():
+    @tool
+    def count(to: int) -> list[int]:
+        """Counts."""
+        yield from range(to)
+        if to > 2:
+            raise ValueError("too far")
+
+    made = results([count], [call("count", to=2), call("count", to=3)])
+    assert (made[0].status, made[0].text, made[0].value) == ("ok", "[0, 1]", [0, 1])
+    assert (made[1].status, made[1].text) == ("error", "ValueError: too far")
+
+
+def test_numbers_and_arrays_of_numpy_are_json():
+    @tool
+    def scan() -> object:
+        """Scans."""
+        return {"nearest_m": np.float32(0.5), "ranges_m": np.array([[0.5, 2.0]]), "free": np.bool_(True)}
+
+    assert results([scan], [call("scan")])[0].text == '{"nearest_m": 0.5, "ranges_m": [[0.5, 2.0]], "free": true}'
 
 
 def circular():
