@@ -453,10 +453,10 @@ _PATTERNS: Final = (
     ),
     _Pattern(
         "PHONE",
-        rf"{_LEFT}(?:{_NAMES['PHONE']}|call|dial)(?: number| no\.?| nr\.?)?(?: me)?(?: is| at| on| under)?[ :=#]{{1,4}}"
-        rf"(?P<value>[(+]?[0-9](?:[ ()/.\u00a0-]{{0,2}}[0-9]){{6,14}}+){_NUMBER_RIGHT}",
+        rf"{_LEFT}(?:{_NAMES['PHONE']}|call|dial|my number)(?: number| no\.?| nr\.?)?(?: me)?(?: is| at| on| under)?"
+        rf"[ :=#]{{1,4}}(?P<value>[(+]?[0-9](?:[ ()/.\u00a0-]{{0,2}}[0-9]){{6,14}}+){_NUMBER_RIGHT}",
         _phone_length,
-        needles=("phone", "tel", "mobile", "fax", "call", "dial"),
+        needles=("phone", "tel", "mobile", "fax", "call", "dial", "my number"),
         flags=re.IGNORECASE,
     ),
 )

@@ -109,6 +109,7 @@ def test_what_robots_talk_about_stays(text):
         ("ssn: 123 45 6789", "ssn: <SSN>"),
         ("call me at 555 123 4567 please", "call me at <PHONE> please"),
         ("phone: 5551234567", "phone: <PHONE>"),
+        ("my number is 555 123 4567.", "my number is <PHONE>."),
         ("my card is 1234 5678 9012 3456.", "my card is <CREDIT_CARD>."),
         ("Credit card number: 1234567890123456", "Credit card number: <CREDIT_CARD>"),
         ('{"card": "1234.5678.9012.3456"}', '{"card": "<CREDIT_CARD>"}'),

@@ -19,8 +19,8 @@ _QUOTED: Final = PEOPLE | {"summary"}
 
 
 class PIIHook(BaseHook):
-    """ON_RUN_START: the task. BEFORE_LLM: what came by steering or follow-up, and what history still holds of it.
-    AFTER_TOOL: the text of results; ``value`` stays as it is.
+    """ON_RUN_START: the task. BEFORE_LLM: what came by steering or follow-up, and what history still holds of it and of
+    results. AFTER_TOOL: the text of results; ``value`` stays as it is.
 
     "warn" gives a notice that names the kinds, never the data, once a message. "redact" changes the task before it is
     stored; other messages in the request's copies only. If it fails, the run ends: nothing may pass unseen.
@@ -58,13 +58,15 @@ class PIIHook(BaseHook):
     def _request(self, ctx: AgentContext, payload: BeforeLLM) -> HookResult | None:
         if self.pii.user == "warn":
             self._warn(ctx, payload.messages)
-        if self.pii.user != "redact":
+        if "redact" not in (self.pii.user, self.pii.tools):
             return None
-        messages = [
-            _redacted(message) if message.role == "user" and message.origin in _QUOTED else message
-            for message in payload.messages
-        ]
+        messages = [_redacted(message) if self._hides(message) else message for message in payload.messages]
         return HookResult.replace(replace(payload, messages=messages))
+
+    def _hides(self, message: Message) -> bool:
+        if message.role == "tool":  # of a call that was interrupted, or from before there was this hook
+            return self.pii.tools == "redact"
+        return self.pii.user == "redact" and message.role == "user" and message.origin in _QUOTED
 
     def _result(self, ctx: AgentContext, payload: AfterTool) -> HookResult | None:
         result: ToolResult = payload.result

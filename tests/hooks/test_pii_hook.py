@@ -89,6 +89,14 @@ def test_a_request_hides_what_people_said_later_and_leaves_the_rest() -> None:
     assert [message.text for message in shown] == ["write to <EMAIL>"] * 4 + [SAID] * 2
 
 
+def test_a_request_hides_what_history_still_holds_of_results() -> None:
+    """A result of a call that was interrupted, or from before there was a hook, did not come by AFTER_TOOL."""
+    result = Message.tool(ToolResult("c", "look", "interrupted", SAID))
+    shown = request(PIIHook(PII(tools="redact")), Message.user(SAID), result)
+    assert [message.text for message in shown] == [SAID, "write to <EMAIL>"]
+    assert request(PIIHook(PII(user="redact")), result) == [result]
+
+
 def test_each_message_of_a_run_is_warned_of_once() -> None:
     earlier, task, steering = Message.user(SAID), Message.user(SAID), Message.user(SAID, origin="steering")
     notices = Notices(earlier)
