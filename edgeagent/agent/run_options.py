@@ -329,12 +329,13 @@ _OPTION_OF: Final[dict[type, str]] = {
 
 
 def hooks_of(agent: Sequence[Hook], context: Sequence[Hook], options: Options) -> list[Hook]:
-    """All hooks of a run, in the order in which they count as registered.
+    """All hooks of a run, in the order in which they count as registered. One that is given twice is called once: its
+    state is one, so a guard would count everything twice.
 
     Raises:
         ConfigError: A hook is given and the option that does the same is set too.
     """
-    given = [*agent, *context]
+    given = list({id(hook): hook for hook in (*agent, *context)}.values())
     return [*given, *callback_hooks(options), *_defaults(given, options)]
 
 

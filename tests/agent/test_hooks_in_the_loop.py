@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from edgeagent import Agent, AgentContext, FirePoint, HookResult, Message, Options, ToolResult, tool
+from edgeagent.hooks import LoopDetectorHook
 from edgeagent.testing import ScriptedLLM, call
 
 from .kit import LIMIT_S, At, calls_are_answered, ends, opened, statuses, texts
@@ -94,6 +95,13 @@ def test_each_hook_sees_what_the_one_before_it_left():
     first, second = append("first"), append("second")
     first.priority = 1
     assert agent_with(second, first).run("hi").reply == "hello first second"
+
+
+def test_a_hook_of_the_agent_and_of_the_context_is_called_once():
+    guard = LoopDetectorHook()
+    agent = agent_with(guard, replies=[[call("add", a=1, b=2)]] * 6)
+    result = agent.run("go", context=AgentContext(hooks=[guard]))
+    assert statuses(result) == ["ok"] * 3 + ["blocked", "not_run"]
 
 
 def test_tool_points_fire_on_the_tools_thread_and_the_rest_on_the_loops():
