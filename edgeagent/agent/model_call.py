@@ -10,6 +10,7 @@ from typing import Final
 
 from edgeagent import events
 from edgeagent.agent.run import Run
+from edgeagent.agent.run_options import returned_messages
 from edgeagent.errors import EdgeAgentError
 from edgeagent.hooks import AfterLLM, BeforeLLM, FirePoint
 from edgeagent.llm import End, Error, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
@@ -17,7 +18,7 @@ from edgeagent.llm.protocol import IN_WORDS, Hidden, LLMEvent, ToolChoice
 from edgeagent.llm.reply_reader import read_reply
 from edgeagent.llm.thinking import thinking_apart
 from edgeagent.llm.window import check_length, check_window
-from edgeagent.messages import Message, Reading, ToolCall, Usage, as_message, new_id
+from edgeagent.messages import Message, Reading, ToolCall, Usage, new_id
 from edgeagent.tools import Tool
 
 logger = logging.getLogger(__name__)
@@ -108,18 +109,18 @@ def _messages(run: Run, history: Sequence[Message]) -> list[Message]:
     messages = run.part.copies.of(history)
     if options.get_ephemeral_messages is not None:
         try:
-            messages += [as_message(m, origin="ephemeral") for m in options.get_ephemeral_messages() or ()]
+            messages += returned_messages(options.get_ephemeral_messages(), "ephemeral")
         except BaseException:  # the builder's code; the request does without (S0)
             logger.exception("get_ephemeral_messages raised")
     if options.transform_context is not None:
-        messages = list(options.transform_context(messages))
+        messages = _listed("transform_context", options.transform_context(messages))
     return messages
 
 
 def _request(run: Run, messages: list[Message], tools: Sequence[Tool], tool_choice: ToolChoice) -> LLMRequest:
     options = run.part.options
     if options.convert_messages is not None:
-        messages = list(options.convert_messages(messages))
+        messages = _listed("convert_messages", options.convert_messages(messages))
     for message in messages:
         if not isinstance(message, Message):
             raise EdgeAgentError(f"a request can't hold {type(message).__name__}; hooks and callbacks return Messages")
@@ -133,6 +134,17 @@ def _request(run: Run, messages: list[Message], tools: Sequence[Tool], tool_choi
         thinking_level=options.thinking_level,
         response_schema=run.part.context.response_schema,
     )
+
+
+def _listed(callback: str, made: object) -> list[Message]:
+    """Returns the list that a callback made of a request's messages.
+
+    Raises:
+        EdgeAgentError: It is no list.
+    """
+    if not isinstance(made, Iterable):
+        raise EdgeAgentError(f"{callback} returned {type(made).__name__}; it should return a list of Messages")
+    return list(made)
 
 
 def _tool_choice(run: Run, tools: Sequence[Tool], asked: ToolChoice) -> ToolChoice:

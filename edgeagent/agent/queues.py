@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from edgeagent.agent.run_options import Options, QueueMode
-from edgeagent.messages import Message, as_message, copied
+from edgeagent.agent.run_options import Options, QueueMode, returned_messages
+from edgeagent.messages import Message, copied
 
 logger = logging.getLogger(__name__)
 
@@ -128,7 +128,7 @@ class RunInbox:
         if poll is None:
             return
         try:
-            found = [as_message(message, origin=name) for message in poll() or ()]
+            found = returned_messages(poll(), name)
         except BaseException:  # the builder's code; the next drain asks again
             logger.exception("get_%s_messages raised", name)
             return

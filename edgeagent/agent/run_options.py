@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Final, Literal, Protocol
@@ -15,7 +15,7 @@ from edgeagent.hooks.caps import ToolOutputCapHook
 from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.hooks.loop_detector import LoopDetectorHook
 from edgeagent.llm import LLM
-from edgeagent.messages import Message, ToolCall, ToolResult, Usage
+from edgeagent.messages import Message, Origin, ToolCall, ToolResult, Usage, as_message
 from edgeagent.tools import Tool
 from edgeagent.tools.signature import is_async
 from edgeagent.tools.tool import OUTPUT_LIMIT
@@ -261,6 +261,16 @@ def check_callback(value: object, where: str) -> None:
         raise ConfigError(
             f"{where.format('...')}: it is async; callbacks are plain functions, called on a run's thread"
         )
+
+
+def returned_messages(made: Iterable[Message | str] | Message | str | None, origin: Origin) -> list[Message]:
+    """The messages that a callback returned, with this origin; a lone one is a list of one, and None an empty list.
+
+    Raises:
+        EdgeAgentError: There is something else among them.
+    """
+    given: Iterable[Message | str] = [made] if isinstance(made, str | Message) else made or ()
+    return [as_message(message, origin=origin) for message in given]
 
 
 # --- hooks of a run ---------------------------------------------------------------------------------------------------

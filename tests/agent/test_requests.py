@@ -9,6 +9,7 @@ import pytest
 from edgeagent import (
     Agent,
     AgentContext,
+    EdgeAgentError,
     FirePoint,
     HookResult,
     Message,
@@ -65,6 +66,12 @@ def test_ephemeral_callbacks_that_fail_or_have_nothing_change_nothing(bad):
     agent = agent_with("ok", get_ephemeral_messages=bad)
     agent.run("go")
     assert texts(agent.llm.requests[0].messages) == ["go"]
+
+
+def test_a_lone_ephemeral_text_is_one_message():
+    agent = agent_with("ok", get_ephemeral_messages=lambda: "temp=21")
+    agent.run("go")
+    assert texts(agent.llm.requests[0].messages) == ["go", "temp=21"]
 
 
 def test_they_are_asked_for_once_a_request():
@@ -142,6 +149,12 @@ def test_what_these_callbacks_raise_closes_the_log_and_comes_unchanged(name, sho
     log = shorthand(handle.events())
     assert log.startswith("AS TS MS(u) ME(u)")
     assert log.endswith("AX TE AE(error)")
+
+
+@pytest.mark.parametrize("name", ["transform_context", "convert_messages"])
+def test_a_callback_that_forgets_to_return_the_messages_is_named(name):
+    with pytest.raises(EdgeAgentError, match=f"{name} returned NoneType; it should return a list of Messages"):
+        agent_with("never", **{name: lambda messages: messages.clear()}).run("go")
 
 
 # --- copies -------------------------------------------------------------------------------------------------------

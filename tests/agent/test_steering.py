@@ -279,6 +279,13 @@ def test_a_callback_that_raises_or_returns_nothing_is_as_if_there_were_none(name
         assert Agent("a", llm=ScriptedLLM("x"), options=Options(**{name: bad})).run("go").reply == "x"
 
 
+@pytest.mark.parametrize("name", ["get_steering_messages", "get_follow_up_messages"])
+def test_a_lone_text_or_message_that_is_polled_is_one_message(name):
+    given = iter(["wait", Message.user("a moment")])
+    agent = Agent("a", llm=ScriptedLLM("a", "b", "c"), options=Options(**{name: lambda: next(given, None)}))
+    assert texts(agent.run("go").messages, "user") == ["go", "wait", "a moment"]
+
+
 # --- wake ---------------------------------------------------------------------------------------------------------
 
 
