@@ -134,7 +134,9 @@ def end_of_turn(run: Run, reply: Message, *, last: bool) -> Ending | None:
 
 def after_handoff(run: Run, handoff: Handoff) -> list[Message] | Ending:
     """Another agent plays its part; this one goes on only if it is handed back."""
-    if not tools_may_go_on(run, []):
+    steered = run.inbox.next_steering()
+    run.inbox.give_back(steered)  # the target takes it up
+    if not tools_may_go_on(run, steered):
         return out_of_budget(run)
     away = hand_over(run, handoff)
     if away.returns_to is not run.part:

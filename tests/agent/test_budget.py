@@ -128,6 +128,17 @@ def test_steering_at_the_last_turn_is_granted_one_more(limit):
     assert (result.reply, agent.has_pending) == ("as you say", False)
 
 
+def test_steering_at_a_handoff_in_the_last_turn_is_granted_one_more():
+    def steered(request):
+        router.steer("wait")
+        return [call("handoff_to_cook", task="cook")]
+
+    cook = Agent("cook", llm=ScriptedLLM("as you say"))
+    router = Agent("router", llm=ScriptedLLM(steered), handoffs=[cook], options=Options(max_turns=1))
+    assert ends(router.start("go"), "completed").reply == "as you say"
+    assert texts(cook.llm.requests[0].messages) == ["cook", "wait"]
+
+
 def test_steering_at_every_last_turn_ends_at_the_ceiling_and_the_message_is_kept():
     def steered(request):
         agent.steer(f"wait {len(agent.llm.requests)}")
