@@ -38,12 +38,14 @@ class RunStop:
         signal: Set when the run should end now.
         after_turn: The run should end when its turn is over.
         began_s: Monotonic time at which the run was made.
+        outer: The stop of the run that waits for this one; None: nobody waits.
     """
 
     def __init__(self, callers_stop: threading.Event | None, deadline_s: float | None) -> None:
         self.signal = StopSignal(callers_stop)
         self.after_turn = False
         self.began_s = time.monotonic()
+        self.outer: RunStop | None = None
         self._deadline_s = None if deadline_s is None else self.began_s + deadline_s
         self._reason: str | None = None
         self._lock = threading.Lock()
@@ -61,8 +63,9 @@ class RunStop:
 
     @property
     def reason(self) -> str:
-        """The reason that was given; "user" for an event that the caller has set."""
-        return self._reason or "user"
+        """The reason that was given, to this run or to the one that waits for it; "user" for an event that the caller
+        has set."""
+        return self._reason or (self.outer and self.outer.now()) or "user"
 
     def now(self) -> str | None:
         """Returns the reason why the run must stop now, or None."""

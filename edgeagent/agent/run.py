@@ -249,6 +249,7 @@ class Run:
         if not self.parts:
             self.stop.take_over(context)
             self._asked_by = _run_here() if context.within else None
+            self.stop.outer = None if self._asked_by is None else self._asked_by.stop
             if context.depth == 0:
                 context.hook_state.clear()
         self.stop.enter(context)
@@ -382,6 +383,8 @@ class Run:
 
     def finish(self, result: RunResult) -> RunResult:
         """agent_end as the last event; notices before it."""
+        if self.stop.now() == SAFETY:  # also one of the run that waits for this one
+            self.inbox.empty()
         self.inbox.give_skipping_back()
         self.tell_notices()
         self.emit(

@@ -304,6 +304,29 @@ def test_a_safety_stop_of_the_caller_halts_the_helpers_skill():
     ends(handle, "aborted", "safety_stop")
 
 
+@pytest.mark.parametrize("reason", ["safety_stop", "barge_in"])
+def test_an_abort_of_the_caller_is_the_helpers_by_its_reason(reason):
+    @tool(read_only=True)
+    def watch(ctx: ToolContext) -> str:
+        """Watches."""
+        ctx.stop_event.wait(LIMIT_S)
+        return ""
+
+    boss, helper = team([[call("helper", task="x")], "never"], [[call("watch")], "never"], helper={"tools": [watch]})
+    ended = []
+    helper.subscribe(lambda event: ended.append(event.abort_reason) if event.kind == "agent_end" else None)
+    watching = within(boss, "tool_execution_start")
+    handle = boss.start("go")
+    opened(watching)
+    helper.follow_up("then drive on")
+    boss.abort(reason)
+    ends(handle, "aborted", reason)
+    while helper.is_running:
+        threading.Event().wait(0.005)
+    assert ended == [reason]
+    assert helper.has_pending is (reason != "safety_stop"), "a safety stop empties the queues of all whom it stops"
+
+
 def test_the_callers_latch_holds_for_the_helpers_motion():
     latch = SafetyLatch()
     latch.trip("test")
