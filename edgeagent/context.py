@@ -98,7 +98,7 @@ class RunStop:
         if left_s <= 0:
             abort("deadline")
             return
-        timer = threading.Timer(left_s, abort, ["deadline"])
+        timer = threading.Timer(min(left_s, threading.TIMEOUT_MAX), abort, ["deadline"])
         timer.daemon = True
         timer.start()
         self._timer = timer

@@ -56,7 +56,7 @@ class EventLog:
                 return True
             self._waiters.append(waiter)
         try:
-            waiter.get(timeout=timeout_s)
+            waiter.get(timeout=None if timeout_s is None else min(timeout_s, threading.TIMEOUT_MAX))
         except Empty:
             return self._closed
         finally:

@@ -228,7 +228,7 @@ class _Watch:
             self._timer = None
 
     def _start(self) -> None:
-        self._timer = threading.Timer(self.limit_s, self._over)
+        self._timer = threading.Timer(min(self.limit_s, threading.TIMEOUT_MAX), self._over)
         self._timer.daemon = True
         self._timer.start()
 

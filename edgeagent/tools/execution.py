@@ -369,7 +369,8 @@ class Execution:
             self._late = late
             deadline_s = self.deadline_s
             if deadline_s is not None:
-                self._timer = threading.Timer(max(0.0, deadline_s - time.monotonic()), self._time_out_late)
+                left_s = min(max(0.0, deadline_s - time.monotonic()), threading.TIMEOUT_MAX)
+                self._timer = threading.Timer(left_s, self._time_out_late)
                 self._timer.daemon = True
                 self._timer.start()
             return True

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 import pytest
 
-from edgeagent import Agent, EdgeAgentError, Options, QueueMode, ToolCall, ToolMode, ToolResult, tool
+from edgeagent import Agent, EdgeAgentError, Options, QueueMode, Session, ToolCall, ToolMode, ToolResult, tool
+from edgeagent.agent import PlanThenExecute
 from edgeagent.testing import ScriptedLLM, call
 
-from .kit import statuses
+from .kit import opened, statuses
 
 DEFAULTS = {
     "tool_execution_mode": ToolMode.BATCH,
@@ -229,3 +231,27 @@ def test_max_tool_errors_in_a_row_of_one_tool_end_the_tools():
     assert statuses(result) == ["error", "error", "blocked"]
     assert llm.requests[3].tool_choice == "none"
     assert result.reply == "it does not work"
+
+
+def test_an_infinite_time_is_no_limit(monkeypatch):
+    raised = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+    begun, done = threading.Event(), threading.Event()
+
+    @tool(timeout_s=math.inf, on_interrupt="detach")
+    def bake() -> str:
+        """Bakes."""
+        begun.set()
+        return str(opened(done))
+
+    for llms in ([], [ScriptedLLM("never")]):
+        options = Options(deadline_s=math.inf, llm_timeout_s=math.inf)
+        agent = Agent("a", llm=ScriptedLLM([call("bake")]), tools=[bake], options=options)
+        with Session(agent, fallback_models=llms) as session:
+            handle = session.start("go")
+            opened(begun)
+            begun.clear()
+            session.abort()
+            assert statuses(handle.result(math.inf)) == ["detached"]
+    done.set()
+    assert raised == []
