@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from queue import SimpleQueue
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from edgeagent.agent import loop
 from edgeagent.agent.handoffs import agent_tool, guarded, handoff_tool, target_of
@@ -30,6 +30,7 @@ from edgeagent.tools.actuator import Call
 from edgeagent.tools.workers import Latch, Workers
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class Agent:
@@ -83,15 +84,15 @@ class Agent:
         self.description = description
         self.deps = deps
         _check("Agent(options", options, Options)
-        for target in handoffs or ():
-            _check("Agent(handoffs", target, Agent)
         _check("Agent(latch", latch, "subscribe")
         self.options = options or Options()
-        self.handoffs = list(handoffs or ())
-        self.hooks = list(hooks or ())
-        self.tools = ToolRegistry.of([*(tools or ()), *(handoff_tool(target) for target in self.handoffs)])
+        self.handoffs = _listed("handoffs", handoffs)
+        for target in self.handoffs:
+            _check("Agent(handoffs", target, Agent)
+        self.hooks = _listed("hooks", hooks)
+        self.tools = ToolRegistry.of([*_listed("tools", tools), *(handoff_tool(target) for target in self.handoffs)])
         self.latch = latch
-        self.phrases = tuple(phrases or ())
+        self.phrases = (phrases,) if isinstance(phrases, str) else tuple(_listed("phrases", phrases))
         self.subscriber_errors = 0
         self._lock = threading.Lock()
         self._current: Run | None = None
@@ -121,7 +122,7 @@ class Agent:
             from edgeagent.llm.llama import LlamaLLM  # llama.cpp, for those who name a model
 
             llm = LlamaLLM(llm)
-        elif llm is not None and not callable(getattr(llm, "stream", None)):
+        elif llm is not None and (isinstance(llm, type) or not callable(getattr(llm, "stream", None))):
             raise ConfigError(f"Agent(llm={llm!r}): it should be a model, or the name of one, such as 'nano'")
         self._llm = llm
 
@@ -180,6 +181,7 @@ class Agent:
         _check("run(options", options, Options)
         _check("run(context", context, AgentContext)
         _check("run(stop_event", stop_event, "is_set")
+        _check("start(callbacks", callbacks, "ask")
         context = context or AgentContext(deps=self.deps)
         llm = self.llm or (context.llm if context.depth else None)
         if llm is None:
@@ -487,11 +489,22 @@ def _strategy(options: Options) -> Callable[[Run], Ending] | None:
 
 
 def _check(argument: str, value: object, kind: type | str) -> None:
-    """Refuses an argument that is neither None nor of that kind: of a class, or with a method of that name."""
-    if value is None or (callable(getattr(value, kind, None)) if isinstance(kind, str) else isinstance(value, kind)):
+    """Refuses an argument that is neither None nor of that kind: a class, or a method of an object by its name."""
+    if isinstance(kind, str):
+        fits = callable(getattr(value, kind, None)) and not isinstance(value, type)
+        needed = f"be an object with a method {kind}()"
+    else:
+        fits, needed = isinstance(value, kind), f"be of the class {kind.__name__}"
+    if value is None or fits:
         return
-    needed = f"have a method {kind}()" if isinstance(kind, str) else f"be of the class {kind.__name__}"
     raise ConfigError(f"{argument}={value!r}): it should {needed}")
+
+
+def _listed(argument: str, values: Iterable[T] | None) -> list[T]:
+    """The list that an argument is; None is an empty one."""
+    if values is not None and not isinstance(values, Iterable):
+        raise ConfigError(f"Agent({argument}={values!r}): it should be a list")
+    return list(values or ())
 
 
 def _starter(run: Run) -> Callable[[], RunHandle] | None:

@@ -180,8 +180,10 @@ class Options:
             elif name in _COUNTS | _NUMBERS:
                 _check_number(name, value)
             elif name == "orchestrator":
-                if not callable(getattr(value, "run", None)):
-                    raise ConfigError(f"Options(orchestrator={value!r}): it should have a method run(run, message)")
+                if isinstance(value, type) or not callable(getattr(value, "run", None)):
+                    raise ConfigError(
+                        f"Options(orchestrator={value!r}): it should be an object with a method run(run, message)"
+                    )
                 check_callback(value.run, "Options(orchestrator={})")
 
     @classmethod

@@ -143,6 +143,8 @@ def _checked(hooks: Iterable[Hook]) -> list[Hook]:
         call = getattr(type(hook), "__call__", None)  # noqa: B004  the method is wanted, not whether there is one
         if call is None:
             raise EdgeAgentError(f"{_name(hook)} is no hook: it can't be called")
+        if isinstance(hook, type):
+            raise EdgeAgentError(f"{_name(hook)} is no hook but the class of one: give an object, {_name(hook)}()")
         if is_async(hook):
             raise EdgeAgentError(f"{_name(hook)} is async: hooks are plain functions, called on the loop's thread")
         points = getattr(hook, "points", None)

@@ -16,6 +16,7 @@ from edgeagent import (
     Message,
     ModelError,
     events,
+    hooks,
     skill,
     tool,
     views,
@@ -87,14 +88,30 @@ def test_a_history_of_texts_is_refused_before_a_run_begins():
     ("keywords", "told"),
     [
         ({"options": 5}, r"Agent\(options=5\): it should be of the class Options"),
-        ({"latch": 5}, r"Agent\(latch=5\): it should have a method subscribe"),
+        ({"latch": 5}, r"Agent\(latch=5\): it should be an object with a method subscribe"),
+        ({"latch": SafetyLatch}, r"Agent\(latch=<class .*>\): it should be an object with a method subscribe"),
+        ({"llm": ScriptedLLM}, r"Agent\(llm=<class .*>\): it should be a model"),
+        ({"tools": print}, r"Agent\(tools=.*\): it should be a list"),
+        ({"hooks": hooks.TimingHook()}, r"Agent\(hooks=.*\): it should be a list"),
+        ({"handoffs": Agent("cook")}, r"Agent\(handoffs=.*\): it should be a list"),
         ({"handoffs": ["x"]}, r"Agent\(handoffs='x'\): it should be of the class Agent"),
         ({"handoffs": [5]}, r"Agent\(handoffs=5\): it should be of the class Agent"),
     ],
 )
 def test_an_argument_of_another_kind_is_told_where_it_is_given(keywords, told):
     with pytest.raises(ConfigError, match=told):
-        Agent("robi", llm=ScriptedLLM("A"), **keywords)
+        Agent("robi", **{"llm": ScriptedLLM("A"), **keywords})
+
+
+def test_a_lone_phrase_is_one_phrase():
+    assert Agent("robi", phrases="go home").phrases == ("go home",)
+
+
+def test_a_function_is_no_callbacks_of_a_run():
+    agent = Agent("robi", llm=ScriptedLLM("A"))
+    with pytest.raises(ConfigError, match=r"start\(callbacks=.*\): it should be an object with a method ask"):
+        agent.start("hi", callbacks=print)
+    assert agent.run("hi").reply == "A"
 
 
 @pytest.mark.parametrize("name", ["options", "context", "stop_event"])

@@ -116,6 +116,7 @@ def test_an_async_orchestrator_is_an_error_at_registration():
         {"max_turns": -1},
         {"confirm": "yes"},
         {"tool_timeout_s": "30"},
+        {"orchestrator": PlanThenExecute},
     ],
 )
 def test_a_value_that_cannot_be_is_an_error_that_names_it(wrong):

@@ -10,7 +10,17 @@ import pytest
 
 from edgeagent import EdgeAgentError, Message, ToolCall, ToolResult, tool
 from edgeagent.context import AgentContext
-from edgeagent.hooks import UNSAFE, AfterLLM, BaseHook, BeforeTool, FirePoint, HookChain, HookError, HookResult
+from edgeagent.hooks import (
+    UNSAFE,
+    AfterLLM,
+    BaseHook,
+    BeforeTool,
+    FirePoint,
+    HookChain,
+    HookError,
+    HookResult,
+    TimingHook,
+)
 
 
 @tool
@@ -135,7 +145,7 @@ async def asynchronous(point: object, ctx: object, payload: object) -> None:
     return None
 
 
-@pytest.mark.parametrize("wrong", ["text", BaseHook(), asynchronous, object()])
+@pytest.mark.parametrize("wrong", ["text", BaseHook(), asynchronous, object(), TimingHook])
 def test_what_is_no_hook_is_refused(wrong: Any) -> None:
     with pytest.raises(EdgeAgentError, match="hook"):
         HookChain([wrong], AgentContext())
