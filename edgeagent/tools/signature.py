@@ -91,9 +91,10 @@ class Signature:
                 continue
             # An alias keeps names that pydantic reserves, such as model_config, usable as parameters.
             given: dict[str, Any] = {"alias": name}
-            if name in texts:  # else the description of a Field stands
-                given["description"] = texts[name]
             hint, default = hints[name], parameter.default
+            said = [one for one in getattr(hint, "__metadata__", ()) if isinstance(one, str)]
+            if name in texts or said:  # else the description of a Field stands
+                given["description"] = texts.get(name) or said[0]
             if isinstance(default, FieldInfo):
                 hint = Annotated[hint, default]
             elif default is not inspect.Parameter.empty:

@@ -151,7 +151,9 @@ def test_an_injected_parameter_may_be_optional():
 
 
 def test_a_description_stands_in_an_annotation_or_in_the_docstring():
-    def water(liters: Annotated[float, Field(description="How much.")], bed: str) -> str:
+    def water(
+        liters: Annotated[float, Field(description="How much.")], bed: str, valve: Annotated[str, "Which valve."]
+    ) -> str:
         """Waters.
 
         Args:
@@ -163,6 +165,7 @@ def test_a_description_stands_in_an_annotation_or_in_the_docstring():
     assert {name: schema["description"] for name, schema in properties.items()} == {
         "liters": "How much.",
         "bed": "Which one.",
+        "valve": "Which valve.",
     }
 
 
