@@ -263,7 +263,8 @@ def test_a_capped_text_is_as_long_as_allowed_or_just_its_note(limit):
     assert (text == "y" * 500) == (limit >= 500)
 
 
-def test_sixteen_bodies_that_never_came_back_are_enough():
+@pytest.mark.parametrize(("setting", "limit"), [(None, 16), (2, 2)])
+def test_sixteen_bodies_that_never_came_back_are_enough(setting, limit):
     release = threading.Event()
     ran = []
 
@@ -279,12 +280,13 @@ def test_sixteen_bodies_that_never_came_back_are_enough():
         ran.append(1)
         return "fine"
 
-    calls = [call("stuck", i=i) for i in range(16)]
-    agent = Agent("a", llm=ScriptedLLM(calls, [call("fine")], "x", [call("fine")], "y"), tools=[stuck, fine])
+    calls = [call("stuck", i=i) for i in range(limit)]
+    llm = ScriptedLLM(calls, [call("fine")], "x", [call("fine")], "y")
+    agent = Agent("a", llm=llm, tools=[stuck, fine], options=Options(max_abandoned_tools=setting))
     begin = time.monotonic()
     result = agent.run("go")
     assert time.monotonic() - begin < LIMIT_S / 2
-    assert [c.result.status for c in result.tool_calls] == ["timed_out"] * 16 + ["blocked"]
+    assert [c.result.status for c in result.tool_calls] == ["timed_out"] * limit + ["blocked"]
     release.set()
     while agent._workers.abandoned:
         threading.Event().wait(0.01)
