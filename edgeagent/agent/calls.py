@@ -182,18 +182,20 @@ class RunHost:
         call = prepared.call
         with self._confirming:
             try:
-                answer = ask_person(
-                    lambda: bool(confirm(call.name, call.copy().arguments)),
+                answer: object = ask_person(
+                    lambda: confirm(call.name, call.copy().arguments),
                     stopping=lambda: self._stops(stop_event),
                     timeout_s=self._options.confirm_timeout_s,
                     name="confirm",
                 )
             except Exception as error:  # noqa: BLE001 - the builder's code: a gate that fails stays shut
                 return _result(call, "error", f"confirm failed: {error}")
-        if answer:
+        if answer is True:
             return None
         if self._stops(stop_event):
             return self._stopped(prepared)
+        if not isinstance(answer, bool | None):  # such as "no", which is true
+            logger.warning("confirm returned %r, not True or False, so %s is not allowed", answer, call.name)
         return _result(call, "declined", "the user did not allow it")
 
     def _stops(self, stop_event: threading.Event) -> bool:

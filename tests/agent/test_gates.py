@@ -136,7 +136,14 @@ def test_after_tool_call_patches_results_of_refused_calls_too():
 
 @pytest.mark.parametrize(
     ("confirm", "status"),
-    [(lambda n, a: True, "ok"), (lambda n, a: False, "declined"), (lambda n, a: 1 / 0, "error"), (None, "ok")],
+    [
+        (lambda n, a: True, "ok"),
+        (lambda n, a: False, "declined"),
+        (lambda n, a: None, "declined"),
+        (lambda n, a: "no", "declined"),
+        (lambda n, a: 1 / 0, "error"),
+        (None, "ok"),
+    ],
 )
 def test_destructive_tools_ask_first(confirm, status):
     @tool(destructive=True)
