@@ -91,13 +91,15 @@ class Call:
         return self.begun_s is None or time.monotonic() < self.begun_s + LIMIT_S + _TELL_S
 
 
-def refuse_async(**functions: Callable[[], object] | None) -> None:
-    """Refuses functions of an actuator that would only make a coroutine.
+def check_functions(**functions: Callable[[], object] | None) -> None:
+    """Refuses functions of an actuator that nobody can call, and those that would only make a coroutine.
 
     Raises:
-        ToolDefinitionError: One is async.
+        ToolDefinitionError: One is async, or no function.
     """
     for keyword, function in functions.items():
+        if function is not None and not callable(function):
+            raise ToolDefinitionError(f"{keyword}={function!r}: it should be a function")
         if is_async(function):
             raise ToolDefinitionError(f"{keyword}={function!r} is async: give a plain function, which acts at once")
 
@@ -115,7 +117,7 @@ class Actuator:
         on_idle: Told when no function is being called any more.
 
     Raises:
-        ToolDefinitionError: A function is async.
+        ToolDefinitionError: A function is async, or none.
     """
 
     def __init__(
@@ -130,7 +132,7 @@ class Actuator:
         on_trouble: Callable[[What, BaseException | None], object] = lambda what, raised: None,
         on_idle: Callable[[], object] = lambda: None,
     ) -> None:
-        refuse_async(stop=stop, pause=pause, resume=resume)
+        check_functions(stop=stop, pause=pause, resume=resume)
         self._functions: dict[What, Callable[[], object] | None] = {"stop": stop, "pause": pause, "resume": resume}
         self._name = name
         self._threads = threads or Threads()

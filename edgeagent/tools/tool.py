@@ -25,7 +25,7 @@ from typing import (
 from edgeagent.characters import without_escapes
 from edgeagent.errors import ToolDefinitionError
 from edgeagent.messages import NO_JSON, Status, ToolCall, ToolResult, text_of
-from edgeagent.tools.actuator import refuse_async
+from edgeagent.tools.actuator import check_functions
 from edgeagent.tools.goal import GoalHandle
 from edgeagent.tools.signature import ArgumentError, SchemaSignature, Signature, innermost, written
 
@@ -166,7 +166,7 @@ class Tool:
             traits = inner.traits.but(traits)
             name, description = name or inner.name, inner.description if description is None else description
             stop, pause, resume = stop or inner.stop, pause or inner.pause, resume or inner.resume
-        refuse_async(stop=stop, pause=pause, resume=resume)
+        check_functions(stop=stop, pause=pause, resume=resume)
         functools.update_wrapper(self, written(function), updated=())
         self.function = function
         self.traits: ToolTraits = traits
@@ -184,7 +184,7 @@ class Tool:
         return self.function(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Tool:
-        """A decorated method becomes a tool of its object."""
+        """A decorated method becomes a tool of its object, reached by methods of that object."""
         if instance is None:
             return self
         method = self.function.__get__(instance, owner)
@@ -193,9 +193,9 @@ class Tool:
             self.traits,
             name=self.name,
             description=self.description,
-            stop=self.stop,
-            pause=self.pause,
-            resume=self.resume,
+            stop=_bound(self.stop, instance, owner),
+            pause=_bound(self.pause, instance, owner),
+            resume=_bound(self.resume, instance, owner),
         )
 
     def fault(self, arguments: dict[str, Any]) -> str:
@@ -217,6 +217,25 @@ def _inner(body: Any) -> Tool | None:
         if body is None:
             return None
     return body
+
+
+def _wants_arguments(function: Callable[..., object]) -> bool:
+    """True for a function that can't be called without arguments, as far as its signature is known."""
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return True
+    except ValueError:  # one of C, which has no signature
+        pass
+    return False
+
+
+def _bound(function: Callable[..., object] | None, instance: Any, owner: type | None) -> Callable[[], object] | None:
+    """The method of an object that a function of its class becomes; a function without arguments as it is."""
+    if function is None or not _wants_arguments(function) or not hasattr(function, "__get__"):
+        return function
+    method: Callable[[], object] = function.__get__(instance, owner)
+    return method
 
 
 def _name(body: Callable[..., Any]) -> str:
@@ -263,11 +282,15 @@ class ToolRegistry:
         """Adds a tool, or a plain function as one.
 
         Raises:
-            ToolDefinitionError: There is one of that name, or it is a method without its object.
+            ToolDefinitionError: There is one of that name, it is a method without its object, or a function that
+                reaches its actuator wants arguments.
         """
         made = item if isinstance(item, Tool) else tool()(item)
         if made.signature.unbound:
             raise ToolDefinitionError(f"{made.name} is a method of a class; give the one of an object of that class")
+        for what, function in (("stop", made.stop), ("pause", made.pause), ("resume", made.resume)):
+            if function is not None and _wants_arguments(function):
+                raise ToolDefinitionError(f"{made.name}: its {what} function gets no arguments, but wants some")
         if made.name in self.tools:
             raise ToolDefinitionError(f"two tools are called {made.name!r}; give one another name=")
         self.tools[made.name] = made
@@ -416,8 +439,9 @@ def skill(
         timeout_s: Seconds for the body; None: no limit.
         on_interrupt: As ``tool`` has it; None: "detach" in a conversation, where people talk to a robot that moves,
             else "cancel". A skill that moves, says neither that nor its resources, holds "motion" in a conversation.
-        stop: Stops the actuator; called at once, on a thread of its own. After half a second without a return nothing
-            waits for it, nothing may move, and the latch trips.
+        stop: Stops the actuator; a function without arguments, or a method of the same class. Called at once, on a
+            thread of its own. After half a second without a return nothing waits for it, nothing may move, and the
+            latch trips.
         pause, resume: Hold the actuator and let it go on, for a safety latch that holds; without both the skill is
             stopped then. ``goal.checkpoint()`` waits in between.
 

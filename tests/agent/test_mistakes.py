@@ -334,6 +334,18 @@ def test_an_async_generator_of_which_nothing_would_run_is_refused():
 
 
 @pytest.mark.parametrize("keyword", ["stop", "pause", "resume"])
+def test_a_function_that_could_not_be_called_when_it_is_needed_is_refused(keyword):
+    def drive() -> str:
+        """Drives."""
+
+    with pytest.raises(ToolDefinitionError, match=f"{keyword}='halt': it should be a function"):
+        skill(**{keyword: "halt"})(drive)
+    wants = skill(**{keyword: lambda hard: hard})(drive)
+    with pytest.raises(ToolDefinitionError, match=f"drive: its {keyword} function gets no arguments"):
+        Agent("robi", tools=[wants])
+
+
+@pytest.mark.parametrize("keyword", ["stop", "pause", "resume"])
 def test_an_async_function_that_would_never_stop_anything_is_refused(keyword):
     async def act():
         raise AssertionError

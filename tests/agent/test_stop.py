@@ -377,6 +377,34 @@ def test_a_goal_of_a_plain_tool_is_cancelled_by_an_abort():
     assert [goal.state for goal in handle.goals.values()] == ["cancelled"]
 
 
+def test_a_method_of_the_same_class_stops_what_a_method_moves():
+    class Base:
+        def __init__(self):
+            self.told = []
+
+        @tool
+        def halt(self) -> None:
+            """Halts, as a tool too."""
+            self.told.append("halted")
+
+        @skill(stop=halt, pause=lambda self: self.told.append("paused"), resume=print)
+        def drive(self, goal: GoalHandle) -> str:
+            """Drives."""
+            goal.cancel_event.wait(LIMIT_S)
+            return "drove"
+
+    base, other = Base(), Base()
+    agent = Agent("a", llm=ScriptedLLM([call("drive")], "x"), tools=[base.drive])
+    assert other.drive.resume is print
+    handle = agent.start("go")
+    started(handle)
+    (goal,) = handle.goals.values()
+    assert goal.pause()
+    agent.abort()
+    handle.result(LIMIT_S)
+    assert (base.told, other.told) == (["paused", "halted"], [])
+
+
 def test_feedback_reaches_the_body_of_a_goal_in_the_order_given():
     @skill
     def paint(goal: GoalHandle) -> list[str]:
