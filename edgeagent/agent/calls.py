@@ -150,7 +150,7 @@ class RunHost:
         if fired.result is not None:
             return as_result(call, fired.result, may=OF_HOOK)
         rewritten = fired.payload.call
-        if rewritten is payload.call:
+        if not fired.replaced or rewritten == call:
             return prepared
         return self._check(prepared.index, replace(rewritten.copy(), id=call.id))
 

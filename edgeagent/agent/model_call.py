@@ -265,12 +265,12 @@ def _after(run: Run, message: Message, untold: bool, reading: Reading | None) ->
     """AFTER_LLM may replace text and calls; untold text is told now, unless nobody has vouched for it."""
     if message.stop_reason in ("error", "aborted"):
         return message
-    copies = tuple(call.copy() for call in message.tool_calls)
-    fired = run.part.hooks.fire(FirePoint.AFTER_LLM, AfterLLM(message.text, copies, run.budget.hops, reading))
+    shown = AfterLLM(message.text, tuple(call.copy() for call in message.tool_calls), run.budget.hops, reading)
+    fired = run.part.hooks.fire(FirePoint.AFTER_LLM, shown)
     said: AfterLLM = fired.payload
     if fired.reply is not None:
         run.hook_reply = fired.reply
-    calls = message.tool_calls if said.tool_calls is copies else _with_ids(message.tool_calls, said.tool_calls)
+    calls = _with_ids(message.tool_calls, said.tool_calls) if fired.replaced else message.tool_calls
     reason = message.stop_reason
     if reason in ("stop", "tool_calls"):
         reason = "tool_calls" if calls else "stop"

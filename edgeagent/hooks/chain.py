@@ -50,6 +50,8 @@ class Fired:
     """At BEFORE_TOOL: used instead of running the call."""
     unjudged: bool = False
     """A hook that fails closed raised, or the end came before a hook that holds text: nobody vouches for the text."""
+    replaced: bool = False
+    """A hook answered with a payload, which may be the given one with other arguments written into its calls."""
 
 
 class HookChain:
@@ -103,7 +105,7 @@ class HookChain:
         Raises:
             HookError: One raised at BEFORE_TOOL, where a hook that fails keeps the gate shut.
         """
-        kind = type(payload)
+        kind, replaced = type(payload), False
         hooks = self._at[point]
         for i, hook in enumerate(hooks):
             try:
@@ -115,10 +117,11 @@ class HookChain:
                     case HookResult(action="proceed"):
                         continue
                     case HookResult(action="replace", payload=new) if isinstance(new, kind) and _is_usable(new):
-                        payload = new
+                        payload, replaced = new, True
                         continue
                     case HookResult(action="end_turn", reply=str() as reply):
-                        return Fired(payload, reply=reply, unjudged=any(map(_holds_text, hooks[i + 1 :])))
+                        unjudged = any(map(_holds_text, hooks[i + 1 :]))
+                        return Fired(payload, reply=reply, unjudged=unjudged, replaced=replaced)
                     case HookResult(action="block", reason=str() as reason) if point is FirePoint.BEFORE_TOOL:
                         return Fired(payload, result=ToolResult.blocked(reason))
                     case HookResult(action="supply", result=ToolResult() as result) if point is FirePoint.BEFORE_TOOL:
@@ -129,8 +132,8 @@ class HookChain:
                 if point is FirePoint.BEFORE_TOOL:
                     raise HookError(f"{_name(hook)} failed: {error}") from error
                 if getattr(hook, "fail_closed", False):
-                    return Fired(payload, reply=UNSAFE, unjudged=True)
-        return Fired(payload)
+                    return Fired(payload, reply=UNSAFE, unjudged=True, replaced=replaced)
+        return Fired(payload, replaced=replaced)
 
 
 class HookError(EdgeAgentError):

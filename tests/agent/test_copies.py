@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from edgeagent import Agent, FirePoint, Message, Options, Session, tool
+from edgeagent import Agent, FirePoint, HookResult, Message, Options, Session, ToolCall, tool
+from edgeagent.hooks import AfterLLM
 from edgeagent.testing import ScriptedLLM, call
 
 from .kit import At
@@ -68,6 +69,31 @@ class Scene:
 def test_what_a_hook_writes_into_its_payload_stays_there(point: FirePoint) -> None:
     scene = Scene(At(point, does=lambda ctx, payload: spoil(payload)))
     scene.plays(requests=point is not P.BEFORE_LLM)  # which is there to change what the model is shown
+
+
+def slowed(ctx: Any, payload: Any) -> HookResult:
+    """Writes into the calls of a payload, and answers with that payload."""
+    for made in payload.tool_calls if isinstance(payload, AfterLLM) else [payload.call]:
+        made.arguments["where"] = {"x": 0}
+    return HookResult.replace(payload)
+
+
+def before_tool_call(made: ToolCall, stop_event: object) -> ToolCall:
+    made.arguments["where"] = {"x": 0}
+    return made
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        Scene(At(P.AFTER_LLM, does=slowed)),
+        Scene(At(P.BEFORE_TOOL, does=slowed)),
+        Scene(before_tool_call=before_tool_call),
+    ],
+)
+def test_what_is_written_into_a_call_that_is_returned_counts(scene: Scene) -> None:
+    scene.agent.run("what is there?")
+    assert scene.seen == [{"x": 0}]
 
 
 @pytest.mark.parametrize("point", list(P))
