@@ -383,7 +383,7 @@ class Run:
 
     def finish(self, result: RunResult) -> RunResult:
         """agent_end as the last event; notices before it."""
-        if self.stop.now() == SAFETY:  # also one of the run that waits for this one
+        if self._asked_by is not None and self.stop.now() == SAFETY:  # nobody has emptied the queues of a helper
             self.inbox.empty()
         self.inbox.give_skipping_back()
         self.tell_notices()

@@ -226,6 +226,25 @@ def test_a_safety_stop_empties_both_queues(who):
     assert not agent.is_running
 
 
+def test_what_is_said_after_a_safety_stop_is_kept_though_its_run_has_not_ended():
+    began, gate = threading.Event(), threading.Event()
+
+    @tool
+    def lift() -> str:
+        """Lifts."""
+        began.set()
+        return str(opened(gate))
+
+    agent = Agent("a", llm=ScriptedLLM([call("lift")]), tools=[lift], options=Options(abort_grace_s=LIMIT_S))
+    handle = agent.start("go")
+    opened(began)
+    agent.abort("safety_stop")
+    agent.steer("put it down")
+    gate.set()
+    ends(handle, "aborted", "safety_stop")
+    assert texts(agent.state.steering_queue) == ["put it down"]
+
+
 def test_messages_may_be_messages_and_get_their_origin():
     agent = Agent("a", llm=ScriptedLLM("x", "y"))
     agent.steer(Message.user("left"))
