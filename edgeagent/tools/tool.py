@@ -152,9 +152,9 @@ class Tool:
         name: str | None = None,
         description: str | None = None,
         signature: SchemaSignature | None = None,
-        stop: Callable[[], object] | None = None,
-        pause: Callable[[], object] | None = None,
-        resume: Callable[[], object] | None = None,
+        stop: Callable[..., object] | None = None,
+        pause: Callable[..., object] | None = None,
+        resume: Callable[..., object] | None = None,
     ) -> None:
         if isinstance(function, type) or not callable(function):
             raise ToolDefinitionError(
@@ -405,9 +405,9 @@ def skill(
     on_interrupt: OnInterrupt | None = None,
     terminate: bool = False,
     phrases: Sequence[str] = (),
-    stop: Callable[[], object] | None = None,
-    pause: Callable[[], object] | None = None,
-    resume: Callable[[], object] | None = None,
+    stop: Callable[..., object] | None = None,
+    pause: Callable[..., object] | None = None,
+    resume: Callable[..., object] | None = None,
 ) -> ToolDecorator: ...
 def skill(
     function: Callable[..., Any] | None = None,
@@ -425,9 +425,9 @@ def skill(
     on_interrupt: OnInterrupt | None = None,
     terminate: bool = False,
     phrases: Sequence[str] = (),
-    stop: Callable[[], object] | None = None,
-    pause: Callable[[], object] | None = None,
-    resume: Callable[[], object] | None = None,
+    stop: Callable[..., object] | None = None,
+    pause: Callable[..., object] | None = None,
+    resume: Callable[..., object] | None = None,
 ) -> Any:
     """Makes a function a skill: a goal that takes its time and can be cancelled.
 

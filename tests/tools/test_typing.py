@@ -25,6 +25,13 @@ class Arm:
     def grip(self, force_n: float) -> int:
         return 1
 
+class Base:
+    def halt(self) -> None: ...
+
+    @skill(stop=halt)
+    def back_up(self, distance_m: float) -> str:
+        return "backed up"
+
 one: str = drive(2.0, fast=True)
 two: list[int] = look(at="door")
 three: int = Arm().grip(2.0)
