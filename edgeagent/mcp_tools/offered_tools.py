@@ -126,7 +126,7 @@ def readable(schema: Mapping[str, Any]) -> dict[str, Any]:
 def _clean(schema: Any, definitions: Mapping[str, Any]) -> Any:
     """The schema without what says nothing, with short descriptions, its ``definitions`` under ``$defs``."""
     if isinstance(schema, list):
-        return [_clean(item, {}) for item in schema]
+        return [_part(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     clean: dict[str, Any] = {}
@@ -134,7 +134,9 @@ def _clean(schema: Any, definitions: Mapping[str, Any]) -> Any:
         if (key in _DROPPED and isinstance(value, str | list)) or key == "definitions":
             continue
         if key in ("properties", "$defs") and isinstance(value, dict):
-            clean[key] = {_plain(name): _clean(item, {}) for name, item in value.items()}
+            clean[key] = {_plain(name): _part(item) for name, item in value.items()}
+        elif key == "items":
+            clean[key] = _part(value)
         elif key == "description":
             clean[key] = one_line(str(value), TOLD_MAX)
         elif key == "$ref" and isinstance(value, str):
@@ -142,8 +144,15 @@ def _clean(schema: Any, definitions: Mapping[str, Any]) -> Any:
         else:
             clean[key] = _values(value) if key in ("enum", "const", "default") else _clean(value, {})
     if definitions:
-        clean["$defs"] = {**clean.get("$defs", {}), **{name: _clean(item, {}) for name, item in definitions.items()}}
+        clean["$defs"] = {**clean.get("$defs", {}), **{name: _part(item) for name, item in definitions.items()}}
     return clean
+
+
+def _part(schema: Any) -> Any:
+    """A schema within another one. ``true`` takes every value, as an empty one does, and ``false`` none."""
+    if isinstance(schema, bool):
+        return {} if schema else {"not": {}}
+    return _clean(schema, {})
 
 
 def _values(value: Any) -> Any:

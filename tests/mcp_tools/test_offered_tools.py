@@ -57,6 +57,7 @@ def test_every_schema_is_read_or_refused(schema: dict[str, Any], arguments: dict
     ("schema", "why"),
     [
         ({"properties": {"a": {"not": {}}}}, "the keyword 'not'"),
+        ({"properties": {"a": False}}, "the keyword 'not'"),
         ({"properties": {"a": {"$ref": "https://example.org/a"}}}, "the reference"),
         ({"properties": {"a": {"$ref": "#/$defs/b"}}}, "the reference"),
         ({"properties": {"a": {"$ref": "#"}}}, "the reference"),
@@ -109,6 +110,13 @@ def test_a_schema_keeps_what_restricts_and_loses_what_only_costs() -> None:
         "additionalProperties": False,
     }
     assert coerce({"title": "x", "size": "Large"}, read) == {"title": "x", "size": "large"}
+
+
+def test_a_schema_that_is_true_takes_every_value() -> None:
+    schema = {"properties": {"value": True, "list": {"type": "array", "items": True}, "size": {"$ref": "#/$defs/size"}}}
+    read = readable({**schema, "$defs": {"size": {"anyOf": [True]}}})
+    given_values = {"value": {"a": [None]}, "list": [1, "x"], "size": 3}
+    assert coerce(given_values, read) == given_values
 
 
 def test_a_description_has_nothing_that_a_model_reads_and_a_person_does_not_see() -> None:
