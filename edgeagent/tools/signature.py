@@ -224,14 +224,36 @@ def coerce(value: Any, schema: dict[str, Any]) -> Any:
         ArgumentError: The value does not fit, even with "0.3" read as a number, 2.0 as an integer, "true" as a
             boolean, or an enum's value in another case.
     """
-    return _coerce(value, schema, schema.get("$defs", {}), "", 0)
+    return _coerce(value, schema, _Definitions(schema.get("$defs", {})), "", 0)
 
 
-def _coerce(value: Any, schema: dict[str, Any], defs: dict[str, Any], path: str, depth: int) -> Any:
+class _Definitions:
+    """Schemas that a ``$ref`` names, and what each made of a value: two branches that name one ask it once, because the
+    work would double at each level of a value else."""
+
+    def __init__(self, schemas: dict[str, Any]) -> None:
+        self._schemas = schemas
+        self._known: dict[tuple[str, str, int], Any] = {}
+
+    def fitted(self, value: Any, reference: str, path: str, depth: int) -> Any:
+        """As ``_coerce``, by the schema of that reference."""
+        name = reference.rsplit("/", 1)[-1]
+        key = name, path, id(value)
+        if key not in self._known:
+            try:
+                self._known[key] = _coerce(value, self._schemas[name], self, path, depth)
+            except ArgumentError as error:
+                self._known[key] = error
+        if isinstance(known := self._known[key], ArgumentError):
+            raise known
+        return known
+
+
+def _coerce(value: Any, schema: dict[str, Any], defs: _Definitions, path: str, depth: int) -> Any:
     if depth > _MAX_DEPTH:
         raise ArgumentError(f"{path or 'arguments'}: nested more than {_MAX_DEPTH} levels deep")
     if "$ref" in schema:
-        return _coerce(value, defs[schema["$ref"].rsplit("/", 1)[-1]], defs, path, depth + 1)
+        return defs.fitted(value, schema["$ref"], path, depth + 1)
     if "const" in schema:
         return _choice(value, [schema["const"]], path)
     if "enum" in schema:
@@ -258,7 +280,7 @@ def _coerce(value: Any, schema: dict[str, Any], defs: dict[str, Any], path: str,
             return value
 
 
-def _object(value: Any, schema: dict[str, Any], defs: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
+def _object(value: Any, schema: dict[str, Any], defs: _Definitions, path: str, depth: int) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _wrong(value, "an object", path)
     properties: dict[str, Any] = schema.get("properties", {})
@@ -284,7 +306,7 @@ def _object(value: Any, schema: dict[str, Any], defs: dict[str, Any], path: str,
     return result
 
 
-def _array(value: Any, schema: dict[str, Any], defs: dict[str, Any], path: str, depth: int) -> list[Any]:
+def _array(value: Any, schema: dict[str, Any], defs: _Definitions, path: str, depth: int) -> list[Any]:
     if not isinstance(value, list):
         raise _wrong(value, "a list", path)
     rules = schema.get("prefixItems", [])
@@ -295,7 +317,7 @@ def _array(value: Any, schema: dict[str, Any], defs: dict[str, Any], path: str, 
     ]
 
 
-def _union(value: Any, branches: list[dict[str, Any]], defs: dict[str, Any], path: str, depth: int) -> Any:
+def _union(value: Any, branches: list[dict[str, Any]], defs: _Definitions, path: str, depth: int) -> Any:
     """The branch that takes the value unchanged, else the first that takes it at all."""
     changed = []
     problems = []

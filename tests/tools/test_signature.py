@@ -262,3 +262,22 @@ def test_any_json_is_either_fitted_or_refused(value):
             continue
         assert isinstance(fitted, dict)
         assert not isinstance(fitted.get("n"), (bool, str))
+
+
+@pytest.mark.timeout(20)
+def test_a_schema_that_names_another_three_times_at_each_level_takes_no_longer_for_that():
+    lists = [{"type": "array", "items": {"$ref": f"#/$defs/level{number + 1}"}} for number in range(20)]
+    named = {
+        f"level{number}": {"anyOf": [one, {**one, "title": "two"}, {**one, "title": "three"}]}
+        for number, one in enumerate(lists)
+    }
+    schema = {
+        "type": "object",
+        "properties": {"tree": {"$ref": "#/$defs/level0"}},
+        "$defs": {**named, "level20": {"type": "string"}},
+    }
+    tree = 3
+    for _ in range(20):
+        tree = [tree]
+    with pytest.raises(ArgumentError, match="should be a string, not 3"):
+        coerce({"tree": tree}, schema)
