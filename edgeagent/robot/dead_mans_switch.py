@@ -215,7 +215,7 @@ class SwitchRelay:
         if why:
             self._told_s = float("-inf")  # the sender is to hear of it now
         self._why = why
-        self._is_new = not why
+        self._is_new = self._is_new or not why
 
     def look(self, now_s: float) -> None:
         """Sends the velocity that may pass now, when it is new or another one. Call it after each message and tick."""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot import DeadMansSwitch, RemoteBase, RosPose, SwitchState, Velocity
+from edgeagent.robot import DeadMansSwitch, RemoteBase, RosPose, SwitchRelay, SwitchState, Velocity
 
 AHEAD = Velocity(0.2)
 STATE = SwitchState(0.3, senders=("me",)).to_json()
@@ -98,6 +98,17 @@ def test_nothing_passes_longer_than_the_time_out(sent: list[tuple[str, float, fl
         now_s += later_s
         switch.take(Velocity(forward), sender, sent_s, now_s)
     assert switch.look(now_s + 0.3).is_zero
+
+
+def test_a_renewal_passes_though_another_sender_is_refused_with_it(switch: DeadMansSwitch) -> None:
+    """A robot that hears no renewal stops by its own time-out, though the driver renews its velocity."""
+    sent: list[Velocity] = []
+    relay = SwitchRelay(switch, sent.append, tell=lambda state: None, is_heard=lambda: True)
+    for now_s in (100.0, 100.02):
+        relay.take(lambda now_s=now_s: (AHEAD, "agent", now_s), now_s)
+        relay.take(lambda now_s=now_s: (Velocity(-1.0), "another", now_s), now_s)
+        relay.look(now_s)
+    assert sent == [AHEAD, AHEAD]
 
 
 @pytest.mark.parametrize("timeout_s", [0.0, -1.0, 0.6, math.nan, math.inf])
