@@ -84,7 +84,8 @@ def base_tools(
         stop_m: Metres from an obstacle at which the base stops.
 
     Raises:
-        ConfigError: The base can't be driven, a place is no pair of numbers, or ``stop_m`` is none above 0.
+        ConfigError: The base can't be driven, a place is no pair of numbers or has no name of its own, or ``stop_m`` is
+            none above 0.
     """
     driver = base if isinstance(base, BaseDriver) else BaseDriver(base)
     pilot = Pilot(driver, places=places or {}, distance=distance, stop_m=stop_m)
@@ -130,7 +131,7 @@ class Pilot:
             raise ConfigError(f"stop_m is {stop_m!r}; it must be a number of metres above 0")
         self._driver, self._stop_m = driver, stop_m
         self._ahead = None if distance is None else DistanceReader(distance)
-        self._places = {plain_name(name): _point(name, place) for name, place in places.items()}
+        self._places = _named(places)
         self._goal: GoalHandle | None = None
         """The newest one."""
 
@@ -298,6 +299,23 @@ def _reason(error: DriveError) -> str:
     if isinstance(error, DriveEnded):
         return LOW_BATTERY if LOW_BATTERY in str(error) else _ENDED
     return _BROKEN
+
+
+def _named(places: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """Places by the names that are listened for.
+
+    Raises:
+        ConfigError: A place is no pair of numbers, has no name, or the name of another one.
+    """
+    named: dict[str, tuple[float, float]] = {}
+    for name, place in places.items():
+        plain = plain_name(name)
+        if not plain:
+            raise ConfigError(f"a place is called {name!r}; its name must have a word")
+        if plain in named:
+            raise ConfigError(f"two places are called {plain!r}, for an article and a capital count for nothing")
+        named[plain] = _point(name, place)
+    return named
 
 
 def _point(name: str, place: tuple[float, float]) -> tuple[float, float]:

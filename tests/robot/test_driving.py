@@ -162,6 +162,12 @@ def test_a_place_that_is_none_is_refused(place):
         base_tools(SimulatedBase(QUICK), places={"kitchen": place})
 
 
+@pytest.mark.parametrize(("names", "told"), [(["the sofa", "Sofa"], "sofa"), ([" "], "' '")])
+def test_names_that_stand_for_one_place_and_names_without_a_word_are_refused(names, told):
+    with pytest.raises(ConfigError, match=told):
+        base_tools(SimulatedBase(QUICK), places={name: (1.0, float(number)) for number, name in enumerate(names)})
+
+
 @pytest.mark.parametrize("stop_m", [0, -1, math.nan, math.inf])
 def test_a_distance_to_stop_at_that_is_none_is_refused(stop_m):
     with pytest.raises(ConfigError, match="stop_m"):
