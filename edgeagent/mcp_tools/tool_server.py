@@ -197,8 +197,10 @@ class ToolServer:
             if cursor is None or len(specs) > TOOLS_MAX:
                 break
         known, self._specs = self._specs, {}
-        left_out = [f"it has more than {TOOLS_MAX} tools; the others are left out"] if len(specs) > TOOLS_MAX else []
-        for spec in specs[:TOOLS_MAX]:
+        kept = specs[:TOOLS_MAX]
+        has_more = cursor is not None or len(specs) > len(kept)
+        left_out = [f"it has more than {len(kept)} tools; the others are left out"] if has_more else []
+        for spec in kept:
             try:
                 before = known.get(spec.name)
                 made = before[1] if before and before[0] == spec else offered(self.settings, spec, self.call)

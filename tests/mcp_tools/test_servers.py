@@ -452,6 +452,12 @@ def test_a_server_of_too_many_tools_has_the_first_ones(shop: Callable[..., Shop]
     assert made.servers.notes == ["MCP server shop: it has more than 64 tools; the others are left out"]
 
 
+def test_a_list_of_too_many_pages_has_the_first_ones(shop: Callable[..., Shop]) -> None:
+    made = shop("pages")
+    assert made.names() == [f"shop_saw{number}" for number in range(tool_server.PAGES_MAX)]
+    assert made.servers.notes == ["MCP server shop: it has more than 16 tools; the others are left out"]
+
+
 def test_a_stubborn_server_and_its_children_end_too(shop: Callable[..., Shop]) -> None:
     before = descendants()
     made = shop("stubborn")

@@ -18,7 +18,9 @@ if "dead" in sys.argv:
 
 import anyio
 import mcp_types
+from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, Elicit, ElicitationResult, MCPServer, Resolve
+from mcp.server.stdio import stdio_server
 from pydantic import BaseModel, Field
 
 server = MCPServer("workshop", log_level="ERROR")
@@ -199,6 +201,19 @@ def shout() -> None:
         os.write(2, b"all is well, " * 100 + b"\n")
 
 
+async def serve_pages() -> None:
+    """Serves a list of tools without an end, one on each page."""
+
+    async def page(context, parameters) -> mcp_types.ListToolsResult:
+        number = int(parameters.cursor or 0) if parameters else 0
+        saw = mcp_types.Tool(name=f"saw{number}", input_schema={"type": "object"})
+        return mcp_types.ListToolsResult(tools=[saw], next_cursor=str(number + 1))
+
+    pages = Server("workshop", on_list_tools=page)
+    async with stdio_server() as streams:
+        await pages.run(*streams, pages.create_initialization_options())
+
+
 def main(words: list[str]) -> None:
     """Serves, with these faults."""
     if "stubborn" in words:
@@ -217,6 +232,8 @@ def main(words: list[str]) -> None:
         threading.Thread(target=shout, daemon=True).start()
     if words and words[0].startswith("http:"):
         server.run("streamable-http", port=int(words[0].removeprefix("http:")))
+    if "pages" in words:
+        anyio.run(serve_pages)
     server.run()
 
 
