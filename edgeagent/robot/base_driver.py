@@ -28,7 +28,7 @@ from typing import IO, Any, Final, cast
 
 from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot.base import ZERO, Base, BaseLimits, Odometry, Position, Velocity
-from edgeagent.robot.base_process import LEASE_S, MESSAGE_BYTES
+from edgeagent.robot.base_process import LEASE_S, LOADING, MESSAGE_BYTES
 
 START_S: Final = 20.0
 """Seconds that the process may take until its base is open."""
@@ -319,8 +319,11 @@ class BaseDriver:
         """Starts the process; the lock is held.
 
         Raises:
-            DriveError: The system has no process, thread or file to spare.
+            DriveError: The system has no process, thread or file to spare, or this is a driver's process itself, which
+                runs the file of its base.
         """
+        if LOADING.is_set():
+            raise DriveError(f"a driver of {self.name} was started where its class is imported")
         if self._is_unsafe:
             _log.warning(
                 "UNSAFE: the board of %s has no time-out: if its driver is killed, it drives on until the power is cut",

@@ -19,6 +19,7 @@ import select
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -42,7 +43,9 @@ lease before it, and the call that stops the motors, the base would drive on for
 HANGS_S: Final = 2.0
 """Seconds after which a call of the base that does not come back ends the process, also when no agent is left."""
 OPENS_S: Final = 30.0
-"""The same for ``open``."""
+"""The same for ``open``, and for loading the base before that."""
+LOADING: Final = threading.Event()
+"""Set in a driver's process while it loads its base, maybe from an app file that starts a driver."""
 STALL_M: Final = 0.2
 """Metres of commanded way in which an odometer has to move by a tenth of that; else a wheel is blocked."""
 STALL_RAD: Final = 1.0
@@ -429,6 +432,8 @@ def main(arguments: Sequence[str]) -> None:
     """Runs the process: ``LINK LEASES LEASE_S MODULE FILE``, and a pickled base on standard input."""
     *fds, lease_s, module, file = arguments
     link, leases = (socket.socket(fileno=int(fd)) for fd in fds)
+    LOADING.set()
+    signal.setitimer(signal.ITIMER_REAL, OPENS_S)  # a file that hangs keeps no process whose agent is gone
     try:
         if file:
             _load(module, file)
@@ -437,8 +442,10 @@ def main(arguments: Sequence[str]) -> None:
         told = f"the base can't be loaded: {type(error).__name__}: {error}"[:_TOLD_CHARACTERS]
         if file:
             told += "; its driver runs this file once more: keep pins and nodes in another one than the class"
-        link.send(json.dumps(["failed", told, True]).encode())
+        with contextlib.suppress(OSError):  # the agent's process is gone
+            link.send(json.dumps(["failed", told, True]).encode())
         return
+    LOADING.clear()
     loop = BaseLoop(base, link, leases, lease_s=float(lease_s))
     for name in (signal.SIGINT, signal.SIGHUP):  # the agent's process decides what a Ctrl-C means
         signal.signal(name, signal.SIG_IGN)

@@ -603,6 +603,36 @@ def test_a_class_in_a_file_that_takes_pins_is_told_that_its_driver_runs_that_aga
     driver.close()
 
 
+@pytest.mark.timeout(60)
+def test_an_app_file_that_starts_its_driver_is_told_and_starts_no_further_one(tmp_path):
+    app = tmp_path / "my_robot.py"
+    app.write_text(
+        "from pathlib import Path\nfrom edgeagent import Agent\nfrom edgeagent.robot import BaseDriver, SimulatedBase\n"
+        f"runs = Path({str(tmp_path / 'runs')!r})\n"
+        "runs.write_text(runs.read_text() + '.' if runs.exists() else '.')\n"
+        "assert len(runs.read_text()) < 5\n"
+        "class MyBase(SimulatedBase): ...\n"
+        "driver = BaseDriver(MyBase())\ndriver.start()\nagent = Agent('robi')\n"
+    )
+    with pytest.raises(ConfigError, match=r"was started where its class is imported.*in another one than the class"):
+        AppFile.load(app)
+    assert (tmp_path / "runs").read_text() == ".."
+
+
+def test_a_file_that_hangs_keeps_no_process_whose_agent_is_gone(tmp_path):
+    app = tmp_path / "my_robot.py"
+    app.write_text("import threading\nthreading.Event().wait()\n")
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    run = (
+        "import sys; from edgeagent.robot import base_process; base_process.OPENS_S = 0.3; "
+        "base_process.main([sys.argv[1], sys.argv[1], '0.3', 'my_robot', sys.argv[2]])"
+    )
+    with theirs:
+        process = subprocess.Popen([sys.executable, "-c", run, str(theirs.fileno()), app], pass_fds=[theirs.fileno()])
+    ours.close()
+    assert process.wait(LIMIT_S) == -signal.SIGALRM
+
+
 # --- the latch, and a skill -------------------------------------------------------------------------------------------
 
 
