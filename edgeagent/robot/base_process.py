@@ -431,7 +431,8 @@ def _compare(verb: str, moved: float, told: float, unit: str) -> None:
 def main(arguments: Sequence[str]) -> None:
     """Runs the process: ``LINK LEASES LEASE_S MODULE FILE``, and a pickled base on standard input."""
     *fds, lease_s, module, file = arguments
-    link, leases = (socket.socket(fileno=int(fd)) for fd in fds)
+    # the lowest descriptors that are free: select() takes none from 1024 on, and an agent with many files has such ones
+    link, leases = (socket.socket(fileno=os.dup(int(fd))) for fd in fds)
     LOADING.set()
     signal.setitimer(signal.ITIMER_REAL, OPENS_S)  # a file that hangs keeps no process whose agent is gone
     try:

@@ -579,6 +579,22 @@ def test_a_system_without_files_to_spare_is_told(log):
         keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
 
 
+def test_an_agent_with_many_files_drives(driver):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(2048, hard), hard))
+    taken = []
+    try:
+        while not taken or taken[-1] < 1100:
+            taken.append(os.dup(0))
+        driver.close()
+        with driver.drive() as drive:
+            keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+    finally:
+        for fd in taken:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def test_the_class_of_a_base_may_stand_in_an_app_file(tmp_path, log):
     app = tmp_path / "my_robot.py"
     app.write_text(
