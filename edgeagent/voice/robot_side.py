@@ -342,10 +342,14 @@ class RobotSide:
         self._emit(events.Heard, message_id=heard.message_id, text=heard.text)
 
     def _tell_said(self) -> None:
-        """Tells the words that the robot has said by itself; they are no message, and in no history."""
+        """Tells the words that the robot has said by itself, which are no message and in no history, and why it has not
+        said the rest."""
         while self.queue.finished:
-            if text := self.queue.finished.popleft().heard:
-                self._emit(events.Heard, message_id="", text=text)
+            said = self.queue.finished.popleft()
+            if said.heard:
+                self._emit(events.Heard, message_id="", text=said.heard)
+            if said.error is not None:
+                self._failed(str(said.error))
 
     def _failed(self, text: str) -> None:
         logger.error("%s", text)

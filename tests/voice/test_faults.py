@@ -181,6 +181,17 @@ def test_a_voice_that_fails_in_mid_sentence_is_told_and_the_next_answer_is_spoke
         at_rest(stage)
 
 
+def test_a_voice_that_fails_is_told_of_what_the_robot_says_by_itself_too() -> None:
+    with Stage("Here I am.") as stage:
+        stage.mouth.speaker = Hoarse(stage.speaker, 1)
+        said = stage.dialogue.say(LONG)
+        stage.pass_until(lambda: said.done)
+        assert said.heard != LONG
+        stage.pass_s(0.2)
+        assert [e.name for e in stage.log if e.kind == "device"] == ["voice: the voice is hoarse"]
+        at_rest(stage)
+
+
 # --- models and tools ----------------------------------------------------------------------------------------------
 
 
