@@ -202,12 +202,13 @@ class Runs:
         except BusyError:
             self._handle = self.session.steer(text, wake=True) or self._handle
         except BaseException:
-            self._starting = False
+            self.forget()
             raise
 
     def forget(self) -> None:
         """Forgets a request that was taken back before its run began."""
         self._starting = False
+        self.look_again()
 
     def add(self, text: str) -> None:
         """Has the run that goes on answer it too."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from edgeagent import Agent, Options, tool
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
@@ -66,6 +68,25 @@ def test_the_filler_is_not_said_after_a_stop() -> None:
         release.set()
         stage.pass_s(1)
         assert "moment" not in words_heard(stage)
+
+
+def test_who_waits_until_nothing_goes_on_learns_that_a_request_was_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = threading.Event()
+
+    def waits() -> bool:
+        looked.set()
+        return False
+
+    with Stage() as stage:
+        runs = stage.dialogue.robot.runs
+        monkeypatch.setattr(stage.session, "start", lambda text: None)  # a run that has not begun
+        runs.ask("go to the kitchen")
+        settling = threading.Thread(target=runs.settle, args=(2 * LIMIT_S,), kwargs={"waits": waits})
+        settling.start()
+        assert looked.wait(LIMIT_S)
+        runs.forget()
+        settling.join(LIMIT_S)
+        assert not settling.is_alive()
 
 
 def test_the_answer_to_a_question_that_was_overtaken_is_not_spoken() -> None:
