@@ -14,7 +14,6 @@ from edgeagent.house.flat import DOCK, FRONT_DOOR, HEIGHT_M, OBJECTS, WALL, WIDT
 from edgeagent.house.geometry import Point, Rect
 from edgeagent.house.scene import Snapshot
 
-COLUMNS: Final = 80
 _MAP_COLUMNS: Final = 59
 _MAP_ROWS: Final = 22
 _LEFT, _RIGHT, _UP, _DOWN = 1, 2, 4, 8

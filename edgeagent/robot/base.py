@@ -35,6 +35,18 @@ class Velocity:
     def is_finite(self) -> bool:
         return math.isfinite(self.forward_mps) and math.isfinite(self.turn_rps)
 
+    def wheels(self, track_m: float) -> tuple[float, float]:
+        """Metres a second of the left and the right wheel, which are that far apart."""
+        half_mps = self.turn_rps * track_m / 2
+        return self.forward_mps - half_mps, self.forward_mps + half_mps
+
+    def powers(self, full_speed_mps: float, track_m: float) -> tuple[float, float]:
+        """Shares of full power, from -1 to 1, of the left and the right wheel. A curve that is too fast for one of them
+        keeps its shape: both slow down together."""
+        left, right = (mps / full_speed_mps for mps in self.wheels(track_m))
+        largest = max(1.0, abs(left), abs(right))
+        return left / largest, right / largest
+
 
 ZERO = Velocity()
 
@@ -114,13 +126,20 @@ class BaseLimits:
             if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
                 raise ConfigError(f"{limit.name} of a base's limits is {value!r}; it must be a number above 0")
 
-    def reached_by(self, full_speed_mps: float, track_m: float) -> BaseLimits:
+    def reached_by(self, full_speed_mps: float, track_m: float, *, of: str) -> BaseLimits:
         """Limits that two wheels can reach. A way that is counted by the commanded speed is too long beyond them.
 
         Args:
             full_speed_mps: Metres a second of a wheel at full power.
             track_m: Metres between the wheels.
+            of: Base, for the error.
+
+        Raises:
+            ConfigError: A speed or a distance is not above 0.
         """
+        for name, value in (("full_speed_mps", full_speed_mps), ("track_m", track_m)):
+            if not 0 < value < math.inf:
+                raise ConfigError(f"{name} of {of} is {value!r}; it must be a number above 0")
         turn_rps = min(self.turn_rps, 2 * full_speed_mps / track_m)
         return replace(self, speed_mps=min(self.speed_mps, full_speed_mps), turn_rps=turn_rps)
 

@@ -8,7 +8,6 @@ Errors say what is wrong with a pin, also for the parts of ``gpio_parts``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -75,10 +74,7 @@ class GpioBase:
     limits: BaseLimits = field(default_factory=BaseLimits)
 
     def __post_init__(self) -> None:
-        for name in ("full_speed_mps", "track_m"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ConfigError(f"{name} of a base on pins is {getattr(self, name)!r}; it must be a number above 0")
-        self.limits = self.limits.reached_by(self.full_speed_mps, self.track_m)
+        self.limits = self.limits.reached_by(self.full_speed_mps, self.track_m, of="a base on pins")
 
     def open(self) -> None:
         """Takes the pins, motors at rest.
@@ -94,12 +90,8 @@ class GpioBase:
             )
 
     def set_velocity(self, velocity: Velocity) -> None:
-        half_mps = velocity.turn_rps * self.track_m / 2
-        wheels = (velocity.forward_mps - half_mps, velocity.forward_mps + half_mps)
-        # a curve at full speed keeps its shape: both wheels slow down together
-        largest = max(1.0, *(abs(mps) / self.full_speed_mps for mps in wheels))
-        for motor, mps in zip(self._motors, wheels, strict=True):
-            motor.value = mps / self.full_speed_mps / largest
+        for motor, power in zip(self._motors, velocity.powers(self.full_speed_mps, self.track_m), strict=True):
+            motor.value = power
 
     def odometry(self) -> None:
         return None

@@ -190,12 +190,11 @@ class RoboClaw:
         self._tries = _TRIES
 
     def set_velocity(self, velocity: Velocity) -> None:
-        half_mps = velocity.turn_rps * self.track_m / 2
-        wheels = (velocity.forward_mps - half_mps, velocity.forward_mps + half_mps)
         if not velocity.is_zero and not self._drives:
             self._check_timeout()
         self._drives = not velocity.is_zero
-        self._order(_Number.DRIVE, struct.pack(">ii", *(round(mps * self.pulses_per_m) for mps in wheels)))
+        speeds = (round(mps * self.pulses_per_m) for mps in velocity.wheels(self.track_m))
+        self._order(_Number.DRIVE, struct.pack(">ii", *speeds))
 
     def odometry(self) -> Odometry:
         counts = self._question(_Number.READ_ENCODERS, ">II")
@@ -316,15 +315,11 @@ class Sabertooth:
     limits: BaseLimits = field(default_factory=BaseLimits)
 
     def __post_init__(self) -> None:
-        for name in ("full_speed_mps", "track_m"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise ConfigError(f"{name} of a Sabertooth is {value!r}; it must be a number above 0")
+        limits = self.limits.reached_by(self.full_speed_mps, self.track_m, of="a Sabertooth")
         if self.baud not in BAUDS:
             raise ConfigError(f"baud of a Sabertooth is {self.baud!r}; it must be one of {', '.join(map(str, BAUDS))}")
         if not 128 <= self.address <= 135:
             raise ConfigError(f"address of a Sabertooth is {self.address!r}; it must be 128 to 135")
-        limits = self.limits.reached_by(self.full_speed_mps, self.track_m)
         self.limits = replace(limits, board_timeout_s=TIMEOUT_S)
 
     def open(self) -> None:
@@ -342,14 +337,10 @@ class Sabertooth:
         Raises:
             DriveError: The port does not send what it was given before, or is gone.
         """
-        half_mps = velocity.turn_rps * self.track_m / 2
-        wheels = (velocity.forward_mps - half_mps, velocity.forward_mps + half_mps)
-        # a curve at full speed keeps its shape: both wheels slow down together
-        largest = max(1.0, *(abs(mps) / self.full_speed_mps for mps in wheels))
         sent = self._packet(_Packet.SERIAL_TIMEOUT, TENTHS)
-        for (forward, backward), mps in zip(_WAYS, wheels, strict=True):
-            power = round(abs(mps) / self.full_speed_mps / largest * _FULL)
-            sent += self._packet(forward if mps >= 0 else backward, power)
+        powers = velocity.powers(self.full_speed_mps, self.track_m)
+        for (forward, backward), power in zip(_WAYS, powers, strict=True):
+            sent += self._packet(forward if power >= 0 else backward, round(abs(power) * _FULL))
         with plugged_in(self.port):
             if self._serial.out_waiting > _MOST_WAITING:
                 self._serial.reset_output_buffer()
