@@ -168,7 +168,7 @@ class Dialogue:
         Raises:
             BusyError: Too much waits already.
         """
-        return self.robot.say(text, priority=priority, interruptible=interruptible)
+        return self.robot.queue.say(text, priority=priority, interruptible=interruptible)
 
     def stop(self, reason: str = "user") -> None:
         """Stops everything, actuators first, then speech and thought; motion stays off until ``rearm``. When it returns

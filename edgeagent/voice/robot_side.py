@@ -22,7 +22,7 @@ from edgeagent.tts.mouth import Mouth
 from edgeagent.voice.announcer import Announcer, GoalReports
 from edgeagent.voice.chimes import Chime, chime
 from edgeagent.voice.runs import Runs
-from edgeagent.voice.speech_queue import Priority, SpeechHandle, SpeechQueue
+from edgeagent.voice.speech_queue import SpeechHandle, SpeechQueue
 from edgeagent.voice.spoken_questions import VoicePerson
 from edgeagent.voice.spoken_reply import HeardMessage
 from edgeagent.voice.stopped_answer import StoppedAnswer
@@ -172,14 +172,6 @@ class RobotSide:
     def resume(self) -> None:
         """Resumes the speech that was held."""
         self.queue.resume()
-
-    def say(self, text: str, *, priority: Priority = "normal", interruptible: bool = True) -> SpeechHandle:
-        """Says something by itself. Any thread.
-
-        Raises:
-            BusyError: Too much waits already.
-        """
-        return self.queue.say(text, priority=priority, interruptible=interruptible)
 
     def remark(self, text: str) -> SpeechHandle | None:
         """Says something that belongs to what was just said, also while a run or a drive goes on. None if it can't."""
