@@ -11,7 +11,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from edgeagent.errors import DriveError
+from edgeagent.errors import ConfigError, DriveError
 from edgeagent.stop import STOP_POLL_S
 from edgeagent.tools import Threads
 
@@ -40,9 +40,14 @@ class DistanceReader:
 
     Args:
         sensor: The builder's function.
+
+    Raises:
+        ConfigError: It can't be called.
     """
 
     def __init__(self, sensor: Distance) -> None:
+        if not callable(sensor):
+            raise ConfigError(f"distance is {sensor!r}; it must be a function that reads the sensor")
         self._sensor = sensor
         self._threads = Threads()
         self._free = threading.Lock()

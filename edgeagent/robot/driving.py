@@ -84,8 +84,8 @@ def base_tools(
         stop_m: Metres from an obstacle at which the base stops.
 
     Raises:
-        ConfigError: The base can't be driven, a place is no pair of numbers or has no name of its own, or ``stop_m`` is
-            none above 0.
+        ConfigError: The base can't be driven, a place is no pair of numbers or has no name of its own, ``distance`` is
+            no function, or ``stop_m`` is none above 0.
     """
     driver = base if isinstance(base, BaseDriver) else BaseDriver(base)
     pilot = Pilot(driver, places=places or {}, distance=distance, stop_m=stop_m)

@@ -95,7 +95,7 @@ class GpioServo(_Part):
         highest_ms: float = 2.0,
         speed_dps: float = 90.0,
     ) -> None:
-        if not (lowest_deg < highest_deg and 0 < lowest_ms < highest_ms and speed_dps > 0):
+        if not (-math.inf < lowest_deg < highest_deg < math.inf and 0 < lowest_ms < highest_ms and speed_dps > 0):
             raise ConfigError(
                 f"the servo on pin {pin} goes from {lowest_deg:g} to {highest_deg:g} degrees, {lowest_ms:g} to "
                 f"{highest_ms:g} ms, at {speed_dps:g} degrees a second: the first end must be less, the speed above 0"
@@ -259,10 +259,12 @@ class GpioTalkButton(_Part):
         push: Called with True and False: ``conversation.push_to_talk``.
 
     Raises:
-        ConfigError: The pin can't be used.
+        ConfigError: The pin can't be used, or ``longest_s`` is no time.
     """
 
     def __init__(self, pin: int, push: Callable[[bool], object], *, longest_s: float = LONGEST_TALK_S) -> None:
+        if not 0 < longest_s <= threading.TIMEOUT_MAX:  # no thread waits for longer
+            raise ConfigError(f"longest_s of the talk button on pin {pin} is {longest_s!r}; it must be seconds above 0")
         self._pin, self._push, self._down = pin, push, False
         self._lock = threading.Lock()
         gpio = gpiozero("a button")

@@ -168,6 +168,11 @@ def test_names_that_stand_for_one_place_and_names_without_a_word_are_refused(nam
         base_tools(SimulatedBase(QUICK), places={name: (1.0, float(number)) for number, name in enumerate(names)})
 
 
+def test_a_distance_that_is_a_number_and_no_function_is_refused():
+    with pytest.raises(ConfigError, match=r"distance is 4\.0; it must be a function"):
+        base_tools(SimulatedBase(QUICK), distance=4.0)
+
+
 @pytest.mark.parametrize("stop_m", [0, -1, math.nan, math.inf])
 def test_a_distance_to_stop_at_that_is_none_is_refused(stop_m):
     with pytest.raises(ConfigError, match="stop_m"):

@@ -1,6 +1,7 @@
 """Parts on gpiozero's mock pins: a servo, a distance sensor, buttons to talk and to stop, and a light."""
 
 import logging
+import math
 import sys
 import threading
 import time
@@ -79,7 +80,14 @@ def test_an_angle_beyond_the_ends_is_refused_before_it_turns(pins, angle):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"lowest_deg": 90}, {"lowest_ms": 0}, {"highest_ms": 1}, {"speed_dps": 0}, {"speed_dps": float("nan")}],
+    [
+        {"lowest_deg": 90},
+        {"lowest_ms": 0},
+        {"highest_ms": 1},
+        {"speed_dps": 0},
+        {"speed_dps": float("nan")},
+        {"highest_deg": math.inf},
+    ],
     ids=str,
 )
 def test_a_servo_with_impossible_ends_is_refused(pins, wrong):
@@ -303,6 +311,12 @@ def test_a_talk_button_that_is_stuck_closes_the_ears(pins, caplog):
         assert told == [True, False], "letting go tells nothing new"
         pins.pin(5).drive_low()
         assert told[-1] is True
+
+
+@pytest.mark.parametrize("longest_s", [0, -1, math.nan, math.inf])
+def test_a_talk_button_that_could_never_be_stuck_or_would_always_be_is_refused(pins, longest_s):
+    with pytest.raises(ConfigError, match="longest_s of the talk button on pin 5"):
+        GpioTalkButton(5, lambda down: None, longest_s=longest_s)
 
 
 def test_a_talk_button_that_is_pressed_from_the_start_does_not_talk(pins, caplog):
