@@ -14,7 +14,7 @@ __getattr__ = front(
         "spoken_reply": "HeardMessage SpokenLine SpokenReply keep_heard",
         "stop_words": "EARS_S RECOGNISERS_S WAIT_S",
         "stopping": "AFTER_SPEECH_S AFTER_WORD_S ALONE_S StopWatch",
-        "telling": "announcement command report",
+        "telling": "Telling announcement command report",
         "turn": "Kind is_called kind_of without_wake_word",
         "turn_end": "DONE RATE_HZ SmartTurn TurnEndModel features",
         "turn_states": "Action Cell State TABLE TableEvent",

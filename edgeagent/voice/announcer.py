@@ -180,7 +180,11 @@ class Announcer:
         _take_back(filler)
 
     def _start(self, call: ToolCall) -> None:
-        text = self._tell(call)
+        try:
+            text = self._tell(call)
+        except Exception:  # the builder's code: whoever else follows the run hears of the call nevertheless
+            logger.exception("the announcement of %s raised", call.name)
+            return
         with self._lock:
             if text and self._run is not None and not self._run.spoke_in_turn:
                 self._starting[call.id] = _Starting(text, self._clock())

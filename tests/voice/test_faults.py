@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from edgeagent import Agent, ToolContext, skill, tool
+from edgeagent import Agent, ToolCall, ToolContext, skill, tool
 from edgeagent.errors import SpeechError
 from edgeagent.robot import SafetyLatch
 from edgeagent.stt import RecognisedText, SpottedPhrase, hearing
 from edgeagent.testing import call
 from edgeagent.tools import GoalHandle
 from edgeagent.tts import EspeakSpeaker, SpeechChunk
-from edgeagent.voice import DialogueSettings, State
+from edgeagent.voice import DialogueSettings, State, Telling
 
 from .scenes import LIMIT_S, LONG, until
 from .stage import RATE_HZ, Stage
@@ -267,6 +267,19 @@ def test_a_tool_that_hangs_does_not_keep_it_from_closing(stuck: tuple[Agent, thr
         assert began.wait(LIMIT_S)
         stage.dialogue.close()
         assert until(lambda: not stage.agent.state.is_streaming)
+
+
+def test_an_announcement_function_that_raises_takes_no_event_from_the_conversation() -> None:
+    def announcement(made: ToolCall) -> str:
+        raise ValueError("no words")
+
+    settings = DialogueSettings(chimes=False, telling=Telling(announcement=announcement))
+    agent = Agent("robi", tools=[drive], latch=SafetyLatch())
+    with Stage([call("drive")], agent=agent, settings=settings) as stage:
+        stage.say("drive on")
+        stage.pass_until(lambda: stage.state is State.ACTING)
+        assert "tool_execution_start" in [event.kind for event in stage.log]
+        stage.agent.cancel_goals()
 
 
 # --- interruptions -------------------------------------------------------------------------------------------------
