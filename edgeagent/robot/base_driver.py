@@ -347,7 +347,7 @@ class BaseDriver:
                         "-I",
                         "-c",
                         _RUN,
-                        json.dumps(sys.path),
+                        json.dumps(sys.path, default=str),
                         *map(str, fds),
                         str(self._lease_s),
                         module,

@@ -579,6 +579,13 @@ def test_a_system_without_files_to_spare_is_told(log):
         keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
 
 
+def test_an_agent_with_a_path_on_its_path_drives(driver, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path, Path("apps")])  # which Python itself ignores
+    driver.close()
+    with driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
+
+
 def test_an_agent_with_many_files_drives(driver):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(2048, hard), hard))
