@@ -68,10 +68,6 @@ class Limits:
     tick_m: float = 2 * math.pi * 0.05 / 2048
     """Way of a wheel between two ticks of its encoder: 2,048 ticks a turn, 5 cm of radius."""
 
-    def braking_distance_m(self, speed_mps: float) -> float:
-        """Metres that the base still rolls at that speed, one step for the delay of the digital control included."""
-        return speed_mps**2 / (2 * self.braking_mps2) + abs(speed_mps) * STEP_S
-
 
 class WheelOdometry:
     """Pose that the base believes to have, from the ticks of its wheel encoders alone."""

@@ -320,19 +320,6 @@ class SpokenReply:
                     told.append(HeardMessage(line.message_id, line.heard_by(math.inf), whole))
         self._tell(told)
 
-    def heard(self, now_s: float) -> list[HeardMessage]:
-        """Returns the words that were heard of each message so far.
-
-        Args:
-            now_s: The device's clock; infinity counts what is on its way out.
-        """
-        with self._lock:
-            return [
-                HeardMessage(line.message_id, line.heard_by(now_s), line.is_whole(now_s))
-                for line in self._lines
-                if line.message_id and line.text
-            ]
-
     @property
     def lines(self) -> list[SpokenLine]:
         """The run's messages so far, as they are said."""

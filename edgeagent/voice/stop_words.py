@@ -283,10 +283,6 @@ class StopWords:
 
     # --- a robot that hears nothing ---------------------------------------------------------------------------------
 
-    @property
-    def deaf(self) -> bool:
-        return bool(self._deaf)
-
     def deafen(self, part: str) -> bool:
         """Makes motion wait, because a robot that hears nothing can't be stopped by a word. True if it heard until now.
 

@@ -98,7 +98,7 @@ def test_an_aside_is_said_while_a_run_thinks_before_what_waits(stage: Stage) -> 
 def test_urgent_comes_at_once_and_the_reply_goes_on_after_it(stage: Stage) -> None:
     reply, told = replying(stage)
     stage.run(1.5)
-    before = reply.heard(stage.now_s)[0].text
+    before = reply.lines[0].heard_by(stage.now_s)
     handle = stage.queue.say(URGENT, priority="urgent")
     stage.run(0.2)
     assert handle.begun
@@ -205,7 +205,7 @@ def test_a_message_that_the_app_aborts_is_said_no_further_than_it_was_heard(
     ended = {"reason": "aborted", "abort_reason": "user", "messages": (message,), "new_messages": (message,)}
     reply(events.AgentEnd(seq=next(_numbers), **ended, **about))
     stage.run(10)
-    assert len(reply.heard(stage.now_s)[0].text.split()) in words
+    assert len(reply.lines[0].heard_by(stage.now_s).split()) in words
 
 
 def test_an_interruption_ends_what_is_said_and_leaves_what_waits(stage: Stage) -> None:

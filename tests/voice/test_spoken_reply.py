@@ -77,12 +77,14 @@ def test_it_is_spoken_while_it_streams_and_told_when_it_was_heard(stage: Stage) 
     def look_at(event: events.Event) -> None:
         if isinstance(event, events.MessageUpdate) and event.message.text.endswith("kitchen, and then"):
             stage.run(1.0)
-            heard_while_streaming.append(talk.reply.heard(stage.now_s)[0])
+            line = talk.reply.lines[0]
+            heard_while_streaming.append((line.heard_by(stage.now_s), line.is_whole(stage.now_s)))
 
     talk.session.subscribe(look_at)
     talk.ask("drive")
-    assert heard_while_streaming[0].text.startswith("Okay, I will"), "the first clause was heard before the last word"
-    assert not heard_while_streaming[0].complete
+    ((heard, is_whole),) = heard_while_streaming
+    assert heard.startswith("Okay, I will"), "the first clause was heard before the last word"
+    assert not is_whole
     assert talk.told == []
     stage.run(6)
     message = talk.session.messages()[-1]
@@ -162,7 +164,7 @@ def test_an_interruption_leaves_in_history_what_was_heard(stage: Stage) -> None:
     talk = Talk(stage, robi({"text": "I have a look.", "calls": [call("look")]}, LONG, "Sorry."))
     talk.ask("go")
     stage.run(3.0)
-    heard = {one.message_id: one.text for one in talk.reply.heard(math.inf)}
+    heard = {line.message_id: line.heard_by(math.inf) for line in talk.reply.lines if line.text}
     talk.stage.queue.cut()
     (_, whole), (message_id, partly) = heard.items()
     assert whole == "I have a look."
