@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, Final
 
@@ -43,6 +44,11 @@ def values_without_escapes(value: Any) -> Any:
         case list():
             return [values_without_escapes(item) for item in value]
     return value
+
+
+def encodable(value: Any) -> Any:
+    """A copy of JSON-like data that can be sent: a half of a surrogate pair, which models write, is a question mark."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 APOSTROPHES: Final = "'\u2019\u2018\u02bc`"

@@ -19,7 +19,7 @@ from edgeagent import __version__
 from edgeagent.agent import RunHandle
 from edgeagent.app import App
 from edgeagent.app.app import latch_of
-from edgeagent.characters import without_escapes
+from edgeagent.characters import encodable, without_escapes
 from edgeagent.errors import EdgeAgentError
 from edgeagent.mcp_agent.loudspeaker import Loudspeaker
 from edgeagent.robot.latch import LatchState
@@ -215,8 +215,8 @@ def _text(arguments: dict[str, Any]) -> str:
 
 
 def _result(text: str, structured: dict[str, Any] | None = None, *, is_error: bool = False) -> mcp_types.CallToolResult:
-    content: list[Any] = [mcp_types.TextContent(type="text", text=text)]
-    return mcp_types.CallToolResult(content=content, structured_content=structured, is_error=is_error)
+    content: list[Any] = [mcp_types.TextContent(type="text", text=encodable(text))]
+    return mcp_types.CallToolResult(content=content, structured_content=encodable(structured), is_error=is_error)
 
 
 def on_thread(work: Callable[[], T], *, name: str) -> asyncio.Future[T]:

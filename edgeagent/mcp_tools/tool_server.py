@@ -22,6 +22,7 @@ from mcp import Client, MCPError
 from mcp.client.session import ClientRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from edgeagent.characters import encodable
 from edgeagent.errors import EdgeAgentError
 from edgeagent.mcp_tools.offered_tools import TOLD_MAX, LeftOut, ServedTool, as_result, offered, one_line
 from edgeagent.mcp_tools.server_links import Ended, http_link, process_link
@@ -258,7 +259,7 @@ class ToolServer:
             context.progress(one_line(message, TOLD_MAX) if message else share)
 
         try:
-            return as_result(await client.call_tool(name, arguments, progress_callback=tell))
+            return as_result(await client.call_tool(name, encodable(arguments), progress_callback=tell))
         except Exception as error:  # noqa: BLE001 - whatever a server brings about is a result
             if not isinstance(error, MCPError) or error.code in _BROKEN:
                 with anyio.move_on_after(WHY_S):

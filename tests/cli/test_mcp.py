@@ -135,6 +135,16 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 ASK = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "ask", "arguments": {"text": "erase"}}}
 
 
+def test_half_a_character_in_an_answer_ends_no_connection(edgeagent: Command) -> None:
+    app = edgeagent.app('agent = Agent("robi", llm=ScriptedLLM("It is \\ud83d.", "It is noon."))\n')
+
+    async def talk() -> list[str]:
+        async with client(edgeagent, "--app", app) as robot:
+            return [text(await robot.call_tool("ask", {"text": "what time is it"})) for _ in range(2)]
+
+    assert asyncio.run(talk()) == ["It is ?.", "It is noon."]
+
+
 @pytest.mark.parametrize(("yes", "status"), [((), "declined"), (("--yes",), "ok")], ids=["nobody asked", "yes"])
 def test_stdout_carries_messages_alone_and_nobody_allows_what_destroys(
     edgeagent: Command, yes: tuple[str, ...], status: str

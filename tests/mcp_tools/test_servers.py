@@ -97,6 +97,12 @@ def test_tools_are_called_with_the_arguments_of_their_schema(common: Shop) -> No
     assert (wrong.status, wrong.text) == ("invalid", "invalid arguments: second: missing")
 
 
+def test_half_a_character_that_a_model_wrote_breaks_no_connection(common: Shop) -> None:
+    painted, added = common.results(call("shop_paint", colour="red\ud83d"), call("shop_add", first=1, second=2))
+    assert painted.text == "red?, 1 coats"
+    assert added.text == "3"
+
+
 def test_annotations_say_what_is_asked_first_what_is_cancelled_and_what_obeys_the_latch(
     shop: Callable[..., Shop],
 ) -> None:
