@@ -24,7 +24,7 @@ from edgeagent.english.sentence_rules import (
     without_leading,
 )
 from edgeagent.english.tokens import NEGATION, words_of
-from edgeagent.english.word_data import is_number
+from edgeagent.english.word_data import begins_with, decide, is_number
 
 _SHORT: Final = 3
 """ "the red cube", "this way" are answers or names."""
@@ -58,7 +58,7 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return True
     if _is_number_alone(words) or (_takes_back(words) and not is_question(words)):
         return False
-    if _supposes(words) and not _ends_in_command(text):
+    if begins_with(words, _SUPPOSES) and not _ends_in_command(text):
         return False
     main = bare(without_leading(words)) or words
     plain = _without_openers(main)
@@ -71,12 +71,12 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         main = plain = asked
     if plain[:1] == ["not"] and plain[1:2] and plain[1] not in CLASS.verbs:  # "not the kitchen the bedroom"
         plain = []
-    forbidden = _forbidding(plain)
+    forbidden = begins_with(plain, _FORBIDS)
     if not forbidden and _forbids_inside(plain):
         return False
     if not forbidden and (is_question(main) or is_correction(words)):
         return True
-    forbidden, rest = (forbidden, plain) if forbidden else (_forbidding(main), main)
+    forbidden, rest = (forbidden, plain) if forbidden else (begins_with(main, _FORBIDS), main)
     if forbidden:
         rest = rest[forbidden:]
         return rest[:1] == _REMINDS or _asks_after(rest)
@@ -117,37 +117,25 @@ def _takes_back(words: Sequence[str]) -> bool:
     return any(tuple(words[at:]) == form and words[at - 1] not in NEGATION.denies for form, at in endings if at > 0)
 
 
-def _supposes(words: Sequence[str]) -> bool:
-    """True for a question about what is not so: "what would happen if you drove off the table"."""
-    return any(tuple(words[: len(form)]) == form for form in _SUPPOSES)
-
-
-def _forbidding(words: Sequence[str]) -> int:
-    """Counts the words at the beginning forbid what follows."""
-    return max((len(form) for form in _FORBIDS if tuple(words[: len(form)]) == form), default=0)
-
-
 def _forbids_a_verb(words: Sequence[str]) -> bool:
     """True for a prohibition that no question mark makes a question of: "don't go", but not "don't you see"."""
-    forbidden = _forbidding(words)
+    forbidden = begins_with(words, _FORBIDS)
     return 0 < forbidden < len(words) and words[forbidden] in CLASS.verbs | RULE.more_verbs
 
 
 def _without_openers(words: list[str]) -> list[str]:
     """Without "no", "wait", "I said" before a sentence, as long as something is left."""
     at = 0
-    while opener := next((form for form in _OPENERS if tuple(words[at : at + len(form)]) == form), None):
-        at += len(opener)
+    while opener := begins_with(words[at:], _OPENERS):
+        at += opener
     return words[at:] or words
 
 
 def _after_comfort(words: list[str]) -> list[str]:
     """The command after "don't worry"; nothing where none follows at once."""
-    for form in _COMFORTS:
-        after = words[len(form) :]
-        if tuple(words[: len(form)]) == form and set(after[:1]) & (CLASS.verbs | {"just"}):
-            return after
-    return []
+    comfort = begins_with(words, _COMFORTS)
+    after = words[comfort:]
+    return after if comfort and set(after[:1]) & (CLASS.verbs | {"just"}) else []
 
 
 def _forbids_inside(words: Sequence[str]) -> bool:
@@ -181,16 +169,7 @@ def _called(said: Sequence[str], words: Sequence[str]) -> bool:
 
 def _wishes(words: Sequence[str]) -> bool:
     """True if a sentence with a subject says what the robot shall do."""
-    subject, rest = words[0], words[1:3]
-    if NEGATION.denies & set(words[:_FIRST]):
-        return False
-    if subject in ("i", "we"):
-        return bool(RULE.wishes & set(rest)) or ("you", "to") in pairwise(words)
-    if subject != "you" or not rest:
-        return subject == "your" and ("is", "to") in pairwise(words)
-    if rest[0] in CLASS.verbs and len(rest) > 1:  # "you look left"; "you look tired"
-        return rest[1] in RULE.objects or is_number(rest[1])
-    return rest[0] in RULE.bids
+    return decide("wish", words, words[:_FIRST]) == "yes"
 
 
 def _is_wish_for_a_thing(words: Sequence[str]) -> bool:
@@ -214,7 +193,7 @@ def _commands_inside(words: Sequence[str], start: int) -> bool:
         verb, before, after = words[at], words[at - 1], words[at + 1]
         if verb in CLASS.verbs | RULE.more_verbs and before not in RULE.govern and _is_about(verb, after):
             return True
-        if any(tuple(words[at : at + len(form)]) == form for form in _ASKS):
+        if begins_with(words[at:], _ASKS):
             return True
     last = words[-1] if words else ""
     if last in ("on", "off", "out") and (words[-2] in CLASS.switchable or RULE.ought & set(words)):

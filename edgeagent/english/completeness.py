@@ -24,10 +24,9 @@ from edgeagent.english.sentence_rules import (
 )
 from edgeagent.english.stop_phrases import StopPhrases
 from edgeagent.english.tokens import words_of
-from edgeagent.english.word_data import is_number
+from edgeagent.english.word_data import decide, is_number
 
 _SLOT: Final = "#"
-_WISHES: Final = (["i", "want"], ["i", "need"], ["we", "need"], ["we", "want"])
 
 
 class Phrases:
@@ -116,15 +115,11 @@ class Phrases:
     def is_command(self, words: list[str]) -> bool:
         """True if words begin as a command does: with a verb, a request, a direction, a distance."""
         words = without_asking(without_leading(words) or words)
-        if not words or (words[0] in ("there", "here") and words[1:2] in (["is"], ["are"])):
+        if not words:
             return False
-        if words[0] in self._verbs or self._pattern(words) in self._patterns:
-            return True
-        if words[0] in CLASS.directions | CLASS.switchable | CLASS.timed or words[-1] in ("on", "off"):
-            return True
-        if words[:2] in _WISHES or words[:3] == ["i", "would", "like"]:
-            return True
-        return words[0] in ("to", "off") or (is_number(words[0]) and len(words) > 1)
+        if (answer := decide("command", words)) is not None:
+            return answer == "yes"
+        return words[0] in self._verbs or self._pattern(words) in self._patterns
 
     def begins(self, words: Sequence[str]) -> bool:
         """True if a phrase of the app is, or begins with, the first two words, or all of them."""

@@ -151,9 +151,6 @@ WORD_RULES: Final = (
 )
 
 
-# ruff: noqa: RUF001 - text has dashes and the like that look alike
-
-
 _POINTS: Final = r"\.[Mm]\.(?=[^\S\n]+[a-z]|[,;:)?!])|\.[Mm](?=\.)|[Mm]"
 _HALF: Final = rf"(?: ?(?P<half>[AaPp])(?:{_POINTS}))"
 """am, PM, p.m.; the last point stays where it may end the sentence too."""

@@ -146,16 +146,18 @@ def _names(table: dict[str, str]) -> str:
     return "|".join(sorted(map(re.escape, table), key=len, reverse=True))
 
 
+def _may_be_short(name: str) -> bool:
+    """False for an abbreviation that begins with a capital, written without: the other word is meant."""
+    return name.capitalize() not in _LISTS.capital_only or name[0].isupper()
+
+
 def _inside(found: re.Match[str]) -> str | None:
-    name = found[1]
-    if before(found).isalnum() or (name.capitalize() in _LISTS.capital_only and not name[0].isupper()):
-        return None
-    return INSIDE[name.lower()]
+    return INSIDE[found[1].lower()] if _may_be_short(found[1]) and not before(found).isalnum() else None
 
 
 def _either(found: re.Match[str]) -> str | None:
     name = found[1]
-    if before(found).isalnum() or (name.capitalize() in _LISTS.capital_only and not name[0].isupper()):
+    if before(found).isalnum() or not _may_be_short(name):
         return None
     if name == "St" and re.match(r"\. [A-Z]", found.string[found.end(1) : found.end(1) + 3]):
         return "Saint"
@@ -201,7 +203,7 @@ def ends_sentence(text: str, following: str) -> bool:
         return True
     name = found[1]
     low = name.lower()
-    if low in INSIDE and (low.capitalize() not in _LISTS.capital_only or name[0].isupper()):
+    if low in INSIDE and _may_be_short(name):
         return False
     if low in NUMBERED:
         return name == "no" or not following.isdigit()

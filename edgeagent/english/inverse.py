@@ -34,7 +34,7 @@ from edgeagent.english.number_words import (
     Read,
     clock,
     half_of_day,
-    is_number,
+    is_number_word,
     single_digit,
 )
 from edgeagent.english.word_data import lists
@@ -117,7 +117,7 @@ def _split(core: str) -> list[tuple[str, bool]]:
     if (
         len(parts) > 1
         and all(_counts(part) for part in parts)
-        and any(is_number(part.lower()) or part.lower() == "hundred" for part in parts)
+        and any(is_number_word(part.lower()) or part.lower() == "hundred" for part in parts)
     ):
         return [
             (word, glued or place < len(parts) - 1) for place, part in enumerate(parts) for word, glued in _split(part)
@@ -133,7 +133,7 @@ def _counts(part: str) -> bool:
     """True if a part of a hyphenated word belongs to a number."""
     word = part.lower()
     return (
-        is_number(word)
+        is_number_word(word)
         or word in NUMBER_WORDS
         or word in UNITS
         or number_words.ordinal([word]) is not None
@@ -185,8 +185,8 @@ def _past(run: Sequence[_Token], words: Sequence[str]) -> tuple[int, list[_Token
     """half past seven: in words."""
     hour = words[2]
     if hour.isascii() and hour.isdigit() and len(hour) <= 2 and 0 < int(hour) <= 12:
-        hour = number_words.small_word(int(hour))
-    elif not is_number(hour):
+        hour = number_words.ONES[int(hour)]
+    elif not is_number_word(hour):
         return 1, [run[0]]
     return 3, [run[0], run[1], *_replaced(run[2:], 1, hour)]
 
@@ -242,9 +242,9 @@ def _is_one(words: Sequence[str], tokens: Sequence[_Token], at: int, before: str
         return before not in ("this", "that", "no", "which")
     if before in _LISTS.this:
         return False
-    if len(rest) > 1 and rest[0] in ("or", "to", *_LISTS.around) and is_number(rest[1]):
+    if len(rest) > 1 and rest[0] in ("or", "to", *_LISTS.around) and is_number_word(rest[1]):
         return True
-    if before in _LISTS.around and at > 1 and is_number(tokens[at - 2].word):
+    if before in _LISTS.around and at > 1 and is_number_word(tokens[at - 2].word):
         return True
     return _counted_off(tokens, at)
 
@@ -266,7 +266,7 @@ def _measured(run: Sequence[_Token], words: Sequence[str], read: Read) -> tuple[
     rest = words[count:]
     part = rest[0] if rest and rest[0] in _LISTS.parts and words[0] != "a" else ""
     if part and len(digits) == 1 and (digits == "1") != part.endswith("s"):  # one third, three quarters
-        return count, _replaced(run, count, number_words.small_word(int(digits)))
+        return count, _replaced(run, count, number_words.ONES[int(digits)])
     if not rest:
         return count, _replaced(run, count, digits)
     half, taken = half_of_day(words[count:])

@@ -11,24 +11,23 @@ from typing import Final, NamedTuple
 
 from edgeagent.english.word_data import lists
 
-_ONES: Final = (
+ONES: Final = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen"
 ).split()
-_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _SMALL: Final = (
-    {word: value for value, word in enumerate(_ONES)}
-    | {word: 20 + 10 * place for place, word in enumerate(_TENS)}
+    {word: value for value, word in enumerate(ONES)}
+    | {word: 20 + 10 * place for place, word in enumerate(TENS)}
     | {"fourty": 40, "ninty": 90}
 )  # as many write them
 _SCALES: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _ARTICLE: Final = "a"
-_DIGITS: Final = {word: str(value) for value, word in enumerate(_ONES[:10])} | {"oh": "0", "o": "0"}
+_DIGITS: Final = {word: str(value) for value, word in enumerate(ONES[:10])} | {"oh": "0", "o": "0"}
 _PARTS: Final = {"a half": "5", "a quarter": "25", "three quarters": "75", "3 quarters": "75"}
 FRACTION_SIGNS: Final = {"½": "5", "¼": "25", "¾": "75", "1/2": "5", "1/4": "25", "3/4": "75"}
 """Digits that a fraction adds after the point."""
 _FIGURES: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-_WHOLE: Final = re.compile(r"[0-9]+")
 HALVES: Final = {"am": "am", "pm": "pm", "a.m": "am", "p.m": "pm"}
 CLOCK: Final = re.compile(r"([0-9]{1,2})[:.]([0-9]{2})")
 _YEARS: Final = range(13, 21)
@@ -60,19 +59,14 @@ def figures(word: str) -> bool:
     return _FIGURES.fullmatch(word) is not None
 
 
-def small_word(number: int) -> str:
-    """The word for 0 to 19."""
-    return _ONES[number]
-
-
-def is_number(word: str) -> bool:
+def is_number_word(word: str) -> bool:
     """True if a word can be a number by itself, in letters or digits."""
     return word in _SMALL or figures(word)
 
 
 def single_digit(word: str) -> bool:
     """True if a word is zero to nine, in letters or as a digit."""
-    return word in _ONES[:10] or (len(word) == 1 and word in "0123456789")
+    return word in ONES[:10] or (len(word) == 1 and word in "0123456789")
 
 
 def _under_hundred(words: Sequence[str]) -> tuple[int, int]:

@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 from unicode_rbnf import FormatPurpose, RbnfEngine
 from unicode_rbnf.engine import RbnfError
 
+from edgeagent.english.number_words import ONES
+
 
 class Rule(NamedTuple):
     """Pattern and its words: ``say`` gives them for all of a match, or None if the match is none of its kind."""
@@ -122,9 +124,6 @@ def plain(text: str) -> str:
     return _CRLF.sub(DROP, text).translate(_TABLE)
 
 
-# ruff: noqa: RUF001 - text has dashes and the like that look alike
-
-
 NUMBER: Final = (
     rf"(?:[0-9]{{1,3}}(?:[,{NARROW}][0-9]{{3}})++(?![0-9])(?:\.[0-9]++)?"
     r"|(?<![0-9] )[1-9][0-9]{0,2}(?: [0-9]{3}){0,3} 0[0-9]{2}(?![0-9 .-][0-9]|[0-9])|[0-9]++(?:\.[0-9]++)?)"
@@ -137,7 +136,6 @@ _LONGEST: Final = 12
 """Digits of the longest number that is read as one."""
 _SERIAL: Final = 7
 """Digits from which a number without separators and zeros at its end is read digit by digit."""
-_DIGITS: Final = "zero one two three four five six seven eight nine".split()
 _PARTS: Final = dict(
     zip(FRACTIONS, "1/2 1/3 2/3 1/4 3/4 1/5 2/5 3/5 4/5 1/6 5/6 1/8 3/8 5/8 7/8".split(), strict=True),
 )
@@ -171,7 +169,7 @@ def in_language(digits: str, language: str) -> str:
 
 def spelled(digits: str) -> str:
     """Digit by digit."""
-    return " ".join(_DIGITS[int(digit)] for digit in digits)
+    return " ".join(ONES[int(digit)] for digit in digits)
 
 
 def cardinal(digits: str) -> str:
@@ -213,12 +211,17 @@ def fraction(over: int, under: int) -> str:
     return f"{cardinal(str(over))} {part}{'' if over == 1 else 's'}"
 
 
+def with_part(whole: str, part: str) -> str:
+    """A whole number and a part of one, both in words: two and a half."""
+    return f"{whole} and {part.replace('one half', 'a half').replace('one quarter', 'a quarter')}"
+
+
 def mixed(whole: str | None, sign: str) -> tuple[str, bool]:
     """A number with a fraction sign in words, and whether it counts at most one."""
     words = fraction(*map(int, _PARTS[sign].split("/")))
     if not whole:
         return words, True
-    return f"{cardinal(whole)} and {words.replace('one half', 'a half').replace('one quarter', 'a quarter')}", False
+    return with_part(cardinal(whole), words), False
 
 
 def _slashed(found: re.Match[str]) -> str | None:
@@ -227,7 +230,7 @@ def _slashed(found: re.Match[str]) -> str | None:
         return words
     if "over" in words:
         return None
-    return f"{cardinal(found[1])} and {words.replace('one half', 'a half').replace('one quarter', 'a quarter')}"
+    return with_part(cardinal(found[1]), words)
 
 
 def _groups(found: re.Match[str]) -> str | None:

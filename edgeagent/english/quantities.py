@@ -21,6 +21,7 @@ from edgeagent.english.numbers import (
     mixed,
     number,
     spelled,
+    with_part,
     year,
 )
 from edgeagent.english.word_data import lists
@@ -150,8 +151,7 @@ def _part(found: re.Match[str]) -> str | None:
     if "over" in words or symbol in _SPACED:
         return None
     if whole:
-        words = words.replace("one half", "a half").replace("one quarter", "a quarter")
-        return f"{number(whole)} and {words} {unit(symbol, one=False)}"
+        return f"{with_part(number(whole), words)} {unit(symbol, one=False)}"
     one = unit(symbol, one=True)
     return (
         f"{words} {one}" if over == 1 else f"{words} of {'an' if one[0] in 'aeio' or symbol in _HOURS else 'a'} {one}"
@@ -196,9 +196,6 @@ WORD_RULES: Final = (
     Rule(re.compile(rf"(?<=[a-z]/)(?:min|sec|hr|h|s){END}"), lambda found: SYMBOLS[found[0]][0]),
     Rule(_ALONE, _alone),
 )
-
-
-# ruff: noqa: RUF001 - text has dashes and the like that look alike
 
 
 #: Punctuation of all scripts as what a voice knows.

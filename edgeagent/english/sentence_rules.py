@@ -17,8 +17,7 @@ from edgeagent.english.word_data import decide, lists
 CLASS: Final = lists("classes")
 RULE: Final = lists("sentences")
 NEEDS_OBJECT: Final = frozenset(CLASS.phrases("needs_object"))
-_ENDS_WITH_IN: Final = frozenset(CLASS.phrases("ends_with_in"))
-_WH_ALONE: Final = CLASS.texts("wh_alone")
+_STATIVE: Final = [[word] for word in CLASS.stative]
 _NOW: Final = (["right", "now"], ["from", "now"], ["by", "now"])
 _ASKING: Final = RULE.phrases("asking")
 _DOUBTFUL: Final = (("go",), ("wait",), ("no",), ("sorry",), ("actually",))
@@ -117,57 +116,14 @@ def begins_with_verb(words: Sequence[str]) -> bool:
 
 def is_question(words: list[str]) -> bool:
     """True if words begin as a question does; "can you bring" is a request."""
-    if not words or (words[0] == "why" and words[1:3] == ["don't", "you"]):
-        return False
-    if words[0] == "when" and words[1:2] != [] and words[1] not in CLASS.auxiliaries:
-        return False
-    if words[0] in CLASS.wh:
-        return True
-    if words[0] in ("can", "could", "will", "would") and words[1:2] == ["you"]:
-        rest = bare(words[2:])
-        return bool(rest) and rest[0] in CLASS.stative
-    return words[0] in CLASS.auxiliaries - {"don't", "have", "do"} or (
-        words[0] in ("have", "do") and words[1:2] != [] and words[1] in CLASS.subjects - {"this", "that", "it"}
-    )
+    answer = decide("question", words)
+    return bare(words[2:])[:1] in _STATIVE if answer == "stative" else answer == "yes"
 
 
 def dangles(words: list[str]) -> bool:
     """True if the last word never ends a sentence like this."""
-    last, before = words[-1], words[-2] if len(words) > 1 else ""
-    if last in CLASS.fillers - {"well", "so", "like"}:
-        return True
-    if last in ("still", "so", "over") and _is_asking(words[0]) and len(words) > 2:
-        return True
-    if last == "on":
-        return not _may_end_with_on(words)
-    if last == "through" and before in CLASS.persons | {"come", "go", "get"}:
-        return False
-    if last not in CLASS.goes_on or " ".join(words) in _WH_ALONE:
-        return False
-    if last in CLASS.stranded and before and _may_strand(words):
-        return False
-    if (before, last) in _ENDS_WITH_IN or (
-        last == "in" and before in CLASS.things | CLASS.persons and words[0] in ("bring", "let")
-    ):
-        return False
-    return not (last in CLASS.auxiliaries and _ends_with_auxiliary(words))
-
-
-def _may_end_with_on(words: list[str]) -> bool:
-    """turn it on, is the light on, carry on; but not "put it on", "what is on"."""
-    if len(words) == 1:
-        return False
-    before = words[-2]
-    if before in CLASS.switchable or before in CLASS.goes_with_on:
-        return True
-    if before in ("is", "are"):  # which lights are on
-        return len(words) > 2 and words[-3] not in CLASS.wh
-    switched = (CLASS.switched | {"leave", "keep", "is", "are"}) & set(words[:-2])
-    return (
-        bool(switched)
-        and not (CLASS.sits_on - {"leave"}) & set(words)
-        and before in CLASS.rooms | CLASS.things | {"all"}
-    )
+    answer = decide("dangles", words)
+    return not _may_strand(words) if answer == "stranded" else answer == "yes"
 
 
 def _may_strand(words: list[str]) -> bool:
@@ -178,21 +134,6 @@ def _may_strand(words: list[str]) -> bool:
     if words[0] not in ("what", "where", "who", "which") or len(words) < 4:
         return False
     return before in CLASS.ends_of_subject or before.endswith("ing") or before in ("made", "got")
-
-
-def _ends_with_auxiliary(words: list[str]) -> bool:
-    """ "stay where you are", "as fast as you can", "yes i do", "tell me where the cup is"."""
-    before = words[:-1]
-    if not before or before[-1] in CLASS.wh or before[-1] in CLASS.auxiliaries:
-        return False
-    if words[-1] == "do" and words[0] in ("what", "how"):
-        return before[-1] in CLASS.subjects or before[-1] == "to"
-    if before[-1] in CLASS.subjects - {"there"}:
-        return bool({*CLASS.wh, "if", "as", "yes", "no", "than"} & set(before[:-1])) and words[0] not in CLASS.wh - {
-            "how"
-        }
-    asked = _asked_inside(words)
-    return asked is not None and len(before) - asked > 2 and words[0] not in CLASS.wh
 
 
 def _asked_inside(words: list[str]) -> int | None:
@@ -208,13 +149,9 @@ def lacks_something(words: list[str]) -> bool:
     if tuple(words) in _WANTING:
         return True
     if words[0] == "not":
-        return not is_correction_of_not(words)
-    if len(words) > 1 and _noun_lacks(words[-3:]):
-        return True
-    if words[-2:] == ["in", "front"]:
-        return True
-    if words[-1] in ("all", "some", "any"):
-        return words[-2:-1] not in (["at"], ["after"], ["is"])
+        return not corrects_not(words)
+    if (answer := decide("end_lacks", words)) in ("yes", "no"):
+        return answer == "yes"
     asked = _asked_inside(words)
     if asked is not None and len(words) - asked < 4 and not _has_verb(words[asked + 1 :]):
         return True
@@ -242,14 +179,6 @@ def lacks_something(words: list[str]) -> bool:
     return _command_lacks(command)
 
 
-def _noun_lacks(words: list[str]) -> bool:
-    """the red, a little: words before a noun or an adverb, without it."""
-    last, before = words[-1], words[-2]
-    if before == "a" and last in ("little", "bit"):
-        return words[0] not in CLASS.directions | CLASS.particles
-    return last in CLASS.adjectives and before in CLASS.determiners and (before, last) != ("a", "second")
-
-
 def _has_verb(words: list[str]) -> bool:
     """True if a question inside a sentence has its verb: "what time it is", "what blocks you"."""
     if (CLASS.auxiliaries | CLASS.wh_verbs) & set(words):
@@ -269,7 +198,7 @@ def is_correction(words: list[str]) -> bool:
     if said[-1] in ("instead", "rather") or _OTHER.fullmatch(" ".join(said)):
         return True
     if said[0] == "not":
-        return is_correction_of_not(said)
+        return corrects_not(said)
     if said[:2] in _MEANT:
         return len(said) > 2
     if said[0] not in RULE.corrects:
@@ -280,14 +209,9 @@ def is_correction(words: list[str]) -> bool:
     return said[0] != "wait" or rest[0] in CLASS.determiners | CLASS.directions or rest[:2] in _MEANT
 
 
-def is_correction_of_not(words: list[str]) -> bool:
+def corrects_not(words: list[str]) -> bool:
     """True if "not …" also says what instead: "not left right", "not the kitchen the bedroom"."""
-    rest = words[1:]
-    if "but" in rest[:-1]:
-        return True
-    directions = sum(word in CLASS.directions for word in rest)
-    starts = sum(word in CLASS.determiners or word in ("to", "go") for word in rest)
-    return directions >= 2 or starts >= 2
+    return decide("corrects_not", words) == "yes"
 
 
 def _question_lacks(words: list[str]) -> bool:
@@ -295,26 +219,11 @@ def _question_lacks(words: list[str]) -> bool:
     return decide("question_lacks", words) == "yes"
 
 
-def _subject_ends(rest: list[str]) -> bool:
-    """True if there is a subject and nothing behind it."""
-    return (
-        not rest or (len(rest) == 1 and rest[0] in CLASS.subjects) or (len(rest) == 2 and rest[0] in CLASS.determiners)
-    )
-
-
 def _inversion_lacks(words: list[str]) -> bool:
     """can you, is the light, did you find: a question or request that has just begun."""
-    if len(words) == 1:
-        return True
-    if words[0] in CLASS.be:
-        if words[1] in CLASS.subjects:
-            return len(words) == 2
-        return words[1] in CLASS.determiners and (
-            len(words) == 3 or words[-1] in CLASS.switchable or words[-1] in CLASS.rooms
-        )
+    if (answer := decide("inversion_lacks", words)) is not None:
+        return answer == "yes"
     rest = words[1:]
-    if _subject_ends(rest):
-        return True
     after = bare(rest[2:] if rest[0] in CLASS.determiners else rest[1:])
     if not after:
         return True
@@ -333,7 +242,3 @@ def is_doubtful(words: list[str]) -> bool:
 def _command_lacks(words: list[str]) -> bool:
     """turn, pick up, bring me, put the cup, drive 2: a command without its object, place or unit."""
     return not words or "yes" in (decide("lacks_unit", words), decide("command_lacks", words))
-
-
-def _is_asking(word: str) -> bool:
-    return word in CLASS.wh or word in CLASS.auxiliaries

@@ -16,7 +16,7 @@ from typing import Final, Literal
 from unicodedata import normalize
 
 from edgeagent.english.sentence_rules import sentence
-from edgeagent.english.tokens import LONGEST, NEGATION, words_of
+from edgeagent.english.tokens import LONGEST, NEGATION, edit_distance, words_of
 from edgeagent.english.word_data import decide, lists
 
 
@@ -268,14 +268,4 @@ def is_inflected(words: list[str], wanted: list[str]) -> bool:
 
 def sounds_like(word: str, wanted: str) -> bool:
     """True if a word may be another one that was misheard, by the letters: top, step, and stock are like stop."""
-    return _distance(word, wanted) <= len(wanted) // _ALIKE
-
-
-def _distance(left: str, right: str) -> int:
-    """Letters to add, take away or exchange."""
-    row = list(range(len(right) + 1))
-    for count, letter in enumerate(left, 1):
-        above, row[0] = row[0], count
-        for place, other in enumerate(right, 1):
-            above, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, above + (letter != other))
-    return row[-1]
+    return edit_distance(word, wanted) <= len(wanted) // _ALIKE

@@ -6,7 +6,7 @@ Pure functions, on any thread.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -121,6 +121,16 @@ def alike(word: str, wanted: str) -> bool:
         swapped = len(different) == 2 and sorted(short) == sorted(long)
         return len(different) <= 1 or swapped
     return any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
+
+
+def edit_distance(one: Sequence[str], other: Sequence[str]) -> int:
+    """Counts the letters, or the words, to add, take away or exchange."""
+    row = list(range(len(other) + 1))
+    for count, item in enumerate(one, 1):
+        above, row[0] = row[0], count
+        for place, another in enumerate(other, 1):
+            above, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, above + (item != another))
+    return row[-1]
 
 
 def words_in(texts: Iterable[str]) -> frozenset[str]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import takewhile
@@ -37,7 +37,6 @@ class Lists:
     """Lists of one file. Every list of words is an attribute: ``lists.verbs``."""
 
     def __init__(self, file: str) -> None:
-        self._file = file
         self._read: dict[str, Any] = tomllib.loads((_FOLDER / f"{file}.toml").read_text(encoding="utf-8"))
         for name, value in self._read.items():
             if isinstance(value, str) and not {",", "|"} & set(value):
@@ -153,6 +152,11 @@ class WordRow:
             return True
         found = map(self.among.fits, said)
         return all(found) if self.among.negated else any(found)
+
+
+def begins_with(words: Sequence[str], phrases: Iterable[Phrase]) -> int:
+    """Counts the words of the longest of some phrases with which words begin; 0 if they begin with none."""
+    return max((len(phrase) for phrase in phrases if tuple(words[: len(phrase)]) == phrase), default=0)
 
 
 def decide(table: str, said: Sequence[str], rest: Sequence[str] = ()) -> str | None:

@@ -17,6 +17,7 @@ from edgeagent.audio.device import Samples
 from edgeagent.audio.wav import WavWriter
 from edgeagent.english import numbers as spoken
 from edgeagent.english.inverse import inverse_normalised
+from edgeagent.english.tokens import edit_distance
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.resources import expanded
 from edgeagent.stt.hearing import RATE_HZ, RecognisedText
@@ -58,12 +59,7 @@ def word_error_rate(reference: str, hypothesis: str) -> float:
     while said and heard and said[-1] == heard[-1]:  # most of a transcript is right
         said.pop()
         heard.pop()
-    row = list(range(len(heard) + 1))
-    for place, word in enumerate(said, 1):
-        above, row[0] = row[0], place
-        for column, other in enumerate(heard, 1):
-            above, row[column] = row[column], min(row[column] + 1, row[column - 1] + 1, above + (word != other))
-    return row[-1] / max(1, count)
+    return edit_distance(said, heard) / max(1, count)
 
 
 TRANSCRIPTS: Final = "transcripts.jsonl"
