@@ -1,4 +1,4 @@
-"""Finds the files that come with the package, expands a person's paths, and makes folders for a moment.
+"""Finds the files that come with the package, expands a person's paths, makes folders for a moment and whole files.
 
 Knows nothing of what a model is, of the catalogue or of downloads. Any thread.
 """
@@ -32,6 +32,21 @@ def scratch_folder(prefix: str) -> Iterator[Path]:
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A file to write that takes the place of ``path`` at the end. An error leaves ``path`` as it was.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def absolute(path: str | os.PathLike[str]) -> Path:

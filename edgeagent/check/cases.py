@@ -145,7 +145,7 @@ class _CasesReader:
             self._refuse(f"{where}: arguments should be a table, not {_shown(arguments)}")
         tool = self._tools.get(name)
         if tool is None:
-            self._refuse(f"{where}: the app has no tool {name!r}; {_nearest(name, list(self._tools))}")
+            self._refuse(f"{where}: the app has no tool {name!r}; {nearest(name, list(self._tools))}")
         try:
             return complete(tool, arguments)
         except ArgumentError as error:
@@ -154,7 +154,7 @@ class _CasesReader:
     def _known(self, table: dict[str, Any], known: Sequence[str], what: str) -> None:
         for key in table:
             if key not in known:
-                self._refuse(f"{what} has no key {key!r}; {_nearest(key, known)}")
+                self._refuse(f"{what} has no key {key!r}; {nearest(key, known)}")
 
     def _refuse(self, why: str) -> NoReturn:
         raise ConfigError(f"{self._where}: {why}")
@@ -255,7 +255,8 @@ def _text(text: str) -> str:
     return json.dumps(text.encode("utf-8", "replace").decode("utf-8"), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _nearest(name: str, known: Sequence[str]) -> str:
+def nearest(name: str, known: Sequence[str]) -> str:
+    """A hint to somebody who has written a name that is none of the known ones."""
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
 

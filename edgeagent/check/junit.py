@@ -17,14 +17,14 @@ _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U001
 """Characters that XML 1.0 does not have, not even as a reference (https://www.w3.org/TR/xml/#charsets)."""
 
 
-def call_text(call: Expected) -> str:
+def _call_text(call: Expected) -> str:
     """A call as people write it."""
     return f"{call.name}({', '.join(f'{name}={_json(value)}' for name, value in call.arguments.items())})"
 
 
 def calls_text(calls: Sequence[Expected]) -> str:
     """Calls as people write them, in one line."""
-    return "; ".join(map(call_text, calls)) or "no call"
+    return "; ".join(map(_call_text, calls)) or "no call"
 
 
 def difference(outcome: Outcome) -> str:

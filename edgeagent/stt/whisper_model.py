@@ -15,7 +15,6 @@ import platform
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +22,7 @@ import numpy as np
 
 from edgeagent.errors import RecognitionError
 from edgeagent.extras import install
+from edgeagent.resources import whole_file
 from edgeagent.stt.hearing import RATE_HZ, HeardWord
 
 if TYPE_CHECKING:
@@ -121,15 +121,12 @@ def known_cost(folder: Path, options: WhisperOptions, *, cache: Path | None = No
 def _remember(key: str, seconds: float, cache: Path | None) -> None:
     known = _read(cache) | {key: {"seconds": round(seconds, 3), "measured_s": round(time.time())}}
     path = _path(cache)
-    beside = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(json.dumps(known), encoding="utf-8")
-        beside.replace(path)
+        with whole_file(path) as file:
+            file.write_text(json.dumps(known), encoding="utf-8")
     except OSError as error:  # it is measured again next time
         log.info("how fast Whisper is here can't be kept: %s", error)
-        with suppress(OSError):
-            beside.unlink()
 
 
 def _read(cache: Path | None) -> dict[str, Any]:

@@ -121,11 +121,10 @@ class AppAuthor:
                 reply = rng.choice(wording.WONT if kind == "forbidden" else wording.HEARD)
                 return None if made is None else (FrameText(made, ()), reply)
             case "about":
-                return (
-                    (FrameText(wording.about(rng.choice(self._nouns), rng), ()), rng.choice(wording.HEARD))
-                    if self._nouns
-                    else None
-                )
+                if not self._nouns:
+                    return None
+                noun = rng.choice(self._nouns)
+                return FrameText(rng.choice(wording.ABOUT).format(noun), ()), rng.choice(wording.HEARD)
             case "broken off":
                 return self._broken_off()
             case "own talk":
@@ -214,7 +213,7 @@ class AppAuthor:
                 messages.append(Message("tool", text, status="ok", name=call.name))
                 sentences.append(results_of.told(text))
             elif index == failed:
-                text = results_of.fault(rng)
+                text = rng.choice(results_of.FAULTS)
                 messages.append(Message("tool", text, status="error", name=call.name))
                 sentences.insert(0, f"I could not {_aim(call)}: {text}.")
             else:

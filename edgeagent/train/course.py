@@ -6,7 +6,6 @@ Needs the extra ``train``. On the calling thread.
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Final
 from edgeagent.check import Trial
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.llm.llama import LlamaLLM
+from edgeagent.resources import whole_file
 from edgeagent.tools import Tool
 from edgeagent.train.fine_tuning import LossPoint, TrainingBudget, tune
 from edgeagent.train.lessons import Lessons
@@ -88,9 +88,5 @@ def write_listed(path: Path, tools: Iterable[Tool]) -> None:
     """Writes the list of the tools that a model was trained for, by which commands know what to warn of."""
     lines = [f"{json.dumps(tool.name)} = {json.dumps(list(tool.parameters.get('properties', {})))}\n" for tool in tools]
     head = "# Tools that this model was trained for: name and parameters. Written by edgeagent train."
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
-    try:
-        partial.write_text(f"{head}\n\n[tools]\n{''.join(lines)}", encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        file.write_text(f"{head}\n\n[tools]\n{''.join(lines)}", encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 from PIL import Image, ImageDraw, ImageFont
 
 from edgeagent.errors import ConfigError
+from edgeagent.resources import whole_file
 
 SIZE: Final = (720, 420)
 """Pixels, width and height."""
@@ -58,14 +58,11 @@ def draw_curve(path: Path, losses: Curve, apart: Curve, title: str) -> None:
     _line(pen, [place(*point) for point in losses if math.isfinite(point[1])], _PALE, 1)
     _line(pen, [place(*point) for point in _smooth(losses)], _STRONG, 2)
     _line(pen, [place(*point) for point in apart if math.isfinite(point[1])], _APART, 2)
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
-        image.save(partial, "PNG")
-        partial.replace(path)
+        with whole_file(path) as file:
+            image.save(file, "PNG")
     except OSError as error:
         raise ConfigError(f"{path}: the loss curve can't be written: {error.strerror or error}") from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _line(pen: ImageDraw.ImageDraw, points: list[tuple[float, float]], colour: str, width: int) -> None:

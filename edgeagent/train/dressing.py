@@ -1,4 +1,4 @@
-"""Looks of a sentence on its way to the model: casing, punctuation, politeness, slips of ear and finger.
+"""Looks of a sentence on its way to the model: casing, punctuation, politeness, numbers, slips of ear and finger.
 
 Works on strings only; the meaning never changes.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import random
 import re
 from typing import Final
+
+from edgeagent.english.number_words import ONES, TENS
 
 _BEFORE: Final = (
     "please", "please", "please", "could you", "could you please", "can you", "can you please", "would you", "will you",
@@ -153,3 +155,36 @@ def dress(text: str, rng: random.Random, *, slips: float = 0.14) -> str:
     if style < 0.985:
         return text + (rng.choice(("", "", *end)) if text[-1:] not in ".!?" else "")
     return text.upper()
+
+
+def cardinal(n: int, *, hyphen: bool = False, and_: bool = False) -> str:
+    """An integer from 0 to 99,999 in words: 123 is "one hundred [and] twenty three"."""
+    if n < 20:
+        return ONES[n]
+    if n < 100:
+        tens, ones = divmod(n, 10)
+        return TENS[tens - 2] + (("-" if hyphen else " ") + ONES[ones] if ones else "")
+    unit, name = (100, "hundred") if n < 1000 else (1000, "thousand")
+    head, rest = divmod(n, unit)
+    words = f"{cardinal(head, hyphen=hyphen, and_=and_)} {name}"
+    if rest:
+        words += (" and " if and_ else " ") + cardinal(rest, hyphen=hyphen, and_=and_)
+    return words
+
+
+def digits(value: float) -> str:
+    """A number in digits without a superfluous zero: 2.0 is "2"."""
+    return f"{value:.6f}".rstrip("0").rstrip(".") if value != int(value) else str(int(value))
+
+
+def decimal_words(value: float) -> str:
+    """A decimal read aloud: 1.25 is "one point two five"."""
+    whole, _, fraction = digits(value).partition(".")
+    words = cardinal(int(whole))
+    return f"{words} point {' '.join(ONES[int(d)] for d in fraction)}" if fraction else words
+
+
+def number(value: float) -> int | float:
+    """The value as JSON writes it: an integer where it is one."""
+    rounded = round(value, 4)
+    return int(rounded) if rounded == int(rounded) else rounded

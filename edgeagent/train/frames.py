@@ -16,8 +16,8 @@ from edgeagent.english import number_words
 from edgeagent.english.amounts import Amount, Dimension, amounts_of, unit_of
 from edgeagent.tools import Tool
 from edgeagent.tools.signature import ArgumentError
+from edgeagent.train.dressing import cardinal, decimal_words, digits, number
 from edgeagent.train.phrases_file import Phrase, TaughtCall
-from edgeagent.train.spoken_numbers import cardinal, decimal_words, digits, number
 
 _WORD: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:st|nd|rd|th)?|[^\W\d_]+(?:'[^\W\d_]+)*|%|°")
 _SIGNS: Final = {"%": "percent", "°": "degrees"}

@@ -10,15 +10,14 @@ Knows the tools' schemas; knows nothing of models. Pure functions, any thread.
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from edgeagent.check import Case, Expected
-from edgeagent.check.cases import complete
+from edgeagent.check import Case
+from edgeagent.check.cases import complete, nearest
 from edgeagent.errors import ConfigError
 from edgeagent.tools import Tool
 from edgeagent.tools.signature import ArgumentError
@@ -83,7 +82,8 @@ def cases_of(phrases: Iterable[Phrase], tools: Iterable[Tool]) -> list[Case]:
     """Makes cases of phrases, to be asked as ``edgeagent test`` asks them."""
     known = {tool.name: tool for tool in tools}
     return [
-        Case(one.say, tuple(_expected(known[call.name], call) for call in one.calls), line=one.line) for one in phrases
+        Case(one.say, tuple(complete(known[call.name], dict(call.arguments)) for call in one.calls), line=one.line)
+        for one in phrases
     ]
 
 
@@ -101,10 +101,6 @@ def kept_apart(phrases: Sequence[Phrase], *, every: int) -> tuple[list[Phrase], 
         counts[names] = counts.get(names, 0) + 1
         (apart if counts[names] % every == 0 else learnt).append(phrase)
     return learnt, apart
-
-
-def _expected(tool: Tool, call: TaughtCall) -> Expected:
-    return complete(tool, dict(call.arguments))
 
 
 def _phrase(line: str, number: int, tools: dict[str, Tool]) -> Phrase:
@@ -151,20 +147,17 @@ def _call(text: str, tools: dict[str, Tool]) -> TaughtCall:
         raise ValueError(f"{text!r} is no call of a tool with named arguments, such as tool(number=3)")
     name = node.func.id
     if name not in tools:
-        near = difflib.get_close_matches(name, tools, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(tools) or 'none'}"
-        raise ValueError(f"the app has no tool {name!r}; {hint}")
+        raise ValueError(f"the app has no tool {name!r}; {nearest(name, list(tools))}")
     arguments: dict[str, Any] = {}
     for keyword in node.keywords:
         if keyword.arg is None or keyword.arg in arguments:
             raise ValueError(f"{text!r}: give every argument once, by its name")
         arguments[keyword.arg] = _value(keyword.value, text)
-    call = TaughtCall(name, arguments)
     try:
-        _expected(tools[name], call)
+        complete(tools[name], dict(arguments))
     except ArgumentError as error:
         raise ValueError(f"{name}: {' '.join(str(error).split())}") from None
-    return call
+    return TaughtCall(name, arguments)
 
 
 def _value(node: ast.expr, text: str) -> Any:

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from edgeagent.tools import Tool
-from edgeagent.train.spoken_numbers import digits
+from edgeagent.train.dressing import digits
 
 _PLAIN: Final = ("done", "ok", "finished")
-_FAULTS: Final = (
+FAULTS: Final = (
     "blocked",
     "timed out",
     "the sensor does not answer",
@@ -47,11 +47,6 @@ def result(templates: list[Template], arguments: dict[str, Any], rng: random.Ran
         return rng.choice(_PLAIN)
     text = "".join(part if isinstance(part, str) else _shown(part, arguments, rng) for part in rng.choice(templates))
     return text if len(text) <= _LONGEST else rng.choice(_PLAIN)
-
-
-def fault(rng: random.Random) -> str:
-    """Draws the text of a failure."""
-    return rng.choice(_FAULTS)
 
 
 def told(text: str) -> str:

@@ -6,7 +6,6 @@ permutation of other converters is not needed. Needs the extra ``train``.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 import torch
 
 from edgeagent.errors import ModelError
+from edgeagent.resources import whole_file
 from edgeagent.train.nano import Shape
 
 Arrays = Mapping[str, "np.ndarray[Any, Any]"]
@@ -114,9 +114,8 @@ def write_gguf(
         arrays: Float32 weights by the names of ``Nano``.
         kind_of: The type in which a tensor is stored, by llama.cpp's name.
     """
-    partial = out.with_name(f".{out.name}.{secrets.token_hex(4)}.partial")
-    try:
-        writer = gguf.GGUFWriter(partial, _ARCHITECTURE)
+    with whole_file(out) as file:
+        writer = gguf.GGUFWriter(file, _ARCHITECTURE)
         settings(writer)
         for name, data in arrays.items():
             theirs = tensor_name(name)
@@ -129,9 +128,6 @@ def write_gguf(
         writer.write_kv_data_to_file()
         writer.write_tensors_to_file()
         writer.close()
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _shape(path: Path, reader: gguf.GGUFReader) -> Shape:

@@ -74,7 +74,7 @@ _NOT_ASKED: Final = (
     "I used to {} every day",
 )
 _DONE: Final = ("I {} yesterday", "I {} myself", "my sister {} this morning", "we {} already", "they {} last week")
-_ABOUT: Final = (
+ABOUT: Final = (
     "the {} looks nice",
     "I like the {}",
     "we bought a new {}",
@@ -147,11 +147,6 @@ def not_asked(text: str, rng: random.Random) -> str | None:
     if rest and rng.random() < 0.45 and verb.isalpha():
         return rng.choice(_DONE).format(f"{_past(verb)} {rest}")
     return rng.choice(_NOT_ASKED).format(f"{verb} {rest}".strip())
-
-
-def about(noun: str, rng: random.Random) -> str:
-    """A remark about a thing that tools have to do with."""
-    return rng.choice(_ABOUT).format(noun)
 
 
 def _past(verb: str) -> str:

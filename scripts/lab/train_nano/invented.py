@@ -348,5 +348,6 @@ def remark(rng: random.Random, tools: list[InventedTool]) -> str | None:
         return None
     act, thing = rng.choice(known).words
     if rng.random() < 0.7:
-        return wording.about(rng.choice(thing), rng)
+        noun = rng.choice(thing)
+        return rng.choice(wording.ABOUT).format(noun)
     return rng.choice(_OVERHEARD).format(v=act[0], t=rng.choice(thing), w=rng.choice(lexicon.NAMES))
