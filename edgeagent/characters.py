@@ -1,4 +1,7 @@
-"""Characters that need care: escape sequences of terminals, and the apostrophes that people and recognisers write."""
+"""Characters that need care: escape sequences of terminals, and the apostrophes that people and recognisers write.
+
+Common beginnings of texts are here, too.
+"""
 
 from __future__ import annotations
 
@@ -60,3 +63,15 @@ _INSIDE: Final = re.compile(rf"(?<=\w)[{APOSTROPHES}](?=\w)")
 def plain_apostrophes(text: str) -> str:
     """The text with a plain apostrophe inside of every word; quotation marks around words stay as they are."""
     return _INSIDE.sub("'", text)
+
+
+def common_length(one: str, other: str) -> int:
+    """Counts the characters with which both texts begin. Few comparisons, since prompts are long."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from edgeagent import Agent, Message, Session, ToolResult, tool
-from edgeagent.characters import APOSTROPHES, plain_apostrophes, without_escapes
+from edgeagent.characters import APOSTROPHES, common_length, plain_apostrophes, without_escapes
 from edgeagent.cli import printable, utterance
 from edgeagent.testing import ScriptedLLM, call
 
@@ -136,3 +136,10 @@ def test_inside_of_a_word_each_is_the_plain_one(kind: str) -> None:
 
 def test_quotation_marks_stay() -> None:
     assert plain_apostrophes("say \u2018hello there\u2019 and run `ls`") == "say \u2018hello there\u2019 and run `ls`"
+
+
+@given(st.text("ab"), st.text("ab"))
+def test_the_common_beginning_of_two_texts_is_the_longest(one: str, other: str) -> None:
+    common = common_length(one, other)
+    assert one[:common] == other[:common]
+    assert one[common : common + 1] != other[common : common + 1] or common == len(one) == len(other)

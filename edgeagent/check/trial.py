@@ -19,6 +19,7 @@ from edgeagent.agent.handoffs import handoff_tool, reached
 from edgeagent.app.file import AppFile
 from edgeagent.app.guards import add_guards, found, unfamiliar_tools
 from edgeagent.app.outfit import Outfit
+from edgeagent.characters import common_length
 from edgeagent.check.cases import Case, Expected, complete
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError
@@ -354,16 +355,11 @@ def _shown(agent: Agent, tools: Sequence[Tool], llm: LLM) -> str:
         return "\n".join(f"{tool.name}: {tool.description} {tool.parameters}" for tool in tools)
     whole: str = rendered(LLMRequest(system=agent.instructions, tools=tools))
     bare: str = rendered(LLMRequest(system=agent.instructions))
-    begin = _common(whole, bare)
-    end = len(whole) - min(_common(whole[::-1], bare[::-1]), len(whole) - begin, len(bare) - begin)
+    begin = common_length(whole, bare)
+    end = len(whole) - min(common_length(whole[::-1], bare[::-1]), len(whole) - begin, len(bare) - begin)
     while begin < end and begin and whole[begin - 1] == whole[end - 1]:  # the marker before it is not the one after it
         begin, end = begin - 1, end - 1
     return whole[begin:end].strip("\n")
-
-
-def _common(one: str, other: str) -> int:
-    """Characters with which both texts begin."""
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _as_called(call: ToolCall, tools: dict[str, Tool]) -> Expected:

@@ -63,41 +63,70 @@ class Plan:
     may_think: bool = False
 
 
-def obey(grammar: Grammar, token: int, logits: Logits, vocabulary: TokenVocabulary, refused: list[str]) -> int:
-    """The token that goes on: this one, or the likeliest that the grammar allows. Notes the text of a refused one."""
-    if grammar.allows(token):
-        return token
-    if len(refused) < _MOST_REFUSED:
-        refused.append(vocabulary.text_of(token))
-    return grammar.end if grammar.may_end else grammar.pick(logits)
-
-
-def begun(
-    vocabulary: TokenVocabulary, rules: str, pristine: Grammar, prefix: str, tokens: Sequence[int]
-) -> Grammar | None:
-    """A grammar after these tokens, of which the first has other text in front; None if it has no such way.
+class ReplyGrammar:
+    """A grammar that a reply obeys from some token on; the reply's rules begin it.
 
     Args:
         vocabulary: The model's.
-        rules: The grammar's text.
-        pristine: The grammar before its first token.
-        prefix: The other text.
-        tokens: What was committed since the grammar's beginning.
+        rules: Text of the grammar.
+        pristine: The same, before its first token; it is copied.
     """
-    if prefix:
-        root, _, rest = rules.partition("\n")
-        grammar = Grammar(vocabulary.pointer, f"{_ROOT}{quoted(prefix)} ({root.removeprefix(_ROOT)})\n{rest}")
-    else:
-        grammar = pristine.clone()
-    for token in tokens:
+
+    def __init__(self, vocabulary: TokenVocabulary, rules: str, pristine: Grammar) -> None:
+        self._vocabulary = vocabulary
+        self._rules = rules
+        self._pristine = pristine
+        self._grammar: Grammar | None = None
+        self.refused: list[str] = []
+        """Texts of the tokens that the grammar refused."""
+
+    @property
+    def active(self) -> bool:
+        """True if the grammar has a say now."""
+        return self._grammar is not None
+
+    def free(self) -> None:
+        """Give the memory back; again does nothing."""
+        if self._grammar is not None:
+            self._grammar.free()
+            self._grammar = None
+
+    def _piece(self, token: int) -> str:
+        return self._vocabulary.piece(token).decode("utf-8", errors="replace")
+
+    def _begun(self, tokens: list[tuple[int, str]], at: int) -> Grammar | None:
+        """The grammar behind a place in the text of these tokens, of which the last is not committed yet; None if the
+        grammar has no such way."""
+        while at >= len(tokens[0][1]):
+            at -= len(tokens.pop(0)[1])
+        if at:  # the first token has other text in front
+            root, _, rest = self._rules.partition("\n")
+            rules = f"{_ROOT}{quoted(tokens[0][1][:at])} ({root.removeprefix(_ROOT)})\n{rest}"
+            grammar = Grammar(self._vocabulary.pointer, rules)
+        else:
+            grammar = self._pristine.clone()
+        for token, _ in tokens[:-1]:
+            if not grammar.allows(token):
+                grammar.free()
+                return None
+            grammar.accept(token)
+        return grammar
+
+    def _obey(self, grammar: Grammar, token: int, logits: Logits) -> int:
+        """The token that goes on: this one, or the likeliest that the grammar allows. An end of the reply frees the
+        grammar."""
         if not grammar.allows(token):
-            grammar.free()
-            return None
-        grammar.accept(token)
-    return grammar
+            if len(self.refused) < _MOST_REFUSED:
+                self.refused.append(self._vocabulary.text_of(token))
+            token = grammar.end if grammar.may_end else grammar.pick(logits)
+        if self._vocabulary.is_end(token):
+            self.free()
+        else:
+            grammar.accept(token)
+        return token
 
 
-class Constraint:
+class Constraint(ReplyGrammar):
     """The plan of one reply, in the thread that generates it."""
 
     def __init__(self, plan: Plan, vocabulary: TokenVocabulary, grammar: Grammar) -> None:
@@ -108,10 +137,8 @@ class Constraint:
             vocabulary: The model's.
             grammar: The plan's rules, before their first token; it is copied.
         """
+        super().__init__(vocabulary, plan.rules, grammar)
         self._plan = plan
-        self._vocabulary = vocabulary
-        self._pristine = grammar
-        self._grammar: Grammar | None = None
         self._waiting = plan.whole
         self._text = ""  # since the grammar began
         self._tail: list[tuple[int, str]] = []  # the last tokens, which may hold the beginning of an opener
@@ -119,13 +146,6 @@ class Constraint:
         self._longest = max(map(len, plan.openers), default=0)
         self.complete = False
         """The reply is all that was asked for."""
-        self.refused: list[str] = []
-        """Texts of the tokens that the grammar refused."""
-
-    @property
-    def active(self) -> bool:
-        """True if the grammar has a say now."""
-        return self._grammar is not None
 
     def admit(self, token: int, logits: Logits, gate: StreamGate) -> int:
         """The token to commit: this one, or the likeliest that the grammar allows."""
@@ -134,7 +154,7 @@ class Constraint:
         if gate.thinking:
             self._tail.clear()
             return token
-        piece = self._vocabulary.piece(token).decode("utf-8", errors="replace")
+        piece = self._piece(token)
         if self._waiting:
             if self._plan.may_think and self._may_open_thinking(piece):
                 return token
@@ -144,12 +164,6 @@ class Constraint:
         if not self._tail and not any(first in piece for first in self._firsts):
             return token
         return self._watch(token, piece, logits, gate)
-
-    def free(self) -> None:
-        """Give the memory back; again does nothing."""
-        if self._grammar is not None:
-            self._grammar.free()
-            self._grammar = None
 
     def _watch(self, token: int, piece: str, logits: Logits, gate: StreamGate) -> int:
         """Begin the grammar if this token completes an opener."""
@@ -165,23 +179,16 @@ class Constraint:
                 if not self._tail:
                     break
             return token
-        begins = min(found)
-        while begins >= len(self._tail[0][1]):
-            begins -= len(self._tail.pop(0)[1])
-        before = [known for known, _ in self._tail[:-1]]
-        prefix = self._tail[0][1][:begins]
-        self._grammar = begun(self._vocabulary, self._plan.rules, self._pristine, prefix, before)
+        self._grammar = self._begun(self._tail, min(found))
         self._tail = []
         return token if self._grammar is None else self._follow(self._grammar, token, logits)
 
     def _follow(self, grammar: Grammar, token: int, logits: Logits) -> int:
         """The token that goes on, and what it leads to."""
-        token = obey(grammar, token, logits, self._vocabulary, self.refused)
-        if self._vocabulary.is_end(token):
-            self.free()
+        token = self._obey(grammar, token, logits)
+        if not self.active:
             return token
-        grammar.accept(token)
-        self._text += self._vocabulary.piece(token).decode("utf-8", errors="replace")
+        self._text += self._piece(token)
         # A number is whole with any of its digits: it ends where something else follows.
         if (self._plan.ends or self._text.endswith(_CALL_ENDS)) and not self._text[-1:].isdigit() and grammar.may_end:
             called = self._text.lstrip().startswith(self._plan.openers) if self._plan.openers else False
@@ -221,7 +228,7 @@ def untagged_name(text: str) -> str:
     return named[1] if named else ""
 
 
-class Untagged:
+class Untagged(ReplyGrammar):
     """The untagged calls of one reply.
 
     Args:
@@ -232,22 +239,12 @@ class Untagged:
     """
 
     def __init__(self, names: Sequence[str], vocabulary: TokenVocabulary, rules: str, grammar: Grammar) -> None:
+        super().__init__(vocabulary, rules, grammar)
         self._names = frozenset(names)
-        self._vocabulary = vocabulary
-        self._rules = rules
-        self._pristine = grammar
-        self._grammar: Grammar | None = None
         self._head = _BEFORE
         self._tokens: list[tuple[int, str]] = []  # since the reply, or what follows a call, began
         self.over = False
         """Nothing is forced in the rest of this reply."""
-        self.refused: list[str] = []
-        """Texts of the tokens that the grammar refused."""
-
-    @property
-    def active(self) -> bool:
-        """True if the grammar has a say now."""
-        return self._grammar is not None
 
     def admit(self, token: int, logits: Logits, gate: StreamGate) -> int:
         """The token to commit: this one, or the likeliest that the grammar allows."""
@@ -255,7 +252,7 @@ class Untagged:
             return self._follow(self._grammar, token, logits)
         if self.over or gate.thinking:
             return token
-        self._tokens.append((token, self._vocabulary.piece(token).decode("utf-8", errors="replace")))
+        self._tokens.append((token, self._piece(token)))
         text = "".join(piece for _, piece in self._tokens)
         head = self._head.match(text)
         at = head.end() if head else 0
@@ -267,27 +264,16 @@ class Untagged:
         self.over = named[1] not in self._names
         if self.over:
             return token
-        while at >= len(self._tokens[0][1]):
-            at -= len(self._tokens.pop(0)[1])
-        before = [known for known, _ in self._tokens[:-1]]
-        prefix = self._tokens[0][1][:at]
-        self._grammar = begun(self._vocabulary, self._rules, self._pristine, prefix, before)
+        self._grammar = self._begun(self._tokens, at)
         self._tokens = []
         if self._grammar is None:
             self.over = True
             return token
         return self._follow(self._grammar, token, logits)
 
-    def free(self) -> None:
-        """Give the memory back; again does nothing."""
-        if self._grammar is not None:
-            self._grammar.free()
-            self._grammar = None
-
     def _follow(self, grammar: Grammar, token: int, logits: Logits) -> int:
-        token = obey(grammar, token, logits, self._vocabulary, self.refused)
-        grammar.accept(token)
-        if grammar.may_end:
+        token = self._obey(grammar, token, logits)
+        if self.active and grammar.may_end:
             self.free()
             self._head = _BETWEEN
         return token

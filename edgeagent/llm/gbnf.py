@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
+from edgeagent.characters import common_length
+
 _ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _CONTROL: Final = re.compile(r'[\\"\x00-\x1f\x7f]')
 _BARE_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -248,7 +250,7 @@ class Rules:
             if len(same) == 1:
                 said.append(f"{quoted(same[0][0][at:])} {same[0][1]}" if letter else same[0][1] or '""')
                 continue
-            end = _common(same[0][0], same[-1][0])
+            end = common_length(same[0][0], same[-1][0])
             said.append(f"{quoted(same[0][0][at:end])} {self._branch(same, end)}")
         return said[0] if len(said) == 1 else self.add("t", " | ".join(said))
 
@@ -279,12 +281,6 @@ def one_of(expressions: Iterable[str]) -> str:
     """An expression that is one of these."""
     unique = list(dict.fromkeys(expressions))
     return unique[0] if len(unique) == 1 else f"({' | '.join(unique)})"
-
-
-def _common(one: str, other: str) -> int:
-    """Count the characters that two different texts begin with in common."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _escaped(found: re.Match[str]) -> str:

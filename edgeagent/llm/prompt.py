@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from edgeagent.characters import common_length
 from edgeagent.llm import thinking
 from edgeagent.llm.grammar import TokenVocabulary
 from edgeagent.llm.protocol import LLMRequest
@@ -62,10 +63,6 @@ class Guard:
             return [rendered]
         parts = self._placeholder.split(rendered)
         return [self._texts[int(part)] if i % 2 else part for i, part in enumerate(parts)]
-
-    def hides(self, rendered: str, at: int) -> bool:
-        """True if a marker is hidden at that place."""
-        return rendered.startswith(self._secret, at)
 
     def _substitute(self, found: re.Match[str]) -> str:
         return f"{self._secret}{self._index[found[0]]:0{_INDEX_DIGITS}}"
@@ -158,21 +155,17 @@ class Prompter:
     def _own_turn(self, text: str) -> tuple[tuple[int, ...], int]:
         """The ids of the longest remembered turn that this text goes on from, and how much of the text they cover.
 
-        The text must go on with a marker there, a real or a hidden one: a border between tokens in the middle of words
-        would be none to the tokeniser.
+        The text must go on with a marker there: a border between tokens in the middle of words would be none to the
+        tokeniser.
         """
         best: tuple[tuple[int, ...], int] = ((), 0)
         for turn in tuple(self._turns):
-            common = _common_length(turn.text, text) if turn.ends and turn.ends[-1][1] > best[1] else 0
+            common = common_length(turn.text, text) if turn.ends and turn.ends[-1][1] > best[1] else 0
             for count, length in reversed(turn.ends):
                 if best[1] < length <= common and (length == len(text) or self.vocabulary.forgery.match(text, length)):
                     best = (turn.ids[:count], length)
                     break
         return best
-
-    def _is_border(self, text: str, at: int) -> bool:
-        """True if a token begins at that place of a rendered text, whatever the tokeniser."""
-        return at == len(text) or bool(self.vocabulary.forgery.match(text, at)) or self._guard.hides(text, at)
 
     def _tokenize(self, rendered: str) -> list[int]:
         ids: list[int] = []
@@ -182,15 +175,3 @@ class Prompter:
             elif part:
                 ids += self.vocabulary.tokenize(part, markers=True)
         return ids
-
-
-def _common_length(a: str, b: str) -> int:
-    """Count the characters that the two texts begin with in common."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[:middle] == b[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

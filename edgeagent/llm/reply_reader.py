@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from edgeagent.llm.parsers.alone import NEAR, Block, Open, begins_call, calls_in, read_block
 from edgeagent.llm.parsers.json_calls import ARGS, CALL_ID, MISTRAL_CALLS, MISTRAL_RESULTS, PYTHON_TAG, guess_name
 from edgeagent.llm.protocol import End, Error, Hidden, LLMEvent, LLMRequest, TextDelta, TextEnd, ToolCallEnd, ToolSpec
+from edgeagent.llm.stream_gate import ComingText
 from edgeagent.messages import PEOPLE, Message, Reading, Step, ToolCall
 
 _LINE_BEGINS: Final = re.compile(r"\s*")
@@ -25,9 +26,6 @@ _IN_LINE: Final = re.compile(r"""[ \t]*(?P<quote>(?<!\w)["'`(])?(?=[{\[<]|\Z)"""
 """Blanks and a quotation mark inside a line, before a place where a block may begin."""
 _NEXT: Final = re.compile(rf"""(?P<line>\n[ \t\r\n]*(?=[{{\[<"'`~(]|\Z))|{_IN_LINE.pattern}""")
 """The next place where a block may begin, in a line that follows or in this one."""
-_PART: Final = 16
-"""A sixteenth: an open block longer than ``NEAR`` is looked at again with so much more of it. So the work for a reply
-grows as its length does. A larger number tells the end of such a block sooner, and costs more."""
 _OWN: Final = "the model's own format"
 _OTHER: Final = "another form"
 """Parts of the chain, for people who ask why."""
@@ -112,12 +110,7 @@ class _Reply:
     def _begin(self) -> None:
         self._fed: list[str] = []
         self._held = self._told = ""
-        self._coming: list[str] = []
-        """Pieces that come to what is held with the next look."""
-        self._length = 0
-        """Characters of both."""
-        self._look_at = 0
-        """Number of them with which a long block that is open is looked at again."""
+        self._coming = ComingText()
         self._in_line = False
         """The text that is held goes on in a line that has begun."""
         self._in_sentence = False
@@ -133,9 +126,7 @@ class _Reply:
         self._fed.append(text)
         if self._over:
             return
-        self._coming.append(text)
-        self._length += len(text)
-        if self._length >= self._look_at:
+        if self._coming.add(text):
             yield from self._advance(final=False)
 
     def settle(self, text: str, *, cut_off: bool = False) -> Iterator[LLMEvent]:
@@ -155,8 +146,7 @@ class _Reply:
 
     def break_off(self) -> Iterator[LLMEvent]:
         """The blanks that are held of a reply that was cut off; what may be the beginning of a call is nobody's."""
-        self._held += "".join(self._coming)
-        self._coming = []
+        self._held += self._coming.take()
         if not self._held.strip(" \t"):
             yield from self._tell(len(self._held))
 
@@ -219,11 +209,9 @@ class _Reply:
         return Hidden(raw, "called", f"calls {', '.join(call.name for call in calls)}", calls, faults)
 
     def _advance(self, *, final: bool) -> Iterator[LLMEvent]:
-        self._held += "".join(self._coming)
-        self._coming = []
+        self._held += self._coming.take()
         yield from self._read(final=final)
-        self._length = len(self._held)
-        self._look_at = self._length + self._length // _PART if self._length > NEAR else 0
+        self._coming.looked(len(self._held), waits=len(self._held) > NEAR)
 
     def _read(self, *, final: bool) -> Iterator[LLMEvent]:
         while self._held:

@@ -23,8 +23,32 @@ _MAY_END: Final = re.compile(r"[>}\])]")  # with one of these every call ends; a
 _LONG: Final = 1024
 """Characters of an open call above which it is looked at again only when more of it has come."""
 _PART: Final = 16
-"""A sixteenth: so much more of a long call, so that the work for it grows as its length does. A larger number tells the
-end of such a call sooner, and costs more."""
+"""A sixteenth: so much more of a long text, so that the work for it grows as its length does. A larger number tells the
+end of the text sooner, and costs more."""
+
+
+class ComingText:
+    """Pieces that come to a text which is held, until it is time to look at the text again."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._length = self._look_at = 0
+
+    def add(self, piece: str) -> bool:
+        """Adds a piece; True if it is time to look."""
+        self._pieces.append(piece)
+        self._length += len(piece)
+        return self._length >= self._look_at
+
+    def take(self) -> str:
+        """All that has come since the last look."""
+        taken, self._pieces = "".join(self._pieces), []
+        return taken
+
+    def looked(self, length: int, *, waits: bool) -> None:
+        """So many characters are still held; where the text waits, it is looked at with a sixteenth more."""
+        self._length = length
+        self._look_at = length + length // _PART if waits else 0
 
 
 class StreamGate:
@@ -45,9 +69,7 @@ class StreamGate:
         self._thinking = self._has_thought = thinking
         self._retracted = False  # text that has left was reasoning after all
         self._held = ""
-        self._coming: list[str] = []  # pieces that come to it with the next look
-        self._look_at = 0  # the length of both with which the call that is open is looked at again
-        self._length = 0
+        self._coming = ComingText()
         self._calling = False  # what is held begins with an opener of the format
         self._scanned = 0  # how much of it the format has seen
         self._text = _Channel()
@@ -84,9 +106,7 @@ class StreamGate:
 
     def feed(self, text: str) -> Iterator[LLMEvent]:
         """The events that are certain once this piece has come."""
-        self._coming.append(text)
-        self._length += len(text)
-        if self._length >= self._look_at:
+        if self._coming.add(text):
             yield from self._advance(final=False)
 
     def finish(self, *, aborted: bool = False) -> Iterator[LLMEvent]:
@@ -104,11 +124,9 @@ class StreamGate:
         yield from self._emit_calls()
 
     def _advance(self, *, final: bool) -> Iterator[LLMEvent]:
-        self._held += "".join(self._coming)
-        self._coming = []
+        self._held += self._coming.take()
         yield from self._read(final=final)
-        self._length = len(self._held)
-        self._look_at = self._length + self._length // _PART if self._calling and self._length > _LONG else 0
+        self._coming.looked(len(self._held), waits=self._calling and len(self._held) > _LONG)
 
     def _read(self, *, final: bool) -> Iterator[LLMEvent]:
         while self._held:

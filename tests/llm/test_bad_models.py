@@ -46,7 +46,7 @@ def test_a_model_that_says_nothing_has_said_nothing(says: Callable[..., LlamaLLM
     assert (reply.text, reply.tool_calls, reply.stop_reason, reply.error) == ("", (), "stop", None)
 
 
-@pytest.mark.parametrize("broken", [b"\xe2\x82", b"\xff", b"\x80abc", b"ok \xf0\x9f"])
+@pytest.mark.parametrize("broken", [b"\xe2\x82", b"\xff", b"\x80abc", b"a\xe2\x82b", b"ok \xf0\x9f"])
 def test_broken_characters_are_shown_as_such(says: Callable[..., LlamaLLM], broken: bytes) -> None:
     reply = says([broken], "qwen3").complete(ask(), Event())
     assert reply.text == broken.decode("utf-8", errors="replace").strip()

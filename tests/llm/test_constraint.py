@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from edgeagent import LlamaLLM, Message, ModelError
-from edgeagent.llm import FORMATS, Grammar, LLMRequest, SchemaError, call_grammar
+from edgeagent.llm import FORMATS, LLMRequest, SchemaError
 from edgeagent.messages import ToolCall
 from edgeagent.tools import ArgumentError, coerce
 from tests.llm.random_models import FAMILIES
@@ -203,22 +203,6 @@ def test_a_schema_that_no_grammar_can_say_is_refused_only_if_that_was_asked_for(
 def test_a_required_call_needs_tools(babble: LlamaLLM) -> None:
     with pytest.raises(ModelError, match="needs tools"):
         babble.complete(ask(tools=[], tool_choice="required"), Event())
-
-
-def test_two_hundred_tools_are_one_grammar(says: Callable[..., LlamaLLM]) -> None:
-    llm = says(["hm"])
-    llm.load()
-    assert llm._loaded is not None
-    vocabulary = llm._loaded.prompter.vocabulary
-    rules, call = call_grammar("hermes", [Tool(f"tool_{i}", "", GO_TO.parameters) for i in range(200)], strict=True)
-    grammar = Grammar(vocabulary.pointer, rules.text(call))
-    for token in vocabulary.tokenize('<tool_call>\n{"name": "tool_1', markers=True):
-        assert grammar.allows(token)
-        grammar.accept(token)
-    [nine], [brace] = vocabulary.tokenize("9", markers=False), vocabulary.tokenize("}", markers=False)
-    assert grammar.allows(nine)
-    assert not grammar.allows(brace)
-    grammar.free()
 
 
 def test_a_stop_inside_a_call_leaves_the_next_reply_whole(says: Callable[..., LlamaLLM]) -> None:

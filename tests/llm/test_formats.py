@@ -25,6 +25,7 @@ from edgeagent.llm import (
 )
 from edgeagent.messages import ToolCall
 from edgeagent.tools import coerce
+from tests.llm.mutations import check, replies
 from tests.llm.source import llama_source, template_source
 
 #: Template files by the format that their models write.
@@ -281,3 +282,10 @@ def test_pieces_change_nothing(known: str, template: str) -> None:
         assert gated(format_named(known), text, [cut])[:2] == whole
     for _ in range(20):
         assert gated(format_named(known), text, rng.choices(range(len(text)), k=30))[:2] == whole
+
+
+def test_mutated_replies_make_no_call_out_of_nothing() -> None:
+    """No exception either."""
+    rng = random.Random(1)
+    for known, text, called in replies(10_000, seed=1):
+        check(known, text, called=called, rng=rng)

@@ -14,7 +14,6 @@ from edgeagent import LLM, LlamaLLM, Message, ModelError
 from edgeagent.llm import (
     End,
     EngineSettings,
-    Error,
     LLMRequest,
     TextDelta,
     TextEnd,
@@ -93,21 +92,6 @@ def test_a_switch_for_reasoning_is_off_unless_it_is_asked_for(scripted: Callable
     llm = scripted("a", template="{{ 'think' if enable_thinking else 'no' }}{% for m in messages %}{% endfor %}\n\n")
     assert llm.count_tokens(ask()) < llm.count_tokens(ask(thinking_level="high"))
     assert llm.count_tokens(ask()) == llm.count_tokens(ask(thinking_level="off"))
-
-
-def test_letters_split_over_tokens_come_out_whole(scripted: Callable[..., LlamaLLM]) -> None:
-    events = list(scripted("a", "<0xE2>", "<0x82>", "<0xAC>", "b").stream(ask(), Event()))
-    assert [event.text for event in events if isinstance(event, TextDelta)] == ["a", "€", "b"]
-
-
-def test_bytes_that_are_no_letter_are_replaced(scripted: Callable[..., LlamaLLM]) -> None:
-    assert scripted("a", "<0xE2>", "<0x82>", "b").complete(ask(), Event()).text == "a\ufffdb"
-    assert scripted("a", "<0xE2>").complete(ask(), Event()).text == "a\ufffd"
-
-
-def test_a_model_that_answers_nothing(scripted: Callable[..., LlamaLLM]) -> None:
-    message = scripted("<|endoftext|>").complete(ask(), Event())
-    assert (message.text, message.stop_reason) == ("", "stop")
 
 
 def test_max_tokens_ends_a_model_that_never_stops(babble: LlamaLLM) -> None:
@@ -189,14 +173,6 @@ def test_a_template_that_refuses_is_a_model_error(scripted: Callable[..., LlamaL
         llm.complete(ask(), Event())
     with pytest.raises(ModelError, match="no system role"):
         llm.count_tokens(ask())
-
-
-def test_weights_that_compute_nonsense_end_the_stream_with_an_error(write: Callable[..., Path]) -> None:
-    llm = LlamaLLM(write(poisoned=True))
-    last = list(llm.stream(ask(), Event()))[-1]
-    assert isinstance(last, Error)
-    assert "NaN" in last.message
-    llm.close()
 
 
 def test_nothing_is_loaded_before_it_is_needed(babble: LlamaLLM) -> None:

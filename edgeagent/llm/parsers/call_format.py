@@ -123,21 +123,3 @@ def skip_blanks(text: str, at: int) -> int:
     while at < len(text) and text[at].isspace():
         at += 1
     return at
-
-
-def escape_line_breaks(text: str, quotes: str) -> str:
-    """The text with every line break inside a string escaped, for a parser that allows none there."""
-    parts: list[str] = []
-    quote = ""
-    place = 0
-    while place < len(text):
-        letter = text[place]
-        if quote and letter == "\\":
-            parts.append(text[place : place + 2])
-            place += 2
-            continue
-        if letter in quotes and (not quote or letter == quote):
-            quote = "" if quote else letter
-        parts.append("\\n" if quote and letter == "\n" else letter)
-        place += 1
-    return "".join(parts)

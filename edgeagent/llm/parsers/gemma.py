@@ -60,12 +60,6 @@ class Gemma:
         reader = _ValueReader(text, head.end(), self.quote)
         try:
             arguments = reader.object(0)
-        except _CutValue:
-            closed = text.find(self.close, at)
-            if closed < 0 and not final:
-                return None
-            end = len(text) if closed < 0 else closed
-            return Found(min(len(text), end + len(self.close)), (_unreadable(head[1], text[head.end() : end]),))
         except ValueError:
             closed = text.find(self.close, at)
             if closed < 0 and not final:
@@ -80,10 +74,6 @@ class Gemma:
         else:
             end = reader.at
         return Found(end, (ToolCall(new_id("call"), head[1], arguments),))
-
-
-class _CutValue(ValueError):
-    """The text ends inside a value."""
 
 
 class _ValueReader:
@@ -113,7 +103,7 @@ class _ValueReader:
             return key
         found = _KEY.match(self._text, self.at)
         if found is None:
-            raise _CutValue if re.fullmatch(r"\s*[\w.-]*\s*", self._text[self.at :]) else ValueError("no key")
+            raise ValueError("no key")
         self.at = found.end()
         return found[1]
 
@@ -130,7 +120,7 @@ class _ValueReader:
         word = found[1].strip() if found else ""
         end = found.end() if found else self.at
         if end == len(self._text):
-            raise _CutValue
+            raise ValueError("the text ends inside a value")
         self.at = end
         if word.lower() in _WORDS:
             return _WORDS[word.lower()]
@@ -153,7 +143,7 @@ class _ValueReader:
         self._take(self._quote)
         end = self._text.find(self._quote, self.at)
         if end < 0:
-            raise _CutValue
+            raise ValueError("the text ends inside a value")
         found = self._text[self.at : end]
         self.at = end + len(self._quote)
         return found
@@ -163,7 +153,7 @@ class _ValueReader:
             self.at += 1
         rest = self._text[self.at : self.at + len(mark)]
         if len(rest) < len(mark) and mark.startswith(rest):
-            raise _CutValue
+            raise ValueError("the text ends inside a value")
         return rest == mark
 
     def _take(self, mark: str) -> None:

@@ -40,14 +40,13 @@ def call_grammar(name: str, tools: Sequence[ToolSpec], *, strict: bool) -> tuple
     return rules, _WRITERS[name](rules, _Tools(rules, tools, strict=strict))
 
 
-def bare_call_grammar(tools: Sequence[ToolSpec], prefix: str = "") -> tuple[Rules, str]:
+def bare_call_grammar(tools: Sequence[ToolSpec]) -> tuple[Rules, str]:
     """The rules, and the expression of a call that is a JSON object without any tag.
 
     Args:
         tools: What may be called; arguments whose schema no grammar can say may be any object.
-        prefix: See ``Rules``.
     """
-    rules = Rules(prefix=prefix)
+    rules = Rules()
     return rules, _json_call(rules, _Tools(rules, tools, strict=False), "arguments", "parameters")
 
 

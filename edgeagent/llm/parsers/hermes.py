@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from edgeagent.llm.parsers.call_format import Found, NotACall, end_of, skip_blanks
-from edgeagent.llm.parsers.json_calls import guess_name, looks_like_json, read_calls, unreadable
+from edgeagent.llm.parsers.call_format import Found, NotACall, skip_blanks
+from edgeagent.llm.parsers.json_calls import guess_name, looks_like_json, read_calls, scan_behind, unreadable
 from edgeagent.llm.parsers.xml import FUNCTION
 
 _OPEN: Final = "<tool_call>"
@@ -110,12 +110,7 @@ class Granite:
             return None
         if not text.startswith(("[", "{"), at):
             return NotACall(len(OPEN))
-        end = end_of(text, at)
-        if end is None:
-            if not final:
-                return None
-            return Found(len(text), (unreadable(text[at:]),)) if guess_name(text[at:]) else NotACall(len(OPEN))
-        return Found(end, read_calls(text[at:end]) or (unreadable(text[at:end]),))
+        return scan_behind(OPEN, text, at, final=final)
 
 
 GRANITE: Final = Granite()

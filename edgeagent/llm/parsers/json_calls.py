@@ -110,17 +110,8 @@ class Mistral:
     def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
         """See ``CallFormat.scan``."""
         at = skip_blanks(text, len(MISTRAL_CALLS))
-        if text.startswith("[", at) or text.startswith("{", at):
-            end = end_of(text, at)
-            if end is None:
-                if not final:
-                    return None
-                return (
-                    Found(len(text), (unreadable(text[at:]),))
-                    if guess_name(text[at:])
-                    else NotACall(len(MISTRAL_CALLS))
-                )
-            return Found(end, read_calls(text[at:end]) or (unreadable(text[at:end]),))
+        if text.startswith(("[", "{"), at):
+            return scan_behind(MISTRAL_CALLS, text, at, final=final)
         named = _NAMED.match(text, at)
         if named is None:
             whole = _NAMED_BEGUN.fullmatch(text, at)
@@ -141,6 +132,16 @@ _FIRST_KEY: Final = re.compile(r"""\s*\{\s*(?:["'](\w*)(["']?)|$())""")
 _KEYS: Final = ("name", "arguments", "parameters", "type", "function", "id")
 _TOOL_NAME: Final = re.compile(r"[\w.:/-]+")
 _ARGUMENTS: Final = re.compile(r'"(?:arguments|parameters)"\s*:\s*')
+
+
+def scan_behind(opener: str, text: str, at: int, *, final: bool) -> Found | NotACall | None:
+    """Reads the bracketed text at a place behind an opener that no marker closes; see ``CallFormat.scan``."""
+    end = end_of(text, at)
+    if end is not None:
+        return Found(end, read_calls(text[at:end]) or (unreadable(text[at:end]),))
+    if not final:
+        return None
+    return Found(len(text), (unreadable(text[at:]),)) if guess_name(text[at:]) else NotACall(len(opener))
 
 
 def read_calls(text: str) -> tuple[ToolCall, ...] | None:

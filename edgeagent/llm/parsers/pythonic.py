@@ -9,7 +9,7 @@ import ast
 import re
 from typing import Final
 
-from edgeagent.llm.parsers.call_format import Found, NotACall, end_of, escape_line_breaks, skip_blanks
+from edgeagent.llm.parsers.call_format import Found, NotACall, end_of, skip_blanks
 from edgeagent.llm.parsers.repair import parse, value_of
 from edgeagent.messages import ToolCall, new_id
 
@@ -68,13 +68,31 @@ def _is_code(text: str) -> bool:
 def _read(text: str) -> tuple[ToolCall, ...] | None:
     """The calls of a whole list; None when it is none."""
     try:
-        tree = parse(escape_line_breaks(text, _QUOTES))
+        tree = parse(_escape_line_breaks(text))
     except ValueError:
         return None
     if not isinstance(tree, ast.List) or not tree.elts:
         return None
     calls = [_call(item, text) for item in tree.elts]
     return tuple(call for call in calls if call) if all(calls) else None
+
+
+def _escape_line_breaks(text: str) -> str:
+    """The text with every line break inside a string escaped, for a parser that allows none there."""
+    parts: list[str] = []
+    quote = ""
+    place = 0
+    while place < len(text):
+        letter = text[place]
+        if quote and letter == "\\":
+            parts.append(text[place : place + 2])
+            place += 2
+            continue
+        if letter in _QUOTES and (not quote or letter == quote):
+            quote = "" if quote else letter
+        parts.append("\\n" if quote and letter == "\n" else letter)
+        place += 1
+    return "".join(parts)
 
 
 def _call(node: ast.expr, text: str) -> ToolCall | None:
