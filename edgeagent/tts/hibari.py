@@ -21,7 +21,16 @@ from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
 from edgeagent.extras import install
 from edgeagent.onnx import open_session, run_until
-from edgeagent.tts.speaker import PIECE_CHARS, SpeechChunk, UnreadableError, WordClock, chunks, pieces, plain, words_in
+from edgeagent.tts.speaker import (
+    PIECE_CHARS,
+    SpeechChunk,
+    SpokenPart,
+    UnreadableError,
+    in_chunks,
+    pieces,
+    plain,
+    words_in,
+)
 
 RATE_HZ: Final = 24_000
 _FRAME: Final = 600
@@ -72,7 +81,6 @@ class HibariSpeaker:
         model: An .onnx file of a voice; None: the voice "heart", which comes with the package.
         name: What the voice is called.
         british: The voice is one of British English.
-        threads: Cores that a sentence may use; the language model wants the others.
         rate_wpm: Words in a minute, 88 to 350; 175 is as the voice was made.
         volume: 0 to 200; 100 is as loud as espeak-ng, over that it may clip.
 
@@ -86,7 +94,6 @@ class HibariSpeaker:
         *,
         name: str = "heart",
         british: bool = False,
-        threads: int = 1,
         rate_wpm: int = _NATURAL_WPM,
         volume: int = 100,
     ) -> None:
@@ -97,7 +104,7 @@ class HibariSpeaker:
         if model is not None and not Path(model).is_file():
             raise SpeechError(f"there is no voice {model}")
         self._model = None if model is None else Path(model)
-        self._name, self._british, self._threads = name, british, threads
+        self._name, self._british = name, british
         self._speed = np.array([rate_wpm / _NATURAL_WPM], np.float32)
         self._gain = np.float32(_LOUDNESS * volume / 100)
         self._load = threading.Lock()
@@ -140,26 +147,19 @@ class HibariSpeaker:
         """
         loaded = self._ready()
         spoken = plain(text).replace("[", " ")  # "[word](/phonemes/)" is Hibari's own mark
-        clock = WordClock(spoken)
+        yield from in_chunks(spoken, self._parts(loaded, spoken, stop_event), RATE_HZ, stop_event)
+
+    def _parts(self, loaded: _LoadedVoice, spoken: str, stop_event: Event) -> Iterator[SpokenPart]:
+        """Sentence by sentence, as far as it is not stopped."""
         noise = np.random.default_rng(0)  # of breath and hiss; a text always sounds the same
-        begun = 0  # samples before this sentence
         for offset, piece in pieces(spoken, PIECE_CHARS):
             for sentence in self._read(loaded, piece):
                 sound = None if stop_event.is_set() else self._synthesise(loaded, sentence, noise, stop_event)
                 if sound is None:
                     return
-                samples, ends = sound
-                words = [
-                    word
-                    for place, before in sentence.words
-                    for word in clock.reached(offset + place, (begun + ends[before]) / RATE_HZ)
-                ]
-                words += clock.passed(offset + sentence.end, (begun + len(samples)) / RATE_HZ)
-                for chunk in chunks(samples, begun, RATE_HZ, words):
-                    if stop_event.is_set():
-                        return
-                    yield chunk
-                begun += len(samples)
+                samples, starts = sound
+                places = [(offset + place, starts[before]) for place, before in sentence.words]
+                yield SpokenPart(samples, places, offset + sentence.end)
 
     def _ready(self) -> _LoadedVoice:
         with self._load:
@@ -174,7 +174,8 @@ class HibariSpeaker:
             from hibari.tts import ASSETS
 
             path = path or Path(ASSETS, "hibari.onnx")
-            session = open_session(path, threads=self._threads, inner=_durations)
+            # the language model wants the other cores
+            session = open_session(path, threads=1, inner=_durations)
             ids = json.loads(Path(ASSETS, "vocab.json").read_text(encoding="utf-8"))
             g2p = G2P(british=self._british)
         except ImportError as error:

@@ -15,7 +15,7 @@ import json
 import logging
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import SequenceMatcher
 from itertools import accumulate
 from pathlib import Path
@@ -31,10 +31,9 @@ from edgeagent.onnx import open_session, run_until
 from edgeagent.tts.speaker import (
     PIECE_CHARS,
     SpeechChunk,
+    SpokenPart,
     UnreadableError,
-    WordClock,
-    WordTime,
-    chunks,
+    in_chunks,
     pieces,
     plain,
     words_in,
@@ -50,11 +49,11 @@ _PROBE: Final = "one"
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """Settings of a voice if nobody says otherwise; the defaults are piper's."""
+    """Settings of a voice if nobody says otherwise, by their keys in its .json; the defaults are piper's."""
 
     noise_scale: float = 0.667
     length_scale: float = 1.0
-    noise_w_scale: float = 0.8
+    noise_w: float = 0.8
 
 
 class VoiceFile:
@@ -80,12 +79,8 @@ class VoiceFile:
             }
             self._default = int(config.get("default_speaker_id") or 0)
             said = config.get("inference") or {}
-            self.inference = Inference(
-                *(
-                    float(said.get(key, default))
-                    for key, default in (("noise_scale", 0.667), ("length_scale", 1.0), ("noise_w", 0.8))
-                )
-            )
+            keys = {one.name for one in fields(Inference)}
+            self.inference = Inference(**{key: float(value) for key, value in said.items() if key in keys})
             lacking = [mark for mark in _MARKS if not config["phoneme_id_map"].get(mark)]
             alphabet = config.get("phoneme_type", "espeak")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -335,7 +330,7 @@ class PiperSpeaker:
             [
                 said.noise_scale,
                 said.length_scale if length_scale is None else length_scale,
-                said.noise_w_scale,
+                said.noise_w,
             ],
             np.float32,
         )
@@ -354,11 +349,6 @@ class PiperSpeaker:
     @property
     def language(self) -> str:
         return self._file.language
-
-    @property
-    def exact_times(self) -> bool:
-        """True if the voice tells how long each phoneme takes; loads it."""
-        return len(self.load().session.get_outputs()) > 1
 
     def load(self) -> Any:
         """Load the voice now, some tenths of a second; gives piper's ``PiperVoice``.
@@ -380,9 +370,11 @@ class PiperSpeaker:
         """See ``Speaker.speak``. The first chunk comes when the first clause has been synthesised as a whole."""
         voice = self.load()
         spoken = plain(text)
-        clock = WordClock(spoken)
+        yield from in_chunks(spoken, self._parts(voice, spoken, stop_event), self.rate_hz, stop_event)
+
+    def _parts(self, voice: Any, spoken: str, stop_event: Event) -> Iterator[SpokenPart]:
+        """Clause by clause, as far as it is not stopped."""
         gain = np.inf
-        begun = 0  # samples before this clause
         for offset, piece in pieces(spoken, PIECE_CHARS):
             if stop_event.is_set():
                 return
@@ -393,18 +385,9 @@ class PiperSpeaker:
                 samples, ends = sound
                 # Piper makes each sentence as loud as it can be; an utterance keeps one loudness, and never clips
                 gain = min(gain, 1 / max(float(np.abs(samples).max(initial=0)), _SILENT))
-                words: list[WordTime] = []
-                for place, phoneme in clause.words:
-                    at = ends[clause.ids_before[phoneme] - 1]
-                    words += clock.reached(offset + place, (begun + at) / self.rate_hz)
-                words += clock.passed(offset + clause.end, (begun + len(samples)) / self.rate_hz)
-                for chunk in chunks(
-                    np.clip(samples * np.float32(gain) * self._volume, -1, 1), begun, self.rate_hz, words
-                ):
-                    if stop_event.is_set():
-                        return
-                    yield chunk
-                begun += len(samples)
+                places = [(offset + place, ends[clause.ids_before[sign] - 1]) for place, sign in clause.words]
+                louder = np.clip(samples * np.float32(gain) * self._volume, -1, 1)
+                yield SpokenPart(louder, places, offset + clause.end)
 
     def _synthesise(self, voice: Any, clause: Clause, stop_event: Event) -> tuple[Samples, list[int]] | None:
         """Make the sound of a clause: samples, and where each phoneme id ends in them. None, if stopped."""

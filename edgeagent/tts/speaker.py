@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import Final, Protocol
@@ -121,21 +121,6 @@ def pieces(text: str, limit: int) -> Iterator[tuple[int, str]]:
         yield begin, text[begin:]
 
 
-def chunks(samples: Samples, begun: int, rate_hz: int, words: list[WordTime]) -> Iterator[SpeechChunk]:
-    """Cut sound into chunks of a tenth of a second, each with the words that begin in it.
-
-    Args:
-        begun: Samples of the speech before these.
-    """
-    size = int(_CHUNK_S * rate_hz)
-    for start in range(0, len(samples), size):
-        end = min(start + size, len(samples))
-        ours = [word for word in words if start <= round(word.at_s * rate_hz) - begun < end]
-        if end == len(samples):
-            ours = [word for word in words if start <= round(word.at_s * rate_hz) - begun]
-        yield SpeechChunk(samples[start:end], rate_hz, tuple(ours))
-
-
 def words_in(text: str) -> list[tuple[int, int]]:
     """Find the words of a text as (start, end), without the punctuation around them."""
     found = []
@@ -189,3 +174,35 @@ class WordClock:
             self._next += 1
         self._place, self._at_s = place, at_s
         return timed
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenPart:
+    """Sound of a part of a text, which an engine makes at once.
+
+    Attributes:
+        places: Places in the text, each with the sample of the part at which it is said.
+        end: Place in the text where the part ends.
+    """
+
+    samples: Samples
+    places: Sequence[tuple[int, int]]
+    end: int
+
+
+def in_chunks(text: str, parts: Iterable[SpokenPart], rate_hz: int, stop_event: Event) -> Iterator[SpeechChunk]:
+    """The sound of a text in chunks of a tenth of a second, each with the words that begin in it. Ends when stopped."""
+    clock, size = WordClock(text), int(_CHUNK_S * rate_hz)
+    begun = 0  # samples before the part
+    for part in parts:
+        words = [word for place, at in part.places for word in clock.reached(place, (begun + at) / rate_hz)]
+        words += clock.passed(part.end, (begun + len(part.samples)) / rate_hz)
+        for start in range(0, len(part.samples), size):
+            if stop_event.is_set():
+                return
+            end = start + size
+            last = end >= len(part.samples)
+            begin = [(word, round(word.at_s * rate_hz) - begun) for word in words]
+            ours = tuple(word for word, at in begin if start <= at and (last or at < end))
+            yield SpeechChunk(part.samples[start:end], rate_hz, ours)
+        begun += len(part.samples)

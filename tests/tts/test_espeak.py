@@ -14,23 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeagent.errors import SpeechError
-from edgeagent.tts import EspeakSpeaker, Speaker, SpeechChunk, WordTime, espeak_library, voices
+from edgeagent.tts import EspeakSpeaker, Speaker, SpeechChunk, espeak_library, voices
+from tests.tts.listening import NEVER, sound, words
 
 pytestmark = pytest.mark.timeout(60)
-NEVER = Event()
 LONG = "The robot drives to the kitchen, and then it waits for the end of the song. " * 30
 
 
 def spoken(text: str, speaker: Speaker | None = None) -> list[SpeechChunk]:
     return list((speaker or EspeakSpeaker()).speak(text, NEVER))
-
-
-def sound(chunks: list[SpeechChunk]) -> np.ndarray:
-    return np.concatenate([chunk.samples for chunk in chunks]) if chunks else np.zeros(0, np.float32)
-
-
-def words(chunks: list[SpeechChunk]) -> list[WordTime]:
-    return [word for chunk in chunks for word in chunk.words]
 
 
 def workers() -> list[threading.Thread]:

@@ -12,10 +12,10 @@ import pytest
 from onnx import TensorProto, helper
 
 from edgeagent.errors import SpeechError
-from edgeagent.tts import HibariSpeaker, SpeechChunk, UnreadableError, WordTime, make_speaker
+from edgeagent.tts import HibariSpeaker, UnreadableError, make_speaker
+from tests.tts.listening import NEVER, sound, spoken, words
 
 pytestmark = pytest.mark.timeout(60)
-NEVER = Event()
 RATE_HZ = 24_000
 
 
@@ -24,18 +24,6 @@ def heart() -> HibariSpeaker:
     voice = HibariSpeaker()
     voice.load()
     return voice
-
-
-def spoken(text: str, voice: HibariSpeaker) -> list[SpeechChunk]:
-    return list(voice.speak(text, NEVER))
-
-
-def sound(chunks: list[SpeechChunk]) -> np.ndarray:
-    return np.concatenate([chunk.samples for chunk in chunks]) if chunks else np.zeros(0, np.float32)
-
-
-def words(chunks: list[SpeechChunk]) -> list[WordTime]:
-    return [word for chunk in chunks for word in chunk.words]
 
 
 def level_db(samples: np.ndarray) -> np.ndarray:

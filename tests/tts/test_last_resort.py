@@ -11,10 +11,10 @@ import pytest
 
 from edgeagent.errors import SpeechError
 from edgeagent.tts import EspeakSpeaker, HibariSpeaker, Speaker, SpeechChunk, WithLastResort, WordTime, make_speaker
+from tests.tts.listening import NEVER, sound
 from tests.tts.tiny_voice import tiny_voice
 
 pytestmark = pytest.mark.timeout(60)
-NEVER = Event()
 TEXT = "I am driving to the kitchen now."
 
 
@@ -42,10 +42,6 @@ def test_the_double_has_the_signatures_of_a_speaker() -> None:
 
 def espeak() -> Speaker:
     return EspeakSpeaker("en-us")
-
-
-def sound(chunks: list[SpeechChunk]) -> np.ndarray:
-    return np.concatenate([chunk.samples for chunk in chunks])
 
 
 def test_a_voice_that_dies_in_a_sentence_is_gone_on_for(caplog: pytest.LogCaptureFixture) -> None:
