@@ -90,17 +90,16 @@ class DelayEstimator:
 
     Args:
         rate_hz: Of both ends.
-        earliest_s, latest_s: Which delays are looked for.
 
     Attributes:
         near_samples: Length of the microphone's part of a look.
         before, after: How much more of the far end it takes, in samples.
     """
 
-    def __init__(self, rate_hz: int, *, earliest_s: float = EARLIEST_S, latest_s: float = LATEST_S) -> None:
+    def __init__(self, rate_hz: int) -> None:
         self.near_samples = round(SEGMENT_S * rate_hz)
-        self.before = round(latest_s * rate_hz)
-        self.after = round(-earliest_s * rate_hz)
+        self.before = round(LATEST_S * rate_hz)
+        self.after = round(-EARLIEST_S * rate_hz)
         self._correlation = _Correlation(self.near_samples + self.before + self.after, rate_hz)
         self._rate_hz = rate_hz
         self._sum: Signal | None = None

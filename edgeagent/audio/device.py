@@ -66,6 +66,10 @@ class Xruns:
     over: int = 0
     """Blocks of the microphone that were lost."""
 
+    @property
+    def total(self) -> int:
+        return self.under + self.over
+
 
 class SoundDevice(Protocol):
     """A loudspeaker, a microphone, or both on one clock.

@@ -109,7 +109,8 @@ class EchoCanceller:
         self._processor = _processor(mode == "webrtc", noise_suppression, rate_hz)
         self._hiss: Samples = np.random.default_rng(0).normal(0.0, _HISS, (2, self._frame)).astype(np.float32)
         self._gate = ResidualGate(rate_hz)
-        self._xruns, self._late = xruns, _late(xruns)
+        self._xruns = xruns or Xruns()
+        self._late = self._xruns.total
         self._estimator = DelayEstimator(rate_hz)
         self._heard: Samples = np.zeros(0, np.float32)
         self._next_look = 0
@@ -151,8 +152,8 @@ class EchoCanceller:
         self._clock.observe(self._in_count / self._in_hz, adc_s)
         self._in_count += len(block)
         self._far.drain()
-        if self._xruns is not None and _late(self._xruns) != self._late:
-            self._late = _late(self._xruns)
+        if self._xruns.total != self._late:
+            self._late = self._xruns.total
             self._measure_again()
         waiting = np.concatenate((self._waiting, self._in.process(block)))
         clean = [waiting[:0]]
@@ -389,10 +390,6 @@ class EchoCanceller:
         found = self._estimator.look(self._heard[-seen:], far)
         if found is not None and found.sure:
             self.align(found.delay_s)
-
-
-def _late(xruns: Xruns | None) -> int:
-    return xruns.under + xruns.over if xruns is not None else 0
 
 
 def _processor(echo: bool, noise_suppression: bool, rate_hz: int) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from edgeagent.audio.device import Samples
 from edgeagent.audio.far_end import SampleHistory
-from edgeagent.audio.vad import CHUNK, FRAME, RATE_HZ, VOICE, VoiceActivity, VoiceFrame
+from edgeagent.audio.vad import CHUNK, FRAME, QUIETEST_DB, RATE_HZ, VOICE, VoiceActivity, VoiceFrame
 from edgeagent.errors import ConfigError
 
 _FRAME_MS: Final = 1000 * FRAME / RATE_HZ
@@ -44,7 +44,6 @@ _OWN_FRAMES: Final = 9
 """Frames over which the rest of the robot's own voice is compared with that voice."""
 _OWN_SHARE: Final = 0.005
 """Share by which a frame changes the mean of the robot's own voice: a time constant of 2 s."""
-_SILENT_DB: Final = -90.0
 _PRE_ROLLS: Final = ("pre_roll_ms", "far_pre_roll_ms")
 _PIECE: Final = RATE_HZ
 """Longer blocks are taken in pieces of so many samples."""
@@ -199,7 +198,6 @@ class Endpointer:
         longest_ms = max(self.settings.min_speech_ms, self.settings.far_speech_ms)
         self._recent: deque[float] = deque(maxlen=max(1, round(longest_ms / _FRAME_MS)))
         self._own = _OwnVoice()
-        self._frame: VoiceFrame | None = None
         self._last = 0
         self._end = 0
         self._levels: deque[float] = deque(maxlen=round(_CUT_MS / _FRAME_MS))
@@ -208,11 +206,6 @@ class Endpointer:
     def speaking(self) -> bool:
         """True if an utterance is open."""
         return self._begin is not None
-
-    @property
-    def frame(self) -> VoiceFrame | None:
-        """Knowledge about the last 10 ms, for a level meter; None before them."""
-        return self._frame
 
     @property
     def now_s(self) -> float:
@@ -250,7 +243,6 @@ class Endpointer:
             piece = block[begin : begin + _PIECE]
             self._history.append(sound[begin : begin + _PIECE])
             for frame in self.activity.process(piece):
-                self._frame = frame
                 least = self._least(frame, far_active, microphone_db)  # which learns how loud its own voice is
                 self._take(frame, _DEAF if own and self._begin is None else least, found)
             self._history.forget(self._begin)
@@ -400,7 +392,7 @@ class _OwnVoice:
         """Decibels by which the last frames are quieter than before the canceller, there or in the mean of the last
         seconds."""
         self._count += 1
-        self._microphone.append(10 ** (max(_SILENT_DB, microphone_db) / 10))
+        self._microphone.append(10 ** (max(QUIETEST_DB, microphone_db) / 10))
         self._left.append(10 ** (left_db / 10))
         self._mean += max(_OWN_SHARE, 1 / self._count) * (self._microphone[-1] - self._mean)
         before = max(sum(self._microphone) / len(self._microphone), self._mean)

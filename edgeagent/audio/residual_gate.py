@@ -74,13 +74,12 @@ class ResidualGate:
 
     Args:
         rate_hz: Of all signals.
-        frame: Samples of a frame; None: 10 ms.
     """
 
-    def __init__(self, rate_hz: int, *, frame: int | None = None) -> None:
+    def __init__(self, rate_hz: int) -> None:
         self.open = True
         self.waiting = False
-        self._frame = frame or rate_hz // 100
+        self._frame = rate_hz // 100
         self._bands = _Bands(rate_hz, self._frame)
         bands = len(EDGES_HZ) - 1
         frame_s = self._frame / rate_hz
@@ -114,12 +113,6 @@ class ResidualGate:
     def only_far(self) -> bool:
         """True if the microphone has heard nothing but the far end for a while."""
         return self._doubt == 0 and self._seen >= _FIRST
-
-    @property
-    def residual_db(self) -> float:
-        """The loudest residual of the last seconds over the far end, in the band where it is loudest."""
-        loudest = self._residual.value
-        return float(loudest.max()) if loudest is not None else 0.0
 
     def process(self, clean: Samples, near: Samples, far: Samples) -> Samples:
         """The canceller's output with its residual closed away.

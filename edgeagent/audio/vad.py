@@ -87,7 +87,8 @@ _FLOOR_FRAMES: Final = 500
 """The floor is a percentile of so many frames: longer than a sentence without a pause, so speech does not raise it."""
 _FLOOR_EVERY: Final = 5
 _FLOOR_PERCENTILE: Final = 10
-_QUIETEST_DB: Final = -90.0
+QUIETEST_DB: Final = -90.0
+"""Least level that is told, in dB of full scale."""
 _DC_SHARE: Final = 0.05
 """By which a frame's mean changes what is taken for the offset: a time constant of 0.2 s."""
 _BACKGROUND_DB: Final = 2.0
@@ -295,24 +296,25 @@ class _Levels:
         self._powers: deque[float] = deque(maxlen=_SMOOTHED)
         self._smoothed = np.zeros(_FLOOR_FRAMES)
         self._count = 0
-        self.smoothed_db = _QUIETEST_DB
+        self.smoothed_db = QUIETEST_DB
         self.floor_db = quietest_db
 
     def add(self, power: float) -> float:
         """The next frame's mean square; returns its level in dB of full scale."""
         self._powers.append(power)
-        self.smoothed_db = _in_db(sum(self._powers) / len(self._powers))
+        self.smoothed_db = in_db(sum(self._powers) / len(self._powers))
         self._smoothed[self._count % _FLOOR_FRAMES] = self.smoothed_db
         if self._count % _FLOOR_EVERY == 0:
             known = self._smoothed[: self._count + 1]
             rank = len(known) * _FLOOR_PERCENTILE // 100
             self.floor_db = max(float(np.partition(known, rank)[rank]), self._quietest_db)
         self._count += 1
-        return _in_db(power)
+        return in_db(power)
 
 
-def _in_db(power: float) -> float:
-    return max(10 * math.log10(power), _QUIETEST_DB) if power > 0 else _QUIETEST_DB
+def in_db(power: float) -> float:
+    """A mean square in dB of full scale."""
+    return max(10 * math.log10(power), QUIETEST_DB) if power > 0 else QUIETEST_DB
 
 
 def _gate(aggressiveness: int) -> Any:

@@ -32,6 +32,7 @@ from edgeagent.errors import AudioError, EdgeAgentError, RecognitionError
 from edgeagent.stt.hearing import RATE_HZ, RecognisedText, SpottedPhrase, Transcriber
 from edgeagent.stt.key_phrases import SpotterOptions
 from edgeagent.stt.spotters import KeyPhraseSpotter
+from edgeagent.stt.transcription import Idling
 from edgeagent.stt.tuning import tune
 
 Tell = Callable[[str], object]
@@ -229,12 +230,11 @@ def _transcripts(
 def _transcribed(transcriber: Transcriber, one: KeptUtterance) -> tuple[RecognisedText, float]:
     if not one.attempt.parts:
         return RecognisedText("", understood=False), 0.0
-    wait_idle = getattr(transcriber, "wait_idle", None)  # it decodes while it is fed, and hangs if it is fed too fast
     transcriber.begin()
     for at in range(0, len(one.sound), _BLOCK):
         transcriber.feed(one.sound[at : at + _BLOCK])
-        if wait_idle is not None:
-            wait_idle(_IDLE_S)
+        if isinstance(transcriber, Idling):  # it decodes while it is fed, and hangs if it is fed too fast
+            transcriber.wait_idle(_IDLE_S)
     begun_s = time.monotonic()
     try:
         transcript = transcriber.finish(_NEVER)

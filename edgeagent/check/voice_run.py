@@ -16,15 +16,15 @@ from typing import Final, Protocol
 import numpy as np
 
 from edgeagent import events
-from edgeagent.audio.device import Samples, Xruns
+from edgeagent.audio.device import Samples
 from edgeagent.check.voice_plan import STOPS, STORIES, PlannedLine
 from edgeagent.check.voice_score import Attempt, judged
 from edgeagent.check.voice_sound import RoomSound, Tapped, VoiceSound, echo_levels, line_sound, noise_level
 from edgeagent.errors import AudioError
 from edgeagent.stt import hearing
+from edgeagent.stt.confirming import missed
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent, Level, RecognisedText, SpottedPhrase
-from edgeagent.stt.key_phrases import missed
 from edgeagent.tts.mouth import Mouth, Speech
 
 QUIET_S: Final = 4.0
@@ -181,7 +181,7 @@ class VoiceRun:
             return
         self._stage.tell("and while I speak a sentence: my echo is measured")
         self._spotted.clear()
-        begin_s, late = self._now_s, _late(self._device.xruns)
+        begin_s, late = self._now_s, self._device.xruns.total
         self._say(SENTENCE)
         self._pass(_AFTER_S)
         played_db, echo_db = echo_levels(self._device, begin_s, self._now_s - _AFTER_S, noise_db)
@@ -192,7 +192,7 @@ class VoiceRun:
             ears.sound.echo.removed_db if echo_db is not None else None,
             own_starts=sum(one.start_s >= begin_s for one in self._utterances.values()),
             own_stops=len(self._spotted),
-            xruns=_late(self._device.xruns) - late,
+            xruns=self._device.xruns.total - late,
             silent=silent,
         )
 
@@ -359,10 +359,6 @@ class _FileEnded(Exception):
 def _whole(heard: Sequence[_HeardUtterance]) -> bool:
     """True if there is something, and all of it is known."""
     return bool(heard) and all(one.whole for one in heard)
-
-
-def _late(xruns: Xruns) -> int:
-    return xruns.under + xruns.over
 
 
 def _joined(told: Sequence[RecognisedText]) -> RecognisedText:

@@ -16,8 +16,9 @@ import numpy as np
 
 from edgeagent.audio.device import Fill, Samples, SoundDevice, Take, Xruns
 from edgeagent.audio.stream_clock import Resampler
+from edgeagent.audio.vad import QUIETEST_DB
 from edgeagent.stt.hearing import RATE_HZ
-from edgeagent.stt.level_meter import QUIETEST_DB, level_db, snr_db
+from edgeagent.stt.level_meter import level_db, snr_db
 from edgeagent.testing.acoustics import in_db, rms, speech_level
 
 KEPT_S: Final = 45.0

@@ -19,8 +19,8 @@ from edgeagent.cli.streams import toned
 from edgeagent.cli.text import CLEAR_LINE, METER_CELLS, METER_EVERY_S, one_line, shortened
 from edgeagent.pii import PII
 from edgeagent.stt import hearing
+from edgeagent.stt.confirming import confirm, missed
 from edgeagent.stt.hearing import HearingEvent, Level, SpottedPhrase
-from edgeagent.stt.key_phrases import confirm, missed
 from edgeagent.stt.recordings import Recordings
 from edgeagent.voice.hearing_events import translated
 

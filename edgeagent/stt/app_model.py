@@ -38,7 +38,8 @@ _FORMAT: Final = 2
 _SUMS: Final = "sums.json"
 _LM: Final = "app.lm.bin"
 _DICTIONARY: Final = "app.dict"
-_VARIANT: Final = re.compile(r"\(\d+\)$")
+VARIANT: Final = re.compile(r"\(\d+\)$")
+"""Number of a further pronunciation, behind a word of a dictionary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def known_words(only: Container[str] | None = None) -> Mapping[str, tuple[str, .
     with general_model().dictionary.open(encoding="utf-8") as lines:
         for line in lines:
             word, _, phones = line.strip().partition(" ")
-            word = _VARIANT.sub("", word)
+            word = VARIANT.sub("", word)
             if only is not None and word not in only:
                 continue
             known[word] = (*known.get(word, ()), phones)
@@ -164,6 +165,19 @@ def build(sentences: Sequence[str], *, said: Mapping[str, str] | None = None, ca
         return _kept_or_built(Path(_own_folder().name), sentences, said)
     except OSError as error:
         raise RecognitionError(f"the ears' model can't be written anywhere: {error}") from error
+
+
+def write_keywords(folder: Path, entries: Iterable[tuple[str, str, float]]) -> dict[str, str]:
+    """Writes the files of a keyword search: for each entry its name, its phones and its threshold.
+
+    Returns:
+        PocketSphinx's options for the search.
+    """
+    dictionary, listed = folder / "words.dict", folder / "phrases.list"
+    known = list(entries)
+    dictionary.write_text("".join(f"{name} {phones}\n" for name, phones, _ in known), encoding="utf-8")
+    listed.write_text("".join(f"{name} /{threshold:g}/\n" for name, _, threshold in known), encoding="utf-8")
+    return {"hmm": str(general_model().acoustic), "dict": str(dictionary), "kws": str(listed)}
 
 
 @lru_cache(maxsize=1)

@@ -49,16 +49,20 @@ class WorkerReply:
         self._answer, self._error = answer, error
         self._done.set()
 
-    def wait(self, stop_event: Event | None = None) -> Message | None:
-        """The answer; None if the stop event is set, though the answer be there.
+    def wait(self, stop_event: Event | None = None, *, limit_s: float = threading.TIMEOUT_MAX) -> Message | None:
+        """The answer; None if it has not come in time, or the stop event is set, though the answer be there.
 
         Raises:
             RecognitionError: The process died, hung or refused.
         """
+        end_s = time.monotonic() + limit_s
         done = False
         while not done:
-            done = self._done.wait(None if stop_event is None else STOP_POLL_S)
+            left_s = max(end_s - time.monotonic(), 0.0)
+            done = self._done.wait(left_s if stop_event is None else min(left_s, STOP_POLL_S))
             if stop_event is not None and stop_event.is_set():
+                return None
+            if not done and time.monotonic() >= end_s:
                 return None
         if self._answer is None or self._error:
             raise RecognitionError(f"{self._worker}: {self._error or 'no answer'}")

@@ -18,8 +18,6 @@ BYTES_PER_S: Final = 32_000
 CEPSTRAL_MEAN: Final = "41.00,-5.29,-0.12,5.09,2.48,-4.07,-1.37,-1.78,-5.08,-2.05,-6.45,-1.42,1.17"
 """Where the running mean of the cepstra begins; PocketSphinx's own settings for this acoustic model have it, the
 wheel's do not: without it the first words are misheard (18 of 21 stop words are heard with it, 14 without)."""
-
-
 _PARTIAL_BYTES: Final = BYTES_PER_S * 12 // FRAMES_PER_S
 """A partial result is looked up after twelve frames."""
 _LEAST: Final = 1e-300
@@ -29,7 +27,8 @@ _MOST_HMMS: Final = 5_000
 """A frame. Bounds the work: without it noise takes four times as much as speech; it costs speech nothing (measured)."""
 
 
-def _decoder(options: Message) -> Any:
+def open_decoder(options: Message) -> Any:
+    """PocketSphinx's decoder of some options."""
     import pocketsphinx  # in the process that decodes: whoever imports edgeagent need not load it
 
     return pocketsphinx.Decoder(pocketsphinx.Config(loglevel="FATAL", **{"cmninit": CEPSTRAL_MEAN, **options}))
@@ -43,7 +42,7 @@ class UtteranceDecoder:
     """
 
     def __init__(self, settings: Message, emit: Emit) -> None:
-        self._decoder = _decoder({"maxhmmpf": _MOST_HMMS, **settings["decoder"]})
+        self._decoder = open_decoder({"maxhmmpf": _MOST_HMMS, **settings["decoder"]})
         self._emit = emit
         self._utterance: int | None = None
         self._said = ""
@@ -105,7 +104,6 @@ class UtteranceDecoder:
 
 # --- the spotter's service --------------------------------------------------------------------------------------------
 
-
 _STREAM_BYTES: Final = 60 * BYTES_PER_S
 """Bytes of the longest utterance: a decoder keeps something of each frame."""
 _CARRIED_BYTES: Final = BYTES_PER_S * 3 // 4
@@ -124,12 +122,11 @@ class Spotter:
     """Listens for key phrases without an end.
 
     Args:
-        settings: ``decoder``: options of PocketSphinx; ``file``: the phrases with their thresholds, one a line, as
-            PocketSphinx reads them.
+        settings: ``decoder``: options of PocketSphinx, such as dict and kws.
     """
 
     def __init__(self, settings: Message, emit: Emit) -> None:
-        self._decoder = _decoder({**settings["decoder"], "kws": settings["file"]})
+        self._decoder = open_decoder(settings["decoder"])
         self._delay_bytes = BYTES_PER_S * (_END_FRAMES + settings["decoder"]["kws_delay"]) // FRAMES_PER_S
         self._emit = emit
         self._start = 0.0

@@ -24,7 +24,7 @@ from edgeagent.audio.early_echo import FRAME_S, Frame
 from edgeagent.audio.echo import Mode
 from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
-from edgeagent.audio.vad import VoiceActivity, VoiceSettings
+from edgeagent.audio.vad import QUIETEST_DB, VoiceActivity, VoiceSettings
 from edgeagent.errors import RecognitionError
 from edgeagent.stop import JOIN_S
 from edgeagent.stt.confirming import OwnVoice
@@ -38,7 +38,7 @@ from edgeagent.stt.hearing import (
     Transcriber,
     Trouble,
 )
-from edgeagent.stt.level_meter import QUIETEST_DB, LevelMeter, level_db
+from edgeagent.stt.level_meter import LevelMeter, level_db
 from edgeagent.stt.open_utterance import OpenUtterance
 from edgeagent.stt.spotters import PhraseListener
 from edgeagent.stt.transcription import Transcription

@@ -13,8 +13,8 @@ from typing import Final, Protocol
 
 from edgeagent.audio.device import Samples
 from edgeagent.audio.endpoint import HardEnd, SoftEnd, SpeechResumed, SpeechStarted, VoiceEvent
+from edgeagent.audio.vad import RATE_HZ
 
-RATE_HZ: Final = 16_000
 AGAIN_S: Final = 0.5
 """Seconds from the end of a key phrase in which another report of it means the same one."""
 
@@ -78,6 +78,7 @@ class Transcriber(Protocol):
 
 __all__ = [
     "LEVEL_S",
+    "RATE_HZ",
     "FinalTranscript",
     "HardEnd",
     "HearingEvent",

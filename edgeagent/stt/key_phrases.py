@@ -16,15 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeagent.english.stop_phrases import Verdict
 from edgeagent.errors import ConfigError
 from edgeagent.stt import app_model
-from edgeagent.stt.confirming import confirm, missed
 from edgeagent.stt.hearing import AGAIN_S, RATE_HZ, SpottedPhrase
 from edgeagent.stt.level_meter import Levelling
 from edgeagent.stt.patterns import Pattern, When, is_short, phone_patterns
 from edgeagent.stt.phrases import spoken_words
-from edgeagent.stt.tuning import Tuned, tune
 from edgeagent.stt.worker import Worker, WorkerEvent
 
 if TYPE_CHECKING:
@@ -32,18 +29,6 @@ if TYPE_CHECKING:
 
     from edgeagent.audio.device import Samples
     from edgeagent.stt.child import Message
-
-__all__ = [
-    "STOP_WORDS",
-    "TUNED",
-    "KeywordSpotter",
-    "SpotterOptions",
-    "Tuned",
-    "Verdict",
-    "confirm",
-    "missed",
-    "tune",
-]
 
 log: Final = logging.getLogger("edgeagent.stt")
 
@@ -226,16 +211,7 @@ class KeywordSpotter:
 
     def wait_idle(self, timeout_s: float = 10.0) -> bool:
         """Wait until all that was fed has been listened to; for tests and measurements."""
-        from threading import Event, Timer
-
-        late = Event()
-        timer = Timer(timeout_s, late.set)
-        timer.daemon = True
-        timer.start()
-        try:
-            return self._worker.ask("idle").wait(late) is not None
-        finally:
-            timer.cancel()
+        return self._worker.ask("idle").wait(limit_s=timeout_s) is not None
 
     def close(self) -> None:
         """Ends the process. Safe to call again."""
@@ -248,14 +224,9 @@ class KeywordSpotter:
         if self._folder is not None:
             self._folder.cleanup()
         self._folder = tempfile.TemporaryDirectory(prefix="edgeagent-keywords-")
-        dictionary, listed = Path(self._folder.name, "words.dict"), Path(self._folder.name, "phrases.list")
-        words = [f"{name} {one.phones}\n" for name, (_, one) in self._entries.items()]
-        phrases = [f"{name} /{one.threshold(self.thresholds[of]):g}/\n" for name, (of, one) in self._entries.items()]
-        dictionary.write_text("".join(words), encoding="utf-8")
-        listed.write_text("".join(phrases), encoding="utf-8")
-        acoustic = str(app_model.general_model().acoustic)
-        decoder = {"hmm": acoustic, "dict": str(dictionary), "kws_delay": DELAY_FRAMES}
-        return {"decoder": decoder, "file": str(listed)}
+        entries = [(name, way.phones, way.threshold(self.thresholds[of])) for name, (of, way) in self._entries.items()]
+        files = app_model.write_keywords(Path(self._folder.name), entries)
+        return {"decoder": {**files, "kws_delay": DELAY_FRAMES}}
 
     def _send(self, at_s: float, samples: Samples) -> None:
         block = self._levelling.process(samples)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from edgeagent.audio.vad import QUIETEST_DB, in_db
 from edgeagent.stt.hearing import LEVEL_S, RATE_HZ
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ def snr_db(samples: Samples) -> float:
     powers = np.sort(np.square(sound[: count * _FRAME]).reshape(count, _FRAME).mean(axis=1))
     return 10 * math.log10((powers[-share:].mean() + _LEAST) / (powers[:share].mean() + _LEAST))
 
-
-QUIETEST_DB: Final = -90.0
 
 _WHOLE: Final = round(LEVEL_S * RATE_HZ)
 
@@ -70,7 +69,7 @@ def level_db(sound: Samples) -> float:
         return QUIETEST_DB
     around = sound - sound.mean()
     power = float(np.dot(around, around)) / len(around)
-    return max(10 * math.log10(power), QUIETEST_DB) if 0 < power < math.inf else QUIETEST_DB
+    return in_db(power) if power < math.inf else QUIETEST_DB
 
 
 _PEAK: Final = 0.1

@@ -64,7 +64,6 @@ _WORK: Final = 1.0
 """Seconds of work for a second of sound on the slowest machine that keeps up."""
 _LAST_WORK: Final = 0.5
 """The same of the passes over all of an utterance, at its end."""
-_VARIANT: Final = re.compile(r"\(\d+\)$")
 _FILLERS: Final = re.compile(r"^[<\[+]")
 _RECOGNISER: Final = "edgeagent.stt.decoding:UtteranceDecoder"
 
@@ -218,16 +217,12 @@ class SphinxTranscriber:
 
     def wait_idle(self, timeout_s: float = 10.0) -> bool:
         """Wait until all that was fed has been decoded; ``feed`` with nothing then tells what is known of it."""
-        late = Event()
-        timer = threading.Timer(timeout_s, late.set)
-        timer.daemon = True
-        timer.start()
+        end_s = time.monotonic() + timeout_s
+        replies = (model.worker.ask("idle") for model in self._models.values())
         try:
-            return all(model.worker.ask("idle").wait(late) is not None for model in self._models.values())
+            return all(reply.wait(limit_s=end_s - time.monotonic()) is not None for reply in replies)
         except RecognitionError:  # it is started again, and hears all of it then
             return False
-        finally:
-            timer.cancel()
 
     def close(self) -> None:
         for model in self._models.values():
@@ -338,7 +333,7 @@ def _known(phrases: Sequence[str], options: SphinxOptions) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(_VARIANT.sub("", word) for word in text.split() if not _FILLERS.match(word))
+    return " ".join(app_model.VARIANT.sub("", word) for word in text.split() if not _FILLERS.match(word))
 
 
 def _hypothesis(message: Message) -> Hypothesis:
@@ -346,7 +341,8 @@ def _hypothesis(message: Message) -> Hypothesis:
     if not parts or message["score"] is None:
         return NOTHING
     words = tuple(
-        HeardWord(_VARIANT.sub("", part["word"]), part["start_s"], part["end_s"], part["confidence"]) for part in parts
+        HeardWord(app_model.VARIANT.sub("", part["word"]), part["start_s"], part["end_s"], part["confidence"])
+        for part in parts
     )
     confidence = mean_confidence(part["confidence"] for part in parts)
     frames = FRAMES_PER_S * sum(word.end_s - word.start_s for word in words)

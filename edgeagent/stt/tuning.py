@@ -20,7 +20,7 @@ from edgeagent.audio.wav import read_wav
 from edgeagent.errors import ConfigError, SpeechError
 from edgeagent.resources import scratch_folder
 from edgeagent.stt import app_model
-from edgeagent.stt.decoding import CEPSTRAL_MEAN
+from edgeagent.stt.decoding import CEPSTRAL_MEAN, open_decoder
 from edgeagent.stt.hearing import AGAIN_S, RATE_HZ
 from edgeagent.stt.level_meter import Levelling
 from edgeagent.stt.patterns import is_short, phone_patterns
@@ -195,20 +195,14 @@ def _by_flite(text: str, voice: str) -> Samples:
 
 def _decoder(words: list[str], said: Mapping[str, str] | None, folder: Path) -> Any:
     """One decoder that listens for the phrase with every threshold at once, under names of its own for each."""
-    import pocketsphinx
-
     known, _ = app_model.pronounced(words, said)
-    dictionary, listed = folder / "words.dict", folder / "phrases.list"
     entries = [
         (f"k{number}_{exponent}", pattern.phones, pattern.threshold(10.0**-exponent))
         for number, pattern in enumerate(phone_patterns(words, known))
         if pattern.when == "always"
         for exponent in EXPONENTS
     ]
-    dictionary.write_text("".join(f"{name} {phones}\n" for name, phones, _ in entries), encoding="utf-8")
-    listed.write_text("".join(f"{name} /{threshold:g}/\n" for name, _, threshold in entries), encoding="utf-8")
-    options = {"hmm": str(app_model.general_model().acoustic), "dict": str(dictionary), "kws": str(listed)}
-    return pocketsphinx.Decoder(pocketsphinx.Config(loglevel="FATAL", cmninit=CEPSTRAL_MEAN, **options))
+    return open_decoder(app_model.write_keywords(folder, entries))
 
 
 def _found(decoder: Any, clip: Samples) -> dict[int, int]:

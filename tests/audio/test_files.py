@@ -1,4 +1,4 @@
-"""Files as a device: the same calls as a sound card makes, in real time or as fast as it goes."""
+"""Files and pipes as a device: the same calls as a sound card makes, in real time or as fast as it goes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio import FileDevice, Resampler, WavWriter, holder_of_cards, read_wav
+from edgeagent.audio import FileDevice, Resampler, StoppableFile, WavWriter, read_wav
 from edgeagent.errors import AudioError, ConfigError
 
 LIMIT_S = 20
@@ -143,20 +143,6 @@ def test_equal_rates_pass_through() -> None:
     assert Resampler(16_000, 16_000).process(samples) is samples
 
 
-def test_who_has_a_sound_card_is_named(tmp_path: Path) -> None:
-    cards, processes = tmp_path / "asound", tmp_path / "proc"
-    status = cards / "card0" / "pcm0p" / "sub0" / "status"
-    status.parent.mkdir(parents=True)
-    status.write_text("closed\n")
-    assert holder_of_cards(cards, processes) is None
-    status.write_text("state: RUNNING\nowner_pid   : 4242\n")
-    assert holder_of_cards(cards, processes) == "a program (process 4242)"
-    (processes / "4242").mkdir(parents=True)
-    (processes / "4242" / "comm").write_text("aplay\n")
-    assert holder_of_cards(cards, processes) == "aplay (process 4242)"
-    assert holder_of_cards(tmp_path / "none", processes) is None
-
-
 def test_a_file_that_ends_earlier_than_it_says_is_told(spoken: Path, caplog: pytest.LogCaptureFixture) -> None:
     spoken.write_bytes(spoken.read_bytes()[:-1000])
     device = FileDevice(input=spoken, paced=False)
@@ -199,3 +185,75 @@ def test_no_silence_comes_before_a_pipe(spoken: Path, tmp_path: Path) -> None:
     device.stop()
     feeder.join(LIMIT_S)
     assert np.concatenate(blocks)[0] == pytest.approx(-0.5, abs=0.001)
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    path = tmp_path / "pipe.wav"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"abcdef")
+    file = StoppableFile(path)
+    assert [file.read(4), file.read(4), file.read(4)] == [b"abcd", b"ef", b""]
+    file.close()
+    file.close()
+
+
+def test_a_pipe_is_read_as_it_delivers(pipe: Path) -> None:
+    writer = os.open(pipe, os.O_RDWR)
+    file = StoppableFile(pipe)
+    os.write(writer, b"ab")
+    late = threading.Timer(0.05, os.write, (writer, b"cd"))
+    late.start()
+    assert file.read(4) == b"abcd"
+    late.join()
+    file.close()
+    os.close(writer)
+
+
+def test_a_reader_that_waits_is_stopped(pipe: Path) -> None:
+    writer = os.open(pipe, os.O_RDWR)
+    file = StoppableFile(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(file.read(4)), daemon=True)
+    reader.start()
+    file.stop()
+    file.stop()
+    reader.join(LIMIT_S)
+    assert read == [b""]
+    file.close()
+    file.stop()
+    os.close(writer)
+
+
+def test_a_device_ends_though_its_pipe_stalls(pipe: Path, fixture_wav: bytes) -> None:
+    writer = os.open(pipe, os.O_RDWR)
+    os.write(writer, fixture_wav)
+    device = FileDevice(input=pipe, paced=False)
+    heard = threading.Event()
+    device.start(take=lambda block, at_s: heard.set())
+    assert heard.wait(LIMIT_S)
+    ending = threading.Thread(target=device.stop, daemon=True)
+    ending.start()
+    ending.join(LIMIT_S)
+    assert not ending.is_alive()
+    os.close(writer)
+
+
+@pytest.fixture
+def fixture_wav() -> bytes:
+    """The head of an endless WAV, and 50 ms of silence."""
+    rate, width = 16_000, 2
+    head = b"RIFF" + b"\xff" * 4 + b"WAVEfmt " + (16).to_bytes(4, "little") + (1).to_bytes(2, "little")
+    head += (1).to_bytes(2, "little") + rate.to_bytes(4, "little") + (rate * width).to_bytes(4, "little")
+    head += width.to_bytes(2, "little") + (8 * width).to_bytes(2, "little") + b"data" + b"\xff" * 4
+    return head + bytes(rate * width // 20)
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(AudioError, match="Is a directory"):
+        FileDevice(input=tmp_path)

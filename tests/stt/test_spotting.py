@@ -14,7 +14,7 @@ def told(folder, sound, entries):
     listed.write_text("".join(f"{name} /{least:g}/\n" for name, (_, least) in entries.items()), encoding="utf-8")
     decoder = {"hmm": str(app_model.general_model().acoustic), "dict": str(dictionary), "kws_delay": 3}
     found, level = [], Levelling()
-    spotter = Spotter({"decoder": decoder, "file": str(listed)}, found.append)
+    spotter = Spotter({"decoder": decoder | {"kws": str(listed)}}, found.append)
     for number, block in enumerate(blocks(sound)):
         spotter.handle("feed", {"epoch": 0, "at_s": number / 100}, level.process(block))
     return {name: [one["start_s"] for one in found if one["keyword"].strip() == name] for name in entries}

@@ -1,11 +1,11 @@
-"""How far a voice stands over the noise is told from the sound alone."""
+"""Levels of sound: how far a voice stands over the noise, and one level for all voices."""
 
 import math
 
 import numpy as np
 import pytest
 
-from edgeagent.stt import snr_db
+from edgeagent.stt import Levelling, snr_db
 from edgeagent.testing import from_db, speech_level, steady_noise
 from tests.stt.speech import RATE_HZ, VOICES, said
 
@@ -43,3 +43,18 @@ def test_of_too_little_nothing_is_known(count: int) -> None:
 
 def test_what_is_no_number_is_silence() -> None:
     assert snr_db(np.full(16_000, np.nan, np.float32)) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("peak", [0.05, 0.1, 0.5, 1.0])
+def test_voices_come_out_at_one_level(peak: float) -> None:
+    voice = (peak * np.sin(np.arange(16_000) / 5)).astype(np.float32)
+    made = np.frombuffer(Levelling().process(voice), "<i2")
+    assert len(made) == len(voice)
+    assert np.abs(made[8_000:]).max() / 32_767 == pytest.approx(0.1, rel=0.05)
+
+
+def test_silence_is_never_digital_and_nonsense_is_silence() -> None:
+    for sound in (np.zeros(1600, np.float32), np.full(1600, np.nan, np.float32)):
+        made = np.frombuffer(Levelling().process(sound), "<i2")
+        assert 3 < made.astype(float).std() < 15
+    assert Levelling().process(np.zeros(0, np.float32)) == b""
