@@ -68,6 +68,8 @@ _MARKS: Final = re.compile(r"[][{}<>|\\]")
 """Signs of JSON and of chat templates, which no name has unless a person typed them."""
 _RANGES: Final = frozenset({"to", "through", "until", "till"})
 """Words between the first and the last number of a range."""
+_EVERY: Final = frozenset({"all", "both", "each", "every", "everything", "everywhere"})
+"""Words by which more is meant than the one that a call names."""
 _HANDOFF: Final = "handoff_to_"
 _BACK: Final = "back"
 """The word of a way there and back, whose second call has the other direction."""
@@ -194,6 +196,7 @@ class _Doubt:
         value: What is proposed instead; None where nobody knows.
         question: What the robot says.
         sign: Of a number that is said in answer.
+        texts: Names in ``value`` that come from nowhere.
     """
 
     call: int
@@ -201,6 +204,7 @@ class _Doubt:
     value: Any
     question: str
     sign: int = 1
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,9 +261,11 @@ class GroundingHook(BaseHook):
         changed = calls != payload.tool_calls
         payload = replace(payload, tool_calls=calls) if changed else payload
         doubts = list(self._doubts(calls, said, ctx))
-        question = doubts[0].question if doubts else self._read_back(calls, ctx)
+        question = _question(doubts) if doubts else self._read_back(calls, ctx)
         if not question:
             return HookResult.replace(payload) if changed else None
+        if doubts and len(calls) == 1 and isinstance(doubts[0].value, str) and _EVERY.intersection(said.words):
+            question = f"I can do one {doubts[0].parameter.replace('_', ' ')} at a time. {question}"
         told = Retelling.since_answer(ctx.history())
         if told.has_failed and ctx.history()[-1].role != "user":
             # a call that the model makes up after a failure is no wish of the person's: the failure is told
@@ -308,7 +314,9 @@ class GroundingHook(BaseHook):
                         yield doubt
                 elif isinstance(value, list) and not all(_is_said(one, said) for one in value if _number(one)):
                     yield _Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
-                elif doubt := self._doubted_texts(at, name, value, schema, said):
+                elif (doubt := self._doubted_texts(at, name, value, schema, said)) and not (
+                    doubt.texts and _is_of_all(at, name, calls, tool, said)
+                ):
                     yield doubt
 
     def _doubted_texts(self, at: int, name: str, value: Any, schema: Mapping[str, Any], said: _Said) -> _Doubt | None:
@@ -319,9 +327,7 @@ class GroundingHook(BaseHook):
         doubtful = [text for text in texts if _is_a_name(text, schema) and not self._is_named(text, said)]
         if not doubtful:
             return None
-        # a yes runs the whole list, so all that is doubtful in it is asked about
-        asked = " and ".join(map(_with_article, dict.fromkeys(doubtful)))
-        return _Doubt(at, name, value, f"Did you mean {asked}? {_SAY_YES}")
+        return _Doubt(at, name, value, _meant(doubtful), texts=tuple(doubtful))
 
     def _is_named(self, text: str, said: _Said) -> bool:
         others = self._other_names.get(text.casefold(), ())
@@ -366,13 +372,38 @@ def _converted(call: ToolCall, said: _Said, ctx: AgentContext) -> ToolCall:
 
 
 def _pending(question: str, calls: tuple[ToolCall, ...], doubts: Sequence[_Doubt]) -> _Pending:
-    if not doubts:
+    if not doubts or (len(doubts) > 1 and all(one.texts for one in doubts)):
         return _Pending(question, calls, None, calls)
     doubt = doubts[0] if len(doubts) == 1 else None
     if doubt is None:
         return _Pending(question, None, None, calls)
     proposed = None if doubt.value is None else _with(calls, doubt, doubt.value)
     return _Pending(question, proposed, doubt, calls)
+
+
+def _question(doubts: Sequence[_Doubt]) -> str:
+    """The question about a reply's doubtful arguments: about the first, or about all where they are names, because a
+    yes runs all of them."""
+    if len(doubts) > 1 and all(one.texts for one in doubts):
+        return _meant([text for one in doubts for text in one.texts])
+    return doubts[0].question
+
+
+def _meant(texts: Sequence[str]) -> str:
+    *names, last = map(_with_article, dict.fromkeys(texts))
+    return f"Did you mean {', '.join(names)}{' and ' if names else ''}{last}? {_SAY_YES}"
+
+
+def _is_of_all(at: int, name: str, calls: Sequence[ToolCall], tool: Tool, said: _Said) -> bool:
+    """True if a call is one of several that differ in this argument alone, and all of that kind are meant: "all the
+    lights off". What moves or destroys is asked about all the same."""
+    if tool.traits.motion or tool.traits.destructive or NEGATIONS.search(" ".join(said.words)):
+        return False
+    same = [one.arguments for one in calls if one.name == calls[at].name]
+    values = {str(arguments.get(name)) for arguments in same}
+    rest = [{key: value for key, value in arguments.items() if key != name} for arguments in same]
+    each = len(values) == len(same) > 1 and all(one == rest[0] for one in rest)
+    return each and not _EVERY.isdisjoint(said.words)
 
 
 def _with(calls: tuple[ToolCall, ...], doubt: _Doubt, value: Any) -> tuple[ToolCall, ...]:

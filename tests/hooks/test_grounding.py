@@ -254,6 +254,11 @@ def test_and_back_of_one_way_gives_no_other_a_direction() -> None:
         ("level 4", call("set_level", level=4, mode="boost"), "Did you mean the boost? Say yes."),
         ("pick up the phone call, would you", call("go_to", place="phone"), "Did you mean the phone? Say yes."),
         ("go to the moon", call("go_to", place="balcony"), "Did you mean the balcony? Say yes."),
+        (
+            "look after all the plants",
+            call("go_to", place="balcony"),
+            "I can do one place at a time. Did you mean the balcony? Say yes.",
+        ),
         ("drive 12 meters", call("drive", distance_m=12), "Drive 12 meters? Say yes."),
         ("turn right 1000 degrees", call("turn", angle_deg=-1000), "Turn right 1000 degrees? Say yes."),
         ("choose a better level", call("set_level", level=1), "What level do you mean?"),
@@ -501,6 +506,45 @@ def test_texts_that_nobody_said_are_asked_about(text: str, wanted: Call) -> None
     robot = Warehouse(wanted)
     assert robot.hear(text).reply.endswith(("?", "Say yes."))
     assert not robot.done
+
+
+ROOMS = [call("set_light", place=place, on=False) for place in ("kitchen", "office", "garage")]
+
+
+class Lights(Robot):
+    """A robot with lights, too."""
+
+    def _other_tools(self) -> list[Tool]:
+        @tool
+        def set_light(place: str, on: bool) -> str:
+            """Switch a room's light."""
+            return self._do("set_light", place)
+
+        return [set_light]
+
+
+@pytest.mark.parametrize("text", ["turn all the lights off", "lights off in every room", "lights off everywhere"])
+def test_all_of_a_kind_are_done_without_a_question(text: str) -> None:
+    robot = Lights(ROOMS, "Done.")
+    assert robot.hear(text).reply == "Done."
+    assert robot.done == [("set_light", place) for place in ("kitchen", "office", "garage")]
+
+
+@pytest.mark.parametrize(
+    ("text", "calls", "asked"),
+    [
+        ("lights off", ROOMS, "the kitchen, the office and the garage"),
+        ("don't turn all the lights off", ROOMS, "the kitchen, the office and the garage"),
+        ("all of it off", [*ROOMS[:1], call("set_light", place="office", on=True)], "the kitchen and the office"),
+        ("go to all of them", [call("go_to", place="dock"), call("go_to", place="hall")], "the dock and the hall"),
+    ],
+)
+def test_several_names_that_nobody_said_are_asked_about_in_one_question(text: str, calls: Any, asked: str) -> None:
+    robot = Lights(calls, "Of course.", "Done.")
+    assert robot.hear(text).reply == f"Did you mean {asked}? Say yes."
+    assert not robot.done
+    robot.hear("yes")
+    assert [place for _, place in robot.done] == asked.replace("the ", "").replace(" and ", ", ").split(", ")
 
 
 def test_a_yes_to_a_list_is_one_to_all_that_nobody_named() -> None:
