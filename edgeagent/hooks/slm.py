@@ -32,22 +32,31 @@ _AGAIN: Final = frozenset(
     thrice twice""".split()
 )
 """Words by which the same is asked for more than once."""
+_UNDOES: Final = frozenset({"undo", "undone", "revert"})
+"""Words by which the contrary of what was done is asked for."""
+_CANT_UNDO: Final = "I can't undo that."
 _LONGEST: Final = 1200
 """Characters of a schema that a small window has room for."""
 
 
 class RepeatedCallHook(BaseHook):
     """At AFTER_LLM: drops the calls with which a reply repeats the one before, or all of itself, unless that was asked
-    for: "wave twice". What has a number in it stays: two equal drives in a row are a way.
+    for: "wave twice". What has a number in it stays: two equal drives in a row are a way. A reply that would do again
+    what a person wants undone does nothing, and says that it can't undo it.
     """
 
     points = frozenset({FirePoint.AFTER_LLM})
     priority = -700
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
-        if not isinstance(payload, AfterLLM) or len(payload.tool_calls) < 2:
+        if not isinstance(payload, AfterLLM) or not payload.tool_calls:
             return None
-        words = _asked(ctx.history())
+        history = ctx.history()
+        words = _asked(history)
+        if _UNDOES & set(words) and _does_again(payload.tool_calls, history):
+            return HookResult.replace(replace(payload, text=_CANT_UNDO, tool_calls=()))
+        if len(payload.tool_calls) < 2:
+            return None
         once = tuple(_without_repeats(payload.tool_calls, words))
         return None if len(once) == len(payload.tool_calls) else HookResult.replace(replace(payload, tool_calls=once))
 
@@ -60,6 +69,14 @@ def _asked(history: Sequence[Message]) -> list[str]:
         since = answers[-2] + 1 if len(answers) > 1 else 0
     said = [one.text for one in history[since:] if one.role == "user" and one.origin in PEOPLE]
     return [word for text in said for word in words_of(text)]
+
+
+def _does_again(calls: Sequence[ToolCall], history: Sequence[Message]) -> bool:
+    """True if a call is one that was made before the last message of a person, to which nothing was done yet."""
+    if history[-1].role != "user":
+        return False
+    made = [(call.name, call.arguments) for one in history for call in one.tool_calls]
+    return any((call.name, call.arguments) in made for call in calls)
 
 
 def _without_repeats(calls: Sequence[ToolCall], words: Sequence[str]) -> Iterator[ToolCall]:

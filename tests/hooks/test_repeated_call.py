@@ -69,6 +69,23 @@ def test_what_was_asked_for_before_a_question_counts() -> None:
     assert done == [("wave",), ("wave",)]
 
 
+@pytest.mark.parametrize("said", ["undo that", "No, revert the last one!"])
+def test_what_is_to_be_undone_is_not_done_again(said: str) -> None:
+    done: list[tuple[Any, ...]] = []
+    with Session(robot(done, [WAVE], "Done.", [WAVE], "I waved.")) as session:
+        session.step("wave")
+        result = session.step(said)
+    assert (done, result.reply, result.reason) == ([("wave",)], "I can't undo that.", "completed")
+
+
+def test_what_undoes_is_done() -> None:
+    done: list[tuple[Any, ...]] = []
+    with Session(robot(done, [METER], "Done.", [call("drive", distance_m=-1)], [METER], "Done.")) as session:
+        session.step("drive one meter")
+        session.step("undo that")
+    assert done == [("drive", 1), ("drive", -1), ("drive", 1)]
+
+
 def test_a_later_reply_may_do_the_same_again() -> None:
     done: list[tuple[Any, ...]] = []
     with Session(robot(done, [KITCHEN], [KITCHEN], "Done.")) as session:
