@@ -164,6 +164,11 @@ def is_english(text: str, known: Collection[str] = ()) -> bool:
     return foreign <= english and (len(words) < _SEVERAL or has_english(text, known))
 
 
+def has_foreign(text: str, known: Collection[str] = ()) -> bool:
+    """True if any word of a text is of another language, or has letters that English does not use."""
+    return any(_is_foreign(word, known) for word in words_of(text))
+
+
 def asks_about_languages(text: str) -> bool:
     """True if a text may ask which languages are understood."""
     return any(word in _LANGUAGES.asked_about for word in words_of(text))

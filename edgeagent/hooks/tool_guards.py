@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from edgeagent.english.asking import may_ask, names_a_verb
 from edgeagent.english.completeness import Phrases
-from edgeagent.english.stop_phrases import STOP_WORDS
-from edgeagent.english.tokens import NEGATIONS, asks_about_languages, has_english, is_english, words_of
+from edgeagent.english.stop_phrases import STOP_WORDS, StopPhrases
+from edgeagent.english.tokens import NEGATIONS, asks_about_languages, has_english, has_foreign, is_english, words_of
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult, Payload
 from edgeagent.messages import PEOPLE, Message, ToolCall
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 NOT_UNDERSTOOD: Final = "Sorry, I did not understand that."
 ONLY_ENGLISH: Final = "I only understand English."
+NOTHING_TO_CONTINUE: Final = "There is nothing to continue."
+_RELEASES: Final = StopPhrases()
+_STOP: Final = "stop"
 _CALL: Final = re.compile(r"[{\[]\s*[\"'{]")
 """A call that was written where words were asked for: 'Irrigate: {"bed": "A"}'."""
 _KEPT: Final = 64
@@ -45,7 +48,7 @@ def moves(tool: Tool) -> bool:
 def changes(tool: Tool) -> bool:
     """True for a tool that the house robot keeps from talk: each that does more than tell, but not stopping ("don't
     move")."""
-    return not tool.traits.read_only and tool.name != "stop"
+    return not tool.traits.read_only and tool.name != _STOP
 
 
 class TalkGuardHook(BaseHook):
@@ -63,9 +66,10 @@ class TalkGuardHook(BaseHook):
             English word in it asks for nothing. Otherwise what is typed is meant.
         any_language: The model may know other languages than English, and calls by their sense: it judges what is not
             English, and what is said while something moves, because "don't move" may be a call that stops it.
-        english_only: The model knows no other language: one is answered with "I only understand English.", and what has
-            no words at all with ``answer``, without asking the model. Where the model itself says that of an English
-            text, ``answer`` takes the place of its reply.
+        english_only: The model knows no other language: one is answered with "I only understand English.", what has no
+            words at all with ``answer``, and unknown words of no known language with both, without asking the model.
+            Where the model itself says the former of an English text, ``answer`` takes the place of its reply. A stop
+            that such a model calls at "continue", while nothing moves, is answered in words.
         in_words: The model can talk: it is asked once more, for words instead of calls. What it said beside a call is
             no such answer, because it may tell of what was not done.
     """
@@ -97,6 +101,8 @@ class TalkGuardHook(BaseHook):
         """Nothing is asked for in what the model answers now."""
         self._is_foreign = True
         """True while the text that the model answers may be in another language, or about one."""
+        self._continues = False
+        """True while what the model answers wants something to go on."""
 
     def releases(self, ctx: AgentContext, text: str) -> bool:
         if not self._english_only:
@@ -131,6 +137,7 @@ class TalkGuardHook(BaseHook):
                 known = _words_of_tools(payload.tools) if self._small else frozenset()
                 if self._english_only and (refused := self._refused(said[0], known)):
                     return HookResult.end_turn(refused)
+                self._continues = self._english_only and _RELEASES.release(said[0].text) is not None
                 self._is_foreign = not is_english(said[0].text, known) or asks_about_languages(said[0].text)
                 asked = _asked_something(payload.messages[: len(payload.messages) - len(since)])
                 forbidding = self._forbidding
@@ -143,6 +150,10 @@ class TalkGuardHook(BaseHook):
             self._wording = False
             if _CALL.search(payload.text):
                 return HookResult.replace(replace(payload, text=self._answer, tool_calls=()))
+        if isinstance(payload, AfterLLM) and self._continues and not _is_moving(ctx):
+            self._continues = False
+            if any(call.name == _STOP for call in payload.tool_calls):
+                return HookResult.replace(replace(payload, text=NOTHING_TO_CONTINUE, tool_calls=()))
         tools = [payload.tool] if isinstance(payload, BeforeTool) else _called(payload, ctx)
         kept = self._talk and any(map(self._keeps, tools)) and not (self._any_language and _is_moving(ctx))
         if kept and self._in_words and isinstance(payload, AfterLLM) and not payload.text.strip():
@@ -157,7 +168,10 @@ class TalkGuardHook(BaseHook):
         words = words_of(message.text)
         if not words:
             return self._answer
-        return None if is_english(message.text, known) or any(word in STOP_WORDS for word in words) else ONLY_ENGLISH
+        if is_english(message.text, known) or any(word in STOP_WORDS for word in words):
+            return None
+        # unknown words may be of a language that no list knows, or typed at random
+        return ONLY_ENGLISH if has_foreign(message.text, known) else f"{self._answer} {ONLY_ENGLISH}"
 
     def _asks(self, message: Message, known: frozenset[str], asked: bool) -> bool:
         told, text = self._told, message.text

@@ -99,12 +99,18 @@ def test_what_asks_moves(text: str) -> None:
         "\u53bb\u53a8\u623f",
         "\u0438\u0434\u0438 \u043d\u0430 \u043a\u0443\u0445\u043d\u044e",
         "\u0627\u0630\u0647\u0628 \u0625\u0644\u0649 \u0627\u0644\u0645\u0637\u0628\u062e",
-        "nenda jikoni",
     ],
 )
 def test_another_language_is_told_that_only_english_is_known(text: str) -> None:
     moved, result = told(text, english_only=True)
     assert (moved, result.reply, len(result.messages)) == ([], "I only understand English.", 2)
+
+
+@pytest.mark.parametrize("text", ["asdf qwer", "nenda jikoni"])
+def test_unknown_words_may_be_of_another_language_or_of_none(text: str) -> None:
+    moved, result = told(text, english_only=True)
+    reply = "Sorry, I did not understand that. I only understand English."
+    assert (moved, result.reply, len(result.messages)) == ([], reply, 2)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +146,21 @@ def test_a_model_that_takes_english_for_another_language_says_that_it_did_not_un
     agent.subscribe(lambda event: said.append(getattr(event, "delta", "")))
     assert agent.run(text).reply == reply
     assert "".join(said) == reply, "the other text is not streamed either"
+
+
+@pytest.mark.parametrize(("text", "reply"), [("continue", "There is nothing to continue."), ("stop", "Stopped.")])
+def test_a_small_model_stops_nothing_at_a_word_that_lets_go_on(text: str, reply: str) -> None:
+    stopped = []
+
+    @tool
+    def stop() -> str:
+        """Stop."""
+        stopped.append(text)
+        return "stopped"
+
+    llm = ScriptedLLM([call("stop")], "Stopped.")
+    agent = Agent("robi", llm=llm, tools=[stop], hooks=[TalkGuardHook(english_only=True)])
+    assert (agent.run(text).reply, stopped) == (reply, [] if text == "continue" else ["stop"])
 
 
 def test_a_stop_word_reaches_the_model_in_any_language() -> None:
