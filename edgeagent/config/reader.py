@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+import math
 import os
 import re
 import tomllib
@@ -259,9 +260,11 @@ def _checked(setting: Setting, value: object, where: str, folder: Path) -> objec
                 raise ConfigError(f"{where}: should be one of {', '.join(setting.choices)}, not {_shown(value)}")
             return _located(setting, str(value), folder)
         case ("number", float() | int()) | ("integer", int()) if not isinstance(value, bool):
-            if isinstance(value, (float, int)) and setting.low <= value <= setting.high:
-                return float(value) if setting.kind == "number" else value
-            raise ConfigError(f"{where}: should be {setting.range}, not {_shown(value)}")
+            number = value if isinstance(value, (float, int)) else math.nan
+            if setting.low <= number <= setting.high:
+                return float(number) if setting.kind == "number" else number
+            most = f" and at most {setting.high}" if setting.open_ended and number > setting.high else ""
+            raise ConfigError(f"{where}: should be {setting.range}{most}, not {_shown(value)}")
     raise ConfigError(f"{where}: should be {_KINDS[setting.kind]}, not {_shown(value)}")
 
 

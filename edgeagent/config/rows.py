@@ -59,9 +59,14 @@ class Setting:
     def range(self) -> str:
         """The numbers allowed, in words."""
         unit = f" {self.unit}" if self.unit else ""
-        if self.high > _OPEN_END:
+        if self.open_ended:
             return f"{self.low:.10g} or more{unit}"
         return f"from {self.low:.10g} to {self.high:.10g}{unit}"
+
+    @property
+    def open_ended(self) -> bool:
+        """True if the highest number is told to nobody who has not passed it."""
+        return self.high > _OPEN_END
 
 
 def _row(kind: Kind, default: object, what: str, told: str = "", **traits: Any) -> Any:

@@ -98,6 +98,7 @@ def test_the_users_own_file_counts_if_it_is_there(tmp_path: Path) -> None:
         ("speed = nan", "FILE:1: speed: should be from 0.1 to 1000, not nan"),
         ("seed = 1.5", "FILE:1: seed: should be a whole number, not 1.5"),
         ("seed = -1", "FILE:1: seed: should be 0 or more, not -1"),
+        (f"seed = {2**63}", f"FILE:1: seed: should be 0 or more and at most {2**63 - 1}, not {2**63}"),
         ("deadline_s = 0", "FILE:1: deadline_s: should be from 0.001 to 1000000 seconds, not 0"),
         ("model = 3", "FILE:1: model: should be a text, not 3"),
         ('model = ""', "FILE:1: model: should be a text, not ''"),
