@@ -194,7 +194,7 @@ class AppFile:
             return str(error)
         kind, text = type(error).__name__, str(error)
         if isinstance(error, SyntaxError):
-            elsewhere = error.filename != str(self.path.resolve())
+            elsewhere = error.filename not in (None, str(self.path.resolve()))  # of a binary file nothing is told
             text = f"{error.msg} ({error.filename}:{error.lineno})" if elsewhere else error.msg
         elif isinstance(error, SystemExit):
             return f"it called sys.exit({error.code!r}), and an app file only defines things"

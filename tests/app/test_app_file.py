@@ -157,6 +157,7 @@ def test_renew_forgets_the_conversation_and_keeps_the_agent(write: Write) -> Non
     ("text", "said"),
     [
         ("x = 1\ndef f(:\n  pass", "FILE:2: SyntaxError: invalid syntax"),
+        ("x = 1\0", "FILE: SyntaxError: source code string cannot contain null bytes"),
         ("x = 1\n\n1 / 0", "FILE:3: ZeroDivisionError: division by zero"),
         ("def f():\n    raise ValueError('no')\n\nf()", "FILE:2: ValueError: no"),
         ("import nothing_of_that_name", "FILE:1: ModuleNotFoundError: No module named 'nothing_of_that_name'"),
@@ -188,6 +189,7 @@ def test_a_mistake_in_it_is_told_with_its_line(
         build(Config(app=path))
     told = str(raised.value).replace(str(path), "FILE").replace(str(tmp_path / "neighbour.py"), "NEIGHBOUR")
     assert said in told
+    assert "None" not in told
 
 
 def test_a_model_that_it_names_and_that_is_missing_is_told_with_its_line(write: Write) -> None:
