@@ -102,6 +102,11 @@ def main() -> None:
     exits.own_process()
     try:
         commands(prog_name="edgeagent")
+    except OSError as error:  # of what is written outside of a command, such as its help
+        streams.prepare()
+        streams.complain(f"the answer cannot be written: {error.strerror}")
+        streams.silence_stdout()
+        raise SystemExit(exits.FAILED) from None
     except SystemExit as ended:
         exits.leave_process(ended.code if isinstance(ended.code, int) else exits.FAILED)
         raise

@@ -214,9 +214,9 @@ def guarded(*, screen: bool = False) -> Iterator[None]:
         if isinstance(error, BrokenPipeError):
             streams.silence_stdout()
             raise typer.Exit(BROKEN_PIPE) from None
-        if isinstance(error, OSError) and error.filename is not None:
-            streams.complain(f"{error.filename}: {error.strerror}")
-            raise typer.Exit(USAGE if error.errno in _WRONG_PATH else FAILED) from None
+        if isinstance(error, OSError) and error.errno is not None:
+            streams.complain(": ".join(str(told) for told in (error.filename, error.strerror) if told is not None))
+            raise typer.Exit(USAGE if error.filename is not None and error.errno in _WRONG_PATH else FAILED) from None
         raise
     finally:
         _put_back(before, late=_owns_process and bool(received))

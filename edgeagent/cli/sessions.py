@@ -102,6 +102,8 @@ def remove(
             except BusyError as error:
                 raise ConfigError(str(error)) from error
             streams.tell(f"removed {name}, {_size(freed)}")
+        else:
+            streams.tell("nothing was removed")
     raise typer.Exit(exits.OK)
 
 

@@ -110,8 +110,8 @@ class Terminal:
         self.seen = ""
         self.raw = b""
 
-    def type(self, text: str) -> None:
-        os.write(self._master, text.encode())
+    def type(self, text: str, encoding: str = "utf-8") -> None:
+        os.write(self._master, text.encode(encoding))
 
     def enter(self, text: str) -> None:
         self.type(text + "\r")

@@ -62,6 +62,13 @@ def test_what_fails_at_a_path_is_wrong_usage_only_if_another_path_mends_it(
     assert capsys.readouterr().err == f"error: robot.toml: {os.strerror(number)}\n"
 
 
+def test_what_the_machine_refuses_without_a_path_is_a_failure_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as left, exits.guarded():
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+    assert left.value.exit_code == exits.FAILED
+    assert capsys.readouterr().err == "error: Too many open files\n"
+
+
 @pytest.mark.parametrize(
     ("number", "code"),
     [

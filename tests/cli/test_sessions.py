@@ -121,7 +121,18 @@ def test_removing_asks_first(edgeagent: Any, at_terminal: Any) -> None:
     terminal.expect("remove the session s")
     terminal.enter("n")
     assert terminal.ends() == 0
+    assert "nothing was removed" in terminal.seen
     assert len(listed(edgeagent)) == 1
+
+
+def test_an_answer_in_another_encoding_is_a_no(edgeagent: Any, at_terminal: Any) -> None:
+    edgeagent("ask", "one", "--session", "s", "--app", edgeagent.app(ECHO))
+    edgeagent.environment["PYTHONIOENCODING"] = "utf-8:strict"  # as in a locale such as en_US.UTF-8
+    terminal = at_terminal("sessions", "remove", "s")
+    terminal.expect("remove the session s")
+    terminal.type("\xfcy\r", "latin-1")
+    assert terminal.ends() == 0
+    assert "nothing was removed" in terminal.seen
 
 
 def test_no_session_at_all_is_told(in_process: Any) -> None:

@@ -85,8 +85,11 @@ def test_an_answer_to_a_stdout_that_is_closed_is_an_error(edgeagent: Any, closed
     assert ("the answer cannot be written" in done.stderr) == (closed == ">&-")
 
 
-def test_a_version_that_cannot_be_written_is_an_error_in_a_line(edgeagent: Any) -> None:
-    argv = ["bash", "-c", 'exec "$@" >/dev/full', "bash", *edgeagent.argv("--version")]
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["chat", "--help"], ["--show-completion"]])
+def test_what_is_told_without_a_command_is_an_error_in_a_line_where_it_cannot_be_written(
+    edgeagent: Any, arguments: list[str]
+) -> None:
+    argv = ["bash", "-c", 'exec "$@" >/dev/full', "bash", *edgeagent.argv(*arguments)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert done.stderr == "error: the answer cannot be written: No space left on device\n"
