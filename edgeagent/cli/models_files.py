@@ -32,8 +32,6 @@ from edgeagent.llm import native
 from edgeagent.models import pulling, store
 from edgeagent.models.catalog import PROFILES, Entry, Profile, Task, entries, nearest
 from edgeagent.models.sources import Progress
-from edgeagent.models.verification import Finding
-from edgeagent.models.verification import verify as findings
 
 
 def named(name: str) -> Entry:
@@ -208,7 +206,7 @@ def verify(names: list[str]) -> None:
         if names and not any(path.exists() for path in store.paths(entry)) and not entry.packaged:
             raise ModelError(store.absent(entry))
         with streams.patience(f"reading {entry.name} …"):
-            found = findings(entry)
+            found = store.verify(entry)
         for finding in found:
             streams.answer(f"{entry.name}  {finding.path.name}  {finding.text}")
         if any(_bad(finding) for finding in found):
@@ -217,7 +215,7 @@ def verify(names: list[str]) -> None:
         raise ModelError(f"not what they should be: {', '.join(bad)}. Remove and pull them again")
 
 
-def _bad(finding: Finding) -> bool:
+def _bad(finding: store.Finding) -> bool:
     return finding.verdict in ("missing", "differs")
 
 

@@ -17,7 +17,6 @@ __getattr__ = front(
         "index": "PackageIndex",
         "intake": "import_models items_of",
         "pulling": "pull",
-        "store": "FOLDER_VARIABLE Pulled find_model is_here paths user_models_dir",
-        "verification": "verify",
+        "store": "FOLDER_VARIABLE Pulled find_model is_here paths user_models_dir verify",
     },
 )

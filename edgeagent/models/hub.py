@@ -15,7 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from edgeagent.errors import SourceError
 from edgeagent.models.sources import Fetched, Progress
-from edgeagent.models.verification import sha256
+from edgeagent.models.store import sha256
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

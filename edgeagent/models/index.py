@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from edgeagent.errors import ModelError, SourceError
 from edgeagent.models.sources import Fetched, Progress
-from edgeagent.models.verification import BLOCK, sha256
+from edgeagent.models.store import BLOCK, sha256
 from edgeagent.parent import dying_with_us
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from edgeagent.errors import ModelError
 from edgeagent.models import bundle, store
 from edgeagent.models.bundle import Bundle, Item, Told
 from edgeagent.models.catalog import Entry, File, entries
-from edgeagent.models.verification import sha256
+from edgeagent.models.store import sha256
 
 _STAGING: Final = "import-"
 """Beginning of the names of folders in which imports are compared."""

@@ -20,7 +20,6 @@ from edgeagent.models.catalog import Entry, File
 from edgeagent.models.hub import ModelHub
 from edgeagent.models.index import PackageIndex
 from edgeagent.models.sources import Fetched, Progress, Source
-from edgeagent.models.verification import verify
 
 _NO_DISK: Final = {
     errno.ENOSPC: "the disk is full",
@@ -112,7 +111,7 @@ def _pull(
 
 def _lacking(entry: Entry) -> list[File]:
     """The files of a model that are not here, or not as they should be."""
-    found = zip(entry.files, verify(entry), strict=True)
+    found = zip(entry.files, store.verify(entry), strict=True)
     return [file for file, finding in found if finding.verdict in ("missing", "differs")]
 
 

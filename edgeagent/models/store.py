@@ -1,4 +1,5 @@
-"""Models on this machine: their folder, the files of each, what was pulled, and a lock for whoever changes one.
+"""Models on this machine: their folder, the files of each and whether they are whole, what was pulled, and a lock for
+whoever changes one.
 
 Knows nothing of networks. Any thread; ``lock`` also keeps other processes out.
 """
@@ -6,6 +7,7 @@ Knows nothing of networks. Any thread; ``lock`` also keeps other processes out.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import logging
 import os
@@ -14,12 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Literal
 
 import platformdirs
 
 from edgeagent.errors import ConfigError, ModelError
-from edgeagent.models.catalog import Entry, LanguageModel, Recogniser, entries, language_models
+from edgeagent.models.catalog import Entry, File, LanguageModel, Recogniser, entries, language_models
 from edgeagent.resources import expanded, models_dir
 
 FOLDER_VARIABLE: Final = "EDGEAGENT_MODELS"
@@ -285,3 +287,71 @@ def absent(entry: Entry) -> str:
         return f"edgeagent's own model {entry.name} is missing: install edgeagent again"
     size = f" ({entry.bytes / 1e6:,.0f} MB)" if entry.bytes else ""
     return f"the model {entry.name} is not on this machine: edgeagent models pull {entry.name} fetches it{size}"
+
+
+# --- comparison with the catalogue, or with the note of the pull; whole files are read --------------------------------
+
+BLOCK: Final = 1 << 20
+"""Bytes that are read at once."""
+
+Verdict = Literal["ok", "unknown", "missing", "differs"]
+"""``unknown``: nobody has told the sha256 of the file, so there is nothing to compare it with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The verdict about one file."""
+
+    path: Path
+    verdict: Verdict
+    text: str
+    """The verdict in words."""
+
+
+def verify(entry: Entry, on_bytes: Callable[[int], object] = lambda count: None) -> list[Finding]:
+    """Compares every file of a model with its sha256.
+
+    Args:
+        on_bytes: Called with the number of bytes that were read since the last call.
+
+    Raises:
+        ModelError: A file or the notes of the pull can't be read.
+    """
+    notes = records(entry)
+    return [
+        _finding(file, path, notes.get(file.name), on_bytes)
+        for file, path in zip(entry.files, paths(entry), strict=True)
+    ]
+
+
+def sha256(path: Path, on_bytes: Callable[[int], object] = lambda count: None) -> str:
+    """The SHA-256 of a file, in lower case.
+
+    Raises:
+        OSError: The file can't be read.
+    """
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            digest.update(block)
+            on_bytes(len(block))
+    return digest.hexdigest()
+
+
+def _finding(file: File, path: Path, note: Pulled | None, on_bytes: Callable[[int], object]) -> Finding:
+    try:
+        found = sha256(path, on_bytes)
+    except FileNotFoundError:
+        return Finding(path=path, verdict="missing", text="missing")
+    except OSError as error:
+        raise ModelError(f"{path} can't be read: {error.strerror}") from error
+    known = file.sha256
+    against = "the catalogue's sha256"
+    if note is not None and (note.accepted or known is None):
+        known = note.sha256
+        against = f"the sha256 {'accepted' if note.accepted else 'recorded'} on {note.date}"
+    if known is None:
+        return Finding(path=path, verdict="unknown", text=f"nothing to compare with; sha256 {found}")
+    if known == found:
+        return Finding(path=path, verdict="ok", text=f"has {against}")
+    return Finding(path=path, verdict="differs", text=f"differs from {against}: sha256 {found}, not {known}")
