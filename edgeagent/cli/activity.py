@@ -1,6 +1,7 @@
-"""Activity of an agent as short lines: ``→ drive 2.0`` when a tool starts, ``← drove forward 2 m`` at its end.
+"""Activity of an agent as short lines: ``→ drive 2.0`` when a tool starts, ``← drove forward 2 m`` at its end; and its
+replies.
 
-Turns events into lines; knows nothing of where they are shown.
+Turns events into lines and texts; knows nothing of where they are shown.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from edgeagent import events
+from edgeagent.agent.loop import NO_REPLY
 from edgeagent.cli.streams import Tone
 from edgeagent.cli.text import one_line, printable
 from edgeagent.messages import ToolCall, ToolResult
@@ -83,6 +85,25 @@ class Activity:
             case "error", _ if not self._told_error:
                 return [Line("error: the model failed", "error")]
         return []
+
+
+class Replies:
+    """Replies of the runs of one agent, one event after the other."""
+
+    def __init__(self) -> None:
+        self._spoke = False
+
+    def take(self, event: events.Event) -> str:
+        """The text that is complete with this event, or an empty one."""
+        match event:
+            case events.AgentStart():
+                self._spoke = False
+            case events.MessageEnd(message=message) if message.role == "assistant" and message.text:
+                self._spoke = True
+                return message.text
+            case events.AgentEnd(reason="budget") if not self._spoke:
+                return NO_REPLY
+        return ""
 
 
 def latch_line(state: LatchState, reason: str) -> Line | None:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from edgeagent.cli import exits, options, sessions, streams, text
-from edgeagent.errors import ConfigError
+from edgeagent.errors import ConfigError, EdgeAgentError
 
 if TYPE_CHECKING:
     from edgeagent import events
+    from edgeagent.agent import RunHandle
     from edgeagent.app import App
     from edgeagent.cli.activity import Activity
     from edgeagent.config import Config
+    from edgeagent.messages import ToolCall, ToolResult
+    from edgeagent.session import Session
 
 EPILOG: Final = """\
 [bold]Examples[/]
@@ -78,8 +83,6 @@ class _Asking:
 
     def one(self, sent: str) -> int:
         """Asks one thing. Returns the exit code."""
-        from edgeagent.cli.record import recorded
-
         said = text.utterance(sent)
         if not said:
             raise ConfigError('the text is empty; say something, such as: edgeagent ask "where are you"')
@@ -101,8 +104,6 @@ class _Asking:
 
     def many(self) -> int:
         """Asks every line of stdin, each of a robot that knows nothing of the others. Returns the exit code."""
-        from edgeagent.cli.record import SentRecord, recorded
-
         with self._ready() as app:
             for number, sent in enumerate(text.lines(sys.stdin.buffer)):
                 said = text.utterance(sent)
@@ -143,3 +144,120 @@ def _show(activity: Activity, event: events.Event) -> None:
     if not isinstance(event, events.AgentError | events.AgentEnd):
         for line in lines:
             streams.tell(text.shortened(line.text, streams.width(sys.stderr)), line.tone)
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentRecord:
+    """One request and what came of it, as ``--json`` writes it.
+
+    ``text`` is what was sent, ``failure`` what the run raised, if it did. Times in seconds.
+    """
+
+    text: str
+    agent: str
+    reply: str = ""
+    calls: tuple[tuple[ToolCall, ToolResult | None], ...] = ()
+    reason: str = "completed"
+    abort_reason: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    first_token_s: float | None = None
+    total_s: float = 0.0
+    error: str | None = None
+    failure: BaseException | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """JSON values. ``abort_reason`` and ``error`` are there only when there is one."""
+        fields: dict[str, Any] = {
+            "text": self.text,
+            "reply": self.reply,
+            "calls": [_call(call, result) for call, result in self.calls],
+            "reason": self.reason,
+            "agent": self.agent,
+            "usage": {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens},
+            "timings": {"first_token_s": _rounded(self.first_token_s), "total_s": _rounded(self.total_s)},
+        }
+        if self.abort_reason is not None:
+            fields["abort_reason"] = self.abort_reason
+        if self.error is not None:
+            fields["error"] = self.error
+        return fields
+
+
+def recorded(session: Session, text: str, said: str) -> SentRecord:
+    """Runs one request to its end, whatever the end is.
+
+    Args:
+        text: As it was sent, for the record.
+        said: As the model is told it.
+    """
+    name, began_s = session.agent.name, time.monotonic()
+    try:
+        handle = session.start(said)
+    except EdgeAgentError as error:
+        return SentRecord(text=text, agent=name, reason="error", error=str(error), failure=error)
+    log = list(handle.events())
+    handle.wait()
+    return _recorded(text, handle, log, began_s)
+
+
+def _recorded(text: str, handle: RunHandle, log: Sequence[events.Event], began_s: float) -> SentRecord:
+    """The record of a run that is over. One that raised has left its calls in the log."""
+    from edgeagent import events
+
+    failure = handle.error
+    if failure is None:
+        result = handle.result()
+        reply, error = result.reply, result.error
+    else:
+        reply, error = "", str(failure) or type(failure).__name__
+    asked: list[ToolCall] = []
+    ended: dict[str, tuple[ToolCall, ToolResult]] = {}
+    first_s: float | None = None
+    read = written = 0
+    reason: str = "error"
+    abort_reason: str | None = None
+    for event in log:
+        match event:
+            case events.MessageUpdate(t=t):
+                first_s = first_s or t - began_s
+            case events.MessageEnd(message=message, t=t) if message.role == "assistant":
+                asked += message.tool_calls
+                if (usage := message.usage) is not None:
+                    read, written = read + usage.input_tokens, written + usage.output_tokens
+                if message.tool_calls:
+                    first_s = first_s or t - began_s
+            case events.ToolExecutionEnd(call=call, result=done):
+                ended[call.id] = (call, done)
+            case events.AgentEnd(reason=reason, abort_reason=abort_reason):
+                pass
+    return SentRecord(
+        text=text,
+        agent=handle.agent.name,
+        reply=reply,
+        calls=tuple(ended.get(call.id, (call, None)) for call in asked),
+        reason=reason,
+        abort_reason=abort_reason,
+        input_tokens=read,
+        output_tokens=written,
+        first_token_s=first_s,
+        total_s=log[-1].t - began_s if log else time.monotonic() - began_s,
+        error=error,
+        failure=failure,
+    )
+
+
+def _call(call: ToolCall, result: ToolResult | None) -> dict[str, Any]:
+    return {
+        "name": call.name,
+        "arguments": call.arguments,
+        "status": "not_run" if result is None else result.status,
+        "result": "" if result is None else result.text,
+    }
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 4)

@@ -73,11 +73,6 @@ class Board(StrEnum):
     SABERTOOTH = "sabertooth"
 
 
-@base.callback()
-def _top() -> None:
-    """The base of a robot: its motors."""
-
-
 @base.command("test", epilog=EPILOG)
 def try_base(
     app: Annotated[

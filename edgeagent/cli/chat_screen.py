@@ -16,13 +16,13 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.utils import get_cwidth
 
 from edgeagent import events
 from edgeagent.app import App
-from edgeagent.cli.activity import Activity, Line, call_text
+from edgeagent.cli.activity import Activity, Line, Replies, call_text
 from edgeagent.cli.approvals import YES_OR_NO, Approvals, is_yes
 from edgeagent.cli.chat_stops import ChatStops
-from edgeagent.cli.replies import Flow, Replies
 from edgeagent.cli.screen import MARK, Screen
 from edgeagent.cli.slash import Again, Slash
 from edgeagent.cli.streams import toned
@@ -284,3 +284,59 @@ class ChatScreen(Screen):
     def _show(self, line: Line) -> None:
         text = shortened(line.text, self._columns() - 1)
         self._print(toned(text, line.tone, colour=self._colour))
+
+
+class Flow:
+    """One message of the robot as lines of a terminal, while it grows.
+
+    Args:
+        width: Columns of the terminal, asked again for every line.
+        indent: Columns that the first line has less.
+    """
+
+    def __init__(self, width: Callable[[], int], *, indent: int = 0) -> None:
+        self._width = width
+        self._indent = indent
+        self._began = False
+        self.growing = ""
+        """The last line, as far as it has come."""
+
+    def feed(self, delta: str) -> list[str]:
+        """Takes the next piece of text. Returns the lines that are full now."""
+        text = printable(delta)
+        self.growing += text if self._began else text.lstrip()
+        self._began = self._began or bool(self.growing)
+        *full, self.growing = self.growing.split("\n")
+        lines = [piece for line in full for piece in self._wrapped(line)]
+        *more, self.growing = self._wrapped(self.growing)
+        return lines + more
+
+    def end(self) -> list[str]:
+        """Returns what is left."""
+        last, self.growing = self.growing.rstrip(), ""
+        return [last] if last else []
+
+    def _wrapped(self, line: str) -> list[str]:
+        """The line in pieces that fit, cut between words where that is possible."""
+        pieces = []
+        while True:
+            room = max(self._width() - 1 - self._indent, 10)
+            if get_cwidth(line) <= room:
+                pieces.append(line)
+                return pieces
+            end = _fitting(line, room)
+            space = line.rfind(" ", 1, end + 1)
+            cut = space if space > 0 else end
+            pieces.append(line[:cut])
+            line = line[cut:].lstrip(" ")
+            self._indent = 0
+
+
+def _fitting(line: str, room: int) -> int:
+    """Counts the characters of a line that fit into so many columns; at least one."""
+    columns = 0
+    for index, character in enumerate(line):
+        columns += get_cwidth(character)
+        if columns > room:
+            return max(index, 1)
+    return len(line)

@@ -79,7 +79,7 @@ def check(
         Path | None,
         typer.Option("--write-cases", metavar="FILE.toml", help="Write cases to begin with, from the tools, and end."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: options.AsJson = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the whole prompt of every miss.")] = False,
     log_level: options.LogLevel = None,
     config: options.ConfigFile = None,
@@ -231,13 +231,13 @@ class _Progress:
         self._done = self._missed = 0
         self._animated = streams.animated(sys.stderr)
         self._told_s = time.monotonic()
-        self._draw()
+        streams.progress(self._text)
 
     def __call__(self, outcome: Outcome) -> None:
         self._done += 1
         self._missed += not outcome.right
         if self._animated:
-            self._draw()
+            streams.progress(self._text)
         elif time.monotonic() - self._told_s >= streams.TELL_EVERY_S:
             self._told_s = time.monotonic()
             streams.tell(self._text, "dim")
@@ -246,13 +246,6 @@ class _Progress:
     def _text(self) -> str:
         return f"{self._model}: {self._done} of {self._count} cases asked, {self._missed} missed"
 
-    def _draw(self) -> None:
-        if self._animated:
-            sys.stderr.write(f"\r\x1b[K{self._text}")
-            sys.stderr.flush()
-
     def close(self) -> None:
         """Clears the line."""
-        if self._animated:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        streams.progress("")

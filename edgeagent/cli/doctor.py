@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -47,11 +46,10 @@ _MARKS: Final[dict[Status, tuple[str, Tone]]] = {
 }
 _NAME: Final = 17
 _MARK: Final = 9
-_LEAST_WIDTH: Final = 30
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: options.AsJson = False,
     sound: Annotated[
         bool, typer.Option("--sound", help="Also play a tone and a sentence, and measure the echo: 15 seconds.")
     ] = False,
@@ -167,22 +165,13 @@ def _agent(settings: Config, app: Path) -> Agent:
         file.close()
 
 
-def _wrapped(text: str) -> list[str]:
-    """At a terminal, lines that fit, with paths in one piece; in a pipe one line, for grep."""
-    stream = streams.stdout()
-    if not stream.isatty():
-        return [text]
-    width = max(streams.width(stream) - _NAME - _MARK - 2, _LEAST_WIDTH)
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
-
-
 def _show(section: Section) -> None:
     colour = streams.coloured(streams.stdout())
     streams.answer(toned(section.name, "bold", colour=colour))
     for row in section.rows:
         mark, tone = _MARKS[row.status]
-        lines = _wrapped(printable(row.found))
-        lines += _wrapped(f"→ {row.advice}") if row.advice else []
+        told = [printable(row.found), *([f"→ {row.advice}"] if row.advice else [])]
+        lines = [line for text in told for line in streams.fitted(text, _NAME + _MARK + 2)]
         for i, line in enumerate(lines):
             left = f"{row.name:<{_NAME}}" if i == 0 else " " * _NAME
             shown = toned(f"{mark:<{_MARK}}", tone, colour=colour) if i == 0 else " " * _MARK

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent.cli import exits, streams
-from edgeagent.cli.unit import NAME, Unit, command
+from edgeagent.cli.systemd import NAME, Unit, command
 from edgeagent.errors import ConfigError
 from edgeagent.resources import absolute, expanded
 

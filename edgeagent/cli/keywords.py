@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -39,11 +38,6 @@ _OTHER: Final = "other"
 _FLITE: Final = "flite:kal"
 
 keywords = typer.Typer(help="Stop words and wake words.", no_args_is_help=True, rich_markup_mode="rich")
-
-
-@keywords.callback()
-def _top() -> None:
-    """Stop words and wake words."""
 
 
 @keywords.command("tune", epilog=EPILOG)
@@ -101,10 +95,10 @@ def _tune(
                 examples=clips.get(phrase, ()),
                 others=others,
                 said=sounds,
-                progress=_progress,
+                progress=lambda share, doing: streams.progress(f"{share:4.0%}  {doing}"),
             )
         )
-        _progress(None, "")
+        streams.progress("")
     _table(found)
     lines = _lines(found, sounds, wake=wake)
     streams.answer("")
@@ -158,14 +152,6 @@ def _at_our_rate(path: Path) -> Samples:
 
     sound, rate_hz = read_wav(path)
     return Resampler(rate_hz, RATE_HZ).process(sound, last=True)
-
-
-def _progress(share: float | None, doing: str) -> None:
-    """A line that overwrites itself, on a terminal only; None takes it away."""
-    if sys.stderr.isatty():
-        line = "" if share is None else f"{share:4.0%}  {doing}"
-        sys.stderr.write("\r\x1b[K" + text.shortened(line, streams.width(sys.stderr) - 1))
-        sys.stderr.flush()
 
 
 def _table(found: Sequence[Tuned]) -> None:

@@ -59,14 +59,8 @@ def listen(
         Path | None,
         typer.Option("--record", metavar="DIR", help="Keep every utterance as a WAV file, and its text beside it."),
     ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option("--engine", metavar="NAME", help="fused, sphinx or whisper. [dim](the best that is here)[/]"),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME|FOLDER", help="Of whisper: tiny.en, base.en … or a model's folder."),
-    ] = None,
+    engine: options.Engine = None,
+    model: options.WhisperModel = None,
     language: Annotated[
         str | None, typer.Option("--language", metavar="CODE", help="Of whisper: en, de … or auto. [dim](en)[/]")
     ] = None,

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from edgeagent import events
-from edgeagent.app.eventlog import event_fields
 from edgeagent.audio.device import Samples
 from edgeagent.cli import streams
 from edgeagent.cli.streams import toned
+from edgeagent.cli.talk_view import JsonView
 from edgeagent.cli.text import CLEAR_LINE, METER_CELLS, METER_EVERY_S, one_line, shortened
-from edgeagent.pii import PII
 from edgeagent.stt import hearing
 from edgeagent.stt.confirming import confirm, missed
 from edgeagent.stt.hearing import HearingEvent, Level, SpottedPhrase
@@ -108,7 +107,6 @@ class Utterances:
 
 _QUIETEST_DB: Final = -70.0
 _NOT_UNDERSTOOD: Final = "(not understood)"
-_REDACTED: Final = PII()
 
 
 class View(Protocol):
@@ -119,27 +117,21 @@ class View(Protocol):
     def close(self) -> None: ...
 
 
-class ListenJson:
-    """Every event as a line, as ``talk --json`` writes it.
-
-    Args:
-        pii: ``pii.log`` says what happens to personal data.
-    """
-
-    def __init__(self, pii: PII = _REDACTED) -> None:
-        self._mode = pii.log
-
-    def show(self, event: events.VoiceEvent) -> None:
-        streams.answer_json(event_fields(event, self._mode))
+class _NoMeter:
+    """A view without a level."""
 
     def level(self, level: Level) -> None:
-        pass
+        """Shows nothing."""
 
     def close(self) -> None:
-        pass
+        """Takes nothing away."""
 
 
-class ListenLines:
+class ListenJson(_NoMeter, JsonView):
+    """Every event as a line, as ``talk --json`` writes it."""
+
+
+class ListenLines(_NoMeter):
     """View of what is certain, a line each, for a pipe or a file."""
 
     def __init__(self, *, verbose: bool) -> None:
@@ -154,12 +146,6 @@ class ListenLines:
                 streams.answer(_key_phrase(event))
             case events.Device(name=name):
                 streams.warn(name)
-
-    def level(self, level: Level) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
 
 
 class MeterView:
@@ -197,11 +183,11 @@ class MeterView:
             self._draw()
 
     def close(self) -> None:
-        self._write(CLEAR_LINE)
+        streams.draw(streams.stdout(), CLEAR_LINE)
 
     def _print(self, line: str) -> None:
         """A line above the meter."""
-        self._write(f"{CLEAR_LINE}{line}\n")
+        streams.draw(streams.stdout(), f"{CLEAR_LINE}{line}\n")
         self._draw()
 
     def _draw(self) -> None:
@@ -211,16 +197,10 @@ class MeterView:
         self._drawn_s = time.monotonic()
         shown = meter(level, utf8=self._utf8)
         room = max(streams.width(streams.stdout()) - len(shown) - 2, 1)
-        self._write(f"{CLEAR_LINE}{shown} " + toned(shortened(self._partial, room), "dim", colour=self._colour))
-
-    def _write(self, text: str) -> None:
-        try:
-            streams.stdout().write(text)
-            streams.stdout().flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise streams.OutputError(f"the terminal is gone: {error.strerror}") from error
+        streams.draw(
+            streams.stdout(),
+            f"{CLEAR_LINE}{shown} " + toned(shortened(self._partial, room), "dim", colour=self._colour),
+        )
 
 
 def meter(level: Level, *, utf8: bool) -> str:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from edgeagent.cli import exits
+from edgeagent.cli import exits, options, streams
+from edgeagent.errors import ConfigError, ModelError
 from edgeagent.models.catalog import ProfileName, Task
+from edgeagent.resources import expanded
+
+if TYPE_CHECKING:
+    from edgeagent.models.bundle import Told
+    from edgeagent.models.catalog import Entry
 
 LIST_EPILOG: Final = """\
 [bold]Examples[/]
@@ -123,18 +131,12 @@ OnBoard = Annotated[
 AcceptUpstream = Annotated[
     bool, typer.Option("--accept-upstream", help="Take a file that its home has replaced since the catalogue.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Source = Literal["hub", "index"]
 """Keys of the sources of models' files."""
 
 models = typer.Typer(
     help="Models: language models, recognisers of speech, voices.", no_args_is_help=True, rich_markup_mode="rich"
 )
-
-
-@models.callback()
-def _top() -> None:
-    """Models: language models, recognisers of speech, voices."""
 
 
 @models.command("pull", epilog=PULL_EPILOG)
@@ -180,7 +182,7 @@ def list_(
     task: For = None,
     profile: OnBoard = None,
     here: Annotated[bool, typer.Option("--here", help="Only what is on this machine.")] = False,
-    as_json: Json = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show models: size, memory, licence, where they are, and whether they fit."""
     with exits.guarded():
@@ -191,7 +193,7 @@ def list_(
 
 
 @models.command("info", epilog=INFO_EPILOG)
-def info(name: Name, profile: OnBoard = None, as_json: Json = False) -> None:
+def info(name: Name, profile: OnBoard = None, as_json: options.AsJson = False) -> None:
     """Show everything about a model."""
     with exits.guarded():
         from edgeagent.cli import models_table
@@ -204,9 +206,20 @@ def info(name: Name, profile: OnBoard = None, as_json: Json = False) -> None:
 def path(name: Name) -> None:
     """Print the path of a model that is here."""
     with exits.guarded():
-        from edgeagent.cli import models_moving
+        from edgeagent.cli.models_files import named
+        from edgeagent.models import store
+        from edgeagent.models.catalog import LanguageModel, Voice
 
-        models_moving.show_path(name)
+        entry = named(name)
+        paths = store.paths(entry)
+        if not paths:
+            raise ModelError(
+                f"{entry.name} is a part of a library that comes with edgeagent, and has no file of its own"
+            )
+        if not store.is_here(entry):
+            raise ModelError(store.absent(entry))
+        # as settings take it: a mind's file, a voice's .onnx, a recogniser's folder
+        streams.answer(str(paths[0] if isinstance(entry, LanguageModel | Voice) else store.folder(entry)))
     raise typer.Exit(exits.OK)
 
 
@@ -216,9 +229,22 @@ def remove(
 ) -> None:
     """Remove models from this machine."""
     with exits.guarded():
-        from edgeagent.cli import models_moving
+        from edgeagent.cli.approvals import allowed
+        from edgeagent.cli.models_files import named
+        from edgeagent.models import store
 
-        models_moving.remove(names, yes=yes)
+        wanted = [named(name) for name in dict.fromkeys(names)]
+        for entry in wanted:
+            _check_removable(entry)
+        what = f"{', '.join(entry.name for entry in wanted)} ({_mb(sum(map(_bytes, wanted)))})"
+        if yes or allowed(f"remove {what}? [y/N] "):
+            for entry in wanted:
+                with store.lock(entry, _tell_waiting):
+                    _check_removable(entry)  # the question may have waited for hours
+                    freed = store.remove(entry)
+                streams.answer(f"{entry.name} removed, {_mb(freed)} freed")
+        else:
+            streams.tell("nothing was removed")
     raise typer.Exit(exits.OK)
 
 
@@ -232,9 +258,9 @@ def bundle(
 ) -> None:
     """Write models that are here to one archive, for robots that were never online."""
     with exits.guarded():
-        from edgeagent.cli import models_moving
+        from edgeagent.cli.models_files import chosen
 
-        models_moving.write_bundle(names or [], output, task=task, profile=profile, force=force)
+        _write_bundle(chosen(names or [], task, profile), expanded(output), force=force)
     raise typer.Exit(exits.OK)
 
 
@@ -245,7 +271,87 @@ def import_(
 ) -> None:
     """Put the models of a bundle, a file or a folder on this machine, compared with the catalogue."""
     with exits.guarded():
-        from edgeagent.cli import models_moving
+        from edgeagent.models import store
+        from edgeagent.models.intake import import_models
 
-        models_moving.import_file(file, accept_upstream=accept_upstream)
+        file = expanded(file)
+        total = file.stat().st_size if file.is_file() else None
+        with _progress(f"importing {file.name}", total) as on_bytes:
+            found = import_models(file, accept_upstream=accept_upstream, on_bytes=on_bytes, waiting=_tell_waiting)
+        for entry in found:
+            for place in store.paths(entry):
+                streams.answer(str(place))
     raise typer.Exit(exits.OK)
+
+
+def _check_removable(entry: Entry) -> None:
+    from edgeagent.models import store
+
+    if entry.packaged:
+        raise ModelError(f"{entry.name} comes with edgeagent and can't be removed")
+    there = [path for path in store.paths(entry) if path.exists()]
+    if not there and not store.parts(entry).exists():
+        raise ModelError(f"{entry.name} is not on this machine")
+    for path in there:
+        if store.in_use(path):
+            raise ModelError(f"{entry.name} is in use: end the program that has loaded {path} first")
+
+
+def _write_bundle(wanted: Sequence[Entry], output: Path, *, force: bool) -> None:
+    """Writes models to one archive, and prints its path.
+
+    Raises:
+        ConfigError: None of them needs to be carried.
+        ModelError: A model is not here or not what it should be, or the archive can't be written.
+    """
+    from edgeagent.models import bundle, store
+    from edgeagent.models.intake import items_of
+
+    ours = [entry for entry in wanted if not entry.packaged]
+    for entry in wanted:
+        if entry.packaged:
+            streams.tell(f"{entry.name} comes with edgeagent, and is left out")
+        elif not store.is_here(entry):
+            raise ModelError(store.absent(entry))
+    if not ours:
+        raise ConfigError("there is nothing to bundle: name a model that does not come with edgeagent")
+    if output.exists() and not force:  # told before gigabytes are read
+        raise ModelError(f"{output} is there already: choose another name, or replace it with --force")
+    with _progress("comparing", sum(map(_bytes, ours))) as on_bytes:
+        files = [file for entry in ours for file in items_of(entry, on_bytes)]
+    with _progress(f"writing {output.name}", sum(item.bytes for item, _ in files)) as on_bytes:
+        bundle.write(output, files, overwrite=force, on_bytes=on_bytes)
+    streams.answer(str(output))
+    streams.tell(f"{_mb(output.stat().st_size)}; on the robot: edgeagent models import {output.name}")
+
+
+def _tell_waiting() -> None:
+    streams.tell("another process is changing this model: waiting …")
+
+
+def _bytes(entry: Entry) -> int:
+    from edgeagent.models import store
+
+    return sum(path.stat().st_size for path in store.paths(entry) if path.is_file())
+
+
+@contextmanager
+def _progress(title: str, total: int | None) -> Iterator[Told]:
+    """Shows how much of something is done; gives the function that is told of each part."""
+    from edgeagent.cli.models_files import shown
+
+    done = 0
+
+    def more(count: int) -> None:
+        nonlocal done
+        done += count
+        progress.reached(done)
+
+    with shown() as progress:
+        progress.begin(title, total)
+        yield more
+        progress.end()
+
+
+def _mb(count: int) -> str:
+    return f"{count / 1e6:,.0f} MB"

@@ -52,6 +52,23 @@ Output = Annotated[
     str | None,
     typer.Option("--output", metavar="NAME|FILE.wav", help="A loudspeaker (number, part of its name) or a file."),
 ]
+Voice = Annotated[
+    str | None,
+    typer.Option(
+        "--voice", metavar="NAME|FILE.onnx", help="A voice: edgeagent voices lists them; or a Piper voice's file."
+    ),
+]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine", metavar="NAME", help="What hears: fused, sphinx or whisper. [dim](the best that is here)[/]"
+    ),
+]
+WhisperModel = Annotated[
+    str | None,
+    typer.Option("--model", metavar="NAME|FOLDER", help="Of whisper: tiny.en, base.en … or a model's folder."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Deadline = Annotated[
     float | None,
     typer.Option(

@@ -49,9 +49,7 @@ def say(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="TEXT", help="What to say; stdin without it.", show_default=False)
     ] = None,
-    voice: Annotated[
-        str | None, typer.Option("--voice", metavar="NAME|FILE.onnx", help="A voice: edgeagent voices lists them.")
-    ] = None,
+    voice: options.Voice = None,
     output: options.Output = None,
     rate: Annotated[int | None, typer.Option("--rate", metavar="WPM", help="Words in a minute. [dim](175)[/]")] = None,
     pitch: Annotated[

@@ -16,10 +16,9 @@ from edgeagent import events
 from edgeagent.agent import RunHandle
 from edgeagent.app import App
 from edgeagent.cli import streams, text
-from edgeagent.cli.activity import Activity, Line
+from edgeagent.cli.activity import Activity, Line, Replies
 from edgeagent.cli.approvals import Approvals, is_yes
 from edgeagent.cli.chat_stops import ChatStops
-from edgeagent.cli.replies import Replies
 from edgeagent.cli.slash import Again, Slash, is_slash
 from edgeagent.cli.web_door import map_of
 from edgeagent.errors import BusyError, EdgeAgentError

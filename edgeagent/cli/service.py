@@ -12,8 +12,8 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.cli.systemd import MARK, NAME, Unit, check_user, command, missing_groups, run_as, unit_path
 from edgeagent.cli.talk import check_start, talk
-from edgeagent.cli.unit import MARK, NAME, Unit, check_user, command, missing_groups, run_as, unit_path
 from edgeagent.errors import ConfigError
 from edgeagent.resources import absolute
 

@@ -6,11 +6,13 @@ import logging
 import os
 import shutil
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, Literal, TextIO
 
+from edgeagent.cli.text import CLEAR_LINE, shortened
 from edgeagent.errors import EdgeAgentError
 from edgeagent.json_lines import json_text
 
@@ -28,6 +30,8 @@ _PACKAGE: Final = "edgeagent"
 _STDOUT: Final = 1
 _STDERR: Final = 2
 _PIPE_WIDTH: Final = 200
+_LEAST_WIDTH: Final = 30
+"""Columns of wrapped text, however narrow the terminal is."""
 TELL_EVERY_S: Final = 30.0
 """Seconds between two lines of progress where nobody sits at a terminal."""
 _PATIENCE_S: Final = 0.7
@@ -97,6 +101,15 @@ def width(stream: TextIO) -> int:
     return shutil.get_terminal_size().columns if stream.isatty() else _PIPE_WIDTH
 
 
+def fitted(text: str, beside: int) -> list[str]:
+    """The lines of a text for stdout: at a terminal they fit beside so many columns, with paths in one piece; in a pipe
+    it is one line, for grep."""
+    if not stdout().isatty():
+        return [text]
+    room = max(width(stdout()) - beside, _LEAST_WIDTH)
+    return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
+
+
 def answer(text: str) -> None:
     """A line on stdout, at once.
 
@@ -104,13 +117,26 @@ def answer(text: str) -> None:
         BrokenPipeError: Nobody reads it any more.
         OutputError: It cannot be written.
     """
+    _write(stdout(), text + "\n", "the answer cannot be written")
+
+
+def draw(stream: TextIO, text: str) -> None:
+    """Text on a terminal, at once and without a line end.
+
+    Raises:
+        BrokenPipeError, OutputError: As ``answer``.
+    """
+    _write(stream, text, "the terminal is gone")
+
+
+def _write(stream: TextIO, text: str, failure: str) -> None:
     try:
-        stdout().write(text + "\n")
-        stdout().flush()
+        stream.write(text)
+        stream.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OutputError(f"the answer cannot be written: {error.strerror}") from error
+        raise OutputError(f"{failure}: {error.strerror}") from error
 
 
 def answer_json(value: Any, *, indent: int | None = None) -> None:
@@ -125,6 +151,14 @@ def tell(text: str, tone: Tone = "plain") -> None:
         sys.stderr.flush()
     except OSError:
         pass
+
+
+def progress(text: str) -> None:
+    """A line on stderr in the place of the one before, on a terminal only; an empty one takes that away."""
+    if animated(sys.stderr):
+        with suppress(OSError):
+            sys.stderr.write(CLEAR_LINE + shortened(text, width(sys.stderr) - 1))
+            sys.stderr.flush()
 
 
 def warn(text: str) -> None:

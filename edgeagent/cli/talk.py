@@ -16,7 +16,7 @@ import typer
 
 from edgeagent.cli import exits, options, sessions, streams, web_door
 from edgeagent.cli.chat import chatting, has_screen
-from edgeagent.cli.notify import Notifier
+from edgeagent.cli.systemd import Notifier
 from edgeagent.cli.text import printable
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.stop import JOIN_S
@@ -70,15 +70,8 @@ def talk(
     robot: options.RobotOptions,
     input: options.Input = None,  # noqa: A002 - the name of the option
     output: options.Output = None,
-    voice: Annotated[
-        str | None, typer.Option("--voice", metavar="NAME|FILE.onnx", help="A voice of espeak-ng, or a Piper voice.")
-    ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            "--engine", metavar="NAME", help="What hears: fused, sphinx or whisper. [dim](the best that is here)[/]"
-        ),
-    ] = None,
+    voice: options.Voice = None,
+    engine: options.Engine = None,
     barge_in: Annotated[
         str | None,
         typer.Option(

@@ -50,7 +50,6 @@ EPILOG: Final = """\
 app's model · 4 microphone, loudspeaker, recogniser or voice, and 130 Ctrl-C, after the report of what there is
 """
 _KEPT: Final = "Recordings"
-_HEARING: Final = "Hearing"
 _MIXERS: Final = (
     ("wpctl", "wpctl set-volume @DEFAULT_AUDIO_SOURCE@ 10%+", "wpctl set-volume @DEFAULT_AUDIO_SOURCE@ 10%-"),
     ("pactl", "pactl set-source-volume @DEFAULT_SOURCE@ +10%", "pactl set-source-volume @DEFAULT_SOURCE@ -10%"),
@@ -86,31 +85,11 @@ def voice_test(
         bool, typer.Option("--delete", help="Delete the recordings, after asking.", rich_help_panel=_KEPT)
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.", rich_help_panel=_KEPT)] = False,
-    input: Annotated[  # noqa: A002 - the name of the option
-        str | None,
-        typer.Option("--input", metavar="NAME|FILE.wav", help="A microphone or a file.", rich_help_panel=_HEARING),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", metavar="NAME|FILE.wav", help="A loudspeaker or a file.", rich_help_panel=_HEARING),
-    ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            "--engine",
-            metavar="NAME",
-            help="fused, sphinx or whisper. [dim](the best that is here)[/]",
-            rich_help_panel=_HEARING,
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME|FOLDER", help="Of whisper: tiny.en …", rich_help_panel=_HEARING),
-    ] = None,
-    voice: Annotated[
-        str | None,
-        typer.Option("--voice", metavar="NAME|FILE.onnx", help="The robot's voice.", rich_help_panel=_HEARING),
-    ] = None,
+    input: options.Input = None,  # noqa: A002 - the name of the option
+    output: options.Output = None,
+    engine: options.Engine = None,
+    model: options.WhisperModel = None,
+    voice: options.Voice = None,
     log_level: options.LogLevel = None,
     config: options.ConfigFile = None,
 ) -> None:

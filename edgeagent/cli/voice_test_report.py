@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +23,6 @@ Row = tuple[str, str]
 """Name and figure."""
 
 _NAME: Final = 26
-_LEAST_WIDTH: Final = 40
 _SPEECH_DB: Final = (-60.0, 0.0)
 _NOISE_DB: Final = (-90.0, -30.0)
 _SNR_DB: Final = (0.0, 50.0)
@@ -73,20 +71,11 @@ def show_report(report: VoiceReport, config: Config, mixer: Mixer, *, json: bool
 
 def _show_advice(number: int, one: Advice, *, colour: bool) -> None:
     for place, (text, tone) in enumerate(((one.found, "warning"), (one.do, "plain"))):
-        for line, part in enumerate(_wrapped(text)):
+        for line, part in enumerate(streams.fitted(text, 6)):
             mark = f"{number:>3}. " if place == line == 0 else " " * 5
             streams.answer(mark + toned(part, "warning" if tone == "warning" else "plain", colour=colour))
     if one.setting:
         streams.answer(" " * 7 + toned(one.setting, "name", colour=colour))
-
-
-def _wrapped(text: str) -> list[str]:
-    """Lines that fit a terminal; in a pipe one line, for grep."""
-    stream = streams.stdout()
-    if not stream.isatty():
-        return [text]
-    width = max(streams.width(stream) - 6, _LEAST_WIDTH)
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _rows(report: VoiceReport) -> Iterator[Row]:
@@ -220,7 +209,7 @@ class StageView:
     def doing(self, text: str) -> None:
         """Shows what takes a while; on a terminal only."""
         if self._animated:
-            self._write(f"{CLEAR_LINE}{toned(one_line(text) + ' …', 'dim', colour=self._colour)}")
+            streams.draw(self._stream, f"{CLEAR_LINE}{toned(one_line(text) + ' …', 'dim', colour=self._colour)}")
             self._drawn = True
 
     def ask(self, number: int, count: int, line: PlannedLine) -> None:
@@ -234,7 +223,7 @@ class StageView:
     def level(self, level: Level) -> None:
         if self._listening and self._animated and time.monotonic() - self._drawn_s >= METER_EVERY_S:
             self._drawn_s = time.monotonic()
-            self._write(f"{CLEAR_LINE}{_INDENT}{meter(level, utf8=self._utf8)}")
+            streams.draw(self._stream, f"{CLEAR_LINE}{_INDENT}{meter(level, utf8=self._utf8)}")
             self._drawn = True
 
     def show(self, attempt: Attempt) -> None:
@@ -256,7 +245,7 @@ class StageView:
         self._listening = False
         if self._drawn:
             self._drawn = False
-            self._write(CLEAR_LINE)
+            streams.draw(self._stream, CLEAR_LINE)
 
     def _mark(self, right: bool) -> tuple[str, streams.Tone]:
         if right:
@@ -269,15 +258,6 @@ class StageView:
             streams.tell(text)
         else:
             streams.answer(text)
-
-    def _write(self, text: str) -> None:
-        try:
-            self._stream.write(text)
-            self._stream.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise streams.OutputError(f"the terminal is gone: {error.strerror}") from error
 
 
 def _of(attempt: Attempt) -> Iterator[str]:
