@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from collections.abc import Iterable
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 from edgeagent import __version__
 from edgeagent.cli import (
@@ -67,7 +69,30 @@ _EPILOG: Final = """\
 [cyan]edgeagent replay audit.jsonl[/]  what a robot did, turn by turn
 """
 
+
+class _PlainFlags(TyperGroup):
+    """The commands, whose help shows nothing behind a flag: typer's <bool> reads as if a flag took a value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)
+        _plain(params)
+        return params
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        found = super().get_command(ctx, cmd_name)
+        for each in [found, *getattr(found, "commands", {}).values()] if found is not None else ():
+            _plain(each.get_params(ctx))
+        return found
+
+
+def _plain(params: Iterable[Any]) -> None:
+    for one in params:
+        if getattr(one, "is_flag", False):
+            one.metavar = ""
+
+
 commands = typer.Typer(
+    cls=_PlainFlags,
     name="edgeagent",
     help="An offline agent for robots: it talks, it acts, and it never sends a byte anywhere.",
     epilog=_EPILOG,

@@ -42,7 +42,7 @@ keywords = typer.Typer(help="Stop words and wake words.", no_args_is_help=True, 
 
 @keywords.command("tune", epilog=EPILOG)
 def tune(
-    phrases: Annotated[list[str], typer.Argument(metavar="PHRASE...", help="What people say.", show_default=False)],
+    phrases: Annotated[list[str], typer.Argument(metavar="PHRASE", help="What people say.", show_default=False)],
     recordings: Annotated[
         Path | None,
         typer.Option("--recordings", metavar="DIR", help="WAV files of your people, instead of synthesised voices."),

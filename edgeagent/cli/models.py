@@ -116,10 +116,10 @@ VERIFY_EPILOG: Final = """\
 can't be read · 130 Ctrl-C
 """
 
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Models of the catalogue.", show_default=False)]
+Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Models of the catalogue.", show_default=False)]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A model of the catalogue.", show_default=False)]
 MaybeNames = Annotated[
-    list[str] | None, typer.Argument(metavar="[NAME]...", help="Models of the catalogue.", show_default=False)
+    list[str] | None, typer.Argument(metavar="NAME", help="Models of the catalogue.", show_default=False)
 ]
 
 For = Annotated[

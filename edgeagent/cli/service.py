@@ -80,7 +80,7 @@ service = typer.Typer(
 def install(
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- OPTIONS]", help="Options of talk, after two dashes.", show_default=False),
+        typer.Argument(metavar="-- OPTIONS", help="Options of talk, after two dashes.", show_default=False),
     ] = None,
     app: options.App = None,
     config: options.ConfigFile = None,

@@ -38,6 +38,20 @@ def test_help_has_examples_and_no_colour_in_a_pipe(in_process, arguments: list[s
 
 @pytest.mark.parametrize(
     "arguments",
+    [["--help"], ["ask", "--help"], ["models", "--help"], ["models", "list", "--help"], ["base", "test", "--help"]],
+)
+def test_help_shows_no_value_behind_a_flag(in_process, arguments: list[str]) -> None:
+    assert "bool" not in in_process(*arguments).stdout
+
+
+def test_usage_has_each_mark_once(in_process) -> None:
+    usage = {name: in_process("models", name, "--help").stdout.split("\n\n")[0] for name in ("list", "remove")}
+    assert "[NAME]..." in usage["list"]
+    assert not any(doubled in text for text in usage.values() for doubled in ("[[", "......", "...}..."))
+
+
+@pytest.mark.parametrize(
+    "arguments",
     [
         ["ask"],
         ["ask", "--stdin", "hello"],
