@@ -7,8 +7,6 @@ progress goes to stderr.
 from __future__ import annotations
 
 import shlex
-import sys
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -222,30 +220,21 @@ def _tried(trial: Trial, cases: Sequence[Case]) -> Report:
         return trial.run(cases, progress)
 
 
-class _Progress:
-    """A line about the cases that were asked: drawn again at a terminal, written now and then elsewhere."""
+class _Progress(streams.LongWork):
+    """A line about the cases that were asked."""
 
     def __init__(self, model: str, count: int) -> None:
+        super().__init__()
         self._model = model
         self._count = count
         self._done = self._missed = 0
-        self._animated = streams.animated(sys.stderr)
-        self._told_s = time.monotonic()
         streams.progress(self._text)
 
     def __call__(self, outcome: Outcome) -> None:
         self._done += 1
         self._missed += not outcome.right
-        if self._animated:
-            streams.progress(self._text)
-        elif time.monotonic() - self._told_s >= streams.TELL_EVERY_S:
-            self._told_s = time.monotonic()
-            streams.tell(self._text, "dim")
+        self.tell(self._text)
 
     @property
     def _text(self) -> str:
         return f"{self._model}: {self._done} of {self._count} cases asked, {self._missed} missed"
-
-    def close(self) -> None:
-        """Clears the line."""
-        streams.progress("")

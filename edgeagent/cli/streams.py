@@ -8,6 +8,7 @@ import shutil
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, Literal, TextIO
@@ -159,6 +160,28 @@ def progress(text: str) -> None:
         with suppress(OSError):
             sys.stderr.write(CLEAR_LINE + shortened(text, width(sys.stderr) - 1))
             sys.stderr.flush()
+
+
+class LongWork:
+    """A line about work that takes long: drawn again at a terminal, told now and then elsewhere."""
+
+    def __init__(self) -> None:
+        self._told_s = time.monotonic()
+
+    def tell(self, text: str, *, last: bool = False) -> None:
+        """Shows how far it has come.
+
+        Args:
+            last: Tell it elsewhere too, however soon it comes.
+        """
+        progress(text)
+        if not animated(sys.stderr) and (last or time.monotonic() - self._told_s >= TELL_EVERY_S):
+            self._told_s = time.monotonic()
+            tell(text, "dim")
+
+    def close(self) -> None:
+        """Takes the line away."""
+        progress("")
 
 
 def warn(text: str) -> None:

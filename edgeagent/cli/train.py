@@ -8,18 +8,14 @@ from __future__ import annotations
 import os
 import platform
 import shlex
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from edgeagent.cli import exits, options, streams
 from edgeagent.cli.text import one_line
@@ -176,8 +172,11 @@ def _train(
         before = _scored(trial, cases, "before")
         try:
             streams.tell(_plan(learnt, apart, budget_s, steps), "dim")
-            with _progress() as told:
-                course.run(TrainingBudget(budget_s, steps), out, told)
+            with closing(streams.LongWork()) as work:
+                streams.progress("measuring this machine")
+                course.run(
+                    TrainingBudget(budget_s, steps), out, lambda point: work.tell(_state(point), last=point.share >= 1)
+                )
         except KeyboardInterrupt:
             streams.tell(f"stopped; {out} is not written")
             raise
@@ -252,40 +251,6 @@ def _of(missed: Sequence[object], every: Sequence[object]) -> str:
     return f"{len(every) - len(missed)} of {len(every)}" if every else "-"
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[LossPoint], object]]:
-    """A bar at a terminal, a line now and then elsewhere."""
-    if not streams.animated(sys.stderr):
-        yield _Lines()
-        return
-    columns = (
-        TextColumn("training"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f} %  {task.fields[state]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield _Bar(bar)
-
-
-class _Bar:
-    def __init__(self, bar: Progress) -> None:
-        self._bar = bar
-        self._task = bar.add_task("", total=1.0, state="measuring this machine")
-
-    def __call__(self, point: LossPoint) -> None:
-        self._bar.update(self._task, completed=point.share, state=_state(point))
-
-
-class _Lines:
-    def __init__(self) -> None:
-        self._told_s = time.monotonic()
-
-    def __call__(self, point: LossPoint) -> None:
-        if time.monotonic() - self._told_s >= streams.TELL_EVERY_S or point.share >= 1:
-            self._told_s = time.monotonic()
-            streams.tell(f"{point.share:4.0%}  {_state(point)}  {point.left_s / 60:.1f} min left", "dim")
-
-
 def _state(point: LossPoint) -> str:
-    return f"step {point.step}  loss {point.loss:.2f}  {point.tokens_per_s:.0f} tokens/s"
+    told = f"step {point.step}  loss {point.loss:.2f}  {point.tokens_per_s:.0f} tokens/s"
+    return f"{point.share:4.0%}  {told}  {point.left_s / 60:.1f} min left"
