@@ -5,12 +5,12 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Self
+from typing import TYPE_CHECKING, Annotated, Final, Self
 
 import typer
 
@@ -64,14 +64,14 @@ _LONGER_S: Final = 60.0
 """Seconds by which each try to find a sound card makes the start longer."""
 
 
-@options.tabled
-def talk(
-    *,
-    robot: options.RobotOptions,
-    input: options.Input = None,  # noqa: A002 - the name of the option
-    output: options.Output = None,
-    voice: options.Voice = None,
-    engine: options.Engine = None,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TalkOptions:
+    """Options of ``talk`` alone that are settings too."""
+
+    input: options.Input = None
+    output: options.Output = None
+    voice: options.Voice = None
+    engine: options.Engine = None
     barge_in: Annotated[
         str | None,
         typer.Option(
@@ -79,14 +79,34 @@ def talk(
             metavar="PRESET",
             help="How easily it is interrupted: eager, balanced, strict or off. [dim](balanced)[/]",
         ),
-    ] = None,
+    ] = None
     wake_word: Annotated[
         str | None,
         typer.Option("--wake-word", metavar="PHRASE", help="It sleeps until it hears that; such as hey robi."),
-    ] = None,
+    ] = None
     push_to_talk: Annotated[
         bool | None, typer.Option("--push-to-talk", help="It hears only while the space bar is down.")
-    ] = None,
+    ] = None
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """Values by the names of the settings."""
+        return {
+            "audio__input": self.input,
+            "audio__output": self.output,
+            "speech__voice": self.voice,
+            "ears__engine": self.engine,
+            "ears__wake_words": self.wake_word,
+            "conversation__barge_in": self.barge_in,
+            "conversation__push_to_talk": self.push_to_talk,
+        }
+
+
+@options.tabled
+def talk(
+    *,
+    robot: options.RobotOptions,
+    own: TalkOptions,
     record: Annotated[
         Path | None,
         typer.Option("--record", metavar="FILE.wav", help="Record microphone and loudspeaker, and say so aloud."),
@@ -104,38 +124,17 @@ def talk(
     screen = has_screen() and not json
     with exits.guarded(screen=screen):
         exits.watch(screen=screen)
-        named = _named(input, output, voice, engine, barge_in, wake_word, push_to_talk)
-        chosen = options.settings(run.config, robot, run, **named, **web.settings)
+        chosen = options.settings(run.config, robot, run, **own.settings, **web.settings)
         if wait and text:
             raise ConfigError("--wait waits for sound, and --text does without: give one of them")
         code = _talk(chosen, json=json, text=text, screen=screen, record=record, wait=wait)
     raise typer.Exit(code)
 
 
-def _named(
-    input: str | None,  # noqa: A002 - the name of the option
-    output: str | None,
-    voice: str | None,
-    engine: str | None,
-    barge_in: str | None,
-    wake_word: str | None,
-    push_to_talk: bool | None,
-) -> dict[str, object]:
-    """Options of ``talk`` alone, by the names of the settings."""
-    return {
-        "audio__input": input,
-        "audio__output": output,
-        "speech__voice": voice,
-        "ears__engine": engine,
-        "ears__wake_words": wake_word,
-        "conversation__barge_in": barge_in,
-        "conversation__push_to_talk": push_to_talk,
-    }
-
-
 def check_start(
     *,
     robot: options.RobotOptions,
+    own: TalkOptions,
     web: options.WebOptions,
     run: options.RunOptions,
     record: Path | None,
@@ -143,7 +142,6 @@ def check_start(
     text: bool,
     wait: bool,
     here: bool,
-    **named: Any,
 ) -> None:
     """Refuses what a start of ``talk`` without anybody at a terminal would refuse. Opens no device, runs no app file,
     and makes no folder.
@@ -154,11 +152,11 @@ def check_start(
     Raises:
         ConfigError, ModelError, SpeechError: An option or a setting is wrong, or names what is not there.
     """
-    if text or named["push_to_talk"]:
+    if text or own.push_to_talk:
         raise ConfigError(f"--{'text' if text else 'push-to-talk'} needs somebody at a terminal, and a unit has none")
     options.check_session(run.session, go_on=run.go_on)
     unbegun = replace(run, session=None, go_on=False)  # which would make the folder of sessions
-    config = options.settings(run.config, robot, unbegun, **_named(**named), **web.settings)
+    config = options.settings(run.config, robot, unbegun, **own.settings, **web.settings)
     _check(config, json=json, text=text, screen=False, record=record if here else None, taken=False, here=here)
     if config.app is not None and not config.app.is_file():
         raise ConfigError(f"{config.app} is not there; --app needs a Python file that defines agent, or build(llm)")
