@@ -99,10 +99,12 @@ class AuditLogHook(BaseHook):
         try:
             begins = point is FirePoint.ON_RUN_START and ctx.depth == 0
             self._file.write(self._record(point, ctx, payload), in_midst=not begins)
-        except Exception:  # a full disk, or a builder's own object; raised before a tool it would keep the gate shut
+        except Exception as error:  # a full disk, or a builder's own object; before a tool it would keep the gate shut
             if not self._failed:
                 self._failed = True
-                logger.exception("the audit log %s has gaps; this is told once", self._path)
+                disk = isinstance(error, OSError)
+                why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+                logger.error("the audit log %s has gaps: %s; this is told once", self._path, why, exc_info=not disk)
         return None
 
     def close(self) -> None:
