@@ -1,19 +1,21 @@
 """Activity of an agent as short lines: ``→ drive 2.0`` when a tool starts, ``← drove forward 2 m`` at its end; and its
 replies.
 
-Turns events into lines and texts; knows nothing of where they are shown.
+Turns events into lines and texts; knows nothing of screens.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 from edgeagent import events
 from edgeagent.agent.loop import NO_REPLY
+from edgeagent.cli import streams
 from edgeagent.cli.streams import Tone
-from edgeagent.cli.text import one_line, printable
+from edgeagent.cli.text import one_line, printable, shortened
 from edgeagent.messages import ToolCall, ToolResult
 from edgeagent.robot.latch import LatchState
 from edgeagent.voice.stopped_answer import WAIT
@@ -25,6 +27,10 @@ class Line:
 
     text: str
     tone: Tone = "dim"
+
+    def tell(self) -> None:
+        """Shows as much of the line on stderr as fits; any thread."""
+        streams.tell(shortened(self.text, streams.width(sys.stderr)), self.tone)
 
 
 class Activity:

@@ -143,7 +143,7 @@ def _show(activity: Activity, event: events.Event) -> None:
     lines = activity.lines(event)
     if not isinstance(event, events.AgentError | events.AgentEnd):
         for line in lines:
-            streams.tell(text.shortened(line.text, streams.width(sys.stderr)), line.tone)
+            line.tell()
 
 
 # --- records ----------------------------------------------------------------------------------------------------------

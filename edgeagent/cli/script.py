@@ -51,7 +51,7 @@ class LineScript:
         app.person = Approvals(self._ask, always=always)
         colour = streams.coloured(streams.stdout())
         width = partial(streams.width, streams.stdout())
-        self._stops = ChatStops(app, _show_line)
+        self._stops = ChatStops(app, Line.tell)
         self._slash = Slash(
             app, self._stops, streams.answer, partial(streams.tell, tone="error"), colour=colour, width=width
         )
@@ -151,7 +151,7 @@ class LineScript:
             self._answer(event)
             return
         for line in self._activity.lines(event):
-            _show_line(line)
+            line.tell()
         if reply := self._replies.take(event):
             streams.answer(text.printable(reply))
 
@@ -160,8 +160,3 @@ class LineScript:
         if sys.stdin.isatty():
             sys.stderr.write(_PROMPT)
             sys.stderr.flush()
-
-
-def _show_line(line: Line) -> None:
-    """On any thread."""
-    streams.tell(text.shortened(line.text, streams.width(sys.stderr)), line.tone)
