@@ -34,6 +34,8 @@ _AGAIN: Final = frozenset(
 """Words by which the same is asked for more than once."""
 _UNDOES: Final = frozenset({"undo", "undone", "revert"})
 """Words by which the contrary of what was done is asked for."""
+_FEW: Final = 6
+"""Words of the longest sentence that asks for nothing beside: "undo that and drive two meters" may do so again."""
 _CANT_UNDO: Final = "I can't undo that."
 _LONGEST: Final = 1200
 """Characters of a schema that a small window has room for."""
@@ -53,7 +55,7 @@ class RepeatedCallHook(BaseHook):
             return None
         history = ctx.history()
         words = _asked(history)
-        if _UNDOES & set(words) and _does_again(payload.tool_calls, history):
+        if len(words) <= _FEW and _UNDOES & set(words) and _does_again(payload.tool_calls, history):
             return HookResult.replace(replace(payload, text=_CANT_UNDO, tool_calls=()))
         if len(payload.tool_calls) < 2:
             return None

@@ -78,6 +78,14 @@ def test_what_is_to_be_undone_is_not_done_again(said: str) -> None:
     assert (done, result.reply, result.reason) == ([("wave",)], "I can't undo that.", "completed")
 
 
+def test_what_is_asked_for_beside_is_done_again() -> None:
+    done: list[tuple[Any, ...]] = []
+    with Session(robot(done, [WAVE], "Done.", [call("drive", distance_m=-1), WAVE], "Done.")) as session:
+        session.step("wave")
+        session.step("undo the last drive, then wave to them again")
+    assert done == [("wave",), ("drive", -1), ("wave",)]
+
+
 def test_what_undoes_is_done() -> None:
     done: list[tuple[Any, ...]] = []
     with Session(robot(done, [METER], "Done.", [call("drive", distance_m=-1)], [METER], "Done.")) as session:
