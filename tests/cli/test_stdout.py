@@ -85,7 +85,7 @@ def test_an_answer_to_a_stdout_that_is_closed_is_an_error(edgeagent: Any, closed
     assert ("the answer cannot be written" in done.stderr) == (closed == ">&-")
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["chat", "--help"], ["--show-completion"]])
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["chat", "--help"]])
 def test_what_is_told_without_a_command_is_an_error_in_a_line_where_it_cannot_be_written(
     edgeagent: Any, arguments: list[str]
 ) -> None:
