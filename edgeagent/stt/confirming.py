@@ -94,10 +94,10 @@ def confirm(transcript: RecognisedText | str, phrase: str) -> Verdict:
 
     "stop", "robot stop" and "please stop now" are; "don't stop", "the bus stop is far" and "stop sign" are denied. A
     short or uncertain transcript without the phrase is unclear, since the recogniser may have misheard what the spotter
-    heard right; so is a phrase in the middle of a sentence that no rule knows. An uncertain transcript denies only if
-    nothing else that the recogniser may have heard is short, or has anything like the phrase; a short one that has the
-    phrase, only by a "don't", because what is around the word in "roll my stop" is as doubtful as all of it. A word of
-    another script is a word like any other.
+    heard right; so is a phrase in the middle of a sentence that no rule knows, and one that only another text has which
+    the recogniser may have heard. An uncertain transcript denies only if nothing that the recogniser may have heard is
+    short, or has anything like the phrase; a short one that has the phrase, only by a "don't", because what is around
+    the word in "roll my stop" is as doubtful as all of it. A word of another script is a word like any other.
     """
     text, sure = _read(transcript)
     words, wanted = _words(text), _words(phrase)
@@ -108,7 +108,8 @@ def confirm(transcript: RecognisedText | str, phrase: str) -> Verdict:
     }
     if not verdicts:
         if sure:
-            return "denied" if len(words) > FEW or is_inflected(words, wanted) else "unclear"
+            long = len(words) > FEW and not _perhaps(transcript, wanted)
+            return "denied" if long or is_inflected(words, wanted) else "unclear"
         return "denied" if nothing_like(transcript, phrase) else "unclear"
     if "confirmed" in verdicts:
         return "confirmed"
@@ -162,14 +163,25 @@ def _read(transcript: RecognisedText | str) -> tuple[str, bool]:
 
 
 def nothing_like(transcript: RecognisedText | str, phrase: str) -> bool:
-    """True if all that a recogniser can think of is longer than a command to stop, and sounds like none."""
+    """True if all that a recogniser can think of is longer than a command to stop, and sounds like none.
+
+    One that can think of a single text has to be confident of its words.
+    """
     wanted = _words(phrase)
-    if isinstance(transcript, str) or not transcript.final or not transcript.others:
+    if isinstance(transcript, str) or not transcript.final:
+        return False
+    if not transcript.others and (transcript.confidence or 0.0) < _SURE:
         return False
     heard = [_words(text) for text in (transcript.text, *transcript.others)]
     if any(len(words) <= FEW for words in heard):
         return False
     return not any(sounds_like(word, one) for words in heard for word in set(words) for one in wanted)
+
+
+def _perhaps(transcript: RecognisedText | str, wanted: list[str]) -> bool:
+    """True if another text that a recogniser may have heard has the phrase."""
+    others = () if isinstance(transcript, str) else transcript.others
+    return any(places(_words(text), [wanted]) for text in others)
 
 
 def _words(text: str) -> list[str]:

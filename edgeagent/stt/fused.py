@@ -29,6 +29,10 @@ log: Final = logging.getLogger("edgeagent.stt")
 
 _LANGUAGE: Final = "en"
 _MOST_OTHERS: Final = 10
+_UNLIKELY: Final = 20.0
+"""A text whose log probability is so much less than the best one's was not said: "can move move" for "how full is your
+battery" is 26 behind. Of 160 commands to stop, by four voices, a third each in quiet, far off and in noise at 10 dB, 7
+are denied with it and 6 without; of 100 other lines 33 are in doubt with it and 42 without."""
 _LIMIT_S: Final = 10.0
 """A stage that takes longer is not waited for."""
 
@@ -203,7 +207,9 @@ class FusedTranscriber:
             # longer speech has no candidates but Whisper's own
             text = as_written(best.text) if len(written) == 1 else piece.texts[0].text
             words += shifted(self._model.words(piece.encoded, _LANGUAGE, text), piece.start_s)
-        others = [*heard.texts, *(text for text, _ in fits)]
+        least = max(fit.log_prob for _, fit in fits) - _UNLIKELY
+        unlikely = {text for text, fit in fits if fit.log_prob < least}
+        others = [text for text in (*heard.texts, *(text for text, _ in fits)) if text not in unlikely]
         return RecognisedText(
             text=inverse_normalised(best.text),
             words=tuple(words),

@@ -55,6 +55,23 @@ def test_a_doubtful_transcript_denies_if_all_that_it_may_have_been_is_long_and_n
     assert confirm(doubtful("the reason is there again", "the breeze is there again"), "freeze") == "unclear"
 
 
+def test_a_confident_transcript_that_is_not_understood_denies_if_the_recogniser_can_think_of_nothing_else() -> None:
+    def heard(text: str, confidence: float | None) -> RecognisedText:
+        return RecognisedText(text, understood=False, confidence=confidence)
+
+    assert confirm(heard("turn left 90 degrees", 0.97), "stop") == "denied"
+    assert confirm(heard("turn left 90 degrees", 0.2), "stop") == "unclear"
+    assert confirm(heard("turn left 90 degrees", None), "stop") == "unclear"
+    assert confirm(heard("turn around", 0.97), "stop") == "unclear", "it is as short as a command to stop"
+    assert confirm(heard("is it on the step", 0.97), "stop") == "unclear"
+
+
+def test_a_sure_transcript_denies_no_phrase_that_may_have_been_heard_instead() -> None:
+    sure = RecognisedText("can you please talk now", confidence=0.63, others=("can you please stop now",))
+    assert confirm(sure, "stop") == "unclear"
+    assert confirm(sure, "halt") == "denied"
+
+
 @pytest.mark.parametrize("text", ["roll my stop", "will they stop", "my stop", "the bus stop", "a stop"])
 def test_what_is_around_the_word_in_a_short_doubtful_transcript_denies_nothing(text: str) -> None:
     assert confirm(doubtful(text), "stop") == "unclear"

@@ -65,6 +65,25 @@ def test_both_make_one_text(ears: FusedTranscriber, text: str) -> None:
     assert ears.cost_s is not None
 
 
+def test_what_fits_the_sound_far_worse_than_another_text_was_not_said(
+    ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decode = ears._model.decode
+
+    def another(*arguments: Any, **named: Any) -> Any:
+        [first, *_] = decode(*arguments, **named)
+        texts = {"follow me there": 3.0, "can move": 30.0}
+        rest = [replace(first, text=text, log_prob=first.log_prob - less) for text, less in texts.items()]
+        return [first, *rest]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ears._model, "decode", another)
+        got = hear(ears, spoken("Follow me."))
+    assert got.raw == "follow me"
+    assert "follow me there" in got.others
+    assert "can move" not in got.others
+
+
 def test_numbers_are_as_a_person_types_them(ears: FusedTranscriber) -> None:
     assert hear(ears, spoken("Drive two meters forward.")).text == "drive 2 meters forward"
 
