@@ -42,11 +42,12 @@ def _left_behind(at: int) -> tuple[bool, list[str]]:
     held: list[BaseException] = []  # as by a command that closes: with the frames and what is in them
     sys.setprofile(ctrl_c)
     try:
-        session.start("go")
+        try:
+            session.start("go")
+        finally:
+            sys.setprofile(None)  # what has a point left may be interrupted even here
     except (KeyboardInterrupt, RuntimeError) as error:  # a broken-off wait of threading's raises the second
         held.append(error)
-    finally:
-        sys.setprofile(None)
     session.abort("safety_stop")
     closing = threading.Thread(target=session.close, name="close", daemon=True)
     closing.start()
