@@ -10,7 +10,7 @@ import inspect
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
@@ -509,7 +509,7 @@ class Execution:
             else:
                 value = tool.function(**self.prepared.values, **self._injected())
             if inspect.isgenerator(value):
-                value = list(value)  # here, because its body runs only now
+                value = list(self._yielded(value))  # here, because its body runs only now
             elif inspect.isawaitable(value):
                 import asyncio  # a quarter of this package's import time, for async tools only
 
@@ -534,6 +534,13 @@ class Execution:
             failure = result.text if result.is_error else None
             self.goal.finish(_GOAL_STATES.get(result.status, "failed"), result=result.value, error=failure)
         return result
+
+    def _yielded(self, body: Iterator[Any]) -> Iterator[Any]:
+        """Items of a generator. A stop or a time-out ends it at its next item, so that none goes on for ever."""
+        for item in body:
+            if self.stop_event.is_set() or (self.goal is not None and self.goal.cancelled):
+                raise GoalCancelled("stopped between two items")
+            yield item
 
     def _injected(self) -> dict[str, Any]:
         call = self.prepared.call

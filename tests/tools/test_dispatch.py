@@ -1,5 +1,6 @@
 """What runs beside what, what waits, and what its output becomes."""
 
+import itertools
 import threading
 import time
 
@@ -198,6 +199,44 @@ def test_what_a_generator_yields_is_a_list():
     made = results([count], [call("count", to=2), call("count", to=3)])
     assert (made[0].status, made[0].text, made[0].value) == ("ok", "[0, 1]", [0, 1])
     assert (made[1].status, made[1].text) == ("error", "ValueError: too far")
+
+
+def test_a_generator_without_an_end_is_over_at_its_time_out():
+    closed = threading.Event()
+
+    @tool(timeout_s=0.2)
+    def listen() -> list[int]:
+        """Listens."""
+        try:
+            for number in itertools.count():
+                threading.Event().wait(0.005)
+                yield number
+        finally:
+            closed.set()
+
+    assert results([listen], [call("listen")])[0].status == "timed_out"
+    assert closed.wait(LIMIT_S), "it is not left to fill the memory"
+
+
+def test_a_skill_that_yields_takes_no_step_after_a_stop():
+    steps = []
+    begun = threading.Event()
+
+    @skill
+    def patrol():
+        """Patrols."""
+        for step in range(1000):
+            steps.append(step)
+            begun.set()
+            threading.Event().wait(0.005)
+            yield step
+
+    agent = Agent("a", llm=ScriptedLLM([call("patrol")], "done"), tools=[patrol])
+    handle = agent.start("go")
+    assert begun.wait(LIMIT_S)
+    handle.abort("safety_stop")
+    assert handle.result(LIMIT_S).tool_calls[0].result.status == "interrupted"
+    assert len(steps) < 1000
 
 
 def test_numbers_and_arrays_of_numpy_are_json():
