@@ -15,7 +15,7 @@ from typing import Final, Literal
 from edgeagent.english import number_words
 from edgeagent.english.number_words import figures
 from edgeagent.english.tokens import words_of
-from edgeagent.english.word_data import lists
+from edgeagent.english.word_data import is_number, lists
 
 _LISTS: Final = lists("amounts")
 Dimension = Literal["length", "angle", "time", "percent", "volume", "mass", "times", "other", ""]
@@ -158,6 +158,13 @@ def in_units_of(amounts: Iterable[Amount], earlier: Sequence[str]) -> Iterator[A
     """Numbers without a unit in the units of the newest earlier text that has any: "five minutes", "make it ten"."""
     units = next(filter(None, (_with_units(amounts_in(text)) for text in reversed(earlier))), [])
     return (_in_unit_of(one, other) for one in amounts if not one.dimension for other in units)
+
+
+def in_other_units(words: Sequence[str], earlier: Sequence[str]) -> Iterator[Amount]:
+    """Figures of the newest earlier text that has any, in units of now alone: "15 minutes", "I meant seconds"."""
+    figures = next(filter(None, (_with_units(amounts_in(text)) for text in reversed(earlier))), [])
+    alone = [word for before, word in pairwise(["", *words]) if word in _UNITS and not is_number(before)]
+    return (one for unit in alone for figure in figures for one in amounts_of([f"{figure.bare:g}", unit]))
 
 
 def _with_units(amounts: Iterable[Amount]) -> list[Amount]:

@@ -84,6 +84,8 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return True
     if main[0] in CLASS.determiners | {"this", "that"} and _is_wish_for_a_thing(main):
         return True
+    if decide("continues", main) == "yes":
+        return True
     return _wishes(main) or _commands_inside(main, 1)
 
 

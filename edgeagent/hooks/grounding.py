@@ -14,12 +14,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.english.amounts import (
+    PAIRS,
     Amount,
     Directions,
     amounts_of,
     clause,
     counted,
     derived,
+    in_other_units,
     in_units_of,
     is_bearing,
     is_usual,
@@ -93,7 +95,7 @@ class _Said:
         words: Of the person, since the robot's last answer.
         amounts: In them.
         known: The same and what follows from them: sums, and products with "three times".
-        changed: Those without a unit, in the units of what was said before.
+        changed: Those without a unit, in the units of what was said before, and figures of before in units of now.
         calls: Made since then.
         earlier_calls: Made before, and done.
         earlier: Amounts in earlier turns and in results.
@@ -131,7 +133,7 @@ class _Said:
             words=words,
             amounts=amounts,
             known=[*amounts, *derived(amounts, words)],
-            changed=list(in_units_of(amounts, earlier)),
+            changed=[*in_units_of(amounts, earlier), *in_other_units(words, earlier)],
             calls=tuple(call for one in now for call in one.tool_calls),
             earlier_calls=tuple(call for one in before for call in one.tool_calls if call.id in done),
             earlier=[amount for text in (*earlier, *told) for amount in amounts_of(words_of(text))]
@@ -331,7 +333,8 @@ class GroundingHook(BaseHook):
 
     def _is_named(self, text: str, said: _Said) -> bool:
         others = self._other_names.get(text.casefold(), ())
-        return is_named(text, said.names, others) and said.names | set(others) >= _figures(text)
+        named = is_named(text, said.names, others) and said.names | set(others) >= _figures(text)
+        return named or _is_other_side(text, said)
 
     def _read_back(self, calls: Sequence[ToolCall], ctx: AgentContext) -> str:
         """Returns the question that is asked before a long way; empty where none is."""
@@ -504,10 +507,22 @@ def _takes_back(tool: Tool, name: str, value: float, factor: float, said: _Said,
         return False
     told = sign_of(said.words, directions[0][1], directions[1][1])
     back = lists("amounts").reversing & set(said.words)
-    other = any(a == "other" and b in lists("amounts").other_way for a, b in pairwise(said.words))
+    other = _says_other_way(said.words)
     forbidden = NEGATIONS.search(" ".join(said.words)) is not None
     # "drive back" after a way back is no way forward
     return bool(back or other) and told in (0, -1 if value < 0 else 1) and not forbidden
+
+
+def _says_other_way(words: Sequence[str]) -> bool:
+    return any(one == "other" and way in lists("amounts").other_way for one, way in pairwise(words))
+
+
+def _is_other_side(text: str, said: _Said) -> bool:
+    """True if a text is the contrary of what the last call of earlier turns took, as was said: "now the other side"."""
+    taken = {value for call in said.earlier_calls[-1:] for value in call.arguments.values() if isinstance(value, str)}
+    sides = [(one, other) for (_, one), (_, other) in PAIRS]
+    sides += [(other, one) for one, other in sides]
+    return _says_other_way(said.words) and any(text in one and taken & other for one, other in sides)
 
 
 def _changes_last(tool: Tool, name: str, value: float, said: _Said) -> bool:

@@ -28,7 +28,7 @@ __all__ = ["WORDS", "StopNetwork", "learnt"]
 WORDS: Final = ("stop", "halt", "freeze")
 """In the order of the network's outputs, of which the first stands for anything else."""
 
-LEAST: Final = {"stop": 0.75, "halt": 0.7, "freeze": 0.65}
+LEAST: Final = {"stop": 0.82, "halt": 0.77, "freeze": 0.72}
 """Mean probability of a word over ``_SMOOTHED`` steps from which on it was said; ``docs/figures.md`` has the counts."""
 SURE: Final = 0.85
 """The same for a word that is beyond doubt."""

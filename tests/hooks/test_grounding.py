@@ -340,6 +340,13 @@ def test_a_number_that_goes_far_is_read_back_too() -> None:
         ("drive two meters", call("drive", distance_m=2), "three times that", call("drive", distance_m=6)),
         ("a timer for 5 minutes", call("set_timer", duration_s=300), "make it ten", call("set_timer", duration_s=600)),
         ("a timer for 1 hour", call("set_timer", duration_s=3600), "two", call("set_timer", duration_s=7200)),
+        (
+            "timer 15 minutes",
+            call("set_timer", duration_s=900),
+            "oops, I meant seconds",
+            call("set_timer", duration_s=15),
+        ),
+        ("drive 3 meters", call("drive", distance_m=3), "feet, not meters", call("drive", distance_m=0.914)),
     ],
 )
 def test_what_was_done_before_is_taken_back_and_changed(first: str, done: Call, then: str, wanted: Call) -> None:
@@ -347,6 +354,25 @@ def test_what_was_done_before_is_taken_back_and_changed(first: str, done: Call, 
     robot.hear(first)
     robot.hear(then)
     assert robot.done[1:] == [(wanted.name, *wanted.arguments.values())]
+
+
+@pytest.mark.parametrize(
+    ("then", "asked"), [("other side", False), ("now to the other side", False), ("the other lamp", True)]
+)
+def test_the_other_side_is_the_contrary_of_what_was_done(then: str, asked: bool) -> None:
+    looked: list[str] = []
+
+    @tool
+    def look(direction: Literal["left", "right"]) -> str:
+        """Point the camera."""
+        looked.append(direction)
+        return "looking"
+
+    replies = ([call("look", direction="left")], "Done.", [call("look", direction="right")], "Done.")
+    session = Session(Agent("robi", llm=ScriptedLLM(*replies), tools=[look], hooks=[GroundingHook()]))
+    session.step("look left")
+    assert (session.step(then).reply == "Did you mean the right? Say yes.") is asked
+    assert looked == (["left"] if asked else ["left", "right"])
 
 
 @pytest.mark.parametrize(
@@ -359,6 +385,12 @@ def test_what_was_done_before_is_taken_back_and_changed(first: str, done: Call, 
         ("turn left 45", call("turn", angle_deg=45), "the other way", call("turn", angle_deg=-30)),
         ("turn left 700", call("turn", angle_deg=700), "undo that", call("turn", angle_deg=-680)),
         ("turn left 45", call("turn", angle_deg=45), "make it ten", call("turn", angle_deg=600)),
+        (
+            "timer 15 minutes",
+            call("set_timer", duration_s=900),
+            "oops, I meant seconds",
+            call("set_timer", duration_s=5),
+        ),
         ("back up 3 meters", call("drive", distance_m=-3), "drive back", call("drive", distance_m=3)),
         ("drive 2 meters", call("drive", distance_m=2), "wait before you bring it", call("drive", distance_m=-2)),
         ("drive 2 meters", call("drive", distance_m=2), "wave three times, drive", call("drive", distance_m=6)),

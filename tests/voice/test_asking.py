@@ -62,10 +62,20 @@ you are wanted in the kitchen
 please don't turn left execute a right turn
 do not set the alarm sound the horn instead
 I could use some light in the office
+the office one as well
+the keys too please
+the second one again
+those two again
+then the same in the office but without the light
+the hallway too and tell me the time
+this time only two
 """.strip().splitlines()
 TELLS = """
 the coffee is cold already
 the coffee and follow already
+the light is off again
+the kitchen was cold too
+this one is broken as well
 the cup tell off the desk
 my brother turned left at the church
 my keys are not in the kitchen

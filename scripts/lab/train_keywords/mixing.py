@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from edgeagent.audio import EchoCanceller
 
 RATE_HZ: Final = 16_000
 WORDS: Final = ("stop", "halt", "freeze")
@@ -33,6 +35,13 @@ _NATURAL: Final = 0.2
 """Share of each of the natural voices; flite's have half of it, and espeak-ng's the same all together."""
 _PEOPLE: Final = 0.3
 _GROUP: Final = 256
+_ECHO_DB: Final = (-20.0, 6.0)
+"""Level of the robot's own voice beside a person's, in dB."""
+_NO_ECHO_DB: Final = -90.0
+_ALONE: Final = 0.3
+"""Share of the stretches without a word in which only the robot speaks."""
+_LEARNING: Final = 6
+"""Stretches at the beginning of a group, in which the canceller learns the room."""
 
 
 def filters() -> np.ndarray[Any, Any]:
@@ -58,6 +67,11 @@ class Pool:
     powers: Tensor
     wanted: Tensor
     spans: Tensor
+
+    @classmethod
+    def joined(cls, *pools: Pool) -> Pool:
+        """The stretches of several pools, one behind the other."""
+        return cls(*(torch.cat([getattr(one, part.name) for one in pools]) for part in fields(cls)))
 
 
 class Clips:
@@ -86,8 +100,47 @@ class Clips:
         Args:
             share: Of those with a word.
         """
-        made = [self._stretches(_GROUP, share) for _ in range(math.ceil(count / _GROUP))]
+        made = []
+        for _ in range(math.ceil(count / _GROUP)):
+            sound, wanted, spans = self._stretches(_GROUP, share)
+            made.append((self._powers(sound), wanted, spans))
         return Pool(*(torch.cat(parts) for parts in zip(*made, strict=True)))
+
+    def over_own_voice(self, count: int, *, share: float) -> Pool:
+        """Stretches as they leave the echo canceller while the robot speaks, which says anything but a stop word.
+
+        Each group has one room, one distance from the loudspeaker, and one level of a person's voice.
+        """
+        made = []
+        for number in range(math.ceil(count / _GROUP)):
+            sound, wanted, spans = self._stretches(_GROUP, share)
+            silent = (wanted == 0).all(1) & self.chance(_GROUP, _ALONE)
+            near = (sound * ~silent[:, None]).flatten()
+            echo_db = _NO_ECHO_DB if number % 4 == 0 else float(self.uniform(1, *_ECHO_DB))
+            left = self._cancelled(near, self._talker(_GROUP).flatten(), echo_db).view(_GROUP, COUNT)
+            made.append([part[_LEARNING:] for part in (self._powers(left), wanted, spans)])
+        return Pool(*(torch.cat(parts) for parts in zip(*made, strict=True)))
+
+    def _cancelled(self, near: Tensor, far: Tensor, echo_db: float) -> Tensor:
+        """A person's sound and the echo of the loudspeaker's, as the echo canceller gives them to recognisers."""
+        seconds = torch.arange(round(0.3 * RATE_HZ)) / RATE_HZ
+        response = self._normal(len(seconds)) * 10 ** (-3 * seconds / float(self.uniform(1, 0.15, 0.5))) * 0.2
+        response[0] = 1.0
+        size = len(far) + len(response)
+        late = round(float(self.uniform(1, 0.01, 0.06)) * RATE_HZ)
+        echo = torch.fft.irfft(torch.fft.rfft(far, size) * torch.fft.rfft(response, size), size)[: len(far) - late]
+        echo = torch.nn.functional.pad(echo / echo.std() * 10 ** (echo_db / 20), (late, 0))
+        level = 10 ** (float(self.uniform(1, -36, -20)) / 20)
+        heard = ((near + echo) * level + self._normal(len(near)) * 3e-4).numpy()
+        played = (far * 0.1 / far.std()).numpy()
+        canceller, frames = EchoCanceller(RATE_HZ, RATE_HZ), []
+        for at in range(0, len(heard), HOP):
+            canceller.far(played[at : at + HOP], at / RATE_HZ)
+            canceller.near(heard[at : at + HOP], at / RATE_HZ)
+            frames += [frame.sound for frame in canceller.released]
+        frames += [frame.sound for frame in canceller.flush()]
+        left = torch.as_tensor(np.concatenate(frames)) / level
+        return torch.nn.functional.pad(left, (0, max(0, len(near) - len(left))))[: len(near)]
 
     def noises(self, count: int) -> Tensor:
         """Power in mel bands of noise, machines, people who talk elsewhere and leftovers of the robot's own voice."""
@@ -121,6 +174,7 @@ class Clips:
         return torch.where(inside, (here * (1 - part) + after * part) / 32_768, 0.0)
 
     def _stretches(self, count: int, share: float) -> tuple[Tensor, Tensor, Tensor]:
+        """Sound, wanted classes and spans."""
         is_word = self.chance(count, share)
         chosen = torch.where(is_word, self._pick(self.words, count), self._pick(self.talk, count))
         speed = 2 ** (self.uniform(count, -5, 6) / 12)
@@ -139,7 +193,7 @@ class Clips:
         wanted, spans = self._wanted(
             self.kind[chosen], self.begins[chosen], start_s, end_s, self.word_s[chosen] / speed
         )
-        return self._powers(mixed), wanted, spans
+        return mixed, wanted, spans
 
     def _powers(self, sound: Tensor) -> Tensor:
         """The newest sample of frame n is that of 10 ms times n + 1."""

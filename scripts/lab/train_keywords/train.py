@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import torch
-from mixing import SIZE, WORDS, Batches, Clips
+from mixing import SIZE, WORDS, Batches, Clips, Pool
 from network import KeywordNetwork, Streaming, exported
 from torch import Tensor
 
@@ -18,6 +18,8 @@ _RATE: Final = 2e-3
 _RATE_ON: Final = 5e-4
 """Of training that goes on from a file."""
 _STRETCHES: Final = 40_000
+_OVER_OWN_VOICE: Final = 6_000
+"""Stretches in which the robot speaks as well, as its echo canceller leaves them."""
 _NOISES: Final = 5_000
 _SHARE: Final = 0.4
 """Of the stretches that have a word in them."""
@@ -90,13 +92,16 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=40.0)
     parser.add_argument("--init", type=Path, help="go on from this file, such as the one that is shipped")
     parser.add_argument("--stretches", type=int, default=_STRETCHES)
+    parser.add_argument("--over-own-voice", type=int, default=_OVER_OWN_VOICE, metavar="STRETCHES")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     torch.manual_seed(arguments.seed)
     began_s = time.monotonic()
     clips = Clips(arguments.sounds, arguments.seed)
-    pool = clips.pool(arguments.stretches, share=_SHARE)
+    alone = clips.pool(arguments.stretches, share=_SHARE)
+    over_own_voice = clips.over_own_voice(arguments.over_own_voice, share=_SHARE)
+    pool = Pool.joined(alone, over_own_voice, over_own_voice)
     noises = clips.noises(_NOISES)
     print(f"{time.monotonic() - began_s:.0f} s: {len(pool.powers)} stretches, {len(noises)} noises", flush=True)
     network = exported(arguments.init, len(WORDS)) if arguments.init else KeywordNetwork(len(WORDS))

@@ -54,6 +54,14 @@ _SAID: Final = (
     "i said {}",
     "oh, {}",
     "{} will do",
+    "{} I think",
+    "hm, {}",
+    "say {}",
+    "{} I guess",
+    "let me think, {}",
+    "that would be {}",
+    "oh, {}, my dear",
+    "why, {} of course",
 )
 _HOW_LONG: Final = ("For how long?", "How long?")
 _HOW_FAR: Final = ("How far?",)
@@ -61,8 +69,38 @@ _WHERE: Final = ("Where to?", "Which place?")
 _WHERE_PUT: Final = ("Where should I put it?", "Where to?", "Which place?")
 _WHAT: Final = ("What should I get?", "Which thing?")
 _WHICH: Final = ("Which light?", "Which room?")
-_TO: Final = ("{}", "{}", "to {}", "to {} please", "{}, please", "{} of course", "i meant {}")
-_ROOMS: Final = ("{}", "{}", "in {}", "the one in {}", "in {} please", "{}, please", "that of {}")
+_TO: Final = (
+    "{}",
+    "{}",
+    "to {}",
+    "to {} please",
+    "{}, please",
+    "{} of course",
+    "i meant {}",
+    "oh, {}",
+    "hm, {}",
+    "to {} I think",
+    "{}, my dear",
+    "to {}, where else",
+)
+_ROOMS: Final = (
+    "{}",
+    "{}",
+    "in {}",
+    "the one in {}",
+    "in {} please",
+    "{}, please",
+    "that of {}",
+    "oh, the one in {}",
+    "the one in {}, my dear",
+    "{} I think",
+    "hm, {}",
+    "the light in {}",
+    "{} of course",
+    "I mean {}",
+    "that in {} please",
+    "{}, where else",
+)
 _FORTH: Final = ("drive exactly", "drive about", "drive forward by", "go forward for", "move forward about", "drive roughly", "go ahead by")  # fmt: skip
 _BACK: Final = ("back up by", "move back by", "go back by", "reverse by", "drive backwards about", "back off by")
 _ROWS: Final = (

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from typing import Any, Final
 
 import answers
+import changing
 import corrections
 import fingers
 import followup
 import foreign
+import inflection
 import invented
 import lists
 import orders
@@ -24,6 +26,7 @@ import reasons
 import recalling
 import renaming
 import results
+import scenes
 from nothing import CANNOT, Nothing
 from referring import Past
 from results import Call, Outcome
@@ -41,7 +44,7 @@ _SYSTEMS: Final = (
     "You are Robo, a small mobile robot. Answer briefly.", "You are an assistant.", "Be brief.", "You are a robot arm on wheels. Reply in one sentence.",
     "You are the agent of a mobile robot. Call tools for commands, otherwise answer shortly.", "You help around the house.",
 )  # fmt: skip
-_NOT_HOUSE_MIX: Final = 0.4
+_NOT_HOUSE_MIX: Final = 0.3
 _RENAMED: Final = 0.75
 """Share of parts of the house robot that have other names."""
 _CUT_SHORT: Final = 0.5
@@ -54,6 +57,23 @@ _FOLLOWING: Final = 0.72
 """Share of later turns that follow up."""
 _TIED: Final = 0.3
 """Share of commands after an answer without a call, or after a failure, that a word ties to it."""
+_SCENES: Final = 0.25
+"""Share of the house robot's dialogues that stand in files."""
+_WITH_MORE: Final = 0.14
+"""Share of later turns with a command behind or before them."""
+_MORE: Final = (
+    "{}, then {}", "{}, then {}", "{} and then {}", "{} and {}", "{}, and {}", "{}, and then {}", "{}. then {}", "{}, after that {}", "{}, followed by this: {}", "{}, and afterwards {}", "{}, then please {}", "{}. and {}", "{}; then {}",
+    "{}, and when you are done {}", "{} and after that {}",
+)  # fmt: skip
+_LESS: Final = (
+    "{}, and then {}",
+    "{} and {}",
+    "{}, then {}",
+    "first {}, then {}",
+    "{}. then {}",
+    "{} and after that {}",
+)
+"""A later turn and a command behind it; a command and a later turn behind that."""
 _ANSWERED: Final = 0.8
 """Share of the robot's questions that are answered."""
 
@@ -80,15 +100,15 @@ class Setting:
 def draw_setting(rng: random.Random) -> Setting:
     """Mostly the house robot as it ships; also subsets, other orders, other robots."""
     kind = rng.random()
-    if kind < 0.42:
+    if kind < 0.4:
         return Setting(HOUSE_SYSTEM, HOUSE_TOOLS, frozenset(map(name_of, HOUSE_TOOLS)), ())
     system = HOUSE_SYSTEM if rng.random() < 0.4 else rng.choice(_SYSTEMS)
     tools = list(HOUSE_TOOLS)
     others: list[foreign.ForeignTool] = []
-    if kind < 0.46:
+    if kind < 0.43:
         if rng.random() < 0.7:
             rng.shuffle(tools)
-    elif kind < 0.58:
+    elif kind < 0.54:
         tools = rng.sample(tools, rng.randint(1, 13))
         if rng.random() < 0.5:
             tools.sort(key=HOUSE_TOOLS.index)
@@ -97,7 +117,7 @@ def draw_setting(rng: random.Random) -> Setting:
         others = foreign.draw(rng, rng.randint(1, 9), beside_house=bool(tools))
     house = frozenset(map(name_of, tools))
     renamed: renaming.Renaming | None = None
-    if kind >= 0.46 and rng.random() < _RENAMED:
+    if kind >= 0.43 and rng.random() < _RENAMED:
         renamed, specs = renaming.draw(rng, tools, [name_of(t.spec) for t in others])
         tools = list(specs)
     tools += [t.spec for t in others]
@@ -136,25 +156,43 @@ class Author:
                 said = followup.draw(rng, past)
                 if said is not None and {c.name for c in said.calls} - setting.house:
                     said = None
+                if said is not None and said.calls:
+                    said = self._with_more(said, setting)
+            if said is None and not turn and setting.whole and rng.random() < _SCENES:
+                said = scenes.draw(self._speaker)
             if said is None:
                 said = self._utterance(setting)
                 if tied and len(said.calls) == 1 and rng.random() < _TIED and noise.is_imperative(said.text):
                     said = recalling.then(rng, said, failed=not past.ok)
-            answer = said.answer if turn + 1 < wanted or rng.random() < _ANSWERED else None
+            is_scene = said.tag == scenes.TAG
+            answer = said.answer if is_scene or turn + 1 < wanted or rng.random() < _ANSWERED else None
             messages.append({"role": "user", "content": self._spoken(said, typed=not setting.foreign)})
             tied = not said.calls
             if not said.calls:
-                messages.append({"role": "assistant", "content": said.reply})
+                reply = results.tell(list(past.outcomes)) if said.reply == scenes.TOLD else said.reply
+                messages.append({"role": "assistant", "content": reply})
                 continue
             messages.append(_calling(said.calls))
-            if turn >= wanted - 1 and rng.random() < _CUT_SHORT:
+            if turn >= wanted - 1 and not (is_scene and answer) and rng.random() < _CUT_SHORT:
                 break
-            outcomes = self._outcomes(said.calls, past.held)
+            outcomes = _well(rng, said.calls, past.held) if is_scene else self._outcomes(said.calls, past.held)
             messages += [{"role": "tool", "content": o.content} for o in outcomes]
             messages.append({"role": "assistant", "content": results.tell(outcomes)})
             past = past.after(said.calls, outcomes)
             tied = not past.ok
         return messages
+
+    def _with_more(self, said: Utterance, setting: Setting) -> Utterance:
+        """A later turn as it is said, at times with a command before or behind it: "off again, then come here"."""
+        rng = self._rng
+        if rng.random() < _WITH_MORE:
+            other = self._speaker.imperative()
+            calls, text = other.calls(), other.text()
+            if {c.name for c in calls} <= setting.house and not set(map(repr, calls)) & set(map(repr, said.calls)):
+                if rng.random() < 0.25:
+                    return replace(said, text=rng.choice(_LESS).format(text, said.text), calls=calls + said.calls)
+                return replace(said, text=rng.choice(_MORE).format(said.text, text), calls=said.calls + calls)
+        return replace(said, text=changing.dressed(rng, said.text))
 
     def _spoken(self, said: Utterance, *, typed: bool) -> str:
         text = said.text
@@ -182,9 +220,11 @@ class Author:
         kind = rng.random()
         if kind < 0.26:
             return speaker.single()
-        if kind < 0.28:
+        if kind < 0.275:
             return recalling.spoken_of(rng)
         if kind < 0.287:
+            return changing.in_units(rng)
+        if kind < 0.294:
             return orders.alike(speaker)
         if kind < 0.32:
             return speaker.together()
@@ -225,16 +265,13 @@ class Author:
             one, two = rng.choice(tools).say(rng), rng.choice(tools).say(rng)
             if one.text[-1:] in "?!" or one.calls == two.calls:
                 return one
-            first, second = one.text.rstrip("."), two.text[:1].lower() + two.text[1:]
-            tag = "as said" if "as said" in (one.tag, two.tag) else "foreign"
-            joint = rng.choice((" and ", " then ", ", then ", " and then ", ", and "))
-            return Utterance(first + joint + second, one.calls + two.calls, tag=tag, bare=False)
+            return _two(rng, one, two)
         if kind < 0.79:
             astray = rng.choice(tools).astray(rng)
             if astray is not None:
                 return astray
-        if kind < 0.86:
-            return self._not_asked_for(rng.choice(tools).order(rng))
+        if kind < 0.86 and (order := rng.choice(tools).order(rng)) is not None:
+            return self._not_asked_for(order)
         if mine and kind < 0.875 and (remark := invented.remark(rng, mine)) is not None:
             return Utterance(remark, reply=rng.choice(wording.HEARD), tag="none", bare=False)
         if kind < 0.92:
@@ -286,6 +323,31 @@ class Author:
         n = self._rng.choice((self._rng.randint(1, 120), self._rng.randint(1, 60) * 60))
         over = f"{n} second is over" if n == 1 else f"{n} seconds are over"
         return [{"role": "user", "content": f"[timer] {over}"}, {"role": "assistant", "content": f"Your {over}."}]
+
+
+def _two(rng: random.Random, one: Utterance, two: Utterance) -> Utterance:
+    """Two requests in one sentence, or in two."""
+    tag = "as said" if "as said" in (one.tag, two.tag) else "foreign"
+    first, second = (replace(each, text=each.text[:1].lower() + each.text[1:].rstrip(".!")) for each in (one, two))
+    if rng.random() < 0.3 and all(inflection.begins_with_verb(each.text) for each in (first, second)):
+        both = orders.in_other_words(rng, first, second)
+        return replace(both, text=both.text[:1].upper() + both.text[1:] if rng.random() < 0.4 else both.text, tag=tag)
+    joint = rng.choice(
+        (
+            " and ",
+            " and ",
+            " then ",
+            ", then ",
+            " and then ",
+            ", and ",
+            ". Then ",
+            ", and after that ",
+            ", and also ",
+            ", ",
+        )
+    )
+    begun = one.text.rstrip(".!") if rng.random() < 0.6 else first.text
+    return Utterance(begun + joint + second.text, one.calls + two.calls, tag=tag, bare=False)
 
 
 def _well(rng: random.Random, calls: Iterable[Call], held: str) -> list[Outcome]:

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from typing import Final
 
+import changing
 import lexicon
 import recalling
 import referring
@@ -82,10 +83,8 @@ _THANKS: Final = (
 )
 
 
-_REFERRING: Final = 0.35
-"""Share of follow-ups that referring.py draws."""
-_RECALLING: Final = 0.35
-"""The same of recalling.py."""
+_SHARES: Final = ((0.28, recalling.draw), (0.27, referring.draw), (0.25, changing.draw))
+"""Shares of follow-ups that other modules draw."""
 
 
 def draw(rng: random.Random, past: Past) -> Utterance | None:
@@ -94,9 +93,10 @@ def draw(rng: random.Random, past: Past) -> Utterance | None:
     if not last:
         return None
     refers = rng.random()
-    for share, draws in ((_RECALLING, recalling.draw), (_RECALLING + _REFERRING, referring.draw)):
+    for share, draws in _SHARES:
         if refers < share and (said := draws(rng, past)) is not None:
             return said
+        refers -= share
     kind = rng.random()
     if kind < 0.1:
         return Utterance(

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import fleet
 import invented
 import lexicon
 from results import Call
@@ -59,9 +60,12 @@ class ForeignTool:
     astray: Callable[[random.Random], Utterance | None] = lambda rng: None
     """Draws a sentence that comes close to a call and has none; None where there is none."""
     invented: invented.InventedTool | None = None
+    fleet: fleet.FleetOffer | None = None
 
-    def order(self, rng: random.Random) -> str:
-        """Draws a plain order, without politeness."""
+    def order(self, rng: random.Random) -> str | None:
+        """Draws a plain order, without politeness; None where there is none."""
+        if self.fleet is not None:
+            return self.fleet.order(rng)
         return self.say(rng).text if self.invented is None else self.invented.order(rng)
 
 
@@ -288,13 +292,18 @@ _SHAPES: Final = (
 _HOUSE_NAMES: Final = frozenset(name_of(t) for t in HOUSE_TOOLS)
 
 
-_INVENTED: Final = 0.72
-"""Share of robots whose tools have several parameters and descriptions."""
+_OF_FLEET: Final = 0.5
+_INVENTED: Final = 0.37
+"""Shares of robots whose tools and phrases stand in files, and of those whose tools have several parameters and descriptions."""
 
 
 def draw(rng: random.Random, n: int, *, beside_house: bool = False) -> list[ForeignTool]:
     """n tools with different names, none a house tool's, that a person can tell apart, also from the house's if so."""
-    if rng.random() < _INVENTED:
+    kind = rng.random()
+    if kind < _OF_FLEET and not beside_house:
+        offers = fleet.draw(rng, n, _HOUSE_NAMES)
+        return [ForeignTool(one.spec, one.say, one.astray, fleet=one) for one in offers]
+    if kind < _OF_FLEET + _INVENTED:
         made = invented.draw(rng, n, _HOUSE_NAMES, beside_house=beside_house)
         return [ForeignTool(one.spec, one.say, one.astray, one) for one in made]
     tools: dict[str, ForeignTool] = {}

@@ -31,11 +31,15 @@ class GrammarError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place where a value is drawn: <dist>, <dist:2>, in an action also -<dist>."""
+    """A place where a value is drawn: <dist>, <dist:2>, in an action also -<dist>, <dist>*2, <dist>/2.
+
+    Attributes:
+        scale: What the value is multiplied by.
+    """
 
     kind: str
     index: int = 1
-    negative: bool = False
+    scale: float = 1
 
     @property
     def key(self) -> tuple[str, int]:
@@ -175,9 +179,10 @@ def parse_pattern(text: str, macros: dict[str, Sequence], where: str) -> Sequenc
 
 def _value(text: str, where: str) -> Literal | Slot:
     text = text.strip()
-    slot = re.fullmatch(rf"(-?)<({_NAME})(?::(\d+))?>", text)
+    slot = re.fullmatch(rf"(-?)<({_NAME})(?::(\d+))?>(?:([*/])([\d.]+))?", text)
     if slot:
-        return Slot(slot[2], int(slot[3] or 1), negative=bool(slot[1]))
+        by = float(slot[5] or 1)
+        return Slot(slot[2], int(slot[3] or 1), (-1 if slot[1] else 1) * (1 / by if slot[4] == "/" else by))
     if text in ("true", "false"):
         return text == "true"
     if re.fullmatch(r"[+-]?\d+", text):
@@ -213,7 +218,17 @@ def _parse_calls(text: str, where: str) -> tuple[CallTemplate, ...]:
     return tuple(calls)
 
 
-def _parse_rule(line: str, macros: dict[str, Sequence], where: str) -> Rule:
+def parse_rule(
+    line: str, macros: dict[str, Sequence], where: str, earlier: frozenset[tuple[str, int]] = frozenset()
+) -> Rule:
+    """Parses a rule.
+
+    Args:
+        earlier: Slots that are known from lines before.
+
+    Raises:
+        GrammarError: it cannot be read.
+    """
     left, arrow, right = line.partition("=>")
     if not arrow:
         raise GrammarError(f"{where}: a rule is PATTERN => ACTION")
@@ -228,7 +243,7 @@ def _parse_rule(line: str, macros: dict[str, Sequence], where: str) -> Rule:
             raise GrammarError(f'{where}: write none "REPLY"')
         return Rule(pattern, (), parse_pattern(body[1:-1], macros, where), weight, where, count(pattern))
     calls = _parse_calls(right, where)
-    known = {s.key for s in _slots(pattern)}
+    known = {s.key for s in _slots(pattern)} | earlier
     for call in calls:
         wanted = [v for _, v in call.arguments if isinstance(v, Slot)]
         wanted += [call.repeat] if isinstance(call.repeat, Slot) else []
@@ -256,7 +271,7 @@ def _read(path: Path, shared: dict[str, Sequence], grammar: Grammar) -> dict[str
                 raise GrammarError(f"{where}: a declaration is tool NAME(ARG: TYPE)")
             grammar.tools[match[1]] = signature
         else:
-            grammar.rules.append(_parse_rule(line, macros, where))
+            grammar.rules.append(parse_rule(line, macros, where))
     return macros
 
 

@@ -79,12 +79,94 @@ lift lifting lifted
 hop hopping hopped
 join joining joined
 light lighting lit
+weigh weighing weighed
+pour pouring poured
+raise raising raised
+lower lowering lowered
+open opening opened
+close closing closed
+feed feeding fed
+dispense dispensing dispensed
+spray spraying sprayed
+measure measuring measured
+play playing played
+show showing shown
+wash washing washed
+clean cleaning cleaned
+fill filling filled
+empty emptying emptied
+load loading loaded
+unload unloading unloaded
+cut cutting cut
+heat heating heated
+cool cooling cooled
+mix mixing mixed
+print printing printed
+send sending sent
+call calling called
+ring ringing rung
+sound sounding sounded
+paint painting painted
+mark marking marked
+tilt tilting tilted
+press pressing pressed
+pump pumping pumped
+rinse rinsing rinsed
+dry drying dried
+fold folding folded
+lock locking locked
+unlock unlocking unlocked
+record recording recorded
+give giving given
+sort sorting sorted
+count counting counted
+hoist hoisting hoisted
+label labelling labelled
+log logging logged
+note noting noted
+water watering watered
+photograph photographing photographed
+announce announcing announced
+greet greeting greeted
+order ordering ordered
+serve serving served
+test testing tested
+wipe wiping wiped
+scrub scrubbing scrubbed
+shake shaking shaken
+stir stirring stirred
+bake baking baked
+roast roasting roasted
+peel peeling peeled
+inflate inflating inflated
+release releasing released
+throw throwing thrown
+launch launching launched
+book booking booked
+add adding added
+remove removing removed
+replace replacing replaced
+write writing written
+draw drawing drawn
+wrap wrapping wrapped
+pack packing packed
+stack stacking stacked
+tighten tightening tightened
+loosen loosening loosened
+drill drilling drilled
+weld welding welded
+adjust adjusting adjusted
+calibrate calibrating calibrated
 """
-_PAST: Final = {"go": "went", "drive": "drove", "come": "came", "take": "took", "run": "ran", "withdraw": "withdrew"}
+_PAST: Final = {
+    "go": "went", "drive": "drove", "come": "came", "take": "took", "run": "ran", "withdraw": "withdrew", "show": "showed", "ring": "rang", "give": "gave",
+    "shake": "shook", "throw": "threw", "write": "wrote", "draw": "drew",
+}  # fmt: skip
 """Past tenses that are not as the participle."""
 _FORMS: Final = {base: (gerund, participle) for base, gerund, participle in map(str.split, _VERBS.split("\n")[1:-1])}
 
-
+VERBS: Final = frozenset(_FORMS)
+"""Verbs in their base form whose other forms are known."""
 _NOUNS: Final = tuple(f"light {word}" for word in ("on", "off", "out", "in", "please", "for")) + tuple(
     f"head {word}"
     for word in (

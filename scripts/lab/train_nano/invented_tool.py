@@ -22,7 +22,7 @@ ASKS: Final = ("{}", "{}", "{}", "{}", "{}", "{} now", "i want you to {}", "time
 )  # fmt: skip
 _CORRECTED: Final = 0.03
 """Share of values that correct another one."""
-_SORRY: Final = (", no, ", ", sorry, ", ", I mean ", " no ", ", wait, ", ", rather ", ", or no, ", ", correction, ", ", oh no, ", ", no no, ", ", make that ")  # fmt: skip
+SORRY: Final = (", no, ", ", sorry, ", ", I mean ", " no ", ", wait, ", ", rather ", ", or no, ", ", correction, ", ", oh no, ", ", no no, ", ", make that ")  # fmt: skip
 WHICH: Final = ("Which {}?", "What {}?", "Which {} do you mean?", "Please tell me the {}.")
 
 
@@ -79,7 +79,7 @@ def corrected(rng: random.Random, parameter: Parameter, first: Given) -> Given |
     if parameter.role == "flag" or isinstance(first.value, list):
         return None
     other = parameter.give(rng)
-    return None if other.value == first.value else Given(other.value, f"{rng.choice(_SORRY)}{other.text}", other.names)
+    return None if other.value == first.value else Given(other.value, f"{rng.choice(SORRY)}{other.text}", other.names)
 
 
 def given_words(rng: random.Random, parameter: Parameter) -> Given:
@@ -90,4 +90,4 @@ def given_words(rng: random.Random, parameter: Parameter) -> Given:
     wrong = parameter.give(rng)
     if wrong.value == one.value:
         return one
-    return Given(one.value, f"{wrong.text}{rng.choice(_SORRY)}{one.text}", one.names + wrong.names)
+    return Given(one.value, f"{wrong.text}{rng.choice(SORRY)}{one.text}", one.names + wrong.names)

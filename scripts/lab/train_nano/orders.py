@@ -27,7 +27,7 @@ _PLAIN: Final = (
     "you should {a} before you {b}", "{a}. once that is done, {b}", "{a}. when you have done that, {b}", "{a}, and when you are done {b}",
     "{a}, as soon as you are finished {b}", "{a} and after you are done with that {b}", "{a}. afterwards {b}", "{b} eventually, but first of all {a}",
     "{b}, oh and before that {a}", "{b}, wait, first {a}", "{b}. oh, but first {a}", "{b}, just make sure to {a} first", "{b}, but don't forget to {a} before that",
-    "{b}, only {a} first", "{b} after you {a}", "after you {a}, {b}", "once you {a}, {b}",
+    "{b}, only {a} first", "{b} after you {a}", "after you {a}, {b}", "once you {a}, {b}", "{b}, and prior to that {a}", "{b}, and before that {a}", "{b}. prior to that, {a}", "{b}, but do this beforehand: {a}", "{a} beforehand, then {b}", "{b} as soon as you {a}", "{b} the moment you {a}",
 )  # fmt: skip
 _AFTER: Final = (
     "after {ing}, {b}", "after {ing}, {b}", "after {ing} {b}", "{b} after {ing}", "{b} after {ing}", "{b} right after {ing}", "{b}, but only after {ing}",
@@ -114,27 +114,26 @@ def turned(speaker: Speaker) -> Utterance:
 
     def draw() -> Utterance:
         rng = speaker.rng
-        kind = rng.random()
         make = _verbal if rng.random() < _WITH_VERB else _part
         first, second = make(speaker, 0.2), make(speaker, 0.2)
-        if kind < 0.4 and make is _verbal:
-            forms = inflected(first.text)
-            if forms is not None:
-                text = rng.choice(_AFTER).format(ing=forms[0], done=forms[1], b=second.text)
-                return _both(text, first, second)
-        elif kind < 0.52:
-            forms = inflected(second.text)
-            if forms is not None:
-                return _both(rng.choice(_BEFORE).format(ing=forms[0], a=first.text), first, second)
-        elif kind < 0.62:
+        if rng.random() < 0.1:
             third = make(speaker, 0)
             joint = rng.choice((" and ", " and then ", ", then "))
             second = Utterance(f"{second.text}{joint}{third.text}", second.calls + third.calls)
-        return _both(
-            rng.choice(_PLAIN if make is _verbal else _LOOSE).format(a=first.text, b=second.text), first, second
-        )
+        return in_other_words(rng, first, second)
 
     return _until_distinct(draw)
+
+
+def in_other_words(rng: random.Random, first: Utterance, second: Utterance) -> Utterance:
+    """Two commands in one sentence that tells in which order they are to be done, not by that of its words alone."""
+    kind = rng.random()
+    if kind < 0.4 and (forms := inflected(first.text)) is not None:
+        return _both(rng.choice(_AFTER).format(ing=forms[0], done=forms[1], b=second.text), first, second)
+    if 0.4 <= kind < 0.53 and (forms := inflected(second.text)) is not None:
+        return _both(rng.choice(_BEFORE).format(ing=forms[0], a=first.text), first, second)
+    frames = _PLAIN if begins_with_verb(first.text) and begins_with_verb(second.text) else _LOOSE
+    return _both(rng.choice(frames).format(a=first.text, b=second.text), first, second)
 
 
 def alike(speaker: Speaker) -> Utterance:

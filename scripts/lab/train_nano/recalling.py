@@ -29,7 +29,7 @@ _ONE: Final = ("the {n} one again", "do the {n} one again", "the {n} thing again
 _OTHER_ORDER: Final = ("the other way round", "now the other way around", "in the other order", "now in reverse order", "and the other way round", "in the opposite order", "same thing in the other order", "now swap them", "the same, the other way around")  # fmt: skip
 _UNDO: Final = ("undo that", "sorry, undo that", "not that way, undo it", "that was the wrong side, reverse it", "undo it", "oops, undo it", "reverse that", "take that back", "that was wrong, undo it", "no, undo that", "please undo that", "oh no, reverse that",
     "that was a mistake, undo it", "undo the last one", "that's wrong, take it back")  # fmt: skip
-_TURN_BACK: Final = ("now turn back", "and turn back", "turn back again", "turn back please", "turn back to where you looked", "and now turn back the same", "turn the same back", "okay turn back", "turn back by the same")  # fmt: skip
+_TURN_BACK: Final = ("now turn back", "and turn back", "turn back again", "turn back please", "turn back to where you looked", "and now turn back the same", "turn the same back", "okay turn back", "turn back by the same", "turn back to how you were facing before", "face the way you did before", "back to the direction you had before", "turn back to your old heading", "and face the old way again", "turn so that you face as before")  # fmt: skip
 _DRIVE_BACK: Final = ("back away the same", "too far, back the same", "you are too near, back up the same", "come back the same", "drive back the same distance", "back up as much", "now the same distance back", "and back as far", "return the same distance",
     "too close, go back the same way", "back off as far", "oops, too far, come back the same")  # fmt: skip
 _DRIVE_ON: Final = ("the same distance forward", "now forward the same", "and forward as far", "come forward the same distance", "forward the same again", "drive forward as much")  # fmt: skip
@@ -53,7 +53,7 @@ _TIMES: Final = (
     ("twice", "three times", "four times"),
 )  # fmt: skip
 _ELSEWHERE: Final = ("do it in {p} as well", "the same in {p}", "now the same in {p}", "and in {p} too", "do the same in {p}", "now in {p}", "same for {p}", "and then {p}", "{p} as well", "do that again in {p}", "repeat that in {p}", "{p} too",
-    "the same for {p} please", "all of that in {p} too")  # fmt: skip
+    "the same for {p} please", "all of that in {p} too", "you can do likewise for {p}", "likewise in {p}", "same procedure in {p}", "{p} next, same thing", "the very same in {p}", "do {p} the same way", "same again for {p}", "and {p} likewise")  # fmt: skip
 _FETCH_AWAY: Final = ("get it from there and put it {p}", "get it again and take it {p}", "that was the wrong place, bring it {p}", "bring it {p} instead", "take it {p}", "now take it {p}", "no, take it {p}", "move it {p}", "it has to be {p}, bring it there", "fetch it and bring it {p}",
     "better bring it {p}", "take it from there {p}", "and now bring it {p}", "pick it up again and put it {p}", "it can't stay there, bring it {p}", "now carry it {p}", "it belongs {p}, bring it there", "actually, take it {p}", "then bring it back {p}", "okay, and now {p} with it")  # fmt: skip
 _FETCH: Final = ("get it back", "pick it up again", "fetch it again", "take it again", "bring it back", "now get it again", "go and get it back", "I need it after all, get it", "bring it back to me", "pick it back up", "grab it again", "no, keep it, pick it up again")  # fmt: skip

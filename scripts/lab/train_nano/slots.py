@@ -256,6 +256,12 @@ def whole(rng: random.Random) -> Drawn:
     return Drawn(_figure(rng, n), n)
 
 
+def small(rng: random.Random) -> Drawn:
+    """A whole number from 2 to 12 without a unit."""
+    n = rng.randint(2, 12)
+    return Drawn(_figure(rng, n), n)
+
+
 def clock(rng: random.Random) -> Drawn:
     """A time of day; no tool takes one."""
     hour, minute = rng.randint(1, 12), rng.choice((0, 0, 15, 30, rng.randint(1, 59)))
@@ -339,6 +345,7 @@ KINDS: Final[dict[str, Draw]] = _COUNTED | {
     "int": whole,
     "number": whole,
     "num": whole,
+    "n": small,
     "clock": clock,
     "clock_time": clock,
     "time": clock,

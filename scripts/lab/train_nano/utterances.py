@@ -119,8 +119,13 @@ class Realised:
                 arguments[name] = value
                 continue
             drawn = self.draws[value.key].value
-            arguments[name] = number(-drawn if value.negative else drawn) if isinstance(drawn, int | float) else drawn
+            arguments[name] = _scaled(drawn, value.scale) if isinstance(drawn, int | float) else drawn
         return Call(template.name, arguments)
+
+
+def _scaled(value: float, scale: float) -> int | float:
+    """A value in another unit, or a part of it, as conventions round it; a value with its sign stays as it is."""
+    return number(value * scale if abs(scale) == 1 else round(value * scale, 3))
 
 
 class Speaker:
@@ -138,15 +143,19 @@ class Speaker:
         self._names = [n for n in self._groups if n not in ("several", STATES) and not n.startswith("none")]
         self._name_weights = [_TOOL_WEIGHT.get(n, 1.0) for n in self._names]
 
-    def realise(self, rule: Rule) -> Realised:
-        """Draws words and slots of one rule."""
+    def realise(self, rule: Rule, known: dict[tuple[str, int], Drawn] | None = None) -> Realised:
+        """Draws words and slots of one rule.
+
+        Args:
+            known: What was drawn already.
+        """
         pieces = tuple(expand(rule.pattern, self.rng))
         kinds = {p.key for p in pieces if isinstance(p, Slot)}
         for call in rule.calls:
             kinds |= {v.key for _, v in call.arguments if isinstance(v, Slot)}
             kinds |= {call.repeat.key} if isinstance(call.repeat, Slot) else set()
-        draws: dict[tuple[str, int], Drawn] = {}
-        for key in sorted(kinds):
+        draws: dict[tuple[str, int], Drawn] = dict(known or {})
+        for key in sorted(kinds - set(draws)):
             draws[key] = KINDS[key[0]](self.rng)
             others = [d.value for k, d in draws.items() if k[0] == key[0] and k != key]
             while draws[key].value in others and key[0] not in ("count",):

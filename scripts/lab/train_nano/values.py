@@ -48,12 +48,13 @@ class Parameter:
 
 UNITS: Final = (
     # stem, ending of the name, spoken units with their factors, largest, prepositions
-    ("distance", "m", (("meters", 1), ("metres", 1), ("m", 1), ("cm", 0.01), ("centimeters", 0.01), ("km", 1000), ("kilometers", 1000)), 40, ("by", "", "for")),
-    ("", "meters", (("meters", 1), ("metres", 1), ("m", 1), ("cm", 0.01), ("kilometers", 1000)), 300, ("by", "", "for")),
-    ("height", "cm", (("centimeters", 1), ("cm", 1), ("centimetres", 1)), 200, ("to", "by", "at", "to a height of")),
+    ("distance", "m", (("meters", 1), ("metres", 1), ("m", 1), ("cm", 0.01), ("centimeters", 0.01), ("km", 1000), ("kilometers", 1000), ("feet", 0.3048), ("yards", 0.9144)), 40, ("by", "", "for")),
+    ("", "meters", (("meters", 1), ("metres", 1), ("m", 1), ("cm", 0.01), ("kilometers", 1000), ("feet", 0.3048)), 300, ("by", "", "for")),
+    ("height", "cm", (("centimeters", 1), ("cm", 1), ("centimetres", 1), ("meters", 100), ("inches", 2.54), ("feet", 30.48), ("mm", 0.1)), 200, ("to", "by", "at", "to a height of")),
     ("depth", "cm", (("centimeters", 1), ("cm", 1)), 60, ("to", "at", "by", "with a depth of")),
-    ("depth", "m", (("meters", 1), ("m", 1), ("metres", 1)), 30, ("to", "at", "in", "down to")),
-    ("length", "mm", (("millimeters", 1), ("mm", 1), ("cm", 10)), 300, ("to", "by", "with a length of")),
+    ("depth", "m", (("meters", 1), ("m", 1), ("metres", 1), ("feet", 0.3048), ("cm", 0.01)), 30, ("to", "at", "in", "down to")),
+    ("length", "mm", (("millimeters", 1), ("mm", 1), ("millimetres", 1), ("cm", 10), ("centimeters", 10), ("inches", 25.4)), 300, ("to", "by", "with a length of")),
+    ("distance", "km", (("kilometers", 1), ("km", 1), ("kilometres", 1), ("meters", 0.001), ("metres", 0.001)), 60, ("", "for", "by")),
     ("angle", "deg", (("degrees", 1), ("deg", 1)), 360, ("by", "to", "", "at")),
     ("heading", "deg", (("degrees", 1), ("", 1)), 359, ("to", "at", "heading", "on")),
     ("bearing", "deg", (("degrees", 1), ("", 1)), 359, ("on a bearing of", "bearing", "at", "on")),
@@ -61,9 +62,9 @@ UNITS: Final = (
     ("tilt", "degrees", (("degrees", 1),), 90, ("by", "to", "at")),
     ("duration", "s", (("seconds", 1), ("seconds", 1), ("s", 1), ("minutes", 60)), 90, ("for", "for", "for about")),
     ("", "seconds", (("seconds", 1), ("seconds", 1), ("sec", 1), ("minutes", 60)), 90, ("for", "for", "")),
-    ("", "minutes", (("minutes", 1), ("minutes", 1), ("min", 1), ("hours", 60)), 50, ("for", "for")),
+    ("", "minutes", (("minutes", 1), ("minutes", 1), ("min", 1), ("hours", 60), ("seconds", 1 / 60)), 50, ("for", "for")),
     ("delay", "s", (("seconds", 1), ("seconds", 1)), 60, ("in", "after", "with a delay of")),
-    ("", "hours", (("hours", 1), ("hours", 1), ("days", 24)), 24, ("for", "in")),
+    ("", "hours", (("hours", 1), ("hours", 1), ("days", 24), ("minutes", 1 / 60)), 24, ("for", "in")),
     ("", "days", (("days", 1), ("days", 1), ("weeks", 7)), 30, ("for", "in", "for the next")),
     ("duration", "min", (("minutes", 1), ("min", 1), ("seconds", 1 / 60), ("hours", 60)), 60, ("for", "for")),
     ("", "percent", (("percent", 1), ("percent", 1), ("%", 1)), 100, ("to", "at", "to", "by")),
@@ -75,15 +76,15 @@ UNITS: Final = (
     ("", "rpm", (("rpm", 1), ("rpm", 1), ("revolutions a minute", 1)), 4000, ("at", "to", "with")),
     ("speed", "knots", (("knots", 1), ("knots", 1)), 12, ("at", "with")),
     ("weight", "kg", (("kilos", 1), ("kg", 1), ("kilograms", 1), ("grams", 0.001), ("tons", 1000)), 50, ("of", "with", "up to")),
-    ("weight", "g", (("grams", 1), ("g", 1), ("kilos", 1000)), 900, ("of", "with")),
+    ("weight", "g", (("grams", 1), ("g", 1), ("kilos", 1000), ("kg", 1000), ("mg", 0.001)), 900, ("of", "with")),
     ("", "liters", (("liters", 1), ("litres", 1), ("l", 1), ("ml", 0.001), ("milliliters", 0.001)), 40, ("with", "of", "for")),
-    ("amount", "ml", (("milliliters", 1), ("ml", 1), ("liters", 1000), ("cl", 10)), 500, ("with", "of")),
+    ("amount", "ml", (("milliliters", 1), ("ml", 1), ("millilitres", 1), ("liters", 1000), ("litres", 1000), ("cl", 10)), 500, ("with", "of")),
     ("temperature", "c", (("degrees", 1), ("degrees celsius", 1), ("degrees", 1)), 95, ("to", "at", "to")),
     ("pressure", "bar", (("bar", 1), ("bar", 1)), 12, ("at", "to", "with")),
     ("frequency", "hz", (("hertz", 1), ("hz", 1)), 500, ("at", "to")),
     ("voltage", "v", (("volts", 1), ("v", 1)), 48, ("to", "at", "with")),
 )  # fmt: skip
-_FRACTIONS: Final = {
+FRACTIONS: Final = {
     "percent": (("halfway", 50), ("half", 50), ("to a half", 50), ("a quarter", 25), ("three quarters", 75), ("all the way", 100), ("fully", 100), ("completely", 100), ("to the full", 100)),
     "liters": (("half a liter", 0.5), ("half a litre", 0.5), ("a quarter of a liter", 0.25), ("a liter and a half", 1.5), ("one and a half liters", 1.5)),
     "ml": (("half a liter", 500), ("half a litre", 500), ("a quarter of a liter", 250), ("a tenth of a liter", 100), ("a liter and a half", 1500)),
@@ -206,7 +207,7 @@ _SIDES: Final = ("top middle bottom", "left right", "inner outer", "front rear",
 )  # fmt: skip
 """Words that tell one of several like things apart."""
 _LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
-_RARE: Final = tuple(
+RARE: Final = tuple(
     """neurology dentistry orthopedics begonia petunia saffron quartz granite cobalt zircon lavender thistle juniper pelican
 falcon otter badger walrus lynx marlin osprey raven condor gecko panther lilac thyme oregano parsley clover nettle
 marina lagoon canyon glacier tundra meadow delta ridge summit quarry sawmill foundry brewery archive annex vault hangar depot
@@ -256,7 +257,7 @@ def code(rng: random.Random) -> str:
 def _signed(rng: random.Random, letters: str) -> str:
     """Three to five letters, as a word in capitals or none."""
     if letters is _LETTERS and rng.random() < 0.6:
-        return rng.choice((pseudo_word(rng), rng.choice(_RARE)))[: rng.randint(3, 5)].upper()
+        return rng.choice((pseudo_word(rng), rng.choice(RARE)))[: rng.randint(3, 5)].upper()
     return "".join(rng.choices(letters, k=rng.randint(3, 4)))
 
 
@@ -264,9 +265,9 @@ def word(rng: random.Random) -> str:
     """A word that is to be copied: rare, everyday or made up, at times two, or a name of its own."""
     kind = rng.random()
     if kind < 0.12:
-        return rng.choice((pseudo_word(rng), pseudo_word(rng), rng.choice(_RARE))).capitalize()
+        return rng.choice((pseudo_word(rng), pseudo_word(rng), rng.choice(RARE))).capitalize()
     if kind < 0.34:
-        return rng.choice(_RARE)
+        return rng.choice(RARE)
     if kind < 0.62:
         return pseudo_word(rng)
     if kind < 0.76:
@@ -274,10 +275,10 @@ def word(rng: random.Random) -> str:
     if kind < 0.84:
         return rng.choice(lexicon.UNKNOWN_PLACES)
     if kind < 0.9:
-        return f"{rng.choice(lexicon.ADJECTIVES)} {rng.choice(_RARE)}"
+        return f"{rng.choice(lexicon.ADJECTIVES)} {rng.choice(RARE)}"
     if kind < 0.95:
-        return f"{rng.choice(_RARE)}-{rng.randint(1, 9)}"
-    return f"{pseudo_word(rng)} {rng.choice(_RARE)}"
+        return f"{rng.choice(RARE)}-{rng.randint(1, 9)}"
+    return f"{pseudo_word(rng)} {rng.choice(RARE)}"
 
 
 def person(rng: random.Random) -> str:
@@ -289,10 +290,10 @@ def person(rng: random.Random) -> str:
 def title(rng: random.Random) -> str:
     """Words as of a book, a song or a scene: each begins with a capital letter, and a number may stand among them."""
     if rng.random() < 0.25:
-        first, last = rng.choice((word(rng), rng.choice(_RARE))).title(), rng.choice(lexicon.ADJECTIVES).title()
+        first, last = rng.choice((word(rng), rng.choice(RARE))).title(), rng.choice(lexicon.ADJECTIVES).title()
         return f"{first} {rng.randint(1, 40)}" + (f" {last}" if rng.random() < 0.4 else "")
     words = [
-        rng.choice((word(rng), rng.choice(_RARE), rng.choice(lexicon.ADJECTIVES))) for _ in range(rng.choice((2, 2, 3)))
+        rng.choice((word(rng), rng.choice(RARE), rng.choice(lexicon.ADJECTIVES))) for _ in range(rng.choice((2, 2, 3)))
     ]
     return " ".join(words).title() if rng.random() < 0.8 else " ".join(words)
 
@@ -300,7 +301,7 @@ def title(rng: random.Random) -> str:
 def address(rng: random.Random) -> str:
     """A street with its number."""
     way = rng.choice(("Road", "Street", "Lane", "Avenue", "Square", "Way", "Gate", "Hill"))
-    return f"{rng.randint(1, 99)} {rng.choice(_RARE).title()} {way}"
+    return f"{rng.randint(1, 99)} {rng.choice(RARE).title()} {way}"
 
 
 def _copied(rng: random.Random, name: str) -> str:
@@ -353,7 +354,7 @@ def measured(rng: random.Random, row: tuple[Any, ...], *, optional: bool) -> Par
     if stem and rng.random() < 0.1:
         name, units = stem, units[:1]
 
-    fractions = [one for one in _FRACTIONS.get(ending, ()) if not whole or one[1] == int(one[1])]
+    fractions = [one for one in FRACTIONS.get(ending, ()) if not whole or one[1] == int(one[1])]
 
     def give(rng: random.Random) -> Given:
         if stem in COURSES and rng.random() < 0.5:
@@ -369,13 +370,13 @@ def measured(rng: random.Random, row: tuple[Any, ...], *, optional: bool) -> Par
         said: float = rng.choice(
             (rng.randint(1, int(most)), max(1, rng.randint(1, int(most)) // round_one * round_one))
         )
-        if unit == "seconds" and factor < 1:
+        if unit in ("seconds", "minutes") and factor < 1:
             said = rng.choice((30, 45, 90, 15, 150, 75))
         if not whole and factor == 1 and rng.random() < 0.3:
             said = round(min(said, 20) + rng.choice((0.5, 0.5, 0.25, rng.randint(1, 9) / 10)), 2)
-        if whole and factor < 1:
+        if whole and (factor < 1 or factor != int(factor)):
             unit, factor, said = units[0][0], 1, rng.randint(1, largest)
-        value = round(said * factor, 4)
+        value = round(said * factor, 3)
         figure = _spoken(rng, said)
         words = (
             figure
@@ -533,7 +534,7 @@ def _noun_flag(rng: random.Random, *, optional: bool) -> Parameter:
 def _choice(rng: random.Random, *, optional: bool) -> Parameter:
     """A thing out of a few that are listed, as on a menu."""
     name = rng.choice((*_OBJECT_NAMES, "product", "dish", "material", "sort", "recipe", "variety"))
-    pool = rng.choice((_RARE, _RARE, lexicon.UNKNOWN_OBJECTS, _FLAG_NOUNS))
+    pool = rng.choice((RARE, RARE, lexicon.UNKNOWN_OBJECTS, _FLAG_NOUNS))
     menu = list(dict.fromkeys(rng.choices(pool, k=rng.randint(3, 6))))
 
     def said(rng: random.Random, value: str) -> str:
