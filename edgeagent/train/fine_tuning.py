@@ -18,6 +18,7 @@ from torch import Tensor
 
 from edgeagent.llm.native import usable_cores
 from edgeagent.train.encoding import Batch
+from edgeagent.train.muon import Muon
 from edgeagent.train.nano import Nano, block_mask
 from edgeagent.train.weights import Weights
 
@@ -59,10 +60,13 @@ class Optimizer:
     def __init__(self, model: Nano, *, rate: float, muon: bool) -> None:
         matrices = [p for n, p in model.named_parameters() if p.dim() == 2 and "embedding" not in n]
         rest = [p for n, p in model.named_parameters() if p.dim() < 2 or "embedding" in n]
-        if muon:
-            first: torch.optim.Optimizer = torch.optim.Muon(
+        first: torch.optim.Optimizer
+        if muon and matrices[0].is_cuda:
+            first = torch.optim.Muon(
                 matrices, lr=rate, weight_decay=0.05, momentum=0.95, adjust_lr_fn="match_rms_adamw"
             )
+        elif muon:
+            first = Muon(matrices, lr=rate)
         else:
             first = torch.optim.AdamW(matrices, lr=rate, betas=(0.9, 0.95), weight_decay=0.05, fused=True)
         self._parts = (first, torch.optim.AdamW(rest, lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True))

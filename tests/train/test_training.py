@@ -55,6 +55,26 @@ def test_weights_survive_the_file(nano: LlamaLLM, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["same.gguf"]
 
 
+def test_muon_in_float32_goes_where_pytorchs_goes_in_bfloat16() -> None:
+    from edgeagent.train import Muon
+
+    torch.manual_seed(1)
+    shapes = ((64, 64), (96, 64), (64, 96))
+    ours = [torch.nn.Parameter(0.02 * torch.randn(*shape)) for shape in shapes]
+    theirs = [torch.nn.Parameter(one.detach().clone()) for one in ours]
+    begun = [one.detach().clone() for one in ours]
+    optimizer = Muon(ours, lr=1e-2)
+    other = torch.optim.Muon(theirs, lr=1e-2, weight_decay=0.05, momentum=0.95, adjust_lr_fn="match_rms_adamw")
+    for _ in range(3):
+        for one, same in zip(ours, theirs, strict=True):
+            one.grad = torch.randn_like(one)
+            same.grad = one.grad.clone()
+        optimizer.step()
+        other.step()
+    for one, same, was in zip(ours, theirs, begun, strict=True):
+        assert (one - same).norm() < 0.03 * (same - was).norm()
+
+
 def train(folder: Path, checkout: Path, *options: str) -> subprocess.CompletedProcess[str]:
     apps = checkout / "scripts" / "lab" / "bench" / "train_apps"
     command = [sys.executable, "-m", "edgeagent", "train", "--app", str(apps / "warehouse.py")]
