@@ -23,7 +23,7 @@ _RMS: Final = 0.2
 scalable)."""
 
 
-class Muon(torch.optim.Optimizer):
+class Muon(torch.optim.Optimizer):  # type: ignore[misc,unused-ignore]  # torch is an extra
     """The optimizer as PyTorch has it, in float32.
 
     ``torch.optim.Muon`` computes in bfloat16. A CPU without instructions for that needs 16 s for a step of nano's
@@ -33,22 +33,22 @@ class Muon(torch.optim.Optimizer):
     def __init__(self, matrices: Iterable[Tensor], *, lr: float) -> None:
         super().__init__(matrices, {"lr": lr})
 
-    @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    @torch.no_grad()  # type: ignore[untyped-decorator,unused-ignore]
+    def step(self, closure: Any = None) -> None:  # type: ignore[override,unused-ignore]  # it takes none
         """One step at the groups' learning rates."""
         if closure is not None:
             raise ValueError("Muon takes no closure")
         for group in self.param_groups:
             for matrix in group["params"]:
                 if matrix.grad is not None:
-                    self._move(matrix, group["lr"])
+                    self._move(matrix, matrix.grad, group["lr"])
 
-    def _move(self, matrix: Tensor, rate: float) -> None:
+    def _move(self, matrix: Tensor, gradient: Tensor, rate: float) -> None:
         state = self.state[matrix]
         if "momentum" not in state:
             state["momentum"] = torch.zeros_like(matrix)
-        state["momentum"].lerp_(matrix.grad, 1 - _MOMENTUM)
-        update = _orthogonal(matrix.grad.lerp(state["momentum"], _MOMENTUM))
+        state["momentum"].lerp_(gradient, 1 - _MOMENTUM)
+        update = _orthogonal(gradient.lerp(state["momentum"], _MOMENTUM))
         matrix.mul_(1 - rate * _DECAY)
         matrix.add_(update, alpha=-rate * _RMS * math.sqrt(max(matrix.shape)))
 

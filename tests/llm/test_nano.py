@@ -104,7 +104,7 @@ def test_what_a_user_types_is_never_a_marker(nano: LlamaLLM) -> None:
 
 def test_where_it_may_call_nothing_it_says_that_it_could_not(nano: LlamaLLM) -> None:
     result = Agent("r", INSTRUCTIONS, llm=nano, tools=TOOLS, options=Options(tool_choice="none")).run(
-        "drive two meters"
+        "go to the kitchen"
     )
     assert (result.reply, result.tool_calls) == ("I could not do that.", ())
     assert "<tool_call>" in (result.messages[-1].raw or "")
