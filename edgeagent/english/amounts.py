@@ -161,10 +161,13 @@ def in_units_of(amounts: Iterable[Amount], earlier: Sequence[str]) -> Iterator[A
 
 
 def in_other_units(words: Sequence[str], earlier: Sequence[str]) -> Iterator[Amount]:
-    """Figures of the newest earlier text that has any, in units of now alone: "15 minutes", "I meant seconds"."""
+    """Figures of the newest earlier text that has any, in another unit of now: "15 minutes", "I meant seconds"."""
     figures = next(filter(None, (_with_units(amounts_in(text)) for text in reversed(earlier))), [])
     alone = [word for before, word in pairwise(["", *words]) if word in _UNITS and not is_number(before)]
-    return (one for unit in alone for figure in figures for one in amounts_of([f"{figure.bare:g}", unit]))
+    for figure in figures:
+        for unit in alone:
+            changed = amounts_of([f"{figure.bare:g}", unit])
+            yield from (one for one in changed if not math.isclose(one.value, figure.value))
 
 
 def _with_units(amounts: Iterable[Amount]) -> list[Amount]:

@@ -522,7 +522,8 @@ def _is_other_side(text: str, said: _Said) -> bool:
     taken = {value for call in said.earlier_calls[-1:] for value in call.arguments.values() if isinstance(value, str)}
     sides = [(one, other) for (_, one), (_, other) in PAIRS]
     sides += [(other, one) for one, other in sides]
-    return _says_other_way(said.words) and any(text in one and taken & other for one, other in sides)
+    forbidden = NEGATIONS.search(" ".join(said.words)) is not None
+    return _says_other_way(said.words) and not forbidden and any(text in one and taken & other for one, other in sides)
 
 
 def _changes_last(tool: Tool, name: str, value: float, said: _Said) -> bool:

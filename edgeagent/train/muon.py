@@ -6,7 +6,7 @@ Needs the extra ``train``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import torch
@@ -23,7 +23,7 @@ _RMS: Final = 0.2
 scalable)."""
 
 
-class Muon(torch.optim.Optimizer):  # type: ignore[misc,unused-ignore]  # torch is an extra
+class Muon(torch.optim.Optimizer):
     """The optimizer as PyTorch has it, in float32.
 
     ``torch.optim.Muon`` computes in bfloat16. A CPU without instructions for that needs 16 s for a step of nano's
@@ -33,15 +33,18 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc,unused-ignore]  # torch 
     def __init__(self, matrices: Iterable[Tensor], *, lr: float) -> None:
         super().__init__(matrices, {"lr": lr})
 
-    @torch.no_grad()  # type: ignore[untyped-decorator,unused-ignore]
-    def step(self, closure: Any = None) -> None:  # type: ignore[override,unused-ignore]  # it takes none
-        """One step at the groups' learning rates."""
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Makes one step at the groups' learning rates, and returns what the closure does, which computes gradients."""
+        loss = None
         if closure is not None:
-            raise ValueError("Muon takes no closure")
+            with torch.enable_grad():
+                loss = closure()
         for group in self.param_groups:
             for matrix in group["params"]:
                 if matrix.grad is not None:
                     self._move(matrix, matrix.grad, group["lr"])
+        return loss
 
     def _move(self, matrix: Tensor, gradient: Tensor, rate: float) -> None:
         state = self.state[matrix]

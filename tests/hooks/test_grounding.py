@@ -357,7 +357,13 @@ def test_what_was_done_before_is_taken_back_and_changed(first: str, done: Call, 
 
 
 @pytest.mark.parametrize(
-    ("then", "asked"), [("other side", False), ("now to the other side", False), ("the other lamp", True)]
+    ("then", "asked"),
+    [
+        ("other side", False),
+        ("now to the other side", False),
+        ("the other lamp", True),
+        ("do not look to the other side", True),
+    ],
 )
 def test_the_other_side_is_the_contrary_of_what_was_done(then: str, asked: bool) -> None:
     looked: list[str] = []

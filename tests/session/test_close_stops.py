@@ -149,6 +149,8 @@ import os, sys, threading
 from edgeagent import Agent, GoalHandle, skill
 from edgeagent.testing import ScriptedLLM, call
 
+moving = {"fork": threading.Event(), "base": threading.Event()}
+
 def machine(name, hangs):
     def stop():
         os.write(1, f"stop {name}\\n".encode())
@@ -158,6 +160,7 @@ def machine(name, hangs):
     @skill(name=name, on_interrupt="detach", stop=stop)
     def move(goal: GoalHandle) -> str:
         "Moves."
+        moving[name].set()
         goal.cancel_event.wait(60)
         os.write(1, f"end {name}\\n".encode())
         return "halted"
@@ -168,7 +171,8 @@ tools = [machine("fork", True), machine("base", False)]
 for tool in tools:
     agent = Agent(tool.name, llm=ScriptedLLM([call(tool.name)], "x"), tools=[tool])
     handle = agent.start("go")
-    next(event for event in handle.events() if event.kind == "tool_execution_start")
+    if not moving[tool.name].wait(20):
+        sys.exit(4)
     if tool.name == "fork":
         agent.abort()
         handle.result(10)

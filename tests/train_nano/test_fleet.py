@@ -15,6 +15,7 @@ tool deal: Deal cards to the players.
   way: slow|very_fast ?
   - deal {cards} cards to {players}
   - open hands for {players}, quick [face_up=true, way=very_fast]
+  - deal to {players}
   ? deal seven cards => players
 x put the joker back
 ~ unlucky in love
@@ -74,12 +75,19 @@ def test_a_robot_is_read_as_it_is_written(read):
     ],
 )
 def test_a_wrong_line_is_named(read, line, told):
-    from fleet_file import FleetError
+    from grammar import GrammarError
 
     lines = ROBOT.replace("  ? deal seven", f"{line}\n  ? deal seven").splitlines()
-    with pytest.raises(FleetError, match=r"robots\.txt:10") as caught:
+    with pytest.raises(GrammarError, match=r"robots\.txt:11") as caught:
         read("\n".join(lines))
     assert told in str(caught.value)
+
+
+def test_a_tool_that_is_never_asked_for_without_an_option_is_named(read):
+    from grammar import GrammarError
+
+    with pytest.raises(GrammarError, match="no phrase gives deal what is needed alone"):
+        read(ROBOT.replace("  - deal to {players}\n", ""))
 
 
 def test_calls_fit_their_tools_and_what_is_copied_was_said(offers):

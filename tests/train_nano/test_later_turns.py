@@ -55,6 +55,7 @@ def test_a_part_of_a_value_is_computed(draws):
     said = {one.text: calls_of(one) for one in draws(("drive", {"distance_m": 2}))}
     assert said["a quarter of that"] == [("drive", {"distance_m": 0.5})]
     backwards = [calls for text, calls in said.items() if "three times that" in text and "reverse" in text]
+    assert backwards
     assert all(calls == [("drive", {"distance_m": -6})] for calls in backwards)
 
 
@@ -63,11 +64,10 @@ def test_a_correction_turns_the_side_or_takes_the_other_name(draws):
     assert said
     assert all(calls_of(one) == [("turn", {"angle_deg": -30})] for one in said)
     put = [("pick_up", {"object": "cup"}), ("put_down", {"place": "sofa"})]
-    for one in draws(put):
-        calls = calls_of(one)
-        if [name for name, _ in calls] == ["pick_up", "put_down"]:
-            assert calls[0][1] != put[0][1]
-            assert calls[1] == put[1]
+    pairs = [calls for calls in map(calls_of, draws(put)) if len(calls) == 2]
+    both = [(one, other) for one, other in pairs if (one[0], other[0]) == ("pick_up", "put_down")]
+    assert both
+    assert all(one != put[0] and other == put[1] for one, other in both)
 
 
 def test_an_amount_keeps_its_unit_or_takes_another_one(scripts_on_path, rng):

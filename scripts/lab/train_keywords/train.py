@@ -100,8 +100,8 @@ def main() -> None:
     began_s = time.monotonic()
     clips = Clips(arguments.sounds, arguments.seed)
     alone = clips.pool(arguments.stretches, share=_SHARE)
-    over_own_voice = clips.over_own_voice(arguments.over_own_voice, share=_SHARE)
-    pool = Pool.joined(alone, over_own_voice, over_own_voice)
+    twice = [clips.over_own_voice(arguments.over_own_voice, share=_SHARE)] * 2 if arguments.over_own_voice else []
+    pool = Pool.joined(alone, *twice)
     noises = clips.noises(_NOISES)
     print(f"{time.monotonic() - began_s:.0f} s: {len(pool.powers)} stretches, {len(noises)} noises", flush=True)
     network = exported(arguments.init, len(WORDS)) if arguments.init else KeywordNetwork(len(WORDS))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import fleet_file
-from fleet_file import FleetParameter, FleetRobot, FleetTool, Phrase
+from fleet_file import FleetParameter, FleetPhrase, FleetRobot, FleetTool
 from fleet_values import SaidValue, say_value
 from inflection import VERBS
 from invented_tool import SORRY, WHICH, words_of
@@ -146,7 +146,7 @@ def _schema(rng: random.Random, one: FleetParameter, *, told: bool) -> dict[str,
 
 
 def _filled(
-    rng: random.Random, parameters: list[FleetParameter], phrase: Phrase
+    rng: random.Random, parameters: list[FleetParameter], phrase: FleetPhrase
 ) -> tuple[str, dict[str, Any], tuple[str, ...]]:
     """The words of a phrase, the arguments, and what of the words is to be copied."""
     known = {one.name: one for one in parameters}
@@ -163,7 +163,7 @@ def _filled(
     return phrase.filled(said), {name: values[name] for name in known if name in values}, tuple(names)
 
 
-def _said(rng: random.Random, tool: FleetTool, parameters: list[FleetParameter], phrase: Phrase) -> Utterance:
+def _said(rng: random.Random, tool: FleetTool, parameters: list[FleetParameter], phrase: FleetPhrase) -> Utterance:
     text, arguments, names = _filled(rng, parameters, phrase)
     return Utterance(_dressed(rng, text, names), (Call(tool.name, arguments),), tag="as said", bare=False)
 
@@ -177,7 +177,7 @@ def _dressed(rng: random.Random, text: str, names: tuple[str, ...]) -> str:
     return rng.choice((polite, text, text[:1].upper() + text[1:]))
 
 
-def _asked(rng: random.Random, tool: FleetTool, parameters: list[FleetParameter], phrase: Phrase) -> Utterance:
+def _asked(rng: random.Random, tool: FleetTool, parameters: list[FleetParameter], phrase: FleetPhrase) -> Utterance:
     """A sentence that lacks what is needed, the question, and the answer."""
     text, others, names = _filled(rng, parameters, phrase)
     one = next(one for one in parameters if one.name == phrase.missing)
@@ -187,6 +187,5 @@ def _asked(rng: random.Random, tool: FleetTool, parameters: list[FleetParameter]
     value = say_value(rng, one)
     values = others | {one.name: value.value}
     call = Call(tool.name, {each.name: values[each.name] for each in parameters if each.name in values})
-    needed = {each.name for each in parameters if not each.is_optional}
-    answer = Utterance(_dressed(rng, value.text, value.names), (call,), tag="as said", bare=False) if needed <= set(values) else None  # fmt: skip
+    answer = Utterance(_dressed(rng, value.text, value.names), (call,), tag="as said", bare=False) if tool.needed <= set(values) else None  # fmt: skip
     return Utterance(_dressed(rng, text, names), reply=reply, tag="as said", bare=False, answer=answer)

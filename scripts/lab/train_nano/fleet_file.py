@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from grammar import GrammarError, read_all
+
 TEXTS: Final = ("code", "person", "title", "thing")
 _NAME: Final = re.compile(r"[a-z]\w*")
 _PARAMETER: Final = re.compile(
@@ -26,10 +28,6 @@ _USUAL: Final = ("1", "40")
 _CHOICES: Final = re.compile(r"(\w+(?:\|\w+)+)( list)?")
 _SLOT: Final = re.compile(r"\{(\w+)(#?)\}")
 _FIXED: Final = re.compile(r"\s*\[([^\]]*)\]$")
-
-
-class FleetError(ValueError):
-    """A line that cannot be read, with its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class FleetParameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
+class FleetPhrase:
     """What is said: words with slots, and values that stand in other words."""
 
     text: str
@@ -83,8 +81,18 @@ class FleetTool:
     name: str
     description: str
     parameters: list[FleetParameter] = field(default_factory=list)
-    phrases: list[Phrase] = field(default_factory=list)
-    unfinished: list[Phrase] = field(default_factory=list)
+    phrases: list[FleetPhrase] = field(default_factory=list)
+    unfinished: list[FleetPhrase] = field(default_factory=list)
+
+    @property
+    def needed(self) -> set[str]:
+        """Parameters that a call can't do without."""
+        return {one.name for one in self.parameters if not one.is_optional}
+
+    @property
+    def is_asked_for_plainly(self) -> bool:
+        """True if a phrase gives what is needed and no more, so that there is one when the rest is left out."""
+        return any(phrase.names == self.needed for phrase in self.phrases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +109,9 @@ def load(paths: list[Path]) -> tuple[FleetRobot, ...]:
     """Reads all files.
 
     Raises:
-        FleetError: a line cannot be read; all of them are named.
+        GrammarError: a line cannot be read; all of them are named.
     """
-    errors: list[str] = []
-    robots = tuple(robot for path in paths for robot in _read(path, errors))
-    if errors:
-        raise FleetError("\n".join(errors))
-    return robots
+    return read_all(paths, _read)
 
 
 def _read(path: Path, errors: list[str]) -> Iterator[FleetRobot]:
@@ -121,6 +125,12 @@ def _read(path: Path, errors: list[str]) -> Iterator[FleetRobot]:
         except (ValueError, IndexError) as error:
             errors.append(f"{path.name}:{number}: {error}: {text}")
     errors += [f"{path.name}: {one.name} has no tool" for one in robots if not one.tools]
+    errors += [
+        f"{path.name}: {robot.name}: no phrase gives {tool.name} what is needed alone"
+        for robot in robots
+        for tool in robot.tools
+        if not tool.is_asked_for_plainly
+    ]
     return iter(robots)
 
 
@@ -132,7 +142,7 @@ def _take(text: str, robots: list[FleetRobot]) -> None:
     if text.startswith("tool "):
         name, _, told = text.removeprefix("tool ").partition(":")
         if not _NAME.fullmatch(name.strip()) or any(name.strip() == one.name for one in robot.tools):
-            raise FleetError("a tool has a name of its own, and a description")
+            raise GrammarError("a tool has a name of its own, and a description")
         robot.tools.append(FleetTool(name.strip(), told.strip()))
     elif text.startswith("x "):
         robot.unserved.append(text[2:].strip())
@@ -147,7 +157,7 @@ def _take(text: str, robots: list[FleetRobot]) -> None:
 def _parameter(text: str) -> FleetParameter:
     match = _PARAMETER.fullmatch(text)
     if match is None:
-        raise FleetError("a parameter is NAME: TYPE")
+        raise GrammarError("a parameter is NAME: TYPE")
     name, kind, told = match["name"], match["type"].strip(), match["told"] or ""
     common: dict[str, Any] = {"is_optional": bool(match["optional"] or match["default"]), "described": told}
     if kind == "bool":
@@ -161,7 +171,7 @@ def _parameter(text: str) -> FleetParameter:
     elif found := _CHOICES.fullmatch(kind):
         one = FleetParameter(name, "choice", tuple(found[1].split("|")), is_list=bool(found[2]), **common)
     else:
-        raise FleetError(f"no type {kind!r}")
+        raise GrammarError(f"no type {kind!r}")
     if match["default"] is None:
         return one
     return FleetParameter(*(value_of(one, match["default"]) if part == "default" else getattr(one, part) for part in one.__slots__))  # fmt: skip
@@ -171,7 +181,7 @@ def value_of(parameter: FleetParameter, text: str) -> Any:
     """A value as it stands in a file.
 
     Raises:
-        FleetError: the parameter does not take it.
+        GrammarError: the parameter does not take it.
     """
     text = text.strip()
     if parameter.is_list:
@@ -179,11 +189,11 @@ def value_of(parameter: FleetParameter, text: str) -> Any:
         return [value_of(items, one) for one in text.strip("()").split(";")]
     if parameter.kind == "bool":
         if text.lower() not in ("true", "false"):
-            raise FleetError(f"{parameter.name} is true or false")
+            raise GrammarError(f"{parameter.name} is true or false")
         return text.lower() == "true"
     if parameter.kind == "choice":
         if text not in parameter.words:
-            raise FleetError(f"{parameter.name} has no choice {text!r}")
+            raise GrammarError(f"{parameter.name} has no choice {text!r}")
         return text
     if parameter.kind in ("int", "number"):
         value = float(text)
@@ -203,19 +213,18 @@ def _take_phrase(text: str, tool: FleetTool) -> None:
         for pair in found[1].split(","):
             name, _, value = (part.strip() for part in pair.partition("="))
             fixed[name] = value_of(known[name], value) if name in known else value
-    phrase = Phrase(body, fixed, missing)
+    phrase = FleetPhrase(body, fixed, missing)
     if unknown := phrase.names - set(known):
-        raise FleetError(f"no parameter {sorted(unknown)}")
+        raise GrammarError(f"no parameter {sorted(unknown)}")
     if re.search(r"[\[\]{}]", _SLOT.sub("", body)):
-        raise FleetError("a bracket that is neither a slot nor at the end")
-    needed = {one.name for one in tool.parameters if not one.is_optional}
+        raise GrammarError("a bracket that is neither a slot nor at the end")
     if missing:
-        if missing not in needed or missing in phrase.names:
-            raise FleetError(f"{missing!r} is not needed, or not missing")
+        if missing not in tool.needed or missing in phrase.names:
+            raise GrammarError(f"{missing!r} is not needed, or not missing")
         tool.unfinished.append(phrase)
         return
-    if lacking := needed - phrase.names:
-        raise FleetError(f"without {sorted(lacking)}")
+    if lacking := tool.needed - phrase.names:
+        raise GrammarError(f"without {sorted(lacking)}")
     if any(known[name].kind == "bool" for name, _ in phrase.slots):
-        raise FleetError("a boolean is given in brackets")
+        raise GrammarError("a boolean is given in brackets")
     tool.phrases.append(phrase)

@@ -15,13 +15,15 @@ from __future__ import annotations
 import math
 import random
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 _NAME: Final = r"[A-Za-z_]\w*"
 _TOKEN: Final = re.compile(rf"\\(.)|<({_NAME})(?::(\d+))?>|([()\[\]|])|(\s+)|([^\\<>()\[\]|\s]+)|(.)")
 _CALL: Final = re.compile(rf"\s*({_NAME})\s*\(")
+_One = TypeVar("_One")
 _WEIGHT: Final = re.compile(r"(\d+(?:\.\d+)?)\*\s+")
 
 
@@ -290,3 +292,16 @@ def load(paths: list[Path]) -> Grammar:
         if path not in common:
             _read(path, shared, grammar)
     return grammar
+
+
+def read_all(paths: list[Path], read: Callable[[Path, list[str]], Iterator[_One]]) -> tuple[_One, ...]:
+    """Reads files with a function that adds what is wrong to a list.
+
+    Raises:
+        GrammarError: all that is wrong, a line each.
+    """
+    errors: list[str] = []
+    found = tuple(one for path in paths for one in read(path, errors))
+    if errors:
+        raise GrammarError("\n".join(errors))
+    return found

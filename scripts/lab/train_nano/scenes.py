@@ -1,4 +1,4 @@
-"""Dialogues of ``scenes/*.txt``: lines of one block share their slots, and each later one means what it means after the others.
+"""Dialogues of ``scenes/*.txt``: lines of one block share their slots, and each is meant as what follows the ones before.
 
 A line is that of a phrase file, with values such as ``-<dist>/2`` in its calls; ``=> told`` answers with the last results
 again, and an empty line ends a dialogue.
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from grammar import GrammarError, Rule, Slot, expand, parse_rule
+from grammar import GrammarError, Rule, Slot, expand, parse_rule, read_all
 from slots import KINDS, Drawn
 from utterances import Realised, Speaker, Utterance
 
@@ -22,7 +22,6 @@ TOLD: Final = "told"
 """The reply that stands for the last results, and the action that asks for it."""
 _NEAT: Final = {"duration": 1, "dist": 1000, "angle": 1000}
 """What a part of a value is rounded to: seconds are whole, metres and degrees have three decimals."""
-_TRIES: Final = 20
 _Scene = tuple[Rule, ...]
 
 
@@ -32,11 +31,7 @@ def load(paths: list[Path]) -> tuple[_Scene, ...]:
     Raises:
         GrammarError: lines that cannot be read; all of them are named.
     """
-    errors: list[str] = []
-    scenes = tuple(scene for path in paths for scene in _read(path, errors))
-    if errors:
-        raise GrammarError("\n".join(errors))
-    return scenes
+    return read_all(paths, _read)
 
 
 def _read(path: Path, errors: list[str]) -> Iterator[_Scene]:
