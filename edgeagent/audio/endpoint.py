@@ -168,6 +168,7 @@ class Endpointer:
         hard_end_ms: Silence until the hard end; may be set at any time, also while somebody speaks, and counts from
             then on. It is the settings' again when an utterance starts.
         soft_end_ms: Silence until the soft end; may be set at any time, and stays.
+        pausing: True if the newest frame is no speech.
 
     Args:
         settings: When speech begins and ends.
@@ -200,6 +201,7 @@ class Endpointer:
         self._own = _OwnVoice()
         self._last = 0
         self._end = 0
+        self.pausing = True
         self._levels: deque[float] = deque(maxlen=round(_CUT_MS / _FRAME_MS))
 
     @property
@@ -274,7 +276,8 @@ class Endpointer:
     def _take(self, frame: VoiceFrame, least: _Least, found: list[VoiceEvent]) -> None:
         self._levels.append(frame.level_db)
         self._recent.append(frame.probability)
-        if frame.probability >= least.threshold:
+        self.pausing = frame.probability < least.threshold
+        if not self.pausing:
             self._hear(frame)
         elif self._onset is not None and frame.end - self._last > _samples(_GAP_MS):
             self._onset = None

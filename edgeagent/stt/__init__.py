@@ -7,13 +7,14 @@ __getattr__ = front(
     {
         "app_model": "build general_model known_words",
         "choice": "Choice Hypotheses Hypothesis LEAD",
-        "confirming": "OwnVoice confirm forbids missed occurrences starts",
+        "confirming": "OwnVoice confirm forbids missed nothing_like occurrences starts unlike",
         "decoding": "Spotter",
         "ears": "Ears EarsSettings STALL_S START_S",
         "fused": "FusedTranscriber",
         "hearing": """
-            FinalTranscript HardEnd HeardWord HearingEvent Judged KeywordSpotted LEVEL_S Level PartialTranscript RATE_HZ
-            RecognisedText SoftEnd SpeechResumed SpeechStarted SpottedPhrase Transcriber Trouble
+            EarlyLook FinalTranscript HardEnd HeardWord HearingEvent Judged KeywordSpotted LEVEL_S Level
+            PartialTranscript RATE_HZ RecognisedText SoftEnd SpeechResumed SpeechStarted SpottedPhrase Transcriber
+            Trouble
         """,
         "key_phrases": "KeywordSpotter STOP_WORDS SpotterOptions TUNED",
         "language_model": "BEGIN END arpa",
@@ -22,7 +23,7 @@ __getattr__ = front(
         "phrases": "NEGATIONS sentences spoken_words",
         "pronounce": "PHONES phones_of_ipa pronunciations",
         "recordings": "Recordings for_error_rate word_error_rate",
-        "rescoring": "AppSentences as_spoken as_written best_of means_another",
+        "rescoring": "AppSentences as_spoken as_written best_of means_another with_phrase",
         "sphinx": "SphinxOptions SphinxTranscriber",
         "spotters": "KeyPhraseSpotter",
         "stop_network": "StopNetwork WORDS learnt",

@@ -16,7 +16,16 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from edgeagent.english.stop_phrases import FEW, Verdict, is_forbidden, is_inflected, places, sounds_like, verdict
+from edgeagent.english.stop_phrases import (
+    FEW,
+    HEARD_FOR_STOP,
+    Verdict,
+    is_forbidden,
+    is_inflected,
+    places,
+    sounds_like,
+    verdict,
+)
 from edgeagent.errors import ConfigError
 from edgeagent.stt.hearing import HeardWord, RecognisedText
 from edgeagent.stt.phrases import spoken_words
@@ -85,6 +94,9 @@ def _unbroken(persons: Sequence[bool]) -> Sequence[bool]:
 
 _SURE: Final = 0.5
 """Confidence from which a transcript is certain."""
+_MOST_SURE: Final = 0.7
+"""The same where a transcript that goes on denies a command to stop. Of 85 that an early look could hear in noise at 10
+dB, 4 are denied at ``_SURE`` and none so."""
 _MOST: Final = 500
 """Words that are read; nobody says more in a turn."""
 
@@ -176,6 +188,13 @@ def nothing_like(transcript: RecognisedText | str, phrase: str) -> bool:
     if any(len(words) <= FEW for words in heard):
         return False
     return not any(sounds_like(word, one) for words in heard for word in set(words) for one in wanted)
+
+
+def unlike(transcript: RecognisedText, phrase: str) -> bool:
+    """True if a recogniser is most confident of words that are nothing like a phrase, or what is heard for "stop"."""
+    confident = (transcript.confidence or 0.0) >= _MOST_SURE
+    heard = {word for text in (transcript.text, *transcript.others) for word in _words(text)}
+    return confident and nothing_like(transcript, phrase) and HEARD_FOR_STOP.isdisjoint(heard)
 
 
 def _perhaps(transcript: RecognisedText | str, wanted: list[str]) -> bool:

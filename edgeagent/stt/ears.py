@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Final
@@ -87,8 +87,8 @@ class Ears:
     Args:
         device: With a microphone.
         transcriber: Closed with the ears, as the spotter is.
-        on_event: Told of everything, on the threads of the ears, the transcriber and the spotter; must not block, and
-            calls may overlap. What it raises is logged.
+        on_event: Told of everything, on the threads of the ears, the transcriber and its helpers, and the spotter; must
+            not block, and calls may overlap. What it raises is logged.
         spotter: Listens for key phrases; its ``on_keyword`` becomes the ears'.
 
     Attributes:
@@ -167,6 +167,14 @@ class Ears:
     def trouble(self, trouble: Trouble) -> None:
         """Tells of something that whoever built the recognisers was told."""
         self._tell(trouble)
+
+    def look_early(self, phrases: Sequence[str]) -> None:
+        """Has the open utterance heard until now, where the recogniser can; tells of ``EarlyLook`` if it has words.
+
+        Args:
+            phrases: They may have been said just now.
+        """
+        self._queue.put(lambda: self._open.look_early(phrases, self._time(self._heard)))
 
     @property
     def utterance(self) -> int:
@@ -380,7 +388,7 @@ class Ears:
         heard_db = measured_db if self._on else QUIETEST_DB
         floor_db = self._endpointer.activity.floor_db
         self._tell(Level(self._level_s, heard_db, floor_db, self._open.voiced, self.sound.echo.far_active))
-        self._transcription.look()
+        self._transcription.expire()
 
     def _time(self, count: int) -> float:
         """Returns the time at which a sample entered the microphone, by the device's clock."""
@@ -418,7 +426,7 @@ class Ears:
 
     def _look_for_stall(self) -> None:
         """No block for a while: by the device's own clock, since one that stands still delivers none."""
-        self._transcription.look()
+        self._transcription.expire()
         now_s = self._device.now()
         silent_s = now_s - (self.now_s if self._in_count else self._began_s)
         if silent_s <= (STALL_S if self._in_count else START_S):

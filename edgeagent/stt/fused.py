@@ -8,7 +8,9 @@ PocketSphinx hears alone. English only. One thread, as ``Transcriber`` says.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event, Lock
 from typing import Final
@@ -20,9 +22,9 @@ from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
 from edgeagent.stt.choice import Hypotheses
 from edgeagent.stt.hearing import RATE_HZ, HeardWord, RecognisedText
-from edgeagent.stt.rescoring import AppSentences, as_spoken, as_written, best_of
+from edgeagent.stt.rescoring import AppSentences, as_spoken, as_written, best_of, with_phrase
 from edgeagent.stt.sphinx import SphinxTranscriber
-from edgeagent.stt.whisper import Check, Decode, mean_cost, pieces, shifted, whole, window
+from edgeagent.stt.whisper import Abandoned, Check, Decode, mean_cost, pieces, shifted, whole, window
 from edgeagent.stt.whisper_model import Encoded, Fit, WhisperModel, WhisperOptions, WhisperText, release_memory
 
 log: Final = logging.getLogger("edgeagent.stt")
@@ -33,6 +35,10 @@ _UNLIKELY: Final = 20.0
 """A text whose log probability is so much less than the best one's was not said: "can move move" for "how full is your
 battery" is 26 behind. Of 160 commands to stop, by four voices, a third each in quiet, far off and in noise at 10 dB, 7
 are denied with it and 6 without; of 100 other lines 33 are in doubt with it and 42 without."""
+_APART: Final = 10.0
+"""A text with a stop word was not said if its log probability is so much less than the best one's. Of 85 commands to
+stop, by six voices, an early look denies 10 in quiet and 25 in noise at 10 dB without this and the least confidence of
+``confirming.unlike``; ``docs/figures.md`` has the counts with both."""
 _LIMIT_S: Final = 10.0
 """A stage that takes longer is not waited for."""
 
@@ -71,8 +77,12 @@ class FusedTranscriber:
         self._options = options or WhisperOptions()
         self._pieces: list[Samples] = []
         self._decode: Decode[list[WrittenPiece]] | Decode[RecognisedText] | None = None
-        self._late: Decode[list[WrittenPiece]] | Decode[RecognisedText] | None = None
+        self._late: Decode[list[WrittenPiece]] | Decode[RecognisedText] | Decode[None] | None = None
         """One that was not waited for to its end: until it is over, PocketSphinx hears alone."""
+        self._early: Decode[None] | None = None
+        """An early look at an utterance, until its end."""
+        self._so_far = ""
+        """PocketSphinx's words of the utterance."""
         self._turn = Lock()
         self._cost_s: float | None = None
         self._closed = False
@@ -94,20 +104,30 @@ class FusedTranscriber:
     def begin(self) -> None:
         """See ``Transcriber.begin``. A decode that nobody waits for any more is left."""
         self._leave()
-        self._pieces = []
+        self._pieces, self._so_far = [], ""
         self._sphinx.begin()
 
     def feed(self, samples: Samples) -> RecognisedText | None:
         """See ``Transcriber.feed``. What is known so far is PocketSphinx's."""
         if len(samples):
             self._pieces.append(np.array(samples, np.float32))
-        return self._sphinx.feed(samples)
+        known = self._sphinx.feed(samples)
+        self._so_far = self._so_far if known is None else known.raw
+        return known
+
+    def look_early(self, phrases: Sequence[str], told: Callable[[RecognisedText], object]) -> None:
+        """See ``transcription.EarlyLooking``. One look at a time."""
+        sound, so_far = whole(self._pieces), self._so_far
+        busy = any(one is not None and not one.over for one in (self._early, self._late))
+        if sound is not None and not busy and not self._closed:
+            self._early = Decode(lambda check: self._looked(sound, so_far, phrases, check, told), self._turn)
 
     def finish(self, stop_event: Event) -> RecognisedText:
         """See ``Transcriber.finish``."""
         if self._closed:
             raise RecognitionError(f"{self.name} is closed")
         sound, self._pieces = whole(self._pieces), []
+        self._leave_early()
         if sound is None:
             return RecognisedText("", understood=False, engine=self.name)
         if self._late is not None and not self._late.over:
@@ -125,7 +145,7 @@ class FusedTranscriber:
             made = self._made(writing, heard, lambda: stop_event.is_set() or self._closed)
         except RecognitionError as error:
             log.warning("Whisper failed (%s): PocketSphinx hears the utterance alone", error)
-            self._late = self._decode
+            self._late = self._early if self._early is not None and not self._early.over else self._decode
             return self._heard_alone(sound, stop_event)
         self._decode = None  # it keeps what the encoder has made
         return made if made is not None else self._nothing
@@ -161,13 +181,16 @@ class FusedTranscriber:
         return made
 
     def wait_idle(self, timeout_s: float = 10.0) -> bool:
-        """Waits until PocketSphinx has heard all that was fed."""
-        return self._sphinx.wait_idle(timeout_s)
+        """Waits until PocketSphinx has heard all that was fed, and an early look has ended."""
+        end_s = time.monotonic() + timeout_s
+        idle = self._sphinx.wait_idle(timeout_s)
+        return idle and (self._early is None or self._early.join(max(0.0, end_s - time.monotonic())))
 
     def close(self) -> None:
         """See ``Transcriber.close``. What is being decoded ends by itself."""
         self._closed = True
         self._leave()
+        self._leave_early()
         self._sphinx.close()
         if self._alone is not None:
             self._alone.close()
@@ -176,6 +199,10 @@ class FusedTranscriber:
         decode, self._decode = self._decode, None
         if decode is not None:
             decode.leave()
+
+    def _leave_early(self) -> None:
+        if self._early is not None:
+            self._early.leave()
 
     @property
     def _nothing(self) -> RecognisedText:
@@ -196,6 +223,52 @@ class FusedTranscriber:
             if texts:
                 made.append(WrittenPiece(start / RATE_HZ, encoded, texts))
         return made
+
+    def _looked(
+        self,
+        sound: Samples,
+        so_far: str,
+        phrases: Sequence[str],
+        check: Check,
+        told: Callable[[RecognisedText], object],
+    ) -> None:
+        """Tells what is heard in a sound whose utterance has not ended."""
+        try:
+            heard = self._heard_early(sound, so_far, phrases, check)
+            check()
+        except Abandoned:
+            raise
+        except Exception:
+            log.exception("Whisper failed to hear an utterance before its end")
+        else:
+            if heard is not None:
+                told(heard)
+
+    def _heard_early(self, sound: Samples, so_far: str, phrases: Sequence[str], check: Check) -> RecognisedText | None:
+        """Makes a transcript of what Whisper writes; the words of PocketSphinx and the phrases may have been said as
+        well, if they fit. None where nobody has spoken, or for longer than Whisper's window."""
+        written = self._written(sound, check)
+        if len(written) != 1 or len(pieces(sound)) != 1:
+            return None
+        [piece] = written
+        best = piece.texts[0]
+        text = as_spoken(best.text)
+        others = [as_spoken(other.text) for other in piece.texts[1:]]
+        doubts = [(so_far, _UNLIKELY)] if so_far else []
+        doubts += [(other, _APART) for phrase in phrases for other in with_phrase(text, phrase)]
+        own = self._model.fit(piece.encoded, _LANGUAGE, as_written(text)).log_prob
+        for other, apart in doubts:
+            check()
+            if self._model.fit(piece.encoded, _LANGUAGE, as_written(other)).log_prob >= own - apart:
+                others.append(other)
+        return RecognisedText(
+            text=inverse_normalised(text),
+            confidence=min(1.0, math.exp(best.log_prob / (best.tokens + 1))),
+            understood=False,
+            engine=self._model.name,
+            raw=text,
+            others=tuple(dict.fromkeys(other for other in others if other != text)),
+        )
 
     def _chosen(self, written: list[WrittenPiece], heard: Hypotheses, check: Check) -> RecognisedText:
         """The transcript of both."""

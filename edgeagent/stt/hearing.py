@@ -79,6 +79,7 @@ class Transcriber(Protocol):
 __all__ = [
     "LEVEL_S",
     "RATE_HZ",
+    "EarlyLook",
     "FinalTranscript",
     "HardEnd",
     "HearingEvent",
@@ -103,6 +104,18 @@ class PartialTranscript:
 
     utterance: int
     transcript: RecognisedText
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyLook:
+    """Transcript of an utterance until ``at_s``, while it goes on, by the recogniser that else waits for its end.
+
+    Never understood, because nobody knows yet what follows. The transcript of all of it may be another one.
+    """
+
+    utterance: int
+    transcript: RecognisedText
+    at_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,4 +205,4 @@ class Trouble:
     lost: bool = True
 
 
-HearingEvent = VoiceEvent | PartialTranscript | FinalTranscript | Judged | KeywordSpotted | Level | Trouble
+HearingEvent = VoiceEvent | PartialTranscript | EarlyLook | FinalTranscript | Judged | KeywordSpotted | Level | Trouble

@@ -156,6 +156,14 @@ def as_spoken(written: str) -> str:
         return " ".join(written.lower().split())
 
 
+def with_phrase(text: str, phrase: str) -> list[str]:
+    """Returns a text with a phrase in place of one or two of its last words, or beside the last."""
+    words = text.split()
+    ends = [(at, at + 1) for at in range(len(words))][-4:] + [(at, at + 2) for at in range(len(words) - 1)][-2:]
+    ends += [(at, at) for at in range(len(words) + 1)][-2:]
+    return [" ".join((*words[:begin], phrase, *words[end:])) for begin, end in ends]
+
+
 def best_of(
     app: AppSentences,
     fits: Sequence[tuple[str, Fit]],

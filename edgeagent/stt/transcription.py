@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
@@ -22,6 +22,7 @@ from edgeagent.audio.device import Samples
 from edgeagent.errors import RecognitionError
 from edgeagent.stop import JOIN_S
 from edgeagent.stt.hearing import (
+    EarlyLook,
     FinalTranscript,
     HearingEvent,
     Judged,
@@ -44,6 +45,21 @@ class Costly(Protocol):
 
     @property
     def cost_s(self) -> float | None: ...
+
+
+@runtime_checkable
+class EarlyLooking(Protocol):
+    """A transcriber that can hear the beginning of an utterance while it goes on."""
+
+    def look_early(self, phrases: Sequence[str], told: Callable[[RecognisedText], object]) -> None:
+        """Begins to hear what was fed until now, and calls ``told`` on another thread if there are words in it. Ends
+        without where ``finish`` comes before.
+
+        Args:
+            phrases: They may have been said just now. Where one fits the sound almost as well as the text, a text with
+                it is among the others.
+        """
+        ...
 
 
 @runtime_checkable
@@ -71,7 +87,8 @@ class Transcription:
 
     Args:
         transcriber: Closed at the end.
-        emit: Told of ``PartialTranscript``, ``FinalTranscript`` and ``Trouble``, on this thread.
+        emit: Told of ``PartialTranscript``, ``FinalTranscript`` and ``Trouble`` on this thread, and of ``EarlyLook`` on
+            one of the transcriber's.
         now: The device's clock.
         limit_s: A decode that takes longer, by the wall's clock, is given up; one that has waited longer for those
             before it is not begun: nobody expects an answer to that any more.
@@ -113,6 +130,10 @@ class Transcription:
         if len(samples):
             self._queue.put(partial(self._feed, samples))
 
+    def look_early(self, utterance: int, phrases: Sequence[str], at_s: float) -> None:
+        """Has what was fed of the utterance until then heard before its end, where the transcriber can."""
+        self._queue.put(partial(self._look_early, utterance, phrases, at_s))
+
     def finish(self, utterance: int, at_s: float) -> None:
         """The utterance has ended, at a time of the device's clock: it is decoded."""
         self._asked = decode = _Decode(utterance, at_s)
@@ -130,7 +151,7 @@ class Transcription:
                 self._asked.stop.set()
                 self._asked = None
 
-    def look(self) -> None:
+    def expire(self) -> None:
         """Gives up a decode that takes too long."""
         decode = self._running
         if decode is not None and not decode.stop.is_set() and time.monotonic() - decode.begun_s > self._limit_s:
@@ -174,6 +195,10 @@ class Transcription:
         known = self._transcriber.feed(samples)
         if known is not None and known.text:
             self._emit(PartialTranscript(self._utterance, known))
+
+    def _look_early(self, utterance: int, phrases: Sequence[str], at_s: float) -> None:
+        if self._open and isinstance(self._transcriber, EarlyLooking):
+            self._transcriber.look_early(phrases, lambda text: self._emit(EarlyLook(utterance, text, at_s)))
 
     def _judge(self, utterance: int, samples: Samples, judge: Callable[[Samples], float]) -> None:
         try:

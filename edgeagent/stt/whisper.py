@@ -79,6 +79,10 @@ class Decode(Generic[Made]):
         """True if its work has come to an end, whatever came of it."""
         return self._done.is_set()
 
+    def join(self, timeout_s: float) -> bool:
+        """Waits until its work has come to an end; False if it has not."""
+        return self._done.wait(timeout_s)
+
     def wait(self, stopped: Callable[[], bool], limit_s: float = math.inf) -> Made | None:
         """Returns what was made; None if it was left, or stopped, which leaves it even where it is done already.
 

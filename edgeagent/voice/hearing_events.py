@@ -40,5 +40,5 @@ def translated(event: HearingEvent) -> Translated | None:
             return events.Keyword, {"phrase": keyword.phrase, "confirmed": None}
         case hearing.Trouble(part=part, text=text):
             return events.Device, {"state": "trouble", "name": f"{part}: {text}"}
-        case hearing.Level() | hearing.Judged():
+        case hearing.Level() | hearing.Judged() | hearing.EarlyLook():
             return None

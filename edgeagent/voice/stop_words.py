@@ -17,6 +17,7 @@ from edgeagent.english.stop_phrases import Grade, Release, Situation, StopPhrase
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt.confirming import occurrences
 from edgeagent.stt.hearing import (
+    EarlyLook,
     FinalTranscript,
     HearingEvent,
     KeywordSpotted,
@@ -131,6 +132,13 @@ class StopWords:
         began_s, sound_s = (turn.began_s, turn.sound_s) if whole else (turn.onset_s, None)
         told = self.watch.told(rest, began_s=began_s, ended_s=ended_s, sound_s=sound_s, now_s=now_s)
         self._decided(told, turn, stops=occurrences(rest, self._phrases))
+
+    def look(self, turn: Turn, event: EarlyLook) -> None:
+        """Releases the words that an early look denies, by what was said since the turn's last answer."""
+        rest = turn.rest(event.transcript)
+        began_s = turn.sound_s if rest is event.transcript else turn.onset_s
+        if began_s is not None:
+            self._decided(self.watch.looked(rest, began_s=began_s, ended_s=event.at_s), turn)
 
     def deny(self) -> None:
         """Denies the words that wait, after a backchannel: where nothing moves, none of them was meant."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from edgeagent.english.stop_phrases import Grade, StopPhrases
-from edgeagent.stt.confirming import confirm, forbids, missed, nothing_like, occurrences, starts
+from edgeagent.stt.confirming import confirm, forbids, missed, nothing_like, occurrences, starts, unlike
 from edgeagent.stt.hearing import RecognisedText, SpottedPhrase
 
 AFTER_SPEECH_S: Final = 1.0
@@ -35,6 +35,10 @@ _SAME_S: Final = 0.2
 """A word of a transcript that begins within so much of one that was spotted is that one. The spotter tells up to half a
 second too late when a word ended, "stop there" being one to it, and lets it begin with the pause before it; but never
 before the word that came before that pause has ended (75 words, five voices)."""
+_SPOKEN_S: Final = 0.4
+"""Seconds that a stop word lasts."""
+_LOOK_S: Final = 0.5
+"""Seconds from one early look to the next."""
 _KEPT: Final = 64
 
 Outcome = Literal["trip", "release"]
@@ -50,6 +54,11 @@ class _Waiting:
     speech_end_s: float | None
     apart: bool = False
     """True if the speech of now is not the one of the word."""
+    look_s: float = field(init=False)
+    """From when on an early look at the speech tells something new of the word."""
+
+    def __post_init__(self) -> None:
+        self.look_s = self.keyword.end_s + _BEYOND_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +169,31 @@ class StopWatch:
                 outcome = self._decided(word, meant)
             if outcome == "trip":
                 break
+        return outcome
+
+    def look_for(self, now_s: float) -> tuple[str, ...]:
+        """Returns the phrases that an early look at the speech may deny now: their words have ended, down to the last
+        sound, and the speech goes on. Each is looked for again after a while."""
+        due = [word for word in self._waiting if word.speech_end_s is None and word.look_s <= now_s]
+        for word in due:
+            word.look_s = now_s + _LOOK_S
+        return tuple(dict.fromkeys(word.keyword.phrase for word in due))
+
+    def looked(self, transcript: RecognisedText, *, began_s: float, ended_s: float) -> Outcome | None:
+        """Judges the words so far by an early look at speech that goes on. It may release a word, and never counts one:
+        "stop" may become "stop sign".
+
+        A word is released if the recogniser is confident of its text, which is longer than a command to stop, and
+        neither that text nor another that may have been said has anything like a stop word.
+
+        Args:
+            began_s, ended_s: The sound that was looked at; a word has to lie in it.
+        """
+        outcome: Outcome | None = None
+        for word in tuple(self._waiting):
+            inside = began_s <= word.keyword.end_s - _SPOKEN_S and word.keyword.end_s + _BEYOND_S <= ended_s
+            if inside and all(unlike(transcript, phrase) for phrase in {word.keyword.phrase, *self._phrases}):
+                outcome = self._decided(word, "release")
         return outcome
 
     def _missed(self, transcript: RecognisedText) -> str | None:

@@ -203,6 +203,8 @@ class TurnTaking:
                 self._end(cut=event.cut)
             case hearing.PartialTranscript():
                 self._hear_partly(event)
+            case hearing.EarlyLook():
+                self._look_early(event)
             case hearing.Judged():
                 self._judge(event)
             case hearing.FinalTranscript():
@@ -288,6 +290,11 @@ class TurnTaking:
         enough = not turn.dismissed and has_said_enough(turn, preset, kind)
         if enough and not self.stop_words.is_about_waiting(turn.text):
             self.fire(TableEvent.ENOUGH_WORDS)
+
+    def _look_early(self, event: hearing.EarlyLook) -> None:
+        turn = self._turn
+        if turn is not None and turn.utterance == event.utterance and turn.transcript is None:
+            self.stop_words.look(turn, event)
 
     def _understand(self, event: hearing.FinalTranscript) -> None:
         transcript, last = event.transcript, self._last
@@ -397,6 +404,8 @@ class TurnTaking:
             self._spoken_s = now_s if turn.soft_end_s is None else turn.soft_end_s
         self._listen_for_loss()
         self.stop_words.tick(now_s, turn)
+        if turn is not None and turn.speaking and (phrases := self.stop_words.watch.look_for(now_s)):
+            self._ears.look_early(phrases)
         if self.stop_words.has_waited(now_s, self._spoken_s):
             self.stop_words.speak_on()
             self.fire(TableEvent.GO_ON)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event
 from typing import Any
@@ -70,6 +70,14 @@ class Notes:
 
     def close(self) -> None:
         self.closed += 1
+
+
+class Foresight(Notes):
+    """Tells how many seconds it has heard before the end, too."""
+
+    def look_early(self, phrases: Sequence[str], told: Callable[[RecognisedText], object]) -> None:
+        seconds = sum(map(len, self.utterances[-1])) / RATE_HZ
+        told(RecognisedText(f"{seconds:.2f} s so far", understood=False, engine=self.name))
 
 
 class Listening:

@@ -12,6 +12,7 @@ from edgeagent.audio import FileDevice, Mode, PlaybackQueue, WavWriter
 from edgeagent.errors import RecognitionError
 from edgeagent.stt import (
     RATE_HZ,
+    EarlyLook,
     Ears,
     EarsSettings,
     FinalTranscript,
@@ -27,7 +28,7 @@ from edgeagent.stt import (
     Trouble,
 )
 from edgeagent.testing import Room, RoomSettings, synthesised
-from tests.stt.listening import Kept, Notes, listening
+from tests.stt.listening import Foresight, Kept, Notes, listening
 from tests.stt.speech import PHRASES, ROOMS, blocks, said, within
 
 LIMIT_S = 30.0
@@ -161,6 +162,22 @@ def test_a_stop_word_is_spotted_and_its_times_are_the_rooms(spotter: Kept) -> No
     assert spotted.keyword.phrase == "stop"
     assert spotted.keyword.end_s == pytest.approx(end_s, abs=0.15)
     assert next(told_s for told_s, event in here.told if event is spotted) == pytest.approx(end_s, abs=0.2)
+
+
+def test_an_utterance_is_looked_at_while_it_goes_on_and_not_in_silence() -> None:
+    with listening(Foresight()) as here:
+        here.say("go to the kitchen please and turn left", 0.5)
+        for _ in range(4):
+            here.ears.look_early(["stop"])
+            here.run(1.0)
+        looks, [start], [end] = here.of(EarlyLook), here.of(SpeechStarted), here.of(HardEnd)
+        assert {look.utterance for look in looks} == {1}
+        assert all(start.at_s < look.at_s < end.at_s for look in looks)
+        assert all(
+            float(look.transcript.text.removesuffix(" s so far")) == pytest.approx(look.at_s - start.begin_s, abs=0.02)
+            for look in looks
+        )
+        assert 1 <= len(looks) < 4
 
 
 def test_ears_do_not_hear_what_others_gave_their_spotter(spotter: Kept) -> None:

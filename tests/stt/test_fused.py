@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from queue import Queue
 from threading import Event, Thread
 from typing import Any
 
@@ -21,6 +23,7 @@ from edgeagent.stt import (
     SphinxOptions,
     SphinxTranscriber,
     Transcriber,
+    WhisperModel,
     WhisperOptions,
     open_model,
 )
@@ -97,6 +100,103 @@ def test_pocketsphinx_tells_what_is_said_while_it_is_said(ears: FusedTranscriber
     assert known[-1].text.startswith("go to the bathroom")
     assert not known[-1].final
     ears.finish(NEVER)
+
+
+def begun(ears: FusedTranscriber, text: str) -> None:
+    ears.begin()
+    for block in blocks(spoken(text), 1600):
+        ears.feed(block)
+
+
+def test_what_was_said_so_far_is_heard_before_the_end(ears: FusedTranscriber) -> None:
+    told = Queue[RecognisedText]()
+    begun(ears, "Bring the cup to the kitchen.")
+    ears.look_early(["stop"], told.put)
+    early = told.get(timeout=HARD_LIMIT_S)
+    assert early.text == "bring the cup to the kitchen"
+    assert early.text not in early.others
+    assert early.confidence is not None
+    assert 0 < early.confidence <= 1
+    assert (early.understood, early.final) == (False, True)
+    assert ears.wait_idle(HARD_LIMIT_S)
+    assert ears.finish(NEVER).raw == "bring the cup to the kitchen"
+
+
+@pytest.mark.parametrize(("apart", "doubted"), [(10.0, False), (math.inf, True)])
+def test_an_early_look_tells_of_a_phrase_that_fits_the_sound_almost_as_well(
+    ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch, apart: float, doubted: bool
+) -> None:
+    monkeypatch.setattr("edgeagent.stt.fused._APART", apart)
+    told = Queue[RecognisedText]()
+    begun(ears, "Bring the cup to the kitchen.")
+    ears.look_early(["stop"], told.put)
+    early = told.get(timeout=HARD_LIMIT_S)
+    assert ("bring the cup to the stop" in early.others) is doubted
+    assert ears.wait_idle(HARD_LIMIT_S)
+    ears.finish(NEVER)
+
+
+def test_an_early_look_that_the_end_overtakes_is_dropped(
+    ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[RecognisedText] = []
+    inside, gate = Event(), Event()
+    encode = WhisperModel.encode
+
+    def waits(*given: Any) -> Any:
+        inside.set()
+        assert gate.wait(HARD_LIMIT_S)
+        return encode(*given)
+
+    begun(ears, "Follow me.")
+    monkeypatch.setattr(WhisperModel, "encode", waits)
+    ears.look_early(["stop"], told.append)
+    assert inside.wait(HARD_LIMIT_S)
+    ears.look_early(["stop"], told.append)  # one at a time
+    ended = Queue[RecognisedText]()
+    thread = Thread(target=lambda: ended.put(ears.finish(NEVER)))
+    thread.start()
+    assert within(HARD_LIMIT_S, lambda: ears._early is not None and ears._early._left.is_set())
+    gate.set()
+    assert ended.get(timeout=HARD_LIMIT_S).raw == "follow me"
+    thread.join(HARD_LIMIT_S)
+    assert told == []
+
+
+def test_an_early_look_that_hears_nobody_or_fails_tells_nothing_and_the_end_is_heard(
+    ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[RecognisedText] = []
+    begun(ears, "Follow me.")
+    with monkeypatch.context() as patch:
+        patch.setattr(WhisperModel, "decode", lambda *given, **options: [])
+        ears.look_early(["stop"], told.append)
+        assert ears.wait_idle(HARD_LIMIT_S)
+        assert "before its end" not in caplog.text
+        patch.setattr(WhisperModel, "encode", _fail)
+        ears.look_early(["stop"], told.append)
+        assert ears.wait_idle(HARD_LIMIT_S)
+    assert told == []
+    assert "before its end" in caplog.text
+    assert ears.finish(NEVER).raw == "follow me"
+
+
+def test_while_an_early_look_hangs_pocketsphinx_hears(ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Event()
+    monkeypatch.setattr("edgeagent.stt.fused._LIMIT_S", 0.2)
+    with monkeypatch.context() as patch:
+        patch.setattr(WhisperModel, "encode", lambda *_: gate.wait(HARD_LIMIT_S) and _fail())
+        begun(ears, "Follow me.")
+        ears.look_early([], _fail)
+        for _ in range(2):
+            assert hear(ears, said("go to the kitchen", "slt")).engine.startswith("pocketsphinx")
+        gate.set()
+        assert ears.wait_idle(HARD_LIMIT_S)
+    assert hear(ears, spoken("Follow me.")).raw == "follow me"
+
+
+def _fail(*_: Any) -> Any:
+    raise RuntimeError("out of memory")
 
 
 @pytest.mark.parametrize("sound", [np.zeros(0, np.float32), np.zeros(RATE_HZ, np.float32)], ids=["nothing", "zeros"])

@@ -17,6 +17,7 @@ from edgeagent.stt import (
     as_written,
     best_of,
     means_another,
+    with_phrase,
 )
 
 APP = AppSentences(
@@ -218,3 +219,12 @@ def test_digits_without_a_comma_were_said_one_by_one(written: str, spoken: str) 
 
 def test_words_of_another_script_stay_as_they_are() -> None:
     assert as_spoken("Привет robot") == "привет robot"
+
+
+def test_a_phrase_may_have_been_said_in_place_of_the_last_words_or_beside_them() -> None:
+    assert with_phrase("turn left", "stop") == ["stop left", "turn stop", "stop", "turn stop left", "turn left stop"]
+    texts = with_phrase("how much charge have you got left", "stop")
+    assert "how much charge stop you got left" in texts
+    assert "how much charge have you stop" in texts
+    assert "stop much charge have you got left" not in texts
+    assert with_phrase("", "stop") == ["stop"]

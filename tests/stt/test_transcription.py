@@ -7,8 +7,37 @@ from queue import Queue
 import numpy as np
 import pytest
 
-from edgeagent.stt import RATE_HZ, FinalTranscript, HearingEvent, Transcription, Trouble
-from tests.stt.listening import LIMIT_S, Notes
+from edgeagent.stt import (
+    RATE_HZ,
+    EarlyLook,
+    FinalTranscript,
+    HearingEvent,
+    RecognisedText,
+    Transcription,
+    Trouble,
+)
+from tests.stt.listening import LIMIT_S, Foresight, Notes
+
+
+def test_an_utterance_that_goes_on_is_looked_at_where_the_recogniser_can() -> None:
+    for transcriber, looks in (
+        (Foresight(), [EarlyLook(1, RecognisedText("1.00 s so far", understood=False, engine="notes"), 1.5)]),
+        (Notes(), []),
+    ):
+        told = Queue[HearingEvent]()
+        transcription = Transcription(transcriber, told.put, lambda: 0.0, limit_s=LIMIT_S)
+        transcription.begin(1, np.zeros(RATE_HZ, np.float32))
+        transcription.look_early(1, ["stop"], 1.5)
+        transcription.feed(np.zeros(RATE_HZ, np.float32))
+        transcription.finish(1, 2.0)
+        transcription.look_early(1, ["stop"], 2.5)
+        done = Queue[None]()
+        transcription.call(lambda done=done: done.put(None))
+        done.get(timeout=LIMIT_S)
+        transcription.close()
+        events = [told.get() for _ in range(told.qsize())]
+        assert [event for event in events if isinstance(event, EarlyLook)] == looks, "after the end it is decoded"
+        assert isinstance(events[-1], FinalTranscript)
 
 
 @pytest.mark.parametrize(("limit_s", "decoded"), [(0.0, 0), (LIMIT_S, 3)])

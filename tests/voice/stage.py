@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -27,6 +27,7 @@ class PlayedEars:
         self.on_event = on_event
         self.hard_end_ms = self.soft_end_ms = 0.0
         self.utterance = self.blocks = 0
+        self.looks: list[Sequence[str]] = []
         self.now_s = 0.0
         self.listening = True
         self.played: list[Samples] = []
@@ -40,6 +41,9 @@ class PlayedEars:
 
     def settle(self, timeout_s: float = 10.0) -> bool:
         return True
+
+    def look_early(self, phrases: Sequence[str]) -> None:
+        self.looks.append(phrases)
 
     def close(self) -> None:
         self._fill = None
@@ -132,10 +136,16 @@ class Stage:
     def begin(self, ago_s: float = 0.1) -> None:
         """Somebody begins to speak, and has done so for a tenth of a second."""
         self.ears.utterance += 1
-        self.tell(hearing.SpeechStarted(self.ears.utterance, self.now_s - ago_s))
+        began_s = self.now_s - ago_s
+        self.tell(hearing.SpeechStarted(self.ears.utterance, began_s, begin_s=began_s))
 
     def partly(self, text: str) -> None:
         self.tell(hearing.PartialTranscript(self.ears.utterance, RecognisedText(text, final=False)))
+
+    def look(self, text: str) -> None:
+        """An early look at what was said until now; another text may have been said as well."""
+        transcript = RecognisedText(text, understood=False, confidence=0.8, others=(f"{text} now",))
+        self.tell(hearing.EarlyLook(self.ears.utterance, transcript, self.now_s))
 
     def pause(
         self, text: str, *, understood: bool = True, confidence: float = 0.9, others: tuple[str, ...] = ()

@@ -57,6 +57,53 @@ def test_a_stop_word_that_was_none_lets_the_robot_drive_on(
         assert until(lambda: "stopped" in ends)
 
 
+def test_a_stop_word_that_was_none_lets_the_robot_drive_on_while_somebody_still_speaks(
+    driving: tuple[Agent, threading.Event, list[str]],
+) -> None:
+    agent, began, ends = driving
+    with Stage([call("drive")], "I see.", agent=agent) as stage:
+        stage.say("drive on")
+        assert began.wait(10)
+        stage.begin()
+        stage.pass_s(0.6)
+        stage.spot("stop")
+        stage.look("please turn by thirty degrees")
+        assert stage.dialogue.latch.state == "held", "the end of the word may be missing"
+        assert stage.ears.looks == []
+        stage.pass_s(0.4)
+        assert stage.ears.looks == [("stop",)]
+        stage.look("turn thirty degrees")
+        assert stage.dialogue.latch.state == "held", "three words may be a stop word"
+        stage.look("please turn by thirty degrees")
+        assert stage.dialogue.latch.state == "free"
+        stage.pass_s(4.0)
+        assert len(stage.ears.looks) == 1, "no word waits"
+        assert ends == ["paused", "resumed"]
+        stage.pause("please turn by thirty degrees and stop")
+        assert stage.dialogue.latch.state == "tripped", "all of it was heard"
+        assert until(lambda: "stopped" in ends)
+
+
+def test_words_that_were_answered_already_make_no_stop_word_longer(
+    driving: tuple[Agent, threading.Event, list[str]],
+) -> None:
+    agent, began, _ = driving
+    with Stage([call("drive")], "I see.", agent=agent) as stage:
+        stage.begin()
+        stage.pass_s(0.6)
+        stage.pause("drive on to the kitchen")
+        stage.pass_s(0.6)
+        assert began.wait(10)
+        stage.go_on()
+        stage.pass_s(0.5)
+        stage.spot("stop")
+        stage.pass_s(0.4)
+        stage.look("drive on to the kitchen up")
+        assert stage.dialogue.latch.state == "held"
+        stage.look("drive on to the kitchen and then wave to me")
+        assert stage.dialogue.latch.state == "free"
+
+
 def test_a_stop_word_in_the_robots_own_voice_lets_it_go_on_where_nobody_has_spoken() -> None:
     with Stage(LONG, agent=latched()) as stage:
         count_to_sixteen(stage)

@@ -1,5 +1,7 @@
 """A stop word that was spotted: the transcript decides what it meant, or the time does."""
 
+import pytest
+
 from edgeagent.stt import HeardWord, RecognisedText, SpottedPhrase
 from edgeagent.voice import AFTER_SPEECH_S, AFTER_WORD_S, ALONE_S, StopWatch
 
@@ -26,6 +28,53 @@ def test_a_transcript_that_denies_it_releases() -> None:
     assert _watch().told(RecognisedText("don't stop")) == "release"
     assert _watch().told(RecognisedText("the bus stop is far away")) == "release"
     assert _watch().told(_partial("don't stop")) == "release"
+
+
+def _looked(
+    text: str, *others: str, began_s: float = 8.0, ended_s: float = 10.4, confidence: float = 0.8
+) -> str | None:
+    look = RecognisedText(text, understood=False, confidence=confidence, others=others)
+    return _watch().looked(look, began_s=began_s, ended_s=ended_s)
+
+
+def test_an_early_look_releases_a_word_that_nothing_heard_is_like() -> None:
+    assert _looked("how much charge have you got", "how much charge of you got") == "release"
+    assert _looked("how much charge have you got") == "release"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "please stop the music now",
+        "don't stop the music now",
+        "go to the bus stop",
+        "halt at the next door",
+        "go to the kitchen and start",
+        "go to the kitchen no step",
+        "turn around",
+    ],
+)
+def test_an_early_look_with_anything_like_a_stop_word_or_too_short_releases_nothing(text: str) -> None:
+    assert _looked(text) is None
+
+
+def test_an_early_look_that_is_doubtful_or_does_not_hold_the_word_releases_nothing() -> None:
+    text = "how much charge have you got"
+    assert _looked(text, confidence=0.6) is None
+    assert _looked(text, "how much charge of you got", confidence=0.6) is None
+    assert _looked(text, "how much charge you stop") is None
+    assert _looked(text, ended_s=10.2) is None, "its last sound may be missing"
+    assert _looked(text, began_s=9.8) is None
+
+
+def test_an_early_look_is_wanted_while_somebody_speaks_when_the_word_is_over_and_again_later() -> None:
+    watch = _watch()
+    assert watch.look_for(10.2) == ()
+    assert watch.look_for(10.4) == ("stop",)
+    assert watch.look_for(10.8) == ()
+    assert watch.look_for(11.0) == ("stop",)
+    watch.speech(ended_s=11.0)
+    assert watch.look_for(12.0) == (), "the transcript comes soon"
 
 
 def test_another_stop_word_in_the_transcript_counts_as_much() -> None:

@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--load", type=int, default=0, help="busy processes beside it (default: %(default)s)")
     parser.add_argument("--drive", type=float, metavar="MINUTES", help="talk and drive instead, for false stops")
     parser.add_argument(
-        "--nice", type=int, default=0, help="of the agent that talks and drives; a unit for the system has -5"
+        "--nice", type=int, default=0, help="of the agent that talks and drives; a unit for the system has -10"
     )
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
