@@ -37,8 +37,10 @@ second too late when a word ended, "stop there" being one to it, and lets it beg
 before the word that came before that pause has ended (75 words, five voices)."""
 _SPOKEN_S: Final = 0.4
 """Seconds that a stop word lasts."""
-_LOOK_S: Final = 0.5
-"""Seconds from one early look to the next."""
+_LOOK_S: Final = 0.25
+"""Seconds from one early look to the next, if the recogniser was busy or the person paused."""
+_LOOK_UNTIL_S: Final = 0.6
+"""Seconds after a word until which a look counts: the word is among the last four then, which are scored against it."""
 _KEPT: Final = 64
 
 Outcome = Literal["trip", "release"]
@@ -172,9 +174,10 @@ class StopWatch:
         return outcome
 
     def look_for(self, now_s: float) -> tuple[str, ...]:
-        """Returns the phrases that an early look at the speech may deny now: their words have ended, down to the last
-        sound, and the speech goes on. Each is looked for again after a while."""
-        due = [word for word in self._waiting if word.speech_end_s is None and word.look_s <= now_s]
+        """Returns the phrases that an early look at the speech may deny now: their words have just ended, down to the
+        last sound, and the speech goes on."""
+        speaks = [word for word in self._waiting if word.speech_end_s is None]
+        due = [word for word in speaks if word.look_s <= now_s <= word.keyword.end_s + _LOOK_UNTIL_S]
         for word in due:
             word.look_s = now_s + _LOOK_S
         return tuple(dict.fromkeys(word.keyword.phrase for word in due))
@@ -187,12 +190,16 @@ class StopWatch:
         neither that text nor another that may have been said has anything like a stop word.
 
         Args:
-            began_s, ended_s: The sound that was looked at; a word has to lie in it.
+            began_s, ended_s: The sound that was looked at; a word has to lie in it, near its end.
         """
         outcome: Outcome | None = None
         for word in tuple(self._waiting):
-            inside = began_s <= word.keyword.end_s - _SPOKEN_S and word.keyword.end_s + _BEYOND_S <= ended_s
-            if inside and all(unlike(transcript, phrase) for phrase in {word.keyword.phrase, *self._phrases}):
+            inside = began_s <= word.keyword.end_s - _SPOKEN_S
+            if (
+                inside
+                and _BEYOND_S <= ended_s - word.keyword.end_s <= _LOOK_UNTIL_S
+                and all(unlike(transcript, phrase) for phrase in {word.keyword.phrase, *self._phrases})
+            ):
                 outcome = self._decided(word, "release")
         return outcome
 

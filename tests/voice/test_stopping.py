@@ -64,17 +64,23 @@ def test_an_early_look_that_is_doubtful_or_does_not_hold_the_word_releases_nothi
     assert _looked(text, "how much charge of you got", confidence=0.6) is None
     assert _looked(text, "how much charge you stop") is None
     assert _looked(text, ended_s=10.2) is None, "its last sound may be missing"
+    assert _looked(text, ended_s=10.7) is None, "the word is not among the last, which are scored against it"
     assert _looked(text, began_s=9.8) is None
 
 
-def test_an_early_look_is_wanted_while_somebody_speaks_when_the_word_is_over_and_again_later() -> None:
+def test_an_early_look_is_wanted_just_after_the_word_while_somebody_speaks() -> None:
     watch = _watch()
     assert watch.look_for(10.2) == ()
-    assert watch.look_for(10.4) == ("stop",)
-    assert watch.look_for(10.8) == ()
-    assert watch.look_for(11.0) == ("stop",)
-    watch.speech(ended_s=11.0)
-    assert watch.look_for(12.0) == (), "the transcript comes soon"
+    assert watch.look_for(10.3) == ("stop",)
+    assert watch.look_for(10.5) == ()
+    assert watch.look_for(10.58) == ("stop",), "the recogniser may have been busy"
+    assert watch.look_for(11.0) == (), "the word is not among the last any more"
+
+
+def test_where_nobody_speaks_the_transcript_comes_soon_and_no_look_is_wanted() -> None:
+    watch = _watch()
+    watch.speech(ended_s=10.2)
+    assert watch.look_for(10.4) == ()
 
 
 def test_another_stop_word_in_the_transcript_counts_as_much() -> None:
