@@ -6,6 +6,7 @@ Logs and audits are such files. Knows nothing of what the lines tell. Any thread
 from __future__ import annotations
 
 import fcntl
+import functools
 import json
 import math
 import os
@@ -37,9 +38,15 @@ default-ignorable: characters that change how a terminal or an editor shows the 
 def json_text(value: Any, *, ascii_only: bool = False, indent: int | None = None) -> str:
     """The value as JSON in which every character can be seen: what can't is written as ``\\uXXXX``.
 
-    What JSON has no form for is written as its ``repr``.
+    What JSON has no form for is written as its ``repr``. NaN and infinity are ``null``, as ``JSON.stringify`` writes
+    them (ECMA-262, SerializeJSONProperty).
     """
-    return _UNSEEN.sub(_escaped, json.dumps(value, ensure_ascii=ascii_only, indent=indent, default=repr))
+    dumps = functools.partial(json.dumps, ensure_ascii=ascii_only, indent=indent, default=repr, allow_nan=False)
+    try:
+        text = dumps(value)
+    except ValueError:
+        text = dumps(json.loads(json.dumps(value, default=repr), parse_constant=lambda _: None))
+    return _UNSEEN.sub(_escaped, text)
 
 
 def _escaped(found: re.Match[str]) -> str:

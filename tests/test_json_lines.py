@@ -53,6 +53,22 @@ def test_other_languages_stay_readable() -> None:
     assert json_text(["grün", "北", "שלום", "👍"]) == '["grün", "北", "שלום", "👍"]'
 
 
+def no_json(constant: str) -> object:
+    raise ValueError(f"JSON has no {constant}")
+
+
+@given(st.recursive(st.floats() | ANY, lambda item: st.lists(item) | st.dictionaries(st.floats() | ANY, item)))
+def test_numbers_that_are_none_or_infinite_are_null(value: object) -> None:
+    json.loads(json_text(value), parse_constant=no_json)
+
+
+def test_beside_a_number_that_is_none_everything_stays() -> None:
+    given = {"x": [math.nan, math.inf, -math.inf, 1.5, 10**400, "NaN", None, True], "set": {1}}
+    told = json.loads(json_text(given), parse_constant=no_json)
+    assert told == {"x": [None, None, None, 1.5, 10**400, "NaN", None, True], "set": "{1}"}
+    assert json_text([math.nan, "grün\u202e"], indent=1) == '[\n null,\n "grün\\u202e"\n]'
+
+
 def test_a_full_file_gives_way_and_the_oldest_goes(tmp_path: Path) -> None:
     path = tmp_path / "log"
     file = JsonLinesFile(path, max_mb=3 * LINE_MB, files=3)

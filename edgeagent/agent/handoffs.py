@@ -54,6 +54,7 @@ def handoff_tool(target: HandoffTarget) -> Tool:
         """
         return Handoff(target, task, reason)
 
+    hand_over.traits = replace(hand_over.traits, hands_over=True)
     return hand_over
 
 

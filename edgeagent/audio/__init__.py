@@ -20,6 +20,6 @@ __getattr__ = front(
         "stereo_recorder": "StereoRecorder",
         "stream_clock": "Resampler StreamClock",
         "vad": "CHUNK FRAME RATE_HZ Silero VoiceActivity VoiceFrame VoiceSettings",
-        "wav": "WavReader WavWriter read_wav",
+        "wav": "WavReader WavWriter read_wav whole_wav",
     },
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
+import shutil
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -148,17 +150,18 @@ class WavWriter:
 
     Args:
         channels: Of each sample; what is written has the shape (samples,) or (samples, channels).
+        name: Name of the file in errors; its path by default.
 
     Raises:
         AudioError: The file can't be written.
     """
 
-    def __init__(self, target: Path | BinaryIO, rate_hz: int, *, channels: int = 1) -> None:
+    def __init__(self, target: Path | BinaryIO, rate_hz: int, *, channels: int = 1, name: str = "") -> None:
         self.rate_hz, self._channels = rate_hz, channels
         self._bytes = 0
         self._closed = self._failed = False
         self._own = isinstance(target, Path)
-        self._name = str(target) if isinstance(target, Path) else "stdout"
+        self._name = name or (str(target) if isinstance(target, Path) else "stdout")
         with self._told():
             self._stream: BinaryIO | IO[bytes] = target.open("wb") if isinstance(target, Path) else target
         self._begin = _place(self._stream)
@@ -250,6 +253,37 @@ class WavWriter:
             + form
             + (b"data" + struct.pack("<I", size))
         )
+
+
+@contextmanager
+def whole_wav(path: Path, rate_hz: int) -> Iterator[WavWriter]:
+    """Writes a file that takes its place when it is whole: an error leaves none, or the file that stood there before.
+
+    Until then it grows beside that place. A pipe, a device, and a file in a folder that takes no new one are written
+    in place.
+
+    Raises:
+        AudioError: The file can't be written.
+    """
+    place = Path(os.path.realpath(path))
+    is_new = not place.exists()
+    writable = is_new or (place.is_file() and os.access(place, os.W_OK))
+    if not writable or not os.access(place.parent, os.W_OK):
+        with WavWriter(path, rate_hz) as writer:
+            yield writer
+        return
+    part = place.with_name(f".{secrets.token_hex(8)}.wav")
+    try:
+        with WavWriter(part, rate_hz, name=str(path)) as writer:
+            yield writer
+        try:
+            if not is_new:
+                shutil.copymode(place, part)
+            part.replace(place)
+        except OSError as error:
+            raise AudioError(f"{path} can't be written: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _place(stream: BinaryIO | IO[bytes]) -> int | None:

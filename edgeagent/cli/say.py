@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -150,15 +151,19 @@ def _wait(speech: Speech, latency_s: float) -> None:
 
 
 def _into_file(voice: Speaker, pieces: Iterator[str], output: str, *, verbose: bool) -> None:
-    from edgeagent.audio.wav import WavWriter
+    from edgeagent.audio.wav import WavWriter, whole_wav
 
     if output == "-" and streams.stdout().isatty():
         raise ConfigError("stdout is a terminal, which can't play sound: edgeagent say --output - TEXT > hello.wav")
-    target = streams.stdout().buffer if output == "-" else Path(output)
     began_s = told_s = time.monotonic()
     seconds = 0.0
     try:
-        with WavWriter(target, voice.rate_hz) as writer:
+        sound: AbstractContextManager[WavWriter]
+        if output == "-":
+            sound = WavWriter(streams.stdout().buffer, voice.rate_hz)
+        else:
+            sound = whole_wav(Path(output), voice.rate_hz)
+        with sound as writer:
             for sentence in _sentences(pieces, voice.language):
                 for chunk in voice.speak(sentence, threading.Event()):
                     writer.write(chunk.samples)

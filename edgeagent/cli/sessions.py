@@ -96,7 +96,7 @@ def remove(
         from edgeagent.journal.shelf import Shelf
 
         shelf = Shelf()
-        if yes or not shelf.path(name).is_file() or allowed(f"remove the session {name}? [y/N] "):
+        if yes or not os.path.lexists(shelf.path(name)) or allowed(f"remove the session {name}? [y/N] "):
             try:
                 freed = shelf.remove(name)
             except BusyError as error:

@@ -102,7 +102,7 @@ class Shelf:
         """A name that no session has: the stem, in letters that a name may have, and a number where it is taken."""
         plain = re.sub(r"[^\w-]+|_+", "-", stem).strip("-")[:30] or "session"
         names = (plain if number == 1 else f"{plain}-{number}" for number in count(1))
-        return next(name for name in names if not self.path(name).exists())
+        return next(name for name in names if not os.path.lexists(self.path(name)))
 
     def sessions(self) -> list[KeptSession]:
         """Every named session, and every other one that a note names and that is there; the newest first."""
@@ -114,18 +114,19 @@ class Shelf:
     def remove(self, name: str) -> int:
         """Removes a named session, and the damaged copies that were set aside; returns the bytes that were freed.
 
+        Of a symbolic link only the link is removed: no conversation can have it.
+
         Raises:
             BusyError: A conversation has it.
             ConfigError: There is none of that name, or it can't be removed.
         """
         path = self.path(name)
         try:
+            if path.is_symlink():
+                return self._unlink(path)
             with _opened(path) as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who opens it now looks again, and begins a new one
-                freed = 0
-                for one in (path, *self.folder.glob(f"{path.name}.damaged-*")):
-                    freed += one.stat().st_size
-                    one.unlink()
+                return self._unlink(path)
         except FileNotFoundError:
             known = ", ".join(sorted(one.stem for one in self.folder.glob(f"*{SUFFIX}"))) or "none"
             raise ConfigError(f"there is no session {name!r}; there are {known}") from None
@@ -133,6 +134,12 @@ class Shelf:
             raise BusyError(f"the session {name!r} is in use; end its conversation first") from None
         except OSError as error:
             raise ConfigError(f"the session {name!r} can't be removed: {error.strerror}") from error
+
+    def _unlink(self, path: Path) -> int:
+        freed = 0
+        for one in (path, *self.folder.glob(f"{path.name}.damaged-*")):
+            freed += one.lstat().st_size
+            one.unlink()
         return freed
 
     # --- the last one -----------------------------------------------------------------------------------------------
@@ -198,7 +205,10 @@ def look_at(path: Path, name: str) -> KeptSession | None:
             seen = KeptSession(name=name, path=path, changed_t=about.st_mtime, bytes=about.st_size)
             return _read(stream, seen)
     except FileNotFoundError:
-        return None
+        if not path.is_symlink():
+            return None
+        fault = "it is a symbolic link to a file that is not there"
+        return KeptSession(name=name, path=path, changed_t=0.0, bytes=0, fault=fault)
     except OSError as error:
         return KeptSession(name=name, path=path, changed_t=0.0, bytes=0, fault=error.strerror or str(error))
 

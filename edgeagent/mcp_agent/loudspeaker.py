@@ -102,13 +102,13 @@ class Loudspeaker:
             device.stop()
 
     def _write(self, voice: Speaker, text: str, path: Path) -> None:
-        from edgeagent.audio.wav import WavWriter
+        from edgeagent.audio.wav import whole_wav
         from edgeagent.english.normalise import speakable
         from edgeagent.english.sentences import SentenceStream
 
         stream = SentenceStream(first_clause_chars=None)
         sentences = [*stream.feed(text), *stream.end()]
-        with WavWriter(path, voice.rate_hz) as writer:
+        with whole_wav(path, voice.rate_hz) as writer:
             for sentence in sentences:
                 for chunk in voice.speak(speakable(sentence.text, voice.language).text, self._cut):
                     writer.write(chunk.samples)

@@ -92,6 +92,7 @@ class AuditTrail:
                 f"audit={sink!r}: it should be the path of a file, or an object with emit, flush and close; "
                 f"it lacks {', '.join(lacking)}"
             )
+        self._told = f"the audit trail {sink}" if isinstance(sink, str | os.PathLike) else "the audit trail"
         self._session_id = session_id
         self._log_mode = (pii or PII()).log
         self._began_s: dict[str, float] = {}
@@ -166,10 +167,16 @@ class AuditTrail:
     def _guarded(self, action: Callable[[], None]) -> None:
         try:
             action()
-        except (Exception, SystemExit):  # the builder's sink, or a disk; a run goes on without its audit
+        except (Exception, SystemExit) as error:  # the builder's sink, or a disk; a run goes on without its audit
             self.failures += 1
             if self.failures == 1:
-                logger.exception("the audit trail has gaps: its sink failed; further failures are only counted")
+                disk = isinstance(error, OSError) and error.strerror
+                logger.error(
+                    "%s has gaps: %s; further failures are only counted",
+                    self._told,
+                    disk or "its sink failed",
+                    exc_info=not disk,
+                )
 
 
 class AuditFile(JsonLinesFile):

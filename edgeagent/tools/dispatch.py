@@ -342,12 +342,19 @@ class Dispatch:
 
 
 def _groups(prepared: Sequence[Prepared], mode: DispatchMode) -> list[list[Prepared]]:
-    """Groups what runs together: each call alone, all parallel tools at once, or each contiguous group of them."""
+    """Groups what runs together: each call alone, all parallel tools at once, or each contiguous group of them.
+
+    No call is grouped before an agent's handoff tool that stands before the call in the reply.
+    """
     if mode == "sequential":
         return [[item] for item in prepared]
     if mode == "parallel":
-        together = [item for item in prepared if item.tool.traits.mode == "parallel"]
-        return [together] * bool(together) + [[item] for item in prepared if item.tool.traits.mode == "sequential"]
+        parts: list[list[Prepared]] = [[]]
+        for item in prepared:
+            parts[-1].append(item)
+            if item.tool.traits.hands_over:
+                parts.append([])
+        return [group for part in parts for group in _gathered(part)]
     groups: list[list[Prepared]] = []
     for item in prepared:
         alone = item.tool.traits.mode == "sequential"
@@ -355,6 +362,12 @@ def _groups(prepared: Sequence[Prepared], mode: DispatchMode) -> list[list[Prepa
             groups.append([])
         groups[-1].append(item)
     return groups
+
+
+def _gathered(prepared: Sequence[Prepared]) -> list[list[Prepared]]:
+    """All parallel tools at once, and the sequential ones after them."""
+    together = [item for item in prepared if item.tool.traits.mode == "parallel"]
+    return [together] * bool(together) + [[item] for item in prepared if item.tool.traits.mode == "sequential"]
 
 
 def _result(call: ToolCall, status: Status, text: str) -> ToolResult:

@@ -106,6 +106,8 @@ class ToolTraits:
     phrases: tuple[str, ...] = ()
     """Phrases of people who want the tool: for the ears, for training and for the docs."""
     is_skill: bool = False
+    hands_over: bool = False
+    """True for the handoff tools of an agent: later calls of a reply wait for the handoff, in every mode."""
 
     def __post_init__(self) -> None:
         for name, value, choices in (

@@ -16,6 +16,7 @@ from edgeagent import (
     Message,
     Options,
     PolicyViolationError,
+    ToolMode,
     ToolResult,
     tool,
 )
@@ -149,6 +150,21 @@ def test_calls_before_the_handoff_run_and_calls_after_it_and_further_handoffs_do
     assert statuses(result) == ["ok", "ok", "not_run", "not_run"]
     assert "cook" in result.tool_calls[2].result.text
     assert result.reply == "soup"
+
+
+@pytest.mark.parametrize("mode", list(ToolMode))
+def test_in_every_mode_calls_after_the_handoff_do_not_run(mode):
+    options = Options(tool_execution_mode=mode)
+    router, _ = pair([[call("look"), TO_COOK, call("look"), call("look")]], ["soup"], router={"options": options})
+    assert statuses(router.run("make soup")) == ["ok", "ok", "not_run", "not_run"]
+
+
+@pytest.mark.parametrize("mode", list(ToolMode))
+def test_in_every_mode_calls_after_a_handoff_that_failed_run(mode):
+    stay = At(P.BEFORE_TOOL, does=lambda ctx, p: HookResult.block("stay") if p.call.name != "look" else None)
+    router = {"options": Options(tool_execution_mode=mode), "hooks": [stay]}
+    router, _ = pair([[TO_COOK, call("look")], "I stay"], [], router=router)
+    assert statuses(router.run("make soup")) == ["blocked", "ok"]
 
 
 def test_usage_adds_up_and_new_messages_are_the_routers():

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeagent.audio import WavReader, WavWriter, read_wav
+from edgeagent.audio import WavReader, WavWriter, read_wav, whole_wav
 from edgeagent.errors import AudioError
 
 RAMP = np.linspace(-0.9, 0.9, 1000, dtype=np.float32)
@@ -190,3 +190,60 @@ def test_what_is_appended_to_is_not_written_over(tmp_path: Path) -> None:
     assert content[:10] == b"beforeRIFF"
     reader = WavReader(io.BytesIO(content[6:]), "x")
     assert len(reader.read(2000)) == 10
+
+
+# --- files that are whole or not there --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", [None, b"before"])
+@pytest.mark.parametrize("error", [AudioError, KeyboardInterrupt])
+def test_an_error_leaves_what_stood_there_before(
+    tmp_path: Path, before: bytes | None, error: type[BaseException]
+) -> None:
+    path = tmp_path / "x.wav"
+    if before is not None:
+        path.write_bytes(before)
+
+    def write() -> None:
+        with whole_wav(path, 16_000) as writer:
+            writer.write(RAMP)
+            raise error
+
+    with pytest.raises(error):
+        write()
+    left = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    assert left == ({} if before is None else {"x.wav": before})
+
+
+def test_a_whole_file_keeps_the_mode_and_the_link_of_the_one_before(tmp_path: Path) -> None:
+    path, link = tmp_path / "x.wav", tmp_path / "link.wav"
+    path.write_bytes(b"before")
+    path.chmod(0o640)
+    link.symlink_to("x.wav")
+    with whole_wav(link, 16_000) as writer:
+        writer.write(RAMP)
+    assert (len(read_wav(path)[0]), path.stat().st_mode & 0o777, link.is_symlink()) == (1000, 0o640, True)
+    assert {each.name for each in tmp_path.iterdir()} == {"x.wav", "link.wav"}
+
+
+def test_a_pipe_gets_a_whole_file_as_it_grows(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.wav")
+    reader = os.open(tmp_path / "pipe.wav", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with whole_wav(tmp_path / "pipe.wav", 16_000) as writer:
+            writer.write(RAMP)
+        assert os.read(reader, 10_000).startswith(b"RIFF")
+    finally:
+        os.close(reader)
+    assert [each.name for each in tmp_path.iterdir()] == ["pipe.wav"]
+
+
+def test_a_whole_file_that_can_not_be_written_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(AudioError, match=r"no/x\.wav can't be written: No such file"),
+        whole_wav(tmp_path / "no/x.wav", 1),
+    ):
+        pass
+    (tmp_path / "x.wav").mkdir()
+    with pytest.raises(AudioError, match=r"x\.wav can't be written: Is a directory"), whole_wav(tmp_path / "x.wav", 1):
+        pass

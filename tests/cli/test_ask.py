@@ -218,6 +218,24 @@ agent = Agent("toy", llm=ScriptedLLM([call("huge"), call("odd")], "ok"), tools=[
     assert (edgeagent.cwd / "log").stat().st_size < 1_000_000
 
 
+def test_numbers_that_json_has_no_form_for_are_null_in_the_answer_and_in_the_files(edgeagent) -> None:
+    def strict(line: str) -> dict:
+        return json.loads(line, parse_constant=lambda name: pytest.fail(f"JSON has no {name}"))
+
+    app = edgeagent.app("""
+@tool
+def level(limit: float) -> float:
+    return limit
+calls = [call("level", limit=float("nan")), call("level", limit=1e999)]
+agent = Agent("toy", llm=ScriptedLLM(calls, "ok"), tools=[level])
+""")
+    done = edgeagent("ask", "go", "--json", "--log", "log", "--audit", "audit", "--app", app)
+    assert [made["arguments"] for made in strict(done.stdout)["calls"]] == [{"limit": None}] * 2
+    shown = edgeagent("replay", "audit", "--json").stdout
+    for text in (shown, *((edgeagent.cwd / name).read_text() for name in ("log", "audit"))):
+        assert len([strict(line) for line in text.splitlines()]) > 1
+
+
 def test_a_full_disk_under_stdout_is_told(edgeagent) -> None:
     with Path("/dev/full").open("wb") as full:
         done = edgeagent("ask", "wave", "--app", edgeagent.app(WAVING), stdout=full)

@@ -85,6 +85,18 @@ def test_what_is_wrong_is_told_in_a_line(
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("before", [None, b"before"])
+def test_what_fails_in_the_middle_leaves_the_file_that_stood_there_or_none(edgeagent, before: bytes | None) -> None:
+    path = edgeagent.cwd / "out.wav"
+    if before is not None:
+        path.write_bytes(before)
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, -1))\n"
+    done = edgeagent("say", "--voice", "en", "--output", "out.wav", "one two three " * 40, before=full)
+    assert (done.returncode, done.stderr) == (4, "error: out.wav can't be written: File too large\n")
+    assert [each.name for each in edgeagent.cwd.iterdir()] == ([] if before is None else ["out.wav"])
+    assert before is None or path.read_bytes() == before
+
+
 def test_numbers_are_said_in_the_language_of_the_voice(edgeagent) -> None:
     digits, words = (wav(edgeagent, "--voice", "de", f"Es sind {count} Kisten.") for count in ("21", "einundzwanzig"))
     assert np.array_equal(digits, words)

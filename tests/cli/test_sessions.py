@@ -125,6 +125,17 @@ def test_removing_asks_first(edgeagent: Any, at_terminal: Any) -> None:
     assert len(listed(edgeagent)) == 1
 
 
+def test_a_link_to_a_session_that_is_gone_is_listed_asked_about_and_removed(edgeagent: Any) -> None:
+    edgeagent("ask", "one", "--session", "s", "--app", edgeagent.app(ECHO))
+    link = Path(edgeagent("sessions", "path", "s").stdout.strip()).with_name("robi.journal")
+    link.symlink_to("gone.journal")
+    assert {one["name"]: "symbolic link" in one["fault"] for one in listed(edgeagent)} == {"s": False, "robi": True}
+    assert "nobody is there to be asked" in edgeagent("sessions", "remove", "robi").stderr
+    done = edgeagent("sessions", "remove", "robi", "--yes")
+    assert (done.returncode, done.stderr) == (0, "removed robi, 0.0 kB\n")
+    assert [one["name"] for one in listed(edgeagent)] == ["s"]
+
+
 def test_an_answer_in_another_encoding_is_a_no(edgeagent: Any, at_terminal: Any) -> None:
     edgeagent("ask", "one", "--session", "s", "--app", edgeagent.app(ECHO))
     edgeagent.environment["PYTHONIOENCODING"] = "utf-8:strict"  # as in a locale such as en_US.UTF-8

@@ -77,6 +77,23 @@ def test_removing_takes_the_damaged_copies_along(shelf: Shelf) -> None:
         shelf.remove("robi")
 
 
+@pytest.mark.parametrize("target", ["gone", "kept.journal", "robi.journal"])
+def test_of_a_symbolic_link_the_link_alone_is_removed(shelf: Shelf, target: str) -> None:
+    kept = talked(shelf, "kept", "hello")
+    shelf.path("robi").symlink_to(shelf.folder / target)
+    assert {one.name for one in shelf.sessions()} == {"kept", "robi"}
+    assert shelf.free_name("robi") == "robi-2"
+    shelf.remove("robi")
+    assert list(shelf.folder.iterdir()) == [kept]
+
+
+def test_a_damaged_copy_that_is_a_link_to_nothing_is_removed_too(shelf: Shelf) -> None:
+    path = talked(shelf, "robi", "hello")
+    path.with_name(f"{path.name}.damaged-1").symlink_to(shelf.folder / "gone")
+    shelf.remove("robi")
+    assert list(shelf.folder.iterdir()) == []
+
+
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a.b", "-x", "_x", "a b", "x" * 41, "a\n"])
 def test_a_name_never_leads_out_of_the_folder(shelf: Shelf, name: str) -> None:
     with pytest.raises(ConfigError, match="is no name of a session"):

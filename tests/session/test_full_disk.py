@@ -116,6 +116,18 @@ def test_it_is_said_again_when_the_disk_is_full_again(tmp_path, disk):
     assert told == [1, 0, 1, 0]
 
 
+def test_an_audit_without_room_is_one_line_and_the_session_goes_on(tmp_path, caplog):
+    agent = Agent("a", llm=ScriptedLLM([call("note")], "A", [call("note")], "B"), tools=[note])
+    with Session.open(tmp_path / "s", agent, audit="/dev/full") as session:
+        assert [session.step(text).reply for text in ("one", "two")] == ["A", "B"]
+        history = session.messages()
+    with session_of(tmp_path / "s") as again:
+        assert again.messages() == history
+        assert again.notices == ()
+    told = "the audit trail /dev/full has gaps: No space left on device; further failures are only counted"
+    assert [(record.getMessage(), bool(record.exc_info)) for record in caplog.records] == [(told, False)]
+
+
 def test_a_hook_of_ones_own_says_what_it_repaired(tmp_path):
     path = tmp_path / "s"
     with session_of(path, "A") as session:
