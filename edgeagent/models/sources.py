@@ -58,5 +58,5 @@ class Source(Protocol):
 
         Raises:
             SourceError: The source can't be reached, has the files no more, or gave wrong ones.
-            ModelError: The disk is full or can't be written.
+            OSError: The disk is full or can't be written.
         """

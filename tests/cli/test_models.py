@@ -9,12 +9,14 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from edgeagent.models import PROFILES, catalog, store
 from tests.cli.conftest import Command, Terminal
-from tests.models.kit import CONTENT, put, tree, use_catalogue
+from tests.llm.conftest import write_model
+from tests.models.kit import CATALOGUE, CONTENT, put, tree, use_catalogue
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -151,6 +153,47 @@ def test_path_of_what_is_not_here_says_what_brings_it(edge: Run) -> None:
 
 def test_path_of_what_has_no_file(in_process: Run) -> None:
     assert in_process("models", "path", "espeak").returncode == 3
+
+
+# --- what is wrong with a catalogue, or with a file of it -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [["list"], ["pull", "mind"], ["verify"], ["import", "x.gguf"], ["info", "mind"]])
+def test_a_catalogue_with_an_unknown_key_is_told_in_a_line_with_the_key(
+    command: list[str], in_process: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_catalogue(monkeypatch, tmp_path)
+    (tmp_path / "catalog.toml").write_text(f"{CATALOGUE}colour = 3\n")
+    Path("x.gguf").write_bytes(b"GGUF")
+    done = in_process("models", *command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "catalog.toml: voice.ann: unknown key 'colour'; there are" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert not tree(tmp_path / "models")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"metadata": {"split.count": 3}}, "is part 1 of 3 of a split model: join the parts with `llama-gguf-split"),
+        ({"template": None}, "has no chat template"),
+    ],
+)
+def test_a_mind_that_nobody_can_talk_to_is_told_and_stays(
+    options: dict[str, Any], said: str, edge: Run, in_process: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "models/mind.gguf"
+    file.parent.mkdir()
+    write_model(file, **options)
+    content = file.read_bytes()
+    assert " damaged " in next(line for line in edge("list").stdout.splitlines() if line.startswith("mind "))
+    assert said in edge("info", "mind").stdout
+    done = in_process("ask", "--model", file, "hello")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert said in done.stderr.splitlines()[-1]
+    done = edge("import", file)
+    assert (done.returncode, "error: " in done.stderr.splitlines()[-1]) == (3, True)
+    assert tree(tmp_path / "models") == {"mind.gguf": content}
 
 
 # --- remove ---------------------------------------------------------------------------------------------------------

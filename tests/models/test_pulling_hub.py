@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
+import signal
+import threading
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from edgeagent.errors import ModelError
-from edgeagent.models import ModelHub, Pulled, pull, store, verify
+from edgeagent.models import Entry, ModelHub, Pulled, pull, store, verify
 from tests.models.pulls import CARD, WHOLE, Heard, contents, pull_twice_at_once
 from tests.models.servers import COMMIT, Served, sha256
 
+SILENCE_S = 0.2
+"""Less than the time that the slow server takes for a file, more than that for a piece of it."""
 VOICE = "people/voices/en/ann/ann.onnx"
 
 
@@ -72,6 +78,121 @@ def test_a_pull_that_was_interrupted_goes_on_in_the_next_one(hub: Served, ann, h
     pull(ann, heard)
     assert heard.steps[0] == ("ann.onnx", len(WHOLE), 300_000)
     assert hub.downloads(f"/large/{VOICE}")[-1] == "bytes=300000-"
+    assert contents(ann) == [WHOLE, CARD]
+
+
+@pytest.fixture
+def impatient(hub: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """The hub, whose downloads may be silent for 0.2 s instead of 10, and are tried again at once."""
+    from huggingface_hub import constants, file_download
+
+    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", SILENCE_S)
+    monkeypatch.setattr(file_download, "time", SimpleNamespace(sleep=lambda seconds: None))
+    monkeypatch.setattr("edgeagent.models.hub._PAUSE_S", 0)
+    return hub
+
+
+def kept(entry: Entry) -> int:
+    """Bytes of the unfinished file of a model."""
+    (part,) = store.parts(entry).glob("*.hub")
+    return part.stat().st_size
+
+
+def test_a_hub_that_stalls_is_given_up_and_the_next_pull_goes_on(impatient: Served, ann, heard: Heard) -> None:
+    impatient.silent = threading.Event()
+    with pytest.raises(
+        ModelError, match=r"sent nothing more of ann\.onnx: 0\.\d of 0\.4 MB are kept, and the next pull"
+    ):
+        pull(ann, heard)
+    assert not store.is_here(ann)
+    there = kept(ann)
+    assert there > 100_000
+    assert len(impatient.downloads(f"/large/{VOICE}")) < 15
+    impatient.silent = None
+    again = Heard()
+    pull(ann, again)
+    assert again.steps[0] == ("ann.onnx", len(WHOLE), there)
+    assert contents(ann) == [WHOLE, CARD]
+
+
+def test_a_hub_that_never_answers_is_told(hub: Served, ann, heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_ETAG_TIMEOUT", 0.1)
+    hub.mute = threading.Event()
+    with pytest.raises(ModelError, match=r"http://127\.0\.0\.1:\d+ does not answer"):
+        pull(ann, heard)
+    assert len(hub.asked) == 1
+
+
+def test_a_slow_hub_is_waited_for(impatient: Served, ann, heard: Heard) -> None:
+    """The whole takes longer than the hub may be silent."""
+    impatient.slow = True
+    pull(ann, heard)
+    assert contents(ann) == [WHOLE, CARD]
+    assert len(set(heard.done)) > 4
+
+
+@pytest.mark.parametrize("resets", [False, True])
+def test_connections_that_are_cut_again_and_again_are_given_up(
+    impatient: Served, ann, heard: Heard, resets: bool
+) -> None:
+    impatient.cuts = [200_000, *[0] * 30]
+    impatient.resets = resets
+    with pytest.raises(ModelError, match=r"broke off ann\.onnx: .* kept") as caught:
+        pull(ann, heard)
+    assert kept(ann) <= 200_000
+    if not resets:  # a reset also takes what this side has not read
+        assert kept(ann) > 50_000
+        assert "of 0.4 MB are kept, and the next pull goes on there" in str(caught.value)
+    impatient.cuts = []
+    pull(ann, heard)
+    assert contents(ann) == [WHOLE, CARD]
+
+
+def test_a_connection_that_is_reset_is_tried_again(impatient: Served, ann, heard: Heard) -> None:
+    impatient.cuts, impatient.resets = [200_000], True
+    pull(ann, heard)
+    assert contents(ann) == [WHOLE, CARD]
+    assert len(impatient.downloads(f"/large/{VOICE}")) == 2
+    assert [line.endswith("; trying again") for line in heard.lines] == [True]
+
+
+def test_each_new_try_is_a_line_of_the_pull_and_nothing_else(
+    impatient: Served, ann, heard: Heard, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = seen.append  # type: ignore[method-assign]
+    logging.getLogger("huggingface_hub").addHandler(handler)
+    impatient.cuts = [200_000]
+    try:
+        pull(ann, heard)
+    finally:
+        logging.getLogger("huggingface_hub").removeHandler(handler)
+    assert [("/ann.onnx: " in line, "\n" in line) for line in heard.lines] == [(True, False)]
+    assert seen == []
+
+
+def test_ctrl_c_ends_a_pull_from_a_hub_that_stalls_and_keeps_what_came(hub: Served, ann, heard: Heard) -> None:
+    hub.silent = threading.Event()
+
+    def interrupt() -> None:
+        if hub.in_the_middle.wait(30):
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            pull(ann, heard)
+    finally:
+        interrupting.join(30)
+        signal.signal(signal.SIGINT, before)
+    there = kept(ann)
+    hub.silent = None
+    again = Heard()
+    pull(ann, again)
+    assert again.steps[0] == ("ann.onnx", len(WHOLE), there)
     assert contents(ann) == [WHOLE, CARD]
 
 
@@ -178,6 +299,19 @@ def test_a_proxy_that_refuses_is_told(hub: Served, ann, heard: Heard, monkeypatc
     forget_clients()
     try:
         with pytest.raises(ModelError, match=r"hub\.invalid.* through the proxy 127\.0\.0\.1:9: look at HTTPS_PROXY"):
+            pull(ann, heard)
+    finally:
+        forget_clients()
+
+
+def test_a_proxy_that_answers_and_refuses_is_told(
+    hub: Served, ann, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", hub.url)
+    monkeypatch.setenv("HF_ENDPOINT", "https://hub.invalid")
+    forget_clients()
+    try:
+        with pytest.raises(ModelError, match=r"the proxy refuses https://hub\.invalid .*: look at HTTPS_PROXY"):
             pull(ann, heard)
     finally:
         forget_clients()

