@@ -84,9 +84,20 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return True
     if main[0] in CLASS.determiners | {"this", "that"} and _is_wish_for_a_thing(main):
         return True
-    if decide("continues", main) == "yes":
+    if _continues(main):
         return True
     return _wishes(main) or _commands_inside(main, 1)
+
+
+def continues(text: str) -> bool:
+    """True if a text asks for what was asked before and no more, without a verb: "the office one as well"."""
+    words = sentence(text).bare
+    main = bare(without_leading(words)) or words
+    return _continues(main) and not _wishes(main) and not _commands_inside(main, 1)
+
+
+def _continues(main: list[str]) -> bool:
+    return decide("continues", main) == "yes"
 
 
 def names_a_verb(text: str, verbs: AbstractSet[str]) -> bool:

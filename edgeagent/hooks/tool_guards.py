@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from edgeagent.english.asking import may_ask, names_a_verb
+from edgeagent.english.asking import continues, may_ask, names_a_verb
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS, StopPhrases
 from edgeagent.english.tokens import NEGATIONS, asks_about_languages, has_english, has_foreign, is_english, words_of
@@ -99,6 +99,8 @@ class TalkGuardHook(BaseHook):
         """Prohibitions that the run which goes on may still have to answer."""
         self._talk = False
         """Nothing is asked for in what the model answers now."""
+        self._again: frozenset[str] | None = None
+        """The tools that were called before, where what the model answers asks for the same again."""
         self._is_foreign = True
         """True while the text that the model answers may be in another language, or about one."""
         self._continues = False
@@ -143,6 +145,8 @@ class TalkGuardHook(BaseHook):
                 forbidding = self._forbidding
                 asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, _verbs_of(payload.tools))
                 self._talk = not asks or any(one.text in forbidding for one in said[1:])
+                before = frozenset(call.name for one in payload.messages for call in one.tool_calls)
+                self._again = before if self._small and continues(said[0].text) else None
             return None
         if isinstance(payload, AfterLLM) and not self._is_foreign and payload.text.strip() == ONLY_ENGLISH:
             return HookResult.replace(replace(payload, text=self._answer))
@@ -155,11 +159,18 @@ class TalkGuardHook(BaseHook):
             if any(call.name == _STOP for call in payload.tool_calls):
                 return HookResult.replace(replace(payload, text=NOTHING_TO_CONTINUE, tool_calls=()))
         tools = [payload.tool] if isinstance(payload, BeforeTool) else _called(payload, ctx)
-        kept = self._talk and any(map(self._keeps, tools)) and not (self._any_language and _is_moving(ctx))
+        kept = self._is_unasked(tools) and not (self._any_language and _is_moving(ctx))
         if kept and self._in_words and isinstance(payload, AfterLLM) and not payload.text.strip():
             self._wording = True
             return HookResult.replace(replace(payload, tool_calls=(), in_words=True))
         return HookResult.end_turn(self._answer) if kept else None
+
+    def _is_unasked(self, tools: Iterable[Tool]) -> bool:
+        """True if one of the tools is kept from talk, and was not asked for: "the same again" asks for what was called
+        before."""
+        if not self._talk and self._again is None:
+            return False
+        return any(self._keeps(tool) for tool in tools if self._talk or tool.name not in (self._again or ()))
 
     def _refused(self, message: Message, known: frozenset[str]) -> str | None:
         """The answer to what needs no model: another language, but for one with an English stop word, or no words."""

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from edgeagent import Agent, Message, RunResult, skill, tool
+from edgeagent import Agent, Message, RunResult, ToolCall, ToolResult, skill, tool
 from edgeagent.hooks import TalkGuardHook
 from edgeagent.testing import ScriptedLLM, call
 
@@ -218,3 +218,19 @@ def test_while_something_moves_a_prohibition_may_stop_it() -> None:
     assert agent.is_moving
     agent.run("don't move")
     assert order == ["0.0"]
+
+
+@pytest.mark.parametrize(
+    ("before", "moved"), [((), []), (("note",), []), (("go_to",), ["balcony"]), (("go_to", "note"), ["balcony"])]
+)
+def test_the_same_again_moves_only_what_was_called_before(before: tuple[str, ...], moved: list[str]) -> None:
+    calls = [ToolCall(name, name, {}) for name in before]
+    messages = (
+        Message.user("do it"),
+        Message.assistant("", calls),
+        *(Message.tool(ToolResult(call.id, call.name, "ok", "done")) for call in calls),
+        Message.assistant("Done."),
+    )
+    assert told("the office one as well", messages=messages)[0] == moved
+    for text in ("go to the office", "the office one as well and then go to the balcony"):
+        assert told(text, messages=messages)[0] == ["balcony"]
