@@ -92,6 +92,8 @@ def may_ask(text: str, phrases: Phrases) -> bool:
 def continues(text: str) -> bool:
     """True if a text asks for what was asked before and no more, without a verb: "the office one as well"."""
     words = sentence(text).bare
+    if not words:
+        return False
     main = bare(without_leading(words)) or words
     return _continues(main) and not _wishes(main) and not _commands_inside(main, 1)
 

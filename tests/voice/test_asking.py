@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from edgeagent import PII, Agent, FirePoint, Message, ToolContext, skill, tool
 from edgeagent.app import house_phrases
-from edgeagent.english import Phrases, may_ask
+from edgeagent.english import Phrases, continues, may_ask
 from edgeagent.hooks import NOT_UNDERSTOOD, ONLY_ENGLISH, BeforeLLM, BeforeTool, PIIHook, TalkGuardHook, changes, moves
 from edgeagent.house import HouseRobot
 from edgeagent.testing import ScriptedLLM, call
@@ -168,6 +168,19 @@ def test_of_the_house_robots_phrases_hardly_any_is_taken_for_talk() -> None:
     phrases = house_phrases()
     told = [phrase for phrase in phrases if not may_ask(phrase, PLAIN)]
     assert len(told) < 0.03 * len(phrases), told  # odd ones, such as "it you leave by entrance"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "...", "robi please", "\N{GRINNING FACE}", "go to the office", "the coffee is cold"]
+)
+def test_what_names_nothing_of_before_asks_for_nothing_again(text: str) -> None:
+    assert not continues(text)
+
+
+@given(st.lists(st.sampled_from(["the", "office", "one", "as", "well", "please", "robi", "and", "wave", "..."])))
+def test_the_same_again_asks(words: list[str]) -> None:
+    text = " ".join(words)
+    assert may_ask(text, PLAIN) or not continues(text)
 
 
 @given(st.lists(st.sampled_from(sorted({word for line in (*ASKS, *TELLS) for word in line.split()})), max_size=7))
