@@ -60,7 +60,7 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return False
     if begins_with(words, _SUPPOSES) and not _ends_in_command(text):
         return False
-    main = bare(without_leading(words)) or words
+    main = _main(words)
     plain = _without_openers(main)
     forbids = _forbids_a_verb(plain) or (plain[:1] != ["don't"] and _forbids_inside(plain))
     if ((said.asked or said.words[-1:] == _POLITE) and not forbids) or _ends_in_command(text):
@@ -92,10 +92,13 @@ def may_ask(text: str, phrases: Phrases) -> bool:
 def continues(text: str) -> bool:
     """True if a text asks for what was asked before and no more, without a verb: "the office one as well"."""
     words = sentence(text).bare
-    if not words:
-        return False
-    main = bare(without_leading(words)) or words
+    main = _main(words)
     return _continues(main) and not _wishes(main) and not _commands_inside(main, 1)
+
+
+def _main(words: list[str]) -> list[str]:
+    """The main clause, or all of it where there is none."""
+    return bare(without_leading(words)) or words
 
 
 def _continues(main: list[str]) -> bool:

@@ -94,11 +94,8 @@ def without_leading(words: list[str]) -> list[str]:
         words = words[1:]
     if words[:2] in (["after", "that"], ["before", "that"]):
         return bare(words[2:])
-    if (
-        words[0] in CLASS.subordinates
-        and words[1:2] != []
-        and words[1] in CLASS.subjects | CLASS.determiners | {"soon"}
-    ):
+    clause = CLASS.subjects | CLASS.determiners | {"soon"}
+    if len(words) > 1 and words[0] in CLASS.subordinates and words[1] in clause:
         inside = CLASS.subjects | CLASS.modals | CLASS.be | {"to"}
         first = next(
             (at for at in range(3, len(words)) if words[at] in CLASS.verbs and words[at - 1] not in inside), None

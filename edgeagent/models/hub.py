@@ -158,7 +158,7 @@ def _download(url: str, path: Path, told: HfFileMetadata, token: str | None, pro
             if resets == _RESETS:
                 raise _BrokenOff("broke off") from error
             progress.say(f"the connection broke ({error}); trying again")
-            time.sleep(_PAUSE_S)
+            time.sleep(_PAUSE_S)  # a hub that resets connections is not to be asked at once again; Ctrl-C ends it
         else:
             return
 

@@ -177,10 +177,10 @@ def mounted(mount: str, folder: Path, *arguments: str, before: str = "") -> subp
 def mounts() -> None:
     """A machine where anybody may mount in a name space of his own."""
     if shutil.which("unshare") is None:
-        pytest.skip("there is no unshare on this machine")
+        pytest.skip("there is no unshare on this machine")  # it comes with util-linux
     probe = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
     if subprocess.run(probe, capture_output=True, check=False).returncode:
-        pytest.skip("nothing can be mounted on this machine")
+        pytest.skip("nothing can be mounted on this machine")  # a kernel may keep it from users, as in a container
 
 
 def test_a_disk_that_can_only_be_read_is_told_and_what_is_on_it_stays(

@@ -160,8 +160,12 @@ def test_each_new_try_is_a_line_of_the_pull_and_nothing_else(
     impatient: Served, ann, heard: Heard, caplog: pytest.LogCaptureFixture
 ) -> None:
     seen: list[logging.LogRecord] = []
-    handler = logging.Handler()
-    handler.emit = seen.append  # type: ignore[method-assign]
+
+    class Seen(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            seen.append(record)
+
+    handler = Seen()
     logging.getLogger("huggingface_hub").addHandler(handler)
     impatient.cuts = [200_000]
     try:
@@ -293,25 +297,27 @@ def test_a_hub_that_is_not_there_is_told(hub: Served, ann, heard: Heard, monkeyp
         pull(ann, heard)
 
 
-def test_a_proxy_that_refuses_is_told(hub: Served, ann, heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://ann:secret@127.0.0.1:9")
-    monkeypatch.setenv("HF_ENDPOINT", "http://hub.invalid")
-    forget_clients()
-    try:
-        with pytest.raises(ModelError, match=r"hub\.invalid.* through the proxy 127\.0\.0\.1:9: look at HTTPS_PROXY"):
-            pull(ann, heard)
-    finally:
-        forget_clients()
-
-
-def test_a_proxy_that_answers_and_refuses_is_told(
-    hub: Served, ann, heard: Heard, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("variable", "proxy", "endpoint", "complaint"),
+    [
+        (
+            "HTTP_PROXY",
+            "http://ann:secret@127.0.0.1:9",
+            "http://hub.invalid",
+            r"hub\.invalid.* through the proxy 127\.0\.0\.1:9: look at HTTPS_PROXY",
+        ),
+        ("HTTPS_PROXY", None, "https://hub.invalid", r"the proxy refuses https://hub\.invalid .*: look at HTTPS_PROXY"),
+    ],
+    ids=["is not there", "refuses"],
+)
+def test_a_proxy_that_lets_nothing_through_is_told(
+    hub: Served, ann, heard: Heard, monkeypatch: pytest.MonkeyPatch, variable, proxy, endpoint, complaint
 ) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", hub.url)
-    monkeypatch.setenv("HF_ENDPOINT", "https://hub.invalid")
+    monkeypatch.setenv(variable, proxy or hub.url)
+    monkeypatch.setenv("HF_ENDPOINT", endpoint)
     forget_clients()
     try:
-        with pytest.raises(ModelError, match=r"the proxy refuses https://hub\.invalid .*: look at HTTPS_PROXY"):
+        with pytest.raises(ModelError, match=complaint):
             pull(ann, heard)
     finally:
         forget_clients()
