@@ -27,7 +27,7 @@ from edgeagent.tts.voice_choice import make_speaker
 WATCHED_S: Final = 10.0
 """For so long under- and over-runs are counted, the sweep and the sentence included."""
 TRIES: Final = 2
-"""Of the sweep."""
+"""Of the sweep, and of the sentence: an under-run spoils either."""
 _SETTLE_S: Final = 1.0
 """Of calls in both directions, before anything is measured; PulseAudio begins with silence."""
 _START_S: Final = 10.0
@@ -140,7 +140,7 @@ class _Measurement:
         return taken
 
     def _sweep(self) -> Iterator[Row]:
-        """Plays the sweep, again if it is not found: an under-run spoils it. The row of the echo and its delay."""
+        """Plays the sweep, again if it is not found. The row of the echo and its delay."""
         row = self._sweep_once()
         for _ in range(TRIES - 1):
             if self.found:
@@ -180,19 +180,22 @@ class _Measurement:
         return Row("echo found", words, value={"delay_ms": round(delay_s * 1e3, 1), "gain_db": round(echo.gain_db, 1)})
 
     def _sentence(self) -> Iterator[Row]:
-        """Speaks, and says what of it was taken out."""
+        """Speaks, again if the robot was never heard alone, and says what of it was taken out."""
         voice = make_speaker(**self.speech)
         try:
             with Mouth(voice, self.playback) as mouth:
-                said = mouth.say(_SENTENCE)
-                while not said.utterance.ended and said.error is None:
-                    if not self._take_for(0.1):
+                for _ in range(TRIES):
+                    said = mouth.say(_SENTENCE)
+                    while not said.utterance.ended and said.error is None:
+                        if not self._take_for(0.1):
+                            break
+                    self._take_for(_TAIL_S)
+                    if said.error is not None:
+                        yield Row("echo removed", str(said.error), "problem")
+                        return
+                    self.starved += said.utterance.starved
+                    if not self.found or self.canceller.removed_db is not None:
                         break
-                self._take_for(_TAIL_S)
-                if said.error is not None:
-                    yield Row("echo removed", str(said.error), "problem")
-                    return
-                self.starved = said.utterance.starved
         finally:
             voice.close()
         if not self.found:

@@ -154,6 +154,20 @@ def test_an_echo_is_found_and_removed() -> None:
 
 
 @sound
+def test_the_sentence_is_said_again_if_the_robot_was_never_heard_alone() -> None:
+    program = """
+    from edgeagent.audio.echo import EchoCanceller
+    known, asked = EchoCanceller.removed_db.fget, []
+    EchoCanceller.removed_db = property(lambda self: asked.append(self) if not asked else known(self))
+    sound.TRIES = 4
+    tell(sound.sound({}, {}))
+    """
+    with Pulse(echo=True) as pulse:
+        (found,) = told(pulse.environment, program)
+    assert found["echo removed"][3] > 6, found
+
+
+@sound
 def test_without_an_echo_it_is_said_that_there_is_none() -> None:
     noise = ["pacat", "--latency-msec=10", "-d", "room", "--volume=20000", "/dev/urandom"]
     with (
