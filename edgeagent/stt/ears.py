@@ -168,13 +168,14 @@ class Ears:
         """Tells of something that whoever built the recognisers was told."""
         self._tell(trouble)
 
-    def look_early(self, phrases: Sequence[str]) -> None:
-        """Has the open utterance heard until now, where the recogniser can; tells of ``EarlyLook`` if it has words.
+    def doubt(self, phrases: Sequence[str]) -> None:
+        """Tells which phrases may have been said just now, and none besides: the recogniser looks for them if it can.
+        Counts at once."""
+        self._transcription.doubt(phrases)
 
-        Args:
-            phrases: They may have been said just now.
-        """
-        self._queue.put(lambda: self._open.look_early(phrases, self._time(self._heard)))
+    def look_early(self) -> None:
+        """Has the open utterance heard until now, where the recogniser can; tells of ``EarlyLook`` if it has words."""
+        self._queue.put(lambda: self._open.look_early(self._time(self._heard)))
 
     @property
     def utterance(self) -> int:

@@ -19,6 +19,7 @@ import numpy as np
 
 from edgeagent.audio.device import Samples
 from edgeagent.english.inverse import inverse_normalised
+from edgeagent.english.stop_phrases import FEW
 from edgeagent.errors import RecognitionError
 from edgeagent.stt.choice import Hypotheses
 from edgeagent.stt.hearing import RATE_HZ, HeardWord, RecognisedText
@@ -60,6 +61,9 @@ class FusedTranscriber:
         model: Knows English.
         alone: Opens a PocketSphinx that hears by itself what Whisper fails to hear. Closed with it.
         options: Those of Whisper; its hot words and language are not used.
+
+    Attributes:
+        doubted: See ``transcription.EarlyLooking``.
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class FusedTranscriber:
         """An early look at an utterance, until its end."""
         self._so_far = ""
         """PocketSphinx's words of the utterance."""
+        self.doubted: Sequence[str] = ()
         self._turn = Lock()
         self._cost_s: float | None = None
         self._closed = False
@@ -115,12 +120,12 @@ class FusedTranscriber:
         self._so_far = self._so_far if known is None else known.raw
         return known
 
-    def look_early(self, phrases: Sequence[str], told: Callable[[RecognisedText], object]) -> None:
+    def look_early(self, told: Callable[[RecognisedText], object]) -> None:
         """See ``transcription.EarlyLooking``. One look at a time."""
         sound, so_far = whole(self._pieces), self._so_far
         busy = any(one is not None and not one.over for one in (self._early, self._late))
         if sound is not None and not busy and not self._closed:
-            self._early = Decode(lambda check: self._looked(sound, so_far, phrases, check, told), self._turn)
+            self._early = Decode(lambda check: self._looked(sound, so_far, check, told), self._turn)
 
     def finish(self, stop_event: Event) -> RecognisedText:
         """See ``Transcriber.finish``."""
@@ -224,17 +229,10 @@ class FusedTranscriber:
                 made.append(WrittenPiece(start / RATE_HZ, encoded, texts))
         return made
 
-    def _looked(
-        self,
-        sound: Samples,
-        so_far: str,
-        phrases: Sequence[str],
-        check: Check,
-        told: Callable[[RecognisedText], object],
-    ) -> None:
+    def _looked(self, sound: Samples, so_far: str, check: Check, told: Callable[[RecognisedText], object]) -> None:
         """Tells what is heard in a sound whose utterance has not ended."""
         try:
-            heard = self._heard_early(sound, so_far, phrases, check)
+            heard = self._heard_early(sound, so_far, check)
             check()
         except Abandoned:
             raise
@@ -244,8 +242,8 @@ class FusedTranscriber:
             if heard is not None:
                 told(heard)
 
-    def _heard_early(self, sound: Samples, so_far: str, phrases: Sequence[str], check: Check) -> RecognisedText | None:
-        """Makes a transcript of what Whisper writes; the words of PocketSphinx and the phrases may have been said as
+    def _heard_early(self, sound: Samples, so_far: str, check: Check) -> RecognisedText | None:
+        """Makes a transcript of what Whisper writes; the words of PocketSphinx and the doubted may have been said as
         well, if they fit. None where nobody has spoken, or for longer than Whisper's window."""
         written = self._written(sound, check)
         if len(written) != 1 or len(pieces(sound)) != 1:
@@ -255,7 +253,7 @@ class FusedTranscriber:
         text = as_spoken(best.text)
         others = [as_spoken(other.text) for other in piece.texts[1:]]
         doubts = [(so_far, _UNLIKELY)] if so_far else []
-        doubts += [(other, _APART) for phrase in phrases for other in with_phrase(text, phrase)]
+        doubts += [(other, _APART) for phrase in self.doubted for other in with_phrase(text, phrase)]
         own = self._model.fit(piece.encoded, _LANGUAGE, as_written(text)).log_prob
         for other, apart in doubts:
             check()
@@ -291,7 +289,26 @@ class FusedTranscriber:
             engine=self.name,
             raw=best.text,
             others=tuple(dict.fromkeys(text for text in others if text != best.text))[:_MOST_OTHERS],
+            excluded=self._excluded(written, best.text, others, check),
         )
+
+    def _excluded(self, written: list[WrittenPiece], text: str, others: Sequence[str], check: Check) -> tuple[str, ...]:
+        """Lists the doubted phrases with which no text fits nearly as well as a short one without them."""
+        doubted = [phrase for phrase in self.doubted if not _has(text, phrase)]
+        if not doubted or len(written) != 1 or not 0 < len(text.split()) <= FEW:
+            return ()
+        [piece] = written
+        least = self._model.fit(piece.encoded, _LANGUAGE, as_written(text)).log_prob - _APART
+
+        def fits(other: str) -> bool:
+            check()
+            return self._model.fit(piece.encoded, _LANGUAGE, as_written(other)).log_prob >= least
+
+        def perhaps(phrase: str) -> dict[str, None]:
+            heard = (other for other in others if _has(other, phrase))
+            return dict.fromkeys((phrase, *with_phrase(text, phrase), *heard))
+
+        return tuple(phrase for phrase in doubted if not any(map(fits, perhaps(phrase))))
 
     def _fits(self, written: list[WrittenPiece], heard: Hypotheses, check: Check) -> list[tuple[str, Fit]]:
         """Lists what may have been said, and how well it fits; Whisper's own text first."""
@@ -308,3 +325,7 @@ class FusedTranscriber:
                 check()
                 fits[candidate] = self._model.fit(piece.encoded, _LANGUAGE, as_written(candidate))
         return list(fits.items())
+
+
+def _has(text: str, phrase: str) -> bool:
+    return f" {phrase} " in f" {text} "

@@ -6,7 +6,7 @@ of. The ears' thread. Knows no device and no clock: it is told the times.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -86,10 +86,10 @@ class OpenUtterance:
         self._hear_on()
         self._hand_over()
 
-    def look_early(self, phrases: Sequence[str], at_s: float) -> None:
+    def look_early(self, at_s: float) -> None:
         """Has the transcriber hear what was said until now, unless nobody speaks: then it will hear all of it soon."""
         if self.voiced and not self._endpointer.pausing:
-            self._transcription.look_early(self.number, phrases, at_s)
+            self._transcription.look_early(self.number, at_s)
 
     def _hand_over(self) -> None:
         work, self._work = self._work, []

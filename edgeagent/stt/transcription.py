@@ -49,16 +49,18 @@ class Costly(Protocol):
 
 @runtime_checkable
 class EarlyLooking(Protocol):
-    """A transcriber that can hear the beginning of an utterance while it goes on."""
+    """A transcriber that can hear the beginning of an utterance while it goes on.
 
-    def look_early(self, phrases: Sequence[str], told: Callable[[RecognisedText], object]) -> None:
+    Attributes:
+        doubted: Phrases that may have been said just now; any thread sets them. Where one fits the sound almost as well
+            as the text, a text with it is among the others. A phrase that fits no short utterance is ``excluded``.
+    """
+
+    doubted: Sequence[str]
+
+    def look_early(self, told: Callable[[RecognisedText], object]) -> None:
         """Begins to hear what was fed until now, and calls ``told`` on another thread if there are words in it. Ends
-        without where ``finish`` comes before.
-
-        Args:
-            phrases: They may have been said just now. Where one fits the sound almost as well as the text, a text with
-                it is among the others.
-        """
+        without where ``finish`` comes before."""
         ...
 
 
@@ -130,9 +132,14 @@ class Transcription:
         if len(samples):
             self._queue.put(partial(self._feed, samples))
 
-    def look_early(self, utterance: int, phrases: Sequence[str], at_s: float) -> None:
+    def doubt(self, phrases: Sequence[str]) -> None:
+        """Tells a transcriber that can look for them which phrases may have been said just now. Any thread."""
+        if isinstance(self._transcriber, EarlyLooking):
+            self._transcriber.doubted = phrases
+
+    def look_early(self, utterance: int, at_s: float) -> None:
         """Has what was fed of the utterance until then heard before its end, where the transcriber can."""
-        self._queue.put(partial(self._look_early, utterance, phrases, at_s))
+        self._queue.put(partial(self._look_early, utterance, at_s))
 
     def finish(self, utterance: int, at_s: float) -> None:
         """The utterance has ended, at a time of the device's clock: it is decoded."""
@@ -196,9 +203,9 @@ class Transcription:
         if known is not None and known.text:
             self._emit(PartialTranscript(self._utterance, known))
 
-    def _look_early(self, utterance: int, phrases: Sequence[str], at_s: float) -> None:
+    def _look_early(self, utterance: int, at_s: float) -> None:
         if self._open and isinstance(self._transcriber, EarlyLooking):
-            self._transcriber.look_early(phrases, lambda text: self._emit(EarlyLook(utterance, text, at_s)))
+            self._transcriber.look_early(lambda text: self._emit(EarlyLook(utterance, text, at_s)))
 
     def _judge(self, utterance: int, samples: Samples, judge: Callable[[Samples], float]) -> None:
         try:

@@ -221,7 +221,7 @@ class StopWords:
     @property
     def keeps_silent(self) -> bool:
         """A word waits for its transcript, a trip is not obeyed yet, or somebody has said "wait": no speech goes on."""
-        return self.watch.waiting or self.trip_waits or self.speech_waits
+        return bool(self.watch.waiting) or self.trip_waits or self.speech_waits
 
     # --- wait, and go on --------------------------------------------------------------------------------------------
 

@@ -100,8 +100,9 @@ class StopWatch:
         """The one that was spotted, or decided, last."""
 
     @property
-    def waiting(self) -> bool:
-        return bool(self._waiting)
+    def waiting(self) -> tuple[str, ...]:
+        """The phrases that wait."""
+        return tuple(dict.fromkeys(word.keyword.phrase for word in self._waiting))
 
     def spotted(
         self, keyword: SpottedPhrase, *, alone: bool = False, speech_end_s: float | None = None
@@ -173,14 +174,14 @@ class StopWatch:
                 break
         return outcome
 
-    def look_for(self, now_s: float) -> tuple[str, ...]:
-        """Returns the phrases that an early look at the speech may deny now: their words have just ended, down to the
-        last sound, and the speech goes on."""
+    def looks(self, now_s: float) -> bool:
+        """True if an early look at the speech may deny a word now: it has just ended, down to its last sound, and the
+        speech goes on."""
         speaks = [word for word in self._waiting if word.speech_end_s is None]
         due = [word for word in speaks if word.look_s <= now_s <= word.keyword.end_s + _LOOK_UNTIL_S]
         for word in due:
             word.look_s = now_s + _LOOK_S
-        return tuple(dict.fromkeys(word.keyword.phrase for word in due))
+        return bool(due)
 
     def looked(self, transcript: RecognisedText, *, began_s: float, ended_s: float) -> Outcome | None:
         """Judges the words so far by an early look at speech that goes on. It may release a word, and never counts one:

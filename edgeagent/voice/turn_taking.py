@@ -97,6 +97,8 @@ class TurnTaking:
         """Until when somebody has spoken."""
         self._end_untold = False
         """True until the hard end of speech is told: the utterance may end later than the turn."""
+        self._doubted: tuple[str, ...] = ()
+        """The stop words of which the ears know that they wait."""
         self._loss = HearingLoss()
         self._deaf = False
         self.stop_words = StopWords(
@@ -404,8 +406,11 @@ class TurnTaking:
             self._spoken_s = now_s if turn.soft_end_s is None else turn.soft_end_s
         self._listen_for_loss()
         self.stop_words.tick(now_s, turn)
-        if turn is not None and turn.speaking and (phrases := self.stop_words.watch.look_for(now_s)):
-            self._ears.look_early(phrases)
+        if (doubted := self.stop_words.watch.waiting) != self._doubted:
+            self._doubted = doubted
+            self._ears.doubt(doubted)
+        if turn is not None and turn.speaking and self.stop_words.watch.looks(now_s):
+            self._ears.look_early()
         if self.stop_words.has_waited(now_s, self._spoken_s):
             self.stop_words.speak_on()
             self.fire(TableEvent.GO_ON)

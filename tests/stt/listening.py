@@ -75,7 +75,9 @@ class Notes:
 class Foresight(Notes):
     """Tells how many seconds it has heard before the end, too."""
 
-    def look_early(self, phrases: Sequence[str], told: Callable[[RecognisedText], object]) -> None:
+    doubted: Sequence[str] = ()
+
+    def look_early(self, told: Callable[[RecognisedText], object]) -> None:
         seconds = sum(map(len, self.utterances[-1])) / RATE_HZ
         told(RecognisedText(f"{seconds:.2f} s so far", understood=False, engine=self.name))
 

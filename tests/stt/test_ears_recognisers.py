@@ -168,7 +168,7 @@ def test_an_utterance_is_looked_at_while_it_goes_on_and_not_in_silence() -> None
     with listening(Foresight()) as here:
         here.say("go to the kitchen please and turn left", 0.5)
         for _ in range(4):
-            here.ears.look_early(["stop"])
+            here.ears.look_early()
             here.run(1.0)
         looks, [start], [end] = here.of(EarlyLook), here.of(SpeechStarted), here.of(HardEnd)
         assert {look.utterance for look in looks} == {1}

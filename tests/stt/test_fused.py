@@ -111,7 +111,7 @@ def begun(ears: FusedTranscriber, text: str) -> None:
 def test_what_was_said_so_far_is_heard_before_the_end(ears: FusedTranscriber) -> None:
     told = Queue[RecognisedText]()
     begun(ears, "Bring the cup to the kitchen.")
-    ears.look_early(["stop"], told.put)
+    ears.look_early(told.put)
     early = told.get(timeout=HARD_LIMIT_S)
     assert early.text == "bring the cup to the kitchen"
     assert early.text not in early.others
@@ -128,12 +128,26 @@ def test_an_early_look_tells_of_a_phrase_that_fits_the_sound_almost_as_well(
 ) -> None:
     monkeypatch.setattr("edgeagent.stt.fused._APART", apart)
     told = Queue[RecognisedText]()
+    monkeypatch.setattr(ears, "doubted", ["stop"])
     begun(ears, "Bring the cup to the kitchen.")
-    ears.look_early(["stop"], told.put)
+    ears.look_early(told.put)
     early = told.get(timeout=HARD_LIMIT_S)
     assert ("bring the cup to the stop" in early.others) is doubted
     assert ears.wait_idle(HARD_LIMIT_S)
     ears.finish(NEVER)
+
+
+@pytest.mark.parametrize(("apart", "excluded"), [(10.0, ("halt", "freeze")), (math.inf, ())])
+def test_a_doubted_phrase_is_excluded_from_a_short_text_if_it_fits_the_sound_far_worse(
+    ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch, apart: float, excluded: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("edgeagent.stt.fused._APART", apart)
+    assert hear(ears, spoken("Follow me.")).excluded == ()
+    monkeypatch.setattr(ears, "doubted", ["halt", "follow me", "freeze"])
+    assert hear(ears, spoken("Follow me.")).excluded == excluded
+    assert hear(ears, spoken("Bring the cup to the kitchen.")).excluded == (), (
+        "a long text needs no more than its words"
+    )
 
 
 def test_an_early_look_that_the_end_overtakes_is_dropped(
@@ -150,9 +164,9 @@ def test_an_early_look_that_the_end_overtakes_is_dropped(
 
     begun(ears, "Follow me.")
     monkeypatch.setattr(WhisperModel, "encode", waits)
-    ears.look_early(["stop"], told.append)
+    ears.look_early(told.append)
     assert inside.wait(HARD_LIMIT_S)
-    ears.look_early(["stop"], told.append)  # one at a time
+    ears.look_early(told.append)  # one at a time
     ended = Queue[RecognisedText]()
     thread = Thread(target=lambda: ended.put(ears.finish(NEVER)))
     thread.start()
@@ -170,11 +184,11 @@ def test_an_early_look_that_hears_nobody_or_fails_tells_nothing_and_the_end_is_h
     begun(ears, "Follow me.")
     with monkeypatch.context() as patch:
         patch.setattr(WhisperModel, "decode", lambda *given, **options: [])
-        ears.look_early(["stop"], told.append)
+        ears.look_early(told.append)
         assert ears.wait_idle(HARD_LIMIT_S)
         assert "before its end" not in caplog.text
         patch.setattr(WhisperModel, "encode", _fail)
-        ears.look_early(["stop"], told.append)
+        ears.look_early(told.append)
         assert ears.wait_idle(HARD_LIMIT_S)
     assert told == []
     assert "before its end" in caplog.text
@@ -187,7 +201,7 @@ def test_while_an_early_look_hangs_pocketsphinx_hears(ears: FusedTranscriber, mo
     with monkeypatch.context() as patch:
         patch.setattr(WhisperModel, "encode", lambda *_: gate.wait(HARD_LIMIT_S) and _fail())
         begun(ears, "Follow me.")
-        ears.look_early([], _fail)
+        ears.look_early(_fail)
         for _ in range(2):
             assert hear(ears, said("go to the kitchen", "slt")).engine.startswith("pocketsphinx")
         gate.set()

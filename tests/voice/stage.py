@@ -27,6 +27,7 @@ class PlayedEars:
         self.on_event = on_event
         self.hard_end_ms = self.soft_end_ms = 0.0
         self.utterance = self.blocks = 0
+        self.doubted: Sequence[str] = ()
         self.looks: list[Sequence[str]] = []
         self.now_s = 0.0
         self.listening = True
@@ -42,8 +43,11 @@ class PlayedEars:
     def settle(self, timeout_s: float = 10.0) -> bool:
         return True
 
-    def look_early(self, phrases: Sequence[str]) -> None:
-        self.looks.append(phrases)
+    def doubt(self, phrases: Sequence[str]) -> None:
+        self.doubted = phrases
+
+    def look_early(self) -> None:
+        self.looks.append(self.doubted)
 
     def close(self) -> None:
         self._fill = None

@@ -15,7 +15,7 @@ from .stage import PlayedEars, Stage
 
 
 def test_the_played_ears_are_like_the_real_ones() -> None:
-    for name in ("open_sound", "listen", "settle", "look_early", "close"):
+    for name in ("open_sound", "listen", "settle", "doubt", "look_early", "close"):
         real, played = inspect.signature(getattr(Ears, name)), inspect.signature(getattr(PlayedEars, name))
         assert [p.replace(annotation=p.empty) for p in real.parameters.values()] == [
             p.replace(annotation=p.empty) for p in played.parameters.values()

@@ -78,6 +78,7 @@ def test_a_stop_word_that_was_none_lets_the_robot_drive_on_while_somebody_still_
         assert stage.dialogue.latch.state == "free"
         stage.pass_s(4.0)
         assert len(stage.ears.looks) == 1, "no word waits"
+        assert stage.ears.doubted == ()
         assert ends == ["paused", "resumed"]
         stage.pause("please turn by thirty degrees and stop")
         assert stage.dialogue.latch.state == "tripped", "all of it was heard"

@@ -70,17 +70,17 @@ def test_an_early_look_that_is_doubtful_or_does_not_hold_the_word_releases_nothi
 
 def test_an_early_look_is_wanted_just_after_the_word_while_somebody_speaks() -> None:
     watch = _watch()
-    assert watch.look_for(10.2) == ()
-    assert watch.look_for(10.3) == ("stop",)
-    assert watch.look_for(10.5) == ()
-    assert watch.look_for(10.58) == ("stop",), "the recogniser may have been busy"
-    assert watch.look_for(11.0) == (), "the word is not among the last any more"
+    assert not watch.looks(10.2)
+    assert watch.looks(10.3)
+    assert not watch.looks(10.5)
+    assert watch.looks(10.58), "the recogniser may have been busy"
+    assert not watch.looks(11.0), "the word is not among the last any more"
 
 
 def test_where_nobody_speaks_the_transcript_comes_soon_and_no_look_is_wanted() -> None:
     watch = _watch()
     watch.speech(ended_s=10.2)
-    assert watch.look_for(10.4) == ()
+    assert not watch.looks(10.4)
 
 
 def test_another_stop_word_in_the_transcript_counts_as_much() -> None:
