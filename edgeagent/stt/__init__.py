@@ -23,7 +23,7 @@ __getattr__ = front(
         "phrases": "NEGATIONS sentences spoken_words",
         "pronounce": "PHONES phones_of_ipa pronunciations",
         "recordings": "Recordings for_error_rate word_error_rate",
-        "rescoring": "AppSentences as_spoken as_written best_of means_another with_phrase",
+        "rescoring": "AppSentences as_spoken as_written best_of means_another with_phrase written_with",
         "sphinx": "SphinxOptions SphinxTranscriber",
         "spotters": "KeyPhraseSpotter",
         "stop_network": "StopNetwork WORDS learnt",

@@ -106,11 +106,10 @@ def confirm(transcript: RecognisedText | str, phrase: str) -> Verdict:
 
     "stop", "robot stop" and "please stop now" are; "don't stop", "the bus stop is far" and "stop sign" are denied. A
     short or uncertain transcript without the phrase is unclear, since the recogniser may have misheard what the spotter
-    heard right, unless it is certain of it and excludes the phrase; so is a phrase in the middle of a sentence that no
-    rule knows, and one that only another text has which the recogniser may have heard. An uncertain transcript denies
-    only if nothing that the recogniser may have heard is short, or has anything like the phrase; a short one that has
-    the phrase, only by a "don't", because what is around the word in "roll my stop" is as doubtful as all of it. A word
-    of another script is a word like any other.
+    heard right; so is a phrase in the middle of a sentence that no rule knows, and one that only another text has which
+    the recogniser may have heard. An uncertain transcript denies only if nothing that the recogniser may have heard is
+    short, or has anything like the phrase; a short one that has the phrase, only by a "don't", because what is around
+    the word in "roll my stop" is as doubtful as all of it. A word of another script is a word like any other.
     """
     text, sure = _read(transcript)
     words, wanted = _words(text), _words(phrase)
@@ -121,8 +120,8 @@ def confirm(transcript: RecognisedText | str, phrase: str) -> Verdict:
     }
     if not verdicts:
         if sure:
-            apart = _excludes(transcript, phrase) or (len(words) > FEW and not _perhaps(transcript, wanted))
-            return "denied" if apart or is_inflected(words, wanted) else "unclear"
+            long = len(words) > FEW and not _perhaps(transcript, wanted)
+            return "denied" if long or is_inflected(words, wanted) else "unclear"
         return "denied" if nothing_like(transcript, phrase) else "unclear"
     if "confirmed" in verdicts:
         return "confirmed"
@@ -191,16 +190,22 @@ def nothing_like(transcript: RecognisedText | str, phrase: str) -> bool:
     return not any(sounds_like(word, one) for words in heard for word in set(words) for one in wanted)
 
 
+def excludes(transcript: RecognisedText, phrase: str, phrases: Iterable[str]) -> bool:
+    """True if a recogniser is certain of words that are like none of the phrases, and has looked for the one in vain.
+
+    That denies it where the transcript is too short to be believed otherwise.
+    """
+    text, sure = _read(transcript)
+    heard, wanted = set(_words(text)), {word for each in (phrase, *phrases) for word in _words(each)}
+    alike = any(sounds_like(word, one) for word in heard for one in wanted)
+    return sure and phrase in transcript.excluded and not alike and HEARD_FOR_STOP.isdisjoint(heard)
+
+
 def unlike(transcript: RecognisedText, phrase: str) -> bool:
     """True if a recogniser is most confident of words that are nothing like a phrase, or what is heard for "stop"."""
     confident = (transcript.confidence or 0.0) >= _MOST_SURE
     heard = {word for text in (transcript.text, *transcript.others) for word in _words(text)}
     return confident and nothing_like(transcript, phrase) and HEARD_FOR_STOP.isdisjoint(heard)
-
-
-def _excludes(transcript: RecognisedText | str, phrase: str) -> bool:
-    """True if a recogniser has looked for the phrase in the sound, and not found it."""
-    return not isinstance(transcript, str) and phrase in transcript.excluded
 
 
 def _perhaps(transcript: RecognisedText | str, wanted: list[str]) -> bool:

@@ -23,7 +23,7 @@ from edgeagent.english.stop_phrases import FEW
 from edgeagent.errors import RecognitionError
 from edgeagent.stt.choice import Hypotheses
 from edgeagent.stt.hearing import RATE_HZ, HeardWord, RecognisedText
-from edgeagent.stt.rescoring import AppSentences, as_spoken, as_written, best_of, with_phrase
+from edgeagent.stt.rescoring import AppSentences, Best, as_spoken, as_written, best_of, with_phrase, written_with
 from edgeagent.stt.sphinx import SphinxTranscriber
 from edgeagent.stt.whisper import Abandoned, Check, Decode, mean_cost, pieces, shifted, whole, window
 from edgeagent.stt.whisper_model import Encoded, Fit, WhisperModel, WhisperOptions, WhisperText, release_memory
@@ -37,9 +37,9 @@ _UNLIKELY: Final = 20.0
 battery" is 26 behind. Of 160 commands to stop, by four voices, a third each in quiet, far off and in noise at 10 dB, 7
 are denied with it and 6 without; of 100 other lines 33 are in doubt with it and 42 without."""
 _APART: Final = 10.0
-"""A text with a stop word was not said if its log probability is so much less than the best one's. Of 85 commands to
-stop, by six voices, an early look denies 10 in quiet and 25 in noise at 10 dB without this and the least confidence of
-``confirming.unlike``; ``docs/figures.md`` has the counts with both."""
+"""A text with a doubted phrase was not said if its log probability is so much less than the best one's. Of 85 commands
+to stop, by six voices, an early look denies 10 in quiet and 25 in noise at 10 dB without this and the least confidence
+of ``confirming.unlike``; ``docs/figures.md`` has the counts with both."""
 _LIMIT_S: Final = 10.0
 """A stage that takes longer is not waited for."""
 
@@ -51,6 +51,8 @@ class WrittenPiece:
     start_s: float
     encoded: Encoded
     texts: list[WhisperText]
+    of: int = 1
+    """Pieces of the utterance, also those in which nobody speaks."""
 
 
 class FusedTranscriber:
@@ -122,10 +124,10 @@ class FusedTranscriber:
 
     def look_early(self, told: Callable[[RecognisedText], object]) -> None:
         """See ``transcription.EarlyLooking``. One look at a time."""
-        sound, so_far = whole(self._pieces), self._so_far
+        sound, so_far, phrases = whole(self._pieces), self._so_far, tuple(self.doubted)
         busy = any(one is not None and not one.over for one in (self._early, self._late))
         if sound is not None and not busy and not self._closed:
-            self._early = Decode(lambda check: self._looked(sound, so_far, check, told), self._turn)
+            self._early = Decode(lambda check: self._looked(sound, so_far, phrases, check, told), self._turn)
 
     def finish(self, stop_event: Event) -> RecognisedText:
         """See ``Transcriber.finish``."""
@@ -181,7 +183,8 @@ class FusedTranscriber:
             lambda check: self._chosen(written, heard, check), self._turn, after=release_memory
         )
         made = choosing.wait(stopped, _LIMIT_S)
-        if writing.seconds is not None and choosing.seconds is not None:
+        usual = not self.doubted  # else phrases are looked for besides
+        if usual and writing.seconds is not None and choosing.seconds is not None:
             self._cost_s = mean_cost(self._cost_s, writing.seconds + choosing.seconds)
         return made
 
@@ -219,20 +222,28 @@ class FusedTranscriber:
     def _written(self, sound: Samples, check: Check) -> list[WrittenPiece]:
         """Has Whisper write the pieces of an utterance; those in which nobody speaks are left out."""
         made = []
-        for start, piece in pieces(sound):
+        parts = pieces(sound)
+        for start, piece in parts:
             check()
             encoded = self._model.encode(piece, window(len(piece), self._options.window_s))
             check()
             texts = self._model.decode(encoded, _LANGUAGE, beam_size=self._options.beam_size)
             texts = [text for text in texts if not text.is_made_up and as_spoken(text.text)]
             if texts:
-                made.append(WrittenPiece(start / RATE_HZ, encoded, texts))
+                made.append(WrittenPiece(start / RATE_HZ, encoded, texts, len(parts)))
         return made
 
-    def _looked(self, sound: Samples, so_far: str, check: Check, told: Callable[[RecognisedText], object]) -> None:
+    def _looked(
+        self,
+        sound: Samples,
+        so_far: str,
+        phrases: Sequence[str],
+        check: Check,
+        told: Callable[[RecognisedText], object],
+    ) -> None:
         """Tells what is heard in a sound whose utterance has not ended."""
         try:
-            heard = self._heard_early(sound, so_far, check)
+            heard = self._heard_early(sound, so_far, phrases, check)
             check()
         except Abandoned:
             raise
@@ -242,23 +253,26 @@ class FusedTranscriber:
             if heard is not None:
                 told(heard)
 
-    def _heard_early(self, sound: Samples, so_far: str, check: Check) -> RecognisedText | None:
-        """Makes a transcript of what Whisper writes; the words of PocketSphinx and the doubted may have been said as
-        well, if they fit. None where nobody has spoken, or for longer than Whisper's window."""
+    def _heard_early(self, sound: Samples, so_far: str, phrases: Sequence[str], check: Check) -> RecognisedText | None:
+        """Makes a transcript of what Whisper writes, and looks for the phrases in place of its last words; what
+        PocketSphinx heard may have been said as well, if it fits. None where nobody has spoken, or for longer than
+        Whisper's window."""
         written = self._written(sound, check)
-        if len(written) != 1 or len(pieces(sound)) != 1:
+        if not written or written[0].of > 1:
             return None
         [piece] = written
         best = piece.texts[0]
         text = as_spoken(best.text)
         others = [as_spoken(other.text) for other in piece.texts[1:]]
-        doubts = [(so_far, _UNLIKELY)] if so_far else []
-        doubts += [(other, _APART) for phrase in self.doubted for other in with_phrase(text, phrase)]
         own = self._model.fit(piece.encoded, _LANGUAGE, as_written(text)).log_prob
-        for other, apart in doubts:
+
+        def fits(other: str, apart: float) -> bool:
             check()
-            if self._model.fit(piece.encoded, _LANGUAGE, as_written(other)).log_prob >= own - apart:
-                others.append(other)
+            return not self._model.fit(piece.encoded, _LANGUAGE, as_written(other)).log_prob < own - apart
+
+        others += [so_far] if so_far and fits(so_far, _UNLIKELY) else []
+        doubted = [phrase for phrase in phrases if not _has(text, phrase)]
+        excluded = [phrase for phrase in doubted if not any(fits(each, _APART) for each in with_phrase(text, phrase))]
         return RecognisedText(
             text=inverse_normalised(text),
             confidence=min(1.0, math.exp(best.log_prob / (best.tokens + 1))),
@@ -266,6 +280,7 @@ class FusedTranscriber:
             engine=self._model.name,
             raw=text,
             others=tuple(dict.fromkeys(other for other in others if other != text)),
+            excluded=tuple(excluded),
         )
 
     def _chosen(self, written: list[WrittenPiece], heard: Hypotheses, check: Check) -> RecognisedText:
@@ -289,26 +304,27 @@ class FusedTranscriber:
             engine=self.name,
             raw=best.text,
             others=tuple(dict.fromkeys(text for text in others if text != best.text))[:_MOST_OTHERS],
-            excluded=self._excluded(written, best.text, others, check),
+            excluded=self._excluded(written, best, others, check),
         )
 
-    def _excluded(self, written: list[WrittenPiece], text: str, others: Sequence[str], check: Check) -> tuple[str, ...]:
-        """Lists the doubted phrases with which no text fits nearly as well as a short one without them."""
-        doubted = [phrase for phrase in self.doubted if not _has(text, phrase)]
-        if not doubted or len(written) != 1 or not 0 < len(text.split()) <= FEW:
+    def _excluded(
+        self, written: list[WrittenPiece], best: Best, others: Sequence[str], check: Check
+    ) -> tuple[str, ...]:
+        """Lists the doubted phrases with which no text fits nearly as well as a short one that was understood."""
+        doubted = [phrase for phrase in self.doubted if not _has(best.text, phrase)]
+        if not doubted or not best.understood or len(best.text.split()) > FEW or written[0].of > 1:
             return ()
         [piece] = written
-        least = self._model.fit(piece.encoded, _LANGUAGE, as_written(text)).log_prob - _APART
+        least = self._model.fit(piece.encoded, _LANGUAGE, as_written(best.text)).log_prob - _APART
 
-        def fits(other: str) -> bool:
+        def is_apart(text: str) -> bool:
             check()
-            return self._model.fit(piece.encoded, _LANGUAGE, as_written(other)).log_prob >= least
+            return self._model.fit(piece.encoded, _LANGUAGE, text).log_prob < least
 
-        def perhaps(phrase: str) -> dict[str, None]:
-            heard = (other for other in others if _has(other, phrase))
-            return dict.fromkeys((phrase, *with_phrase(text, phrase), *heard))
+        def texts(phrase: str) -> list[str]:
+            return [*written_with(best.text, phrase), *(as_written(other) for other in others if _has(other, phrase))]
 
-        return tuple(phrase for phrase in doubted if not any(map(fits, perhaps(phrase))))
+        return tuple(phrase for phrase in doubted if all(map(is_apart, texts(phrase))))
 
     def _fits(self, written: list[WrittenPiece], heard: Hypotheses, check: Check) -> list[tuple[str, Fit]]:
         """Lists what may have been said, and how well it fits; Whisper's own text first."""

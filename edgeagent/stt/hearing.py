@@ -37,7 +37,7 @@ class RecognisedText:
         text: In one form for all engines: numbers and units as a person would type them.
         raw: As the engine gave it.
         others: What else it may have been, as the engine gave it, the likeliest first; empty where it tells none.
-        excluded: Phrases that are not in the text, and with which none fits the sound nearly as well.
+        excluded: Phrases that were looked for: no text with one of them fits the sound nearly as well.
         understood: False if nothing that the engine knows explains the sound: then the text is a guess to ask about,
             and never to act on.
         final: Nothing about it will change.

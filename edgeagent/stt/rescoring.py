@@ -164,6 +164,13 @@ def with_phrase(text: str, phrase: str) -> list[str]:
     return [" ".join((*words[:begin], phrase, *words[end:])) for begin, end in ends]
 
 
+def written_with(text: str, phrase: str) -> list[str]:
+    """Lists a few words with a phrase among them, and the phrase by itself, as Whisper would write them."""
+    spoken = dict.fromkeys((phrase, *with_phrase(text, phrase), f"{phrase} {text}"))
+    own, beside = as_written(text), as_written(phrase)
+    return [*map(as_written, spoken), f"{beside} {own}", f"{own} {beside}"]
+
+
 def best_of(
     app: AppSentences,
     fits: Sequence[tuple[str, Fit]],

@@ -52,8 +52,9 @@ class EarlyLooking(Protocol):
     """A transcriber that can hear the beginning of an utterance while it goes on.
 
     Attributes:
-        doubted: Phrases that may have been said just now; any thread sets them. Where one fits the sound almost as well
-            as the text, a text with it is among the others. A phrase that fits no short utterance is ``excluded``.
+        doubted: Phrases that may have been said just now; any thread sets them. They are looked for in a short
+            utterance, and in what an early look hears: each is ``excluded`` from the transcript if no text with it fits
+            the sound nearly as well.
     """
 
     doubted: Sequence[str]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from edgeagent.english.stop_phrases import Grade, StopPhrases
-from edgeagent.stt.confirming import confirm, forbids, missed, nothing_like, occurrences, starts, unlike
+from edgeagent.stt.confirming import confirm, excludes, forbids, missed, nothing_like, occurrences, starts, unlike
 from edgeagent.stt.hearing import RecognisedText, SpottedPhrase
 
 AFTER_SPEECH_S: Final = 1.0
@@ -37,6 +37,8 @@ second too late when a word ended, "stop there" being one to it, and lets it beg
 before the word that came before that pause has ended (75 words, five voices)."""
 _SPOKEN_S: Final = 0.4
 """Seconds that a stop word lasts."""
+_LATE_S: Final = 0.5
+"""Seconds that a spotter may be late with the end of a word."""
 _LOOK_S: Final = 0.25
 """Seconds from one early look to the next, if the recogniser was busy or the person paused."""
 _LOOK_UNTIL_S: Final = 0.6
@@ -73,6 +75,8 @@ class _SaidMeanwhile:
     known_s: float
     stops: int
     """Stop words in it, whatever was meant."""
+    sound_s: float | None = None
+    """From when on the sound was heard; None where that is not known."""
     starts_s: tuple[float, ...] = ()
     """When each of them began; empty where that is not known."""
 
@@ -153,12 +157,13 @@ class StopWatch:
             began_s: The speech. A partial transcript is a guess that often lacks the "don't" before the word: it
                 confirms only a word with which the speech begins.
             ended_s: Until when it was transcribed; infinite for a partial one.
-            sound_s: From when on the times of its words count.
+            sound_s: From when on it was heard; the times of its words count from there.
             now_s: When this is known.
         """
         stops = occurrences(transcript, self._phrases)
         found = [] if sound_s is None else [sound_s + start_s for start_s in starts(transcript.words, self._phrases)]
-        said = _SaidMeanwhile(transcript, began_s, ended_s, now_s, stops, tuple(found) if len(found) == stops else ())
+        starts_s = tuple(found) if len(found) == stops else ()
+        said = _SaidMeanwhile(transcript, began_s, ended_s, now_s, stops, sound_s, starts_s)
         self._said.append(said)
         phrase = self._missed(transcript) if transcript.final else None
         if phrase is not None:
@@ -174,7 +179,7 @@ class StopWatch:
                 break
         return outcome
 
-    def looks(self, now_s: float) -> bool:
+    def wants_look(self, now_s: float) -> bool:
         """True if an early look at the speech may deny a word now: it has just ended, down to its last sound, and the
         speech goes on."""
         speaks = [word for word in self._waiting if word.speech_end_s is None]
@@ -187,8 +192,8 @@ class StopWatch:
         """Judges the words so far by an early look at speech that goes on. It may release a word, and never counts one:
         "stop" may become "stop sign".
 
-        A word is released if the recogniser is confident of its text, which is longer than a command to stop, and
-        neither that text nor another that may have been said has anything like a stop word.
+        A word is released if the recogniser has looked for it in vain, and is confident of its text, which is longer
+        than a command to stop; neither that text nor another that may have been said has anything like a stop word.
 
         Args:
             began_s, ended_s: The sound that was looked at; a word has to lie in it, near its end.
@@ -199,6 +204,7 @@ class StopWatch:
             if (
                 inside
                 and _BEYOND_S <= ended_s - word.keyword.end_s <= _LOOK_UNTIL_S
+                and word.keyword.phrase in transcript.excluded
                 and all(unlike(transcript, phrase) for phrase in {word.keyword.phrase, *self._phrases})
             ):
                 outcome = self._decided(word, "release")
@@ -264,6 +270,9 @@ class StopWatch:
         if verdict == "confirmed":
             first = began_s is None or keyword.start_s <= began_s + _FIRST_S
             return "trip" if said.transcript.final or first else None
+        inside = said.sound_s is not None and said.sound_s <= keyword.end_s - _SPOKEN_S - _LATE_S
+        if inside and excludes(said.transcript, keyword.phrase, self._phrases):
+            verdict = "denied"
         before = self._stops_before(keyword, said)
         denied = forbids(said.transcript, self._phrases, after=before) if before else verdict == "denied"
         return "release" if denied else None

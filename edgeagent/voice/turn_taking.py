@@ -409,7 +409,7 @@ class TurnTaking:
         if (doubted := self.stop_words.watch.waiting) != self._doubted:
             self._doubted = doubted
             self._ears.doubt(doubted)
-        if turn is not None and turn.speaking and self.stop_words.watch.looks(now_s):
+        if turn is not None and turn.speaking and self.stop_words.watch.wants_look(now_s):
             self._ears.look_early()
         if self.stop_words.has_waited(now_s, self._spoken_s):
             self.stop_words.speak_on()

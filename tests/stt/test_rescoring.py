@@ -18,6 +18,7 @@ from edgeagent.stt import (
     best_of,
     means_another,
     with_phrase,
+    written_with,
 )
 
 APP = AppSentences(
@@ -228,3 +229,10 @@ def test_a_phrase_may_have_been_said_in_place_of_the_last_words_or_beside_them()
     assert "how much charge have you stop" in texts
     assert "stop much charge have you got left" not in texts
     assert with_phrase("", "stop") == ["stop"]
+
+
+def test_a_phrase_among_a_few_words_may_be_a_sentence_of_its_own() -> None:
+    texts = written_with("come here", "stop")
+    assert {"Stop.", "Stop here.", "Come stop.", "Come here stop.", "Stop come here."} <= set(texts)
+    assert {"Stop. Come here.", "Come here. Stop."} <= set(texts)
+    assert len(set(texts)) == len(texts)

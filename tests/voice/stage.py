@@ -148,14 +148,12 @@ class Stage:
 
     def look(self, text: str) -> None:
         """An early look at what was said until now; another text may have been said as well."""
-        transcript = RecognisedText(text, understood=False, confidence=0.8, others=(f"{text} now",))
+        transcript = RecognisedText(text, understood=False, confidence=0.8, others=(f"{text} now",), excluded=("stop",))
         self.tell(hearing.EarlyLook(self.ears.utterance, transcript, self.now_s))
 
-    def pause(
-        self, text: str, *, understood: bool = True, confidence: float = 0.9, others: tuple[str, ...] = ()
-    ) -> None:
-        """A soft end, and the words until it."""
-        transcript = RecognisedText(text, understood=understood, confidence=confidence, others=others)
+    def pause(self, text: str, *, understood: bool = True, confidence: float = 0.9, **known: Any) -> None:
+        """A soft end, and the words until it, with what else is known of them."""
+        transcript = RecognisedText(text, understood=understood, confidence=confidence, **known)
         self.tell(hearing.SoftEnd(self.ears.utterance, self.now_s))
         self.tell(hearing.FinalTranscript(self.ears.utterance, transcript, self.now_s, 0.1))
 

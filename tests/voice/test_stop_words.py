@@ -85,6 +85,24 @@ def test_a_stop_word_that_was_none_lets_the_robot_drive_on_while_somebody_still_
         assert until(lambda: "stopped" in ends)
 
 
+def test_a_stop_word_that_the_ears_have_looked_for_in_vain_lets_the_robot_drive_on_though_little_was_said(
+    driving: tuple[Agent, threading.Event, list[str]],
+) -> None:
+    agent, began, ends = driving
+    with Stage([call("drive")], "I see.", agent=agent) as stage:
+        stage.say("drive on")
+        assert began.wait(10)
+        stage.begin(ago_s=0.5)
+        stage.pass_s(0.6)
+        stage.spot("stop")
+        stage.pass_s(0.2)
+        assert stage.ears.doubted == ("stop",)
+        stage.pause("where are you", excluded=("stop",))
+        assert stage.dialogue.latch.state == "free"
+        stage.pass_s(4.0)
+        assert ends == ["paused", "resumed"]
+
+
 def test_words_that_were_answered_already_make_no_stop_word_longer(
     driving: tuple[Agent, threading.Event, list[str]],
 ) -> None:

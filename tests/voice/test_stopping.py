@@ -1,5 +1,7 @@
 """A stop word that was spotted: the transcript decides what it meant, or the time does."""
 
+from dataclasses import replace
+
 import pytest
 
 from edgeagent.stt import HeardWord, RecognisedText, SpottedPhrase
@@ -31,9 +33,14 @@ def test_a_transcript_that_denies_it_releases() -> None:
 
 
 def _looked(
-    text: str, *others: str, began_s: float = 8.0, ended_s: float = 10.4, confidence: float = 0.8
+    text: str,
+    *others: str,
+    began_s: float = 8.0,
+    ended_s: float = 10.4,
+    confidence: float = 0.8,
+    excluded: tuple[str, ...] = ("stop",),
 ) -> str | None:
-    look = RecognisedText(text, understood=False, confidence=confidence, others=others)
+    look = RecognisedText(text, understood=False, confidence=confidence, others=others, excluded=excluded)
     return _watch().looked(look, began_s=began_s, ended_s=ended_s)
 
 
@@ -66,21 +73,59 @@ def test_an_early_look_that_is_doubtful_or_does_not_hold_the_word_releases_nothi
     assert _looked(text, ended_s=10.2) is None, "its last sound may be missing"
     assert _looked(text, ended_s=10.7) is None, "the word is not among the last, which are scored against it"
     assert _looked(text, began_s=9.8) is None
+    assert _looked(text, excluded=()) is None, "it was not looked for, or fits the sound"
+    assert _looked(text, excluded=("halt",)) is None
+
+
+SHORT = RecognisedText("where are you", confidence=0.9, excluded=("stop",))
+
+
+def test_a_short_transcript_that_excludes_the_word_releases_it() -> None:
+    assert _watch().told(SHORT, began_s=9.0, ended_s=10.1, sound_s=8.5) == "release"
+
+
+@pytest.mark.parametrize(
+    ("heard", "sound_s"),
+    [
+        (replace(SHORT, excluded=()), 8.5),
+        (replace(SHORT, excluded=("halt",)), 8.5),
+        (replace(SHORT, understood=False), 8.5),
+        (replace(SHORT, confidence=0.4), 8.5),
+        (replace(SHORT, text="to the top"), 8.5),
+        (replace(SHORT, text="please start"), 8.5),
+        (replace(SHORT, text="in the hall"), 8.5),
+        (SHORT, 9.2),
+        (SHORT, None),
+    ],
+)
+def test_one_that_is_doubtful_like_a_stop_word_or_does_not_hold_the_word_decides_nothing(
+    heard: RecognisedText, sound_s: float | None
+) -> None:
+    watch = _watch()
+    assert watch.told(heard, began_s=9.0, ended_s=10.1, sound_s=sound_s) is None
+    assert watch.waiting == ("stop",)
+
+
+def test_a_word_that_was_spotted_twice_is_excluded_by_no_transcript() -> None:
+    watch = _watch()
+    watch.spotted(SpottedPhrase("stop", 10.5, 10.9, 10.9, 1.0))
+    assert watch.told(SHORT, began_s=9.0, ended_s=11.0, sound_s=8.5) is None
+    assert watch.waiting == ("stop",)
 
 
 def test_an_early_look_is_wanted_just_after_the_word_while_somebody_speaks() -> None:
     watch = _watch()
-    assert not watch.looks(10.2)
-    assert watch.looks(10.3)
-    assert not watch.looks(10.5)
-    assert watch.looks(10.58), "the recogniser may have been busy"
-    assert not watch.looks(11.0), "the word is not among the last any more"
+    assert not watch.wants_look(10.2)
+    assert watch.wants_look(10.3)
+    assert not watch.wants_look(10.5)
+    assert watch.wants_look(10.58), "the recogniser may have been busy"
+    assert not watch.wants_look(11.0), "the word is not among the last any more"
 
 
 def test_where_nobody_speaks_the_transcript_comes_soon_and_no_look_is_wanted() -> None:
     watch = _watch()
     watch.speech(ended_s=10.2)
-    assert not watch.looks(10.4)
+    assert not watch.wants_look(10.4)
 
 
 def test_another_stop_word_in_the_transcript_counts_as_much() -> None:
