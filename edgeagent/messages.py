@@ -33,6 +33,8 @@ StopReason = Literal["stop", "tool_calls", "length", "error", "aborted"]
 Origin = Literal[
     "user", "steering", "follow_up", "ephemeral", "continuation", "warning", "marker", "summary", "handoff"
 ]
+UNFINISHED: Final[frozenset[StopReason]] = frozenset({"length", "error", "aborted"})
+"""Reasons for which a text may end anywhere."""
 PEOPLE: Final[frozenset[Origin]] = frozenset({"user", "steering", "follow_up"})
 """Origins of what people say; what hooks and the loop add has others."""
 
@@ -87,12 +89,12 @@ class ToolResult:
     @staticmethod
     def error(text: str) -> ToolResult:
         """A failure that the model is told as it is written here."""
-        return ToolResult("", "", "error", text)
+        return ToolResult("", "", "error", str(text))
 
     @staticmethod
     def blocked(reason: str) -> ToolResult:
         """A call that must not start."""
-        return ToolResult("", "", "blocked", reason)
+        return ToolResult("", "", "blocked", str(reason))
 
 
 MOST_PICTURE_BYTES: Final = 8_000_000

@@ -374,6 +374,7 @@ def execute(run: Run, calls: Sequence[ToolCall]) -> list[ToolResult]:
         max_concurrent=options.max_concurrent_tools,
         grace_s=options.abort_grace_s,
         max_abandoned=options.max_abandoned_tools,
+        output_limit=options.tool_output_limit,
         skip_after_each=one_by_one,
     )
     host = RunHost(run)

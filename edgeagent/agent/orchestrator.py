@@ -247,7 +247,7 @@ class RunControl:
             with contextlib.suppress(RunEnded):
                 self._end_turn()
         self._run.close_turn()
-        if self._run.stop.now():
+        if self.should_stop():
             self._run.inbox.give_back(self._drained)
         if self._ending is None:
             self._ending = Ending("aborted" if self.should_stop() else "completed", self._last_words())

@@ -15,7 +15,7 @@ __getattr__ = front(
             ENGINES Vocabulary build_ears check chosen_engine ears_settings hot_words key_phrases
             make_transcriber open_device stop_words vocabulary wake_words whisper_folder
         """,
-        "eventlog": "EventWriter",
+        "eventlog": "EventWriter event_fields",
         "file": "AppFile",
         "guards": "RECOMMENDED add_guards",
         "outfit": "Outfit SMALL_WEIGHTS",

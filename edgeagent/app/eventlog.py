@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 
 from edgeagent import events
 from edgeagent.json_lines import FILES, MAX_MB, JsonLinesFile
+from edgeagent.messages import UNFINISHED, Message
 from edgeagent.pii import PII, Mode, for_log, redact, redact_unfinished
 
 _log = logging.getLogger(__name__)
@@ -68,8 +69,9 @@ def event_fields(event: events.Event | events.VoiceEvent, mode: Mode) -> dict[st
     """The fields of an event as a log may hold them; ``agent_end`` without the history, which would be told again
     with every run, and the reading of a reply without the prompt, which tells the history again with every reply.
 
-    Text that may go on, in ``message_update`` and ``partial``, is left out where its end may be the beginning of
-    personal data: no pattern knows half a card number. So are the single words of a transcript that holds some.
+    Text that may go on or was cut, in ``message_update``, ``partial``, ``heard`` and replies that were stopped, is left
+    out where its end may be the beginning of personal data: no pattern knows half a card number. So are the single
+    words of a transcript that holds some.
     """
     fields = events.as_dict(event)
     if isinstance(event, events.AgentEnd):
@@ -83,8 +85,33 @@ def event_fields(event: events.Event | events.VoiceEvent, mode: Mode) -> dict[st
                     if (so_far := getattr(message, channel)) and (shown := redact_unfinished(so_far)) != so_far:
                         fields["message"][channel] = shown
                         fields["delta"] = "" if event.channel == channel else fields["delta"]
-            case events.Partial(text=so_far):
+            case events.MessageEnd(message=message) if message.stop_reason in UNFINISHED:
+                fields |= {"message": _cut(fields["message"]), "reading": _unfinished(fields["reading"])}
+            case events.TurnEnd(message=Message(stop_reason=reason)) if reason in UNFINISHED:
+                fields["message"] = _cut(fields["message"])
+            case events.AgentEnd(new_messages=messages):
+                shown = zip(messages, fields["new_messages"], strict=True)
+                cut = [_cut(of) if message.stop_reason in UNFINISHED else of for message, of in shown]
+                fields["new_messages"] = cut
+            case events.Partial(text=so_far) | events.Heard(text=so_far):
                 fields["text"] = redact_unfinished(so_far)
             case events.Transcript(text=said) if redact(said) != said:
                 fields["words"] = []
     return for_log(fields, mode, f"the log, at {event.kind},")
+
+
+def _cut(message: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a message whose text may end anywhere."""
+    return message | {key: redact_unfinished(message[key]) for key in ("text", "thinking") if key in message}
+
+
+def _unfinished(value: Any) -> Any:
+    """A copy of JSON-like data in which any text may have been cut."""
+    match value:
+        case str():
+            return redact_unfinished(value)
+        case dict():
+            return {key: _unfinished(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_unfinished(item) for item in value]
+    return value

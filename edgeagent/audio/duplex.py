@@ -76,9 +76,13 @@ class Duplex:
         """
         self.device.stop()
 
-    def renew(self) -> None:
-        """Takes up the microphone's rate, which a device that was lost may have come back with."""
-        if self.device.input_rate_hz not in (None, self._in_hz):
+    def renew(self, *, anew: bool = False) -> None:
+        """Takes up the microphone's rate, which a device that was lost may have come back with.
+
+        Args:
+            anew: The canceller has failed, and another one is made in any case.
+        """
+        if anew or self.device.input_rate_hz not in (None, self._in_hz):
             self._in_hz = self.device.input_rate_hz or self._in_hz
             self.echo = self.new_canceller()
 

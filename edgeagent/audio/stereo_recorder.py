@@ -156,8 +156,9 @@ class StereoRecorder:
         if later_s > 0:  # the microphone was away for so long
             self._clock.skip(later_s)
             self._in_s += later_s
-            for _ in range(round(later_s / BLOCK_S)):
-                self._hold(np.zeros(round(BLOCK_S * RATE_HZ), np.float32))
+            missing = round(later_s * RATE_HZ)
+            for at in range(0, missing, RATE_HZ):  # by the second: the device goes on meanwhile
+                self._hold(np.zeros(min(RATE_HZ, missing - at), np.float32))
                 self._flush()
         self._in_s += len(block) / self._in_hz
         self._hold(self._resampler.process(np.nan_to_num(block)))

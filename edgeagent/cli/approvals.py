@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
+from edgeagent.cli import streams
 from edgeagent.cli.activity import call_text
 from edgeagent.cli.text import printable, shortened
 from edgeagent.errors import ConfigError
@@ -71,6 +72,5 @@ def typed(question: str) -> str | None:
     """Reads what is typed at a terminal; None at its end. Text from a pipe is what to ask, and no answer."""
     if not sys.stdin.isatty():
         return None
-    sys.stderr.write(question)
-    sys.stderr.flush()
+    streams.prompt(question)
     return sys.stdin.readline() or None

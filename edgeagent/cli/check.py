@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -173,7 +173,9 @@ def _write_starter(config: Config, path: Path) -> None:
     except FileExistsError:
         raise ConfigError(f"{path} is there already; name another file, or move it away") from None
     except OSError as error:
-        raise ConfigError(f"{path}: the cases can't be written: {error.strerror}") from None
+        with suppress(OSError):
+            path.unlink()
+        raise ConfigError(f"{path}: the cases can't be written: {error.strerror}") from error
     app, cases = shlex.quote(str(config.app)), shlex.quote(str(path))
     streams.answer(f"wrote {path}: correct it, then: edgeagent check --app {app} --cases {cases}")
 

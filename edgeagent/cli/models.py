@@ -159,6 +159,8 @@ def pull(
         from edgeagent.cli.models_files import chosen
 
         wanted = chosen(names or [], task, profile)
+        if once and (source is not None or accept_upstream):
+            raise ConfigError("--once is for set-up, and goes without --from and --accept-upstream")
         if once:
             models_files.pull_once(wanted)
         else:
@@ -219,7 +221,7 @@ def path(name: Name) -> None:
         if not store.is_here(entry):
             raise ModelError(store.absent(entry))
         # as settings take it: a mind's file, a voice's .onnx, a recogniser's folder
-        streams.answer(str(paths[0] if isinstance(entry, LanguageModel | Voice) else store.folder(entry)))
+        streams.answer_path(paths[0] if isinstance(entry, LanguageModel | Voice) else store.folder(entry))
     raise typer.Exit(exits.OK)
 
 
@@ -280,7 +282,7 @@ def import_(
             found = import_models(file, accept_upstream=accept_upstream, on_bytes=on_bytes, waiting=_tell_waiting)
         for entry in found:
             for place in store.paths(entry):
-                streams.answer(str(place))
+                streams.answer_path(place)
     raise typer.Exit(exits.OK)
 
 
@@ -321,7 +323,7 @@ def _write_bundle(wanted: Sequence[Entry], output: Path, *, force: bool) -> None
         files = [file for entry in ours for file in items_of(entry, on_bytes)]
     with _progress(f"writing {output.name}", sum(item.bytes for item, _ in files)) as on_bytes:
         bundle.write(output, files, overwrite=force, on_bytes=on_bytes)
-    streams.answer(str(output))
+    streams.answer_path(output)
     streams.tell(f"{_mb(output.stat().st_size)}; on the robot: edgeagent models import {output.name}")
 
 

@@ -113,7 +113,7 @@ def pull(wanted: list[Entry], *, source: str | None, accept_upstream: bool) -> N
         if not fetched:
             streams.tell(f"{entry.name} {'comes with edgeagent' if entry.packaged else 'is here, as it should be'}")
         for path in store.paths(entry):
-            streams.answer(str(path))
+            streams.answer_path(path)
 
 
 def pull_once(wanted: list[Entry]) -> None:

@@ -140,8 +140,7 @@ class LineScript:
 
     def _next_line(self, question: str) -> str | None:
         """The next line of the script, which answers a question; None at its end."""
-        sys.stderr.write(text.printable(question))
-        sys.stderr.flush()
+        streams.prompt(text.printable(question))
         line = next(self._lines, None)
         streams.tell("" if line is None else text.printable(line))
         return None if line is None else text.utterance(line)
@@ -158,5 +157,4 @@ class LineScript:
     def _prompt(self) -> None:
         """For a person at a terminal that cannot do more."""
         if sys.stdin.isatty():
-            sys.stderr.write(_PROMPT)
-            sys.stderr.flush()
+            streams.prompt(_PROMPT)

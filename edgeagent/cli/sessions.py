@@ -82,7 +82,7 @@ def path(name: Name) -> None:
         file = Shelf().path(name)
         if not file.is_file():
             raise ConfigError(f"there is no session {name!r}; edgeagent sessions list tells which there are")
-        streams.answer(str(file))
+        streams.answer_path(file)
     raise typer.Exit(exits.OK)
 
 

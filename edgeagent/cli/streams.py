@@ -11,7 +11,8 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Final, Literal, TextIO
+from pathlib import Path
+from typing import IO, Any, Final, Literal, TextIO
 
 from edgeagent.cli.text import CLEAR_LINE, shortened
 from edgeagent.errors import EdgeAgentError
@@ -130,7 +131,7 @@ def draw(stream: TextIO, text: str) -> None:
     _write(stream, text, "the terminal is gone")
 
 
-def _write(stream: TextIO, text: str, failure: str) -> None:
+def _write(stream: IO[Any], text: Any, failure: str) -> None:
     try:
         stream.write(text)
         stream.flush()
@@ -152,6 +153,27 @@ def tell(text: str, tone: Tone = "plain") -> None:
         sys.stderr.flush()
     except OSError:
         pass
+
+
+def prompt(text: str) -> None:
+    """Text on stderr, at once and without a line end; as ``tell``."""
+    with suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def answer_path(path: Path) -> None:
+    """A path on stdout, byte for byte: another program will open it.
+
+    Raises:
+        BrokenPipeError, OutputError: As ``answer``.
+    """
+    bytes_of = getattr(stdout(), "buffer", None)
+    if bytes_of is None:  # a program that has put something else there
+        answer(str(path))
+    else:
+        stdout().flush()
+        _write(bytes_of, os.fsencode(path) + b"\n", "the answer cannot be written")
 
 
 def progress(text: str) -> None:

@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 CONFIG_FILE: Final = "config.toml"
 _MODEL_SUFFIX: Final = ".gguf"
 _MANY_LINES: Final = 5_000
+_SHOWN_BITS: Final = 200
+"""Of a number in a message; Python refuses to write out those of thousands of digits."""
 _ITEM: Final = re.compile(r"(\w+)\[(\d+)\]\.(.+)", re.DOTALL)
 """A setting in an item of a list of tables, as ``_flat`` names it."""
 _ELSEWHERE: Final = frozenset({"EDGEAGENT_EMBEDDED", "EDGEAGENT_MODELS", "EDGEAGENT_SERVED"})
@@ -123,6 +125,8 @@ def read_toml(path: Path, what: str) -> tuple[str, dict[str, Any]]:
         raise ConfigError(f"{where}: this is not TOML: {why}") from None
     except RecursionError:
         raise ConfigError(f"{path}: nested too deeply") from None
+    except ValueError as error:  # a number with thousands of digits
+        raise ConfigError(f"{path}: this is not TOML: {error}") from None
 
 
 def _from_file(path: Path) -> dict[str, Any]:
@@ -131,6 +135,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     lists = {name: [dict[str, Any]() for _ in table[name]] for name in LISTS if _is_list(table.get(name))}
     for key, value in _flat(table):
         of_item = _ITEM.fullmatch(key)
+        of_item = of_item if of_item and int(of_item[2]) < len(lists.get(of_item[1], ())) else None
         setting = LISTS[of_item[1]].get(of_item[3]) if of_item else SETTINGS.get(key)
         try:
             if setting is None:
@@ -290,6 +295,8 @@ def _shown(value: object) -> str:
             return repr(value[:57] + "...")
         case str() | Path():
             return repr(str(value))
+        case int() if value.bit_length() > _SHOWN_BITS:
+            return f"a number of {value.bit_length():,} bits"
         case _:
             return str(value)
 

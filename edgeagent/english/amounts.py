@@ -37,8 +37,11 @@ _PARTS: Final = {
     "third": 1 / 3,
     "thirds": 1 / 3,
     "fifth": 1 / 5,
+    "fifths": 1 / 5,
     "eighth": 1 / 8,
+    "eighths": 1 / 8,
     "tenth": 1 / 10,
+    "tenths": 1 / 10,
 }
 _FEW: Final = _LISTS.table("few")
 """Words that count where a unit follows."""
@@ -107,11 +110,12 @@ def amounts_of(words: Sequence[str]) -> list[Amount]:
     found: list[Amount] = []
     at = 0
     while at < len(words):
-        one = _amount(words, at)
+        denied = words[at] == "not" and words[max(0, at - 1) : at] != ["why"]  # "two meters, not three"
+        one = _amount(words, at + denied)
         if one is None:
             at += 1
         else:
-            found.append(one)
+            found += [] if denied else [one]
             at = one.end
     return found
 
@@ -189,7 +193,7 @@ def _in(one: Amount, like: Amount) -> float:
 def _amount(words: Sequence[str], at: int) -> Amount | None:
     """The amount that begins there."""
     start = at
-    if words[max(0, at - 2) : at] in _NO_AMOUNT:
+    if at >= len(words) or words[max(0, at - 2) : at] in _NO_AMOUNT:
         return None
     negative = words[at] in _LISTS.minus
     if negative:
@@ -276,7 +280,14 @@ PAIRS: Final[tuple[Directions, ...]] = (
 _SIGN: Final = re.compile(
     r"\b(negative|positive)(?: numbers?| values?)? (?:(?:is|are|means?|for|to)(?: to)?(?: the)? )?(\w+)"
 )
-_RIGHT_NOW: Final = re.compile(r"\b(?:right (?:now|away|there|here|after|then)|all right|is right|that is right)\b")
+_RIGHT_NOW: Final = re.compile(
+    rf"(?:\b({'|'.join(sorted(lists('numbers').turning))}) )?"
+    r"\b(?:right (now|away|there|here|after|then)|all right|is right)\b"
+)
+_NOW: Final = frozenset({"now", "away"})
+""" "turn right then" is to the right, and "turn left right now" to the left."""
+_CLOCKWISE: Final = re.compile(r"\b(counter|anti) clockwise\b")
+_NOT_THERE: Final = re.compile(r"\bnot (?:to the )?(?:left|right|forwards?|backwards?)\b")
 
 WITHOUT_NUMBER: Final[tuple[tuple[Dimension, tuple[float, ...], frozenset[str]], ...]] = (
     ("length", (1.0, 0.5), frozenset()),
@@ -310,8 +321,14 @@ def orientation(description: str) -> Directions | None:
 
 def sign_of(words: Sequence[str], positive: Collection[str], negative: Collection[str]) -> int:
     """1 or -1 for the direction that words tell; 0 where they tell none, or both."""
-    plain = set(_RIGHT_NOW.sub(" ", " ".join(words)).split())
+    text = _NOT_THERE.sub(" ", _CLOCKWISE.sub(r"\1clockwise", " ".join(words)))
+    plain = set(_RIGHT_NOW.sub(_without_now, text).split())
     return bool(plain & set(positive)) - bool(plain & set(negative))
+
+
+def _without_now(found: re.Match[str]) -> str:
+    turns_there = found[1] and found[2] and found[2] not in _NOW
+    return found[0] if turns_there else f"{found[1] or ''} "
 
 
 def is_bearing(value: float, name: str, words: Collection[str]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import Final
 
 from edgeagent.english.completeness import Phrases
@@ -78,7 +78,7 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return True
     forbidden, rest = (forbidden, plain) if forbidden else (begins_with(main, _FORBIDS), main)
     if forbidden:
-        rest = rest[forbidden:]
+        rest = list(dropwhile(RULE.between.__contains__, rest[forbidden:]))
         return rest[:1] == _REMINDS or _asks_after(rest)
     if main[0] not in RULE.tells:
         return True
@@ -124,8 +124,12 @@ def _is_number_alone(words: Sequence[str]) -> bool:
 
 def _ends_in_command(text: str) -> bool:
     """True if a command follows a report, behind a comma: "I am in the hall, come here"."""
-    clauses = _CLAUSES.split(text.strip(" .!"))
-    last = bare(words_of(clauses[-1])) if len(clauses) > 1 else []
+    *before, last = (words_of(clause) for clause in _CLAUSES.split(text.strip(" .!")))
+    last = bare(last) if before else []
+    if any(clause[-1:] and clause[-1] in NEGATION.forbids for clause in before):  # "do not, I repeat, go there"
+        return False
+    if last[1:2] == ["or"] and any(not NEGATION.forbids.isdisjoint(clause) for clause in before):
+        return False  # "don't push, pull or lift anything"
     return len(last) > 1 and last[0] in CLASS.verbs - RULE.no_commands
 
 
@@ -176,7 +180,7 @@ def _asks_after(forbidden: Sequence[str]) -> bool:
     verb, rest = forbidden[:1], list(forbidden[1:])
     wishes = any(pair in _WISHED for pair in pairwise(rest))
     again = any(one == verb[0] for one in rest[:-1]) if verb and verb[0] in CLASS.verbs else False
-    return wishes or again or "but" in rest[:-1] or rest[-1:] == ["instead"] or _commands_inside(forbidden, _BOUND)
+    return wishes or again or "but" in rest[:-1] or rest[-1:] == ["instead"] or _verb_inside(forbidden, _BOUND)
 
 
 def _called(said: Sequence[str], words: Sequence[str]) -> bool:
@@ -205,7 +209,7 @@ def _is_about(verb: str, after: str) -> bool:
     return after in RULE.objects or is_number(after)
 
 
-def _commands_inside(words: Sequence[str], start: int) -> bool:
+def _verb_inside(words: Sequence[str], start: int) -> bool:
     """True if a command begins in the middle: a verb that nothing before it governs, with something it is about."""
     for at in range(start, len(words) - 1):
         verb, before, after = words[at], words[at - 1], words[at + 1]
@@ -213,6 +217,13 @@ def _commands_inside(words: Sequence[str], start: int) -> bool:
             return True
         if begins_with(words[at:], _ASKS):
             return True
+    return False
+
+
+def _commands_inside(words: Sequence[str], start: int) -> bool:
+    """True if a command begins in the middle, or the last word is one."""
+    if _verb_inside(words, start):
+        return True
     last = words[-1] if words else ""
     if last in ("on", "off", "out") and (words[-2] in CLASS.switchable or RULE.ought & set(words)):
         return True

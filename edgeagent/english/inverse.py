@@ -101,6 +101,8 @@ def _tokens(chunk: str) -> list[_Token]:
             return [_Token("minus"), *_tokens(core + trail)]
         if lead == ".":
             return _tokens(f"0.{core}{trail}")
+        if lead in ("-.", "−."):  # noqa: RUF001 - the same
+            return [_Token("minus"), *_tokens(f"0.{core}{trail}")]
     if _GROUPED.fullmatch(core):
         core = core.replace(",", "")
     parts = _split(core)

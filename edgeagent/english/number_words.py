@@ -83,6 +83,8 @@ def _under_thousand(words: Sequence[str]) -> tuple[int, int]:
     if words[:1] == [_ARTICLE] and words[1:2] not in (["hundred"], ["thousand"]):
         return 0, 0  # thanks a million
     at, value = (1, 1) if words and words[0] == _ARTICLE else _under_hundred(words)
+    if words[:1] == ["hundred"] and _under_hundred(words[2 if words[1:2] == ["and"] else 1 :])[1]:
+        at, value = 0, 1  # "hundred and eighty" is said in some places, or its "a" was not heard
     if words[at : at + 1] != ["hundred"] or not value:
         return at, value
     at, value = at + 1, value * 100

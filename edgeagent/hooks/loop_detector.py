@@ -139,9 +139,9 @@ class LoopDetectorHook(BaseHook):
         self.max_tool_errors = max_tool_errors
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
-        # sub-agents share the state of a run, and one that works as a tool has turns within a turn
-        state = ctx.state_of(self)
-        counts: _Counts = state.get(ctx.agent_name) or state.setdefault(ctx.agent_name, _Counts())
+        # sub-agents share the state of a run; one that works as a tool has turns within a turn, and begins anew with
+        # each call
+        counts: _Counts = ctx.state_of(self).setdefault("/".join((*ctx.within, ctx.agent_name)), _Counts())
         match payload:
             case AfterLLM():
                 counts.next_turn(self.max_tool_errors)

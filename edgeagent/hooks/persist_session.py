@@ -67,7 +67,11 @@ class PersistSessionHook(BaseHook):
         if self._backlog is None and self._path is not None:
             try:
                 journal = Journal.open(self._path, durability=self._durability)
-                found = journal.load()
+                try:
+                    found = journal.load()
+                except BaseException:
+                    journal.close()
+                    raise
             except EdgeAgentError as error:
                 if not self._failed:
                     logger.error("%s", error)

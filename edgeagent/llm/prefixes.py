@@ -22,6 +22,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -87,7 +88,8 @@ class PrefixFiles:
         if data[len(head) : body_at].tobytes() != _digest(blob):
             self._ignore(path, "it is damaged")
             return None
-        os.utime(path)
+        with suppress(OSError):  # the disk is read-only, or another process has just removed the file
+            os.utime(path)
         return blob
 
     def has(self, ids: Sequence[int]) -> bool:

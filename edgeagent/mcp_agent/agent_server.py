@@ -82,14 +82,19 @@ class AgentDoor:
         self._latch = latch_of(app.agent)
         app.agent.hooks.append(StoppedAnswer(self._latch, STOPPED, on_wait=lambda: None))
 
-    def say(self, text: str) -> str:
-        """Says a text.
+    @property
+    def cuts(self) -> int:
+        """Number of times that speech was ended."""
+        return self._loudspeaker.cuts
+
+    def say(self, text: str, *, cuts: int | None = None) -> str:
+        """Says a text, unless speech was ended since there were so many ``cuts``.
 
         Raises:
             EdgeAgentError: It can't be said.
         """
         try:
-            heard = self._loudspeaker.say(text)
+            heard = self._loudspeaker.say(text, cuts=cuts)
         except EdgeAgentError as error:
             raise RequestRefused(f"the robot cannot speak: {error}") from error
         return "said" if heard else "stopped before it was said to its end"
@@ -172,8 +177,8 @@ def protocol_server(door: AgentDoor) -> Server[Any]:
 async def _called(door: AgentDoor, name: str, arguments: dict[str, Any]) -> mcp_types.CallToolResult:
     match name:
         case "say":
-            text = _text(arguments)
-            return _result(await on_thread(lambda: door.say(text), name="mcp-say"))
+            text, cuts = _text(arguments), door.cuts  # a stop may overtake the thread
+            return _result(await on_thread(lambda: door.say(text, cuts=cuts), name="mcp-say"))
         case "ask":
             return await _asked(door, _text(arguments))
         case "stop":

@@ -36,6 +36,7 @@ class Loudspeaker:
             raise ConfigError("--output - would mix sound with the protocol on stdout; name a file: --output FILE.wav")
         self._speaking = threading.Lock()
         self._cut = threading.Event()
+        self._cuts = 0
         self._voice: Speaker | None = None
 
     @property
@@ -43,8 +44,16 @@ class Loudspeaker:
         """True while it says something."""
         return self._speaking.locked()
 
-    def say(self, text: str) -> bool:
+    @property
+    def cuts(self) -> int:
+        """Number of calls of ``cut`` until now."""
+        return self._cuts
+
+    def say(self, text: str, *, cuts: int | None = None) -> bool:
         """Says a text, and returns when it was heard. False if ``cut`` ended it first. Any thread.
+
+        Args:
+            cuts: Their number when the text was asked for; another one says that it is to be left out by now.
 
         Raises:
             AudioError: Nothing can be said here; the text says why.
@@ -55,6 +64,8 @@ class Loudspeaker:
             raise BusyError("it is still saying something: wait, or call stop")
         try:
             self._cut.clear()
+            if cuts is not None and cuts != self._cuts:
+                return False
             if self._voice is None:
                 from edgeagent.tts.voice_choice import make_speaker
 
@@ -69,6 +80,7 @@ class Loudspeaker:
 
     def cut(self) -> None:
         """Ends what is said, in the middle of a word. Any thread."""
+        self._cuts += 1
         self._cut.set()
 
     def close(self) -> None:

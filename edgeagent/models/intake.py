@@ -12,7 +12,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -224,7 +224,7 @@ def _staging() -> Iterator[Path]:
     try:
         parts.mkdir(parents=True, exist_ok=True)
         for left in parts.glob(f"{_STAGING}*"):
-            with _hold(left) as is_free:
+            with suppress(FileNotFoundError), _hold(left) as is_free:  # another import may have removed it
                 if is_free:
                     shutil.rmtree(left)
         folder = parts / f"{_STAGING}{secrets.token_hex(4)}"

@@ -238,9 +238,12 @@ def in_use(path: Path) -> bool:
     """
     try:
         with path.open("rb") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+            except OSError:
+                _log.debug("whether %s is in use can't be known", path)  # a file system without locks for readers
     except OSError as error:
         raise ModelError(f"{path} can't be read: {error.strerror or error}") from error
     return False

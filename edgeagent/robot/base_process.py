@@ -182,10 +182,14 @@ class BaseLoop:
             if not data:
                 self.end()  # the agent's process is gone, or has closed the driver
                 return
-            self._obey(*json.loads(data))
-            wait_s = 0.0
-            if time.monotonic() > end_s:
+            command, *values = json.loads(data)
+            self._obey(command, *values)
+            now_s = time.monotonic()
+            if now_s > end_s:
                 return
+            # a velocity that is renewed waits for its step: a slow line takes one command each, and no more
+            renewed = command == "velocity" and not self._now.is_zero
+            wait_s = max(0.0, due_s - now_s) if renewed else 0.0
 
     def _obey(self, command: str, *values: Any) -> None:
         match command, values:
@@ -453,6 +457,7 @@ def main(arguments: Sequence[str]) -> None:
     signal.signal(signal.SIGTERM, lambda *_: loop.end())
     keep_awake()
     loop.run()
+    signal.setitimer(signal.ITIMER_REAL, HANGS_S)  # a thread of the base keeps no process
 
 
 def _load(module: str, file: str) -> None:

@@ -101,7 +101,9 @@ class GpioBase:
             motor.stop()
 
     def close(self) -> None:
-        """Switches the bridge off and gives the pins back, which makes them inputs."""
+        """Switches the bridge off, and gives the pins back then, which makes them inputs."""
+        if (enable := getattr(self, "_enable", None)) is not None:
+            enable.off()
         for device in (*getattr(self, "_motors", ()), getattr(self, "_enable", None)):
             if device is not None:
                 device.close()

@@ -130,8 +130,8 @@ class RemoteBase(ABC):
             return self._way if self.has_odometry else None
 
     def stop(self) -> None:
-        self._moves = False
         self.publish(ZERO)
+        self._moves = False
 
     def close(self) -> None:
         threading.Event().wait(LAST_S)

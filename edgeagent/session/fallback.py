@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar
 
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.hooks.context_compaction import ContextCompactionHook
-from edgeagent.llm import LLM, End, Error, LLMEvent, LLMRequest
+from edgeagent.llm import LLM, Error, LLMEvent, LLMRequest
 from edgeagent.llm.protocol import drain, load_weights
 from edgeagent.llm.window import check_window
 from edgeagent.messages import Message
@@ -128,7 +128,7 @@ class FallbackLLM:
                 if self._switched:
                     request = self._fitting(model, request, watch.stop)
                 check_window(model, request)
-                with closing(cast(Any, model.stream(request, watch.stop))) as stream:
+                with _closing(model.stream(request, watch.stop)) as stream:
                     for event in stream:
                         why = None if begun or stop_event.is_set() else self._failed(event, watch)
                         if why is not None:
@@ -163,7 +163,7 @@ class FallbackLLM:
 
     def _failed(self, first: LLMEvent, watch: _Watch) -> str | None:
         """Why another model should be asked instead of telling this first event, if one should."""
-        if watch.expired and isinstance(first, End | Error):
+        if watch.end():
             return f"it gave no sign of life for {watch.limit_s:g} s"
         return first.message if isinstance(first, Error) and len(self._models) > 1 else None
 
@@ -213,19 +213,20 @@ class _Watch:
 
     def __init__(self, model: LLM, callers: threading.Event, timeout_s: float | None) -> None:
         self.stop = StopSignal(callers)
-        self.expired = False
+        self._lock = threading.Lock()
+        self._expired = self._ended = False
         self._model = model
         self._chunks = timeout_s is None and hasattr(model, "chunks_done")
         self.limit_s = timeout_s or (_STUCK_S if self._chunks else _SILENT_S)
         self._seen = self._progress()
-        self._timer: threading.Timer | None = None
         self._start()
 
-    def end(self) -> None:
-        """The reply has begun, or is over."""
-        if self._timer is not None:
+    def end(self) -> bool:
+        """The reply has begun, or is over. Returns True if that came too late."""
+        with self._lock:
+            self._ended = True
             self._timer.cancel()
-            self._timer = None
+            return self._expired
 
     def _start(self) -> None:
         self._timer = threading.Timer(min(self.limit_s, threading.TIMEOUT_MAX), self._over)
@@ -233,17 +234,30 @@ class _Watch:
         self._timer.start()
 
     def _over(self) -> None:
-        now = self._progress()
-        if self._chunks and (now is None or now != self._seen):
-            self._seen = now
-            self._start()
-            return
-        self.expired = True
+        with self._lock:
+            if self._ended:
+                return
+            now = self._progress()
+            if self._chunks and (now is None or now != self._seen):
+                self._seen = now
+                self._start()
+                return
+            self._expired = True
         self.stop.set()
 
     def _progress(self) -> int | None:
         """Chunks that the model has evaluated; None while it loads, or if it does not say."""
         return getattr(self._model, "chunks_done", None)
+
+
+@contextmanager
+def _closing(stream: Iterator[LLMEvent]) -> Iterator[Iterator[LLMEvent]]:
+    """Ends a stream as soon as it is left; any iterator is one."""
+    try:
+        yield stream
+    finally:
+        if callable(close := getattr(stream, "close", None)):
+            close()
 
 
 def _name(model: LLM | str) -> str:

@@ -199,9 +199,17 @@ class Session:
             handle = self.start()
         return self._waited(handle)
 
-    def steer(self, message: str | Message, *, wake: bool = False) -> RunHandle | None:
-        """As ``Agent.steer``; a run that it wakes has this session's history."""
-        return None if self._is_too_late(message) else self.agent.steer(message, wake=wake, starter=self.start)
+    def steer(
+        self, message: str | Message, *, wake: bool = False, starter: Callable[[], RunHandle] | None = None
+    ) -> RunHandle | None:
+        """As ``Agent.steer``; a run that it wakes has this session's history.
+
+        Args:
+            starter: Calls ``start`` without a message, where whoever steers has to know of the run.
+        """
+        return (
+            None if self._is_too_late(message) else self.agent.steer(message, wake=wake, starter=starter or self.start)
+        )
 
     def follow_up(self, message: str | Message, *, wake: bool = False) -> RunHandle | None:
         """As ``Agent.follow_up``; a run that it wakes has this session's history."""

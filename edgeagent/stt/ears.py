@@ -316,6 +316,7 @@ class Ears:
                     log.exception("the ears failed")
                     self._failing = True
                     self._tell(Trouble("ears", f"they failed, and go on: {error}"))
+                self._fresh = True  # nobody knows which sound is missing
                 self._tell_time()
 
     def _hear(self, block: Samples, adc_s: float, taken_s: float) -> None:
@@ -448,7 +449,7 @@ class Ears:
     def _begin_again(self) -> None:
         """The first block after some that are missing; the device may have come back with another rate."""
         self._fresh = False
-        self.sound.renew()
+        self.sound.renew(anew=self._failing)
         self._clock, self._in_count, self._count, self._heard = StreamClock(), 0, 0, 0
         self._level.reset()
         self._forget()

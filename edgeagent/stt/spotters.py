@@ -75,6 +75,8 @@ class KeyPhraseSpotter:
         self._network = StopNetwork(self.learnt) if self.learnt else None
         self._telling = threading.Lock()
         self._told_s = dict.fromkeys(self.learnt, -math.inf)
+        self._undecided: set[str] = set()
+        """Words of which somebody is being told."""
         self._fed_s = self._silent_s = 0.0
         self._rest: deque[tuple[float, Samples]] = deque()
         """Blocks that nobody listens to unless something follows."""
@@ -134,7 +136,7 @@ class KeyPhraseSpotter:
             network.reset()
         for at_s, samples in rest:
             for keyword in network.process(samples, at_s):
-                if self._tell(keyword) is False:
+                if self.tell(keyword) is False:
                     network.refuse(keyword.phrase)
 
     def _forget(self) -> None:
@@ -151,17 +153,21 @@ class KeyPhraseSpotter:
         before_s, after_s = _AROUND_S
         if self._network.likely(keyword.phrase, keyword.end_s + before_s, keyword.end_s + after_s) < POSSIBLE:
             return False
-        return self._tell(keyword)
+        return self.tell(keyword)
 
-    def _tell(self, keyword: SpottedPhrase) -> object:
+    def tell(self, keyword: SpottedPhrase) -> object:
         """Tells of a learnt word, once."""
         with self._telling:
             before_s = self._told_s[keyword.phrase]
-            if abs(keyword.end_s - before_s) < _SAME_S:
+            # what one of them is unsure of may be refused, and what the other is sure of not
+            undecided = keyword.sure and keyword.phrase in self._undecided
+            if abs(keyword.end_s - before_s) < _SAME_S and not undecided:
                 return None
             self._told_s[keyword.phrase] = keyword.end_s
+            self._undecided.add(keyword.phrase)
         counts = self.on_keyword(keyword)
-        if counts is False:
-            with self._telling:
+        with self._telling:
+            self._undecided.discard(keyword.phrase)
+            if counts is False and self._told_s[keyword.phrase] == keyword.end_s:
                 self._told_s[keyword.phrase] = before_s
         return counts

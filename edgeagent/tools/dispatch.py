@@ -31,7 +31,7 @@ from edgeagent.tools.execution import (
     Rewritten,
     patched,
 )
-from edgeagent.tools.tool import Handoff
+from edgeagent.tools.tool import OUTPUT_LIMIT, Handoff, capped
 from edgeagent.tools.workers import MAX_ABANDONED, Busy
 
 logger = logging.getLogger(__name__)
@@ -47,6 +47,8 @@ class DispatchLimits:
     max_concurrent: int = 8
     grace_s: float = 0.5
     max_abandoned: int = MAX_ABANDONED
+    output_limit: int = OUTPUT_LIMIT
+    """Characters of a result that no hook has cut, because its body or the run was stopped."""
     skip_after_each: bool = False
     """Ask after each call whether the rest is to be skipped; then the mode should be sequential."""
 
@@ -99,7 +101,7 @@ class Dispatch:
         for prepared in waiting:
             refusal = self._refusal(prepared)
             if refusal is None and len(self._running) < self._limits.max_concurrent:
-                execution = Execution(prepared, self._host, self._mailbox)
+                execution = Execution(prepared, self._host, self._mailbox, self._limits.output_limit)
                 busy = self._workers.acquire(execution, prepared.resources)
                 if busy is None:
                     self._running[prepared.call.id] = execution
@@ -246,7 +248,7 @@ class Dispatch:
         if came_to is not None:
             if stopping:  # a hook after the tool does not end, or so much progress is told before it
                 self._forget(execution)
-                self._finish(execution, came_to)
+                self._finish(execution, replace(came_to, text=capped(came_to.text, self._limits.output_limit)))
         elif execution.started_s is not None:
             self._mark_abandoned(execution.call_id)
             self._forget(execution)

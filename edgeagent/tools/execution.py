@@ -24,7 +24,7 @@ from edgeagent.stop import STOP_POLL_S
 from edgeagent.tools import actuator
 from edgeagent.tools.actuator import Actuator, Call
 from edgeagent.tools.goal import GoalCancelled, GoalHandle, GoalState
-from edgeagent.tools.tool import OUTPUT_LIMIT, OnInterrupt, Tool, ToolContext, as_result, capped
+from edgeagent.tools.tool import OnInterrupt, Tool, ToolContext, as_result, capped
 from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
@@ -197,8 +197,9 @@ Mailbox = SimpleQueue[Post]
 class Execution:
     """One call being executed. The dispatching thread owns it; ``_work`` runs on a worker."""
 
-    def __init__(self, prepared: Prepared, host: Host, mailbox: Mailbox) -> None:
+    def __init__(self, prepared: Prepared, host: Host, mailbox: Mailbox, output_limit: int) -> None:
         self.prepared = prepared
+        self._output_limit = output_limit
         self.admitted = False
         """True once the call has passed its gates, so that its start may be told."""
         self.started_s: float | None = None
@@ -529,7 +530,7 @@ class Execution:
         if result.status == "interrupted":
             why = self._reason or ("" if result.text else "cancelled")
             text = ": ".join(part for part in (why, result.text) if part)
-            result = replace(result, text=capped(text, OUTPUT_LIMIT))
+            result = replace(result, text=capped(text, self._output_limit))
         if self.goal is not None:
             failure = result.text if result.is_error else None
             self.goal.finish(_GOAL_STATES.get(result.status, "failed"), result=result.value, error=failure)

@@ -124,6 +124,8 @@ class Signature:
         except ValidationError as error:
             problems = (f"{_path(item['loc'])}: {item['msg']}" for item in error.errors())
             raise ArgumentError("; ".join(problems)) from error
+        except Exception as error:  # a validator of the builder's
+            raise ArgumentError(f"{type(error).__name__}: {error}") from error
         left_out = {f"p_{name}" for name in self._defaults} - checked.model_fields_set
         names = [name for name in self._model.model_fields if name not in left_out]
         return plain, {name.removeprefix("p_"): getattr(checked, name) for name in names}

@@ -200,7 +200,7 @@ class Runs:
         try:
             self._handle = self.session.start(text)
         except BusyError:
-            self._handle = self.session.steer(text, wake=True) or self._handle
+            self.session.steer(text, wake=True, starter=self._woken)
         except BaseException:
             self.forget()
             raise
@@ -211,8 +211,13 @@ class Runs:
         self.look_again()
 
     def add(self, text: str) -> None:
-        """Has the run that goes on answer it too."""
-        self.session.steer(text, wake=True)
+        """Has the run that goes on answer it too, or another one if that has ended."""
+        self.session.steer(text, wake=True, starter=self._woken)
+
+    def _woken(self) -> RunHandle:
+        """Starts the run that a message wakes, maybe on the thread of the run before it."""
+        self._handle = handle = self.session.start()
+        return handle
 
     def conclude(self, run_id: str) -> None:
         """Says what a run that has ended came to, if that is in none of its messages."""

@@ -141,6 +141,8 @@ class Turn:
     """True if the turn is a stop word, a backchannel or a false alarm. Such a turn will not be answered."""
     waits: bool = False
     """True if the turn has asked the robot to wait."""
+    waited: bool = False
+    """True if motion waited already when the turn asked for that."""
     stops: int = 0
     """Number of stop words in the turn that have counted."""
     cut: bool = False

@@ -501,8 +501,11 @@ class TurnTaking:
         if turn.grade is not Grade.HOLD and self.stop_words.released(transcript.text) is None:
             if turn.waits:  # "wait" was the beginning of something else
                 turn.waits = False
-                self.stop_words.move_on()
+                if not turn.waited:
+                    self.stop_words.move_on()
             return False
+        if not turn.waits:
+            turn.waited = self.stop_words.motion_waits
         turn.dismissed, turn.waits = True, turn.grade is Grade.HOLD
         self._wait_or_go_on(transcript.text, turn.grade)
         return True
@@ -522,6 +525,8 @@ class TurnTaking:
         if not waits and not self._settings.phrases.stops.is_near_stop(rest.text):
             return False
         again = turn.waits
+        if not again:
+            turn.waited = self.stop_words.motion_waits
         turn.dismissed = turn.waits = True
         self.fire(TableEvent.WAIT)
         if not again:

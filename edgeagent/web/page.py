@@ -145,9 +145,12 @@ class Page:
         return JSONResponse({"latch": str(self._door.latch.state)})
 
     async def _continue(self, request: Request) -> Response:
-        """Allows motion after the stop that the page knows of."""
+        """Allows motion after the stop that the page knows of, and not after one that comes meanwhile."""
         self._check_stops(await _fields(request))
+        known = self._feed.stops
         moves = await self._call(self._door.move_again)
+        if self._feed.stops != known:
+            return await self._stop(request)
         return JSONResponse({"moves": moves, "latch": str(self._door.latch.state)})
 
     async def _say(self, request: Request) -> Response:
@@ -190,8 +193,11 @@ class Page:
         """Calls a function of the door on a thread of its own. What it refuses is told to the page."""
         if self._commands >= MOST_COMMANDS:
             raise HTTPException(503, "too much is asked at once")
+        try:
+            done = _on_thread(function)
+        except RuntimeError as error:
+            raise HTTPException(503, "the system has no thread left") from error
         self._commands += 1
-        done = _on_thread(function)
         done.add_done_callback(self._done)
         try:
             return await asyncio.shield(done)

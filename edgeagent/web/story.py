@@ -15,8 +15,8 @@ from typing import Any, Final
 from edgeagent import events
 from edgeagent.app.eventlog import event_fields
 from edgeagent.json_lines import json_text
-from edgeagent.messages import PEOPLE, Message, picture_type
-from edgeagent.pii import Mode, redact
+from edgeagent.messages import PEOPLE, UNFINISHED, Message, picture_type
+from edgeagent.pii import Mode, redact, redact_unfinished
 from edgeagent.web.inbox import Item, Note
 
 KEPT: Final = 300
@@ -92,7 +92,8 @@ class Story:
     def remember(self, messages: Iterable[Message]) -> None:
         """Begins with the history of a conversation that goes on."""
         for message in messages:
-            text = redact(message.text) if self._mode == "redact" else message.text
+            hide = redact_unfinished if message.stop_reason in UNFINISHED else redact
+            text = hide(message.text) if self._mode == "redact" else message.text
             if message.role == "user" and message.origin == "user":
                 self._add("you", text=text)
             elif message.role == "assistant" and text:

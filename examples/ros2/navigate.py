@@ -185,9 +185,10 @@ def _way_left(feedback: Any) -> str:
 
 
 def _pass(velocities: Topic, drive: Drive) -> None:
-    """Drives as Nav2 wants now. Without a velocity the lease runs out, and the base stands."""
+    """Drives as Nav2 wants now; without a fresh velocity the base stands."""
     try:
         twist = velocities.read(within_s=FRESH_S)
     except LookupError:
+        drive.set()
         return
     drive.set(twist.linear.x, twist.angular.z)

@@ -326,6 +326,17 @@ def test_a_new_result_after_a_tool_has_its_value_as_text_as_that_of_a_body_does(
         assert texts(agent.run("go").messages, "tool") == [text]
 
 
+@pytest.mark.parametrize("name", ["add", "nope"])
+def test_a_result_whose_text_is_none_is_not_taken_from_a_hook(name):
+    def does(ctx, payload):
+        return HookResult.replace(replace(payload, result=replace(payload.result, text=OSError("no paper"))))
+
+    agent = agent_with(At(P.AFTER_TOOL, does=does), replies=([call(name, a=1, b=2)], "ok"))
+    result = agent.run("go")
+    assert result.reply == "ok"
+    assert "no paper" not in texts(result.messages, "tool")[0]
+
+
 def test_a_result_whose_text_a_hook_empties_stays_without_text():
     hook = At(P.AFTER_TOOL, does=lambda ctx, p: HookResult.replace(replace(p, result=replace(p.result, text=""))))
     assert texts(agent_with(hook, replies=([call("add", a=1, b=2)], "ok")).run("go").messages, "tool") == [""]

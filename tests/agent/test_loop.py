@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from pydantic import BaseModel, field_validator
 
 from edgeagent import Agent, BusyError, EdgeAgentError, Message, ModelError, Options, tool
 from edgeagent.llm import End, TextDelta, TextEnd, ThinkingEnd
@@ -120,6 +121,28 @@ def test_arguments_that_do_not_fit_are_never_dispatched(made, says, shorthand):
     refused = handle.result(LIMIT_S).tool_calls[0].result
     assert refused.status == "invalid"
     assert says in refused.text
+
+
+def test_a_validator_of_the_builders_that_raises_makes_the_call_invalid():
+    class Pose(BaseModel):
+        place: str
+
+        @field_validator("place")
+        @classmethod
+        def known(cls, place: str) -> str:
+            return {"kitchen": "K"}[place]
+
+    @tool
+    def go_to(pose: Pose) -> str:
+        """Goes."""
+        return pose.place
+
+    llm = ScriptedLLM([call("go_to", pose={"place": "moon"}), call("go_to", pose={"place": "kitchen"})], "there")
+    result = Agent("a", llm=llm, tools=[go_to]).run("go")
+    assert [(made.result.status, made.result.text) for made in result.tool_calls] == [
+        ("invalid", "invalid arguments: KeyError: 'moon'"),
+        ("ok", "K"),
+    ]
 
 
 def test_a_tool_that_raises_is_an_error_result_and_its_sibling_runs():

@@ -624,6 +624,20 @@ def test_steering_that_skipped_the_rest_of_a_batch_can_be_drained():
     assert texts(llm.requests[1].messages)[-1] == "left"
 
 
+def test_steering_that_was_drained_before_an_abort_after_the_turn_waits_for_the_next_run():
+    def strategy(run, message):
+        once(run, message)
+        agent.steer("left")
+        drained = run.drain_steering()
+        agent.abort(mode="after_turn")
+        for steered in drained:
+            run.append(steered)
+
+    agent = Agent("a", llm=ScriptedLLM("one"), options=Options(orchestrator=Does(strategy)))
+    agent.run("go")
+    assert agent.has_pending
+
+
 # --- plan, then execute -------------------------------------------------------------------------------------------
 
 

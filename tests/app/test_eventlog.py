@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from edgeagent import PII, Agent, Session, ToolCall, events, tool
-from edgeagent.app import EventWriter
+from edgeagent.app import EventWriter, event_fields
 from edgeagent.cli import JsonView, ListenJson
+from edgeagent.messages import Message, Reading
 from edgeagent.stt import HeardWord
 from edgeagent.testing import ScriptedLLM, call
 
@@ -124,6 +125,23 @@ def test_warn_writes_what_was_said_and_warns(tmp_path: Path, caplog: pytest.LogC
     assert "personal data" in caplog.text
 
 
+@pytest.mark.parametrize("reason", ["aborted", "error", "length"])
+def test_a_reply_that_was_cut_shows_no_half_of_what_is_personal(reason: Any) -> None:
+    said = "your card is 4111 1111 1111"
+    reading = Reading("what is my card?", raw=said)
+    message = Message("assistant", said, thinking=said, stop_reason=reason)
+    own = {"seq": 1, "t": 1.0, "run_id": "r", "agent": "a", "turn": 1}
+    for event in (
+        events.MessageEnd(**own, message=message, reading=reading),
+        events.TurnEnd(**own, message=message, results=()),
+        events.AgentEnd(**own, reason="aborted", abort_reason=None, messages=(message,), new_messages=(message,)),
+    ):
+        shown = json.dumps(event_fields(event, "redact"))
+        assert "1111" not in shown
+        assert message.id in shown
+        assert "1111" in json.dumps(event_fields(event, "off"))
+
+
 @pytest.mark.parametrize(
     "event",
     [
@@ -131,6 +149,7 @@ def test_warn_writes_what_was_said_and_warns(tmp_path: Path, caplog: pytest.LogC
         events.Partial(t=1.0, text="mail ann@"),
         events.Transcript(t=1.0, text=SAID, words=tuple(HeardWord(word, 0.0, 0.1, 1.0) for word in SAID.split())),
         events.Heard(t=1.0, message_id="m", text=SAID),
+        events.Heard(t=1.0, message_id="m", text="your card is 4111 1111 1111"),
         events.Device(t=1.0, state="lost", name=SAID),
     ],
     ids=lambda event: f"{event.kind}",

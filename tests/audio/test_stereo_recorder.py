@@ -11,7 +11,7 @@ from threading import Event
 import numpy as np
 import pytest
 
-from edgeagent.audio import StereoRecorder
+from edgeagent.audio import StereoRecorder, WavWriter
 from edgeagent.errors import AudioError
 
 RATE_HZ = 16_000
@@ -81,6 +81,23 @@ def test_a_microphone_that_was_away_leaves_silence_and_the_rest_keeps_its_time(t
     assert np.abs(left[RATE_HZ * 3 // 2 : RATE_HZ * 5 // 2]).max() == 0
     assert left[-100:].min() > 0.4
     assert np.abs(right).max() == 0
+
+
+def test_a_microphone_that_was_away_for_minutes_costs_the_disk_no_write_for_each_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes: list[int] = []
+    write = WavWriter.write
+    monkeypatch.setattr(WavWriter, "write", lambda self, made: (writes.append(len(made)), write(self, made))[1])
+    recorder = StereoRecorder(tmp_path / "talk.wav", RATE_HZ, RATE_HZ)
+    tone = np.full(160, 0.5, np.float32)
+    for number in [*range(100), *range(30_000, 30_100)]:
+        recorder.far(tone, number / 100)
+        recorder.near(tone, number / 100)
+    recorder.close()
+    assert not channels(recorder.path)[0][2 * RATE_HZ : 299 * RATE_HZ].any()
+    assert sum(writes) == pytest.approx(301 * RATE_HZ, abs=RATE_HZ // 10)
+    assert len(writes) < 1000
 
 
 def test_a_file_that_is_there_is_never_overwritten_and_its_owner_alone_reads_it(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import re
 import signal
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -163,6 +164,24 @@ def test_cases_to_begin_with_can_be_asked_at_once(edgeagent, app: Path) -> None:
     assert (again.returncode, again.stdout) == (2, "")
     assert "mine.toml is there already" in again.stderr
     assert unmoved(app)
+
+
+def test_cases_that_do_not_fit_the_disk_leave_no_file(
+    in_process, app: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Path.open
+
+    def full(path: Path, *rest: Any, **more: Any) -> Any:
+        if path.name != "mine.toml":
+            return opened(path, *rest, **more)
+        path.touch()
+        return opened(Path("/dev/full"), "w")
+
+    monkeypatch.setattr(Path, "open", full)
+    done = in_process("check", "--app", app, "--write-cases", tmp_path / "mine.toml")
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+    assert not (tmp_path / "mine.toml").exists()
 
 
 @pytest.mark.parametrize(

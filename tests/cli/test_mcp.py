@@ -20,6 +20,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from edgeagent import Agent
+from edgeagent.config import Config
 from edgeagent.mcp_agent import Loudspeaker
 from edgeagent.mcp_tools import ToolServers, checked_settings
 from edgeagent.testing import ScriptedLLM, call
@@ -345,6 +346,18 @@ def test_a_voice_is_freed_however_the_command_ends(in_process: Any, monkeypatch:
     monkeypatch.setattr(Loudspeaker, "close", close)
     assert in_process("mcp", "--app", "no.py").returncode == 2
     assert len(closed) == 1
+
+
+def test_a_stop_that_overtakes_what_is_to_be_said_silences_it(tmp_path: Path) -> None:
+    path = tmp_path / "said.wav"
+    loudspeaker = Loudspeaker(Config(audio={"output": str(path)}))
+    cuts = loudspeaker.cuts
+    loudspeaker.cut()
+    assert not loudspeaker.say("Hello.", cuts=cuts)
+    assert not path.exists()
+    assert loudspeaker.say("Hello.", cuts=loudspeaker.cuts)
+    assert path.stat().st_size > 1000
+    loudspeaker.close()
 
 
 # --- servers of tools behind a command ------------------------------------------------------------------------------

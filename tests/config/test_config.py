@@ -253,12 +253,22 @@ def test_a_variable_that_is_no_setting_is_warned_of(caplog: pytest.LogCaptureFix
         ('seed = 1\npii = "some"\n', 2, "pii.user: should be one of off, warn, redact, not 'some'"),
         ("[[audio]]\ninput = 'USB'\n", 1, "audio is a table"),
         ("expert = true\n", 1, "expert is a table"),
+        ('"audio[0].x" = 1\n', 1, "there is no setting"),
+        ('"mcp[3].name" = "x"\n', 1, "there is no setting"),
+        (f"seed = 0x{'f' * 5000}\n", 1, "not a number of 20,000 bits"),
     ],
 )
 def test_a_mistake_in_a_table_is_told_with_its_line(tmp_path: Path, text: str, line: int, word: str) -> None:
     file = tmp_path / "c.toml"
     file.write_text(text)
     with pytest.raises(ConfigError, match=rf":{line}: .*{word}"):
+        load_config(file, environ={})
+
+
+def test_a_number_of_thousands_of_digits_is_no_toml(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(f"seed = {'1' * 5000}\n")
+    with pytest.raises(ConfigError, match="this is not TOML"):
         load_config(file, environ={})
 
 

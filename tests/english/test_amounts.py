@@ -35,6 +35,13 @@ from edgeagent.english import amounts_in, amounts_of, derived, in_units_of, orie
         ("exactly minute and forty three seconds", [(60, "time"), (43, "time")]),
         ("turn and drive two meters", [(2, "length")]),
         ("take another book", []),
+        ("nine tenths of a meter", [(0.9, "length")]),
+        ("three tenths of a meter", [(0.3, "length")]),
+        ("two meters, not three", [(2, "length")]),
+        ("two meters, not thirty five", [(2, "length")]),
+        ("not more than three meters", [(3, "length")]),
+        ("why not two meters", [(2, "length")]),
+        ("hundred and eighty degrees", [(180, "angle")]),
         ("", []),
     ],
 )
@@ -102,6 +109,9 @@ def test_a_description_tells_which_direction_is_negative() -> None:
     assert sign_of(words_of("turn left right now"), left, right) == 1
     assert sign_of(words_of("turn right"), left, right) == -1
     assert sign_of(words_of("turn left, sorry, right"), left, right) == 0
+    assert sign_of(words_of("turn right then drive two meters"), left, right) == -1
+    assert sign_of(words_of("turn 90 degrees right, not left"), left, right) == -1
+    assert sign_of(words_of("turn 90 degrees counter-clockwise"), left, right) == 1
 
 
 @example("0M0")

@@ -15,7 +15,7 @@ import pytest
 from edgeagent import Agent, GoalHandle
 from edgeagent.app import AppFile
 from edgeagent.errors import ConfigError
-from edgeagent.robot import BaseDriver, BaseLimits, SafetyLatch, SimulatedBase, base_tools
+from edgeagent.robot import BaseDriver, BaseLimits, Drive, SafetyLatch, SimulatedBase, base_tools
 from edgeagent.testing import ScriptedLLM, call
 from tests.robot.bases import LIMIT_S, calls, until
 
@@ -390,10 +390,22 @@ def test_a_nav2_that_is_not_there_or_dies_is_an_error(
     trip.driver.close()
 
 
-def test_the_base_stands_when_nav2_sends_no_velocity_any_more(trip: Trip) -> None:
+def test_the_base_is_told_to_stand_when_nav2_sends_no_velocity_any_more(
+    trip: Trip, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It need not wait until the lease of the last velocity is over, too."""
+    told: list[tuple[float, ...]] = []
+    set_velocity = Drive.set
+
+    def noted(drive: Drive, *velocity: float) -> None:
+        told.append(velocity)
+        set_velocity(drive, *velocity)
+
+    monkeypatch.setattr(Drive, "set", noted)
     handle = trip.start()
     assert until(trip.drives)
-    assert until(trip.stands)  # nobody puts a newer velocity in
+    assert until(lambda: told[-1] == ())  # nobody puts a newer velocity in
+    assert until(trip.stands)
     assert not trip.nav2.goals[0][1].ended.done()
     trip.nav2.end(SUCCEEDED)
     handle.result(LIMIT_S)

@@ -260,6 +260,16 @@ def test_runs_and_agents_are_counted_apart() -> None:
     assert shown(one.turn(call("look"))) == "w"
 
 
+def test_an_agent_that_is_asked_as_a_tool_begins_anew_with_each_question() -> None:
+    helper_llm = ScriptedLLM(*([call("look")], "nothing") * 4)
+    helper = Agent("helper", llm=helper_llm, tools=[look], hooks=[LoopDetectorHook()])
+    asking = [[call("helper", task=f"look again, {number}")] for number in range(4)]
+    boss = Agent("boss", llm=ScriptedLLM(*asking, "done"), tools=[helper.as_tool()])
+    boss.run("go")
+    heard = [message.text for asked in helper_llm.requests for message in asked.messages if message.role == "tool"]
+    assert heard == ["nothing"] * 4
+
+
 @pytest.mark.parametrize("wrong", ["warn_at", "block_at", "max_tool_errors"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "3"])
 def test_a_wrong_number_is_named(wrong: str, value: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -118,6 +120,16 @@ def test_a_header_that_tells_no_sizes_counts_the_file_alone(write: Callable[...,
     sizes = sizes_of(header)
     assert (sizes.kv_numbers, sizes.width, sizes.state_bytes) == (0, 0, 0)
     assert memory_needed(header.bytes, sizes, 4096).context == 0
+
+
+def test_where_the_file_system_has_no_locks_a_model_is_taken_for_unused(
+    babble_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr("fcntl.flock", refused)
+    assert not store.in_use(babble_file)
 
 
 def test_a_loaded_model_is_marked_as_in_use_until_it_is_closed(babble_file: Path) -> None:

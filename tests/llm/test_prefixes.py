@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event
@@ -127,6 +129,19 @@ def test_a_later_start_is_warm(load: Callable[..., LlamaLLM], cache: Path) -> No
     assert second == first
     assert warm.stats.evaluated_tokens < 64 < cold.stats.evaluated_tokens
     assert len(list(cache.iterdir())) == 1
+
+
+def test_a_prefix_file_on_a_read_only_disk_is_used_as_well(
+    load: Callable[..., LlamaLLM], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(*_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    first, _ = start(load)
+    monkeypatch.setattr(os, "utime", read_only)
+    second, warm = start(load)
+    assert second == first
+    assert warm.stats.evaluated_tokens < 64
 
 
 def test_a_quick_prefix_is_not_worth_a_file(load: Callable[..., LlamaLLM], cache: Path) -> None:

@@ -51,6 +51,23 @@ def test_nothing_is_left_beside_the_models(archive: Path, tmp_path: Path) -> Non
     assert not list((tmp_path / "models" / store.PARTS_FOLDER).iterdir())
 
 
+def test_what_another_import_has_removed_meanwhile_is_no_error(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = tmp_path / "models" / store.PARTS_FOLDER
+    left = [parts / "import-1", parts / "import-2"]
+    for folder in left:
+        folder.mkdir(parents=True)
+    remove = shutil.rmtree
+
+    def both(folder: Path, **options: Any) -> None:
+        for one in left if folder in left else [folder]:
+            remove(one, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", both)
+    assert import_models(archive)
+
+
 def test_a_model_that_is_here_is_replaced_as_a_whole(known: Known, archive: Path) -> None:
     put(known["mind"], lambda content: b"an older one")
     (path,) = store.paths(known["mind"])

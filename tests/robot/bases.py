@@ -210,6 +210,24 @@ class SlowBase(SimulatedBase):
 
 
 @dataclass
+class CountedBase(SimulatedBase):
+    """Writes down every velocity, the same one again too."""
+
+    def set_velocity(self, velocity: Velocity) -> None:
+        super().set_velocity(velocity)
+        self._note("told")
+
+
+@dataclass
+class ThreadedBase(SimulatedBase):
+    """Begins a thread that it never ends."""
+
+    def open(self) -> None:
+        super().open()
+        threading.Thread(target=threading.Event().wait).start()
+
+
+@dataclass
 class SlowAtTheLastBase(SimulatedBase):
     """Takes 0.45 s for one command, which begins just before a lease of 0.3 s that nobody renews is over."""
 

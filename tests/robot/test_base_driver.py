@@ -30,6 +30,7 @@ from .bases import (
     SHORT,
     Board,
     BrokenBase,
+    CountedBase,
     SlowAtTheLastBase,
     SlowBase,
     WatchedGpioBase,
@@ -153,6 +154,17 @@ def test_a_base_that_answers_slowly_is_driven_without_a_stop_or_a_fault(log, slo
             keep_driving(drive, lambda: driver.way.travelled_m > 0.3)
             told = [text.split()[0] for _, text in calls(log)]
         assert "stop" not in told[told.index("velocity") :]
+
+
+def test_a_lease_that_is_renewed_often_costs_the_base_one_command_a_step(log):
+    def told() -> int:
+        return sum(text == "told" for _, text in calls(log))
+
+    with BaseDriver(CountedBase(log=log)) as driver, driver.drive() as drive:
+        keep_driving(drive, lambda: driver.velocity.forward_mps == 0.2)
+        before, begun_s = told(), time.monotonic()
+        keep_driving(drive, lambda: told() - before >= 50)
+        assert time.monotonic() - begun_s > 0.8, "50 steps of 20 ms, though it was renewed 200 times a second"
 
 
 def test_a_slow_call_at_the_end_of_a_lease_is_followed_by_a_stop_and_by_nothing_before(log):
@@ -716,7 +728,7 @@ AGENT = """
     from pathlib import Path, PosixPath
     from edgeagent.robot import BaseDriver, BaseLimits, RoboClaw, SimulatedBase
 
-    from tests.robot.bases import BrokenBase, WatchedGpioBase
+    from tests.robot.bases import BrokenBase, ThreadedBase, WatchedGpioBase
 
     driver = BaseDriver({base})
     driver.start()
@@ -818,6 +830,13 @@ def test_the_base_stands_when_the_body_that_drives_hangs(agent_process, motors, 
     assert until(motors.are_told_to_stand)
     process.kill()
     assert until(lambda: is_gone(process.driver)), "before its board"
+
+
+def test_a_thread_of_the_base_keeps_no_driver_whose_agent_is_gone(agent_process, log):
+    process = agent_process(DRIVE_ON, base="ThreadedBase(log=Path(sys.argv[1]))")
+    process.kill()
+    assert until(lambda: is_gone(process.driver))
+    assert calls(log)[-1][1] == "close"
 
 
 def test_a_base_that_hangs_ends_though_its_agent_is_gone(agent_process, log):

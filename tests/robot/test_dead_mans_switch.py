@@ -168,6 +168,21 @@ def facing(x_m: float, y_m: float, degrees: float) -> RosPose:
     return RosPose(x_m, y_m, qz=math.sin(math.radians(degrees) / 2), qw=math.cos(math.radians(degrees) / 2))
 
 
+def test_a_zero_that_was_not_sent_is_sent_again_and_not_taken_for_a_stop(
+    base: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.set_velocity(AHEAD)
+    with monkeypatch.context() as patch:
+        patch.setattr(Wire, "publish", lambda *_: 1 / 0)
+        for stop in (base.stop, lambda: base.set_velocity(Velocity())):
+            with pytest.raises(ZeroDivisionError):
+                stop()
+    base.set_velocity(Velocity())
+    assert base.sent[-1] == Velocity()
+    base.set_velocity(Velocity())
+    assert len(base.sent) == 2, "at rest nothing is sent"
+
+
 def test_the_way_is_forward_minus_back_and_the_turn_is_never_wrapped(base: Wire) -> None:
     for degrees in range(0, 721, 30):
         base.hear_pose(facing(0.0, 0.0, degrees))

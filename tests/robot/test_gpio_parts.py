@@ -14,6 +14,7 @@ from gpiozero.pins.mock import MockFactory, MockPWMPin
 from edgeagent import events
 from edgeagent.errors import ConfigError, DriveError
 from edgeagent.robot import (
+    GpioBase,
     GpioDistance,
     GpioLight,
     GpioServo,
@@ -34,6 +35,16 @@ def pins(monkeypatch) -> Iterator[MockFactory]:
     monkeypatch.setattr(Device, "pin_factory", factory)
     yield factory
     factory.reset()
+
+
+def test_a_bridge_is_switched_off_before_its_pins_are_given_back(pins):
+    base = GpioBase(left=(4, 14), right=(17, 27), enable=22, full_speed_mps=0.5, track_m=0.3)
+    base.open()
+    enable = pins.pin(22)
+    assert enable.state
+    base.close()
+    assert not enable.state
+    assert enable.function == "input"
 
 
 # --- servo ------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from edgeagent import Agent, ConfigError, LlamaLLM, ModelError, Options, Session
-from edgeagent.llm import End, Error, TextDelta
+from edgeagent.llm import End, Error, TextDelta, TextEnd
 from edgeagent.session import fallback
 from edgeagent.testing import ScriptedLLM
 
@@ -88,6 +88,27 @@ def test_a_model_that_is_silent_too_long_gives_way():
     result, told = run(session)
     assert result.reply == "B"
     assert "no sign of life for 0.1 s" in told[0]
+
+
+def test_a_first_word_that_comes_too_late_is_no_reply():
+    class Late(Silent):
+        def stream(self, request, stop_event):
+            assert stop_event.wait(LIMIT_S)
+            yield TextDelta("late ")
+            yield End("aborted")
+
+    result, told = run(session_of(Late(), ScriptedLLM("B"), options=Options(llm_timeout_s=0.05)))
+    assert (result.reason, result.reply) == ("completed", "B")
+    assert len(told) == 1
+
+
+def test_any_iterator_is_a_stream():
+    class Plain(ScriptedLLM):
+        def stream(self, request, stop_event):
+            return iter([TextDelta("A"), TextEnd("A"), End("stop")])
+
+    result, told = run(session_of(Plain(), ScriptedLLM("B")))
+    assert (result.reply, told) == ("A", [])
 
 
 def test_a_model_that_tells_of_no_chunks_has_ten_seconds(monkeypatch):

@@ -105,6 +105,24 @@ def test_a_change_that_could_not_be_kept_is_kept_when_the_session_is_closed_at_t
         assert again.messages() == []
 
 
+def test_a_hook_whose_journal_could_not_be_mended_on_a_full_disk_keeps_what_comes_when_there_is_room(tmp_path, disk):
+    path = tmp_path / "s"
+    with session_of(path, [call("note")], "A") as session:
+        session.step("one")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    open_call = next(number for number, line in enumerate(lines) if '"tool_calls"' in line and "note" in line)
+    path.write_text("".join(lines[: open_call + 1]), encoding="utf-8")
+    hook = hooks.PersistSessionHook(path)
+    agent = Agent("a", llm=ScriptedLLM("B", "C"), hooks=[hook])
+    disk.full = True
+    agent.run("two")
+    disk.full = False
+    agent.run("three")
+    hook.close()
+    with Session.open(path, Agent("a", llm=ScriptedLLM())) as session:
+        assert "three" in texts(session.messages())
+
+
 def test_it_is_said_again_when_the_disk_is_full_again(tmp_path, disk):
     told = []
     with session_of(tmp_path / "s", "A", "B", "C", "D") as session:

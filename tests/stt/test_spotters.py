@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from queue import SimpleQueue
 
 import numpy as np
@@ -119,6 +120,28 @@ def test_a_callback_may_flush(heard: Heard) -> None:
         assert heard.hear(clip("stop", "heart")[0]) == []
     finally:
         heard.spotter.on_keyword = take
+
+
+def test_a_word_of_which_the_network_is_sure_counts_while_what_pocketsphinx_heard_is_being_refused(
+    heard: Heard,
+) -> None:
+    told: list[SpottedPhrase] = []
+
+    def take(keyword: SpottedPhrase) -> bool:
+        told.append(keyword)
+        if not keyword.sure:  # the network hears it meanwhile
+            heard.spotter.tell(replace(keyword, end_s=keyword.end_s + 0.05, sure=True))
+        return keyword.sure
+
+    heard.spotter.flush()
+    counts, heard.spotter.on_keyword = heard.spotter.on_keyword, take
+    word = SpottedPhrase("stop", 4.6, 5.0, 5.05, 0.9)
+    try:
+        heard.spotter.tell(word)
+        heard.spotter.tell(replace(word, sure=True))
+    finally:
+        heard.spotter.on_keyword = counts
+    assert [keyword.sure for keyword in told] == [False, True], "it counts once"
 
 
 def test_a_word_that_did_not_count_may_be_found_again(heard: Heard) -> None:

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from edgeagent import Agent, Options, ToolContext, ToolMode, ToolRegistry, skill, tool
+from edgeagent import Agent, GoalHandle, Options, ToolContext, ToolMode, ToolRegistry, ToolResult, skill, tool
 from edgeagent.errors import ToolDefinitionError
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import capped
@@ -293,6 +293,39 @@ def test_ten_megabytes_are_cut_in_the_middle():
     assert made.text.endswith("x>")
     assert f"{10_000_000 - made.text.count('x')} of 10000002 characters left out" in made.text
     assert len(made.value) == 10_000_002
+
+
+def test_what_an_interrupted_body_returns_is_cut_as_well():
+    began = threading.Event()
+
+    @skill
+    def patrol(goal: GoalHandle) -> str:
+        """Patrols."""
+        began.set()
+        while not goal.cancelled:
+            threading.Event().wait(0.01)
+        return "x" * 5000
+
+    agent = Agent(
+        "a", llm=ScriptedLLM([call("patrol")], "done"), tools=[patrol], options=Options(tool_output_limit=200)
+    )
+    handle = agent.start("go")
+    assert began.wait(LIMIT_S)
+    next(iter(handle.goals.values())).cancel()
+    (made,) = handle.result(LIMIT_S).tool_calls
+    assert made.result.status == "interrupted"
+    assert len(made.result.text) <= 200
+
+
+@pytest.mark.parametrize("error", [OSError("no paper"), 5, None])
+def test_a_reason_that_is_no_text_is_told_as_one(error):
+    @tool
+    def print_it() -> ToolResult:
+        """Prints."""
+        return ToolResult.error(error)
+
+    (made,) = results([print_it], [call("print_it")])
+    assert (made.status, made.text) == ("error", str(error))
 
 
 @pytest.mark.parametrize("limit", [10, 60, 100, 1000])

@@ -71,6 +71,12 @@ the hallway too and tell me the time
 this time only two
 """.strip().splitlines()
 TELLS = """
+don't turn the light off
+don't drive to the loading dock
+don't drive to the car park
+do not, under any circumstances, move the arm
+never, ever, go to the kitchen
+don't push, pull or lift anything
 the coffee is cold already
 the coffee and follow already
 the light is off again

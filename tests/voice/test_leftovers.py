@@ -7,9 +7,11 @@ import threading
 import pytest
 
 from edgeagent import Agent, Options, tool
+from edgeagent.llm import LLMRequest
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.voice import DialogueSettings, State
+from tests.voice.scenes import until
 from tests.voice.stage import Stage
 
 LIMIT_S = 20
@@ -87,6 +89,27 @@ def test_who_waits_until_nothing_goes_on_learns_that_a_request_was_taken_back(mo
         runs.forget()
         settling.join(LIMIT_S)
         assert not settling.is_alive()
+
+
+def test_a_run_that_waited_for_the_end_of_the_one_before_can_be_taken_back() -> None:
+    asked, release = threading.Event(), threading.Event()
+
+    def blocks(request: LLMRequest) -> str:
+        asked.set()
+        release.wait(LIMIT_S)
+        return "A"
+
+    with Stage(agent=Agent("robi", llm=ScriptedLLM(blocks, "B"))) as stage:
+        runs = stage.dialogue.robot.runs
+        runs.ask("a")
+        assert asked.wait(LIMIT_S)
+        stage.session.abort("barge_in")
+        runs.ask("b")
+        release.set()
+        assert until(lambda: not runs.active)
+        assert [message.text for message in stage.session.messages()][-1] == "B"
+        assert runs.take_back("b", LIMIT_S)
+        assert "b" not in [message.text for message in stage.session.messages()]
 
 
 def test_the_answer_to_a_question_that_was_overtaken_is_not_spoken() -> None:

@@ -338,6 +338,22 @@ def test_wait_that_goes_on_as_something_else_holds_nothing(driving: Stage) -> No
     assert latch(driving) == "free"
 
 
+def test_wait_that_goes_on_as_something_else_ends_no_wait_from_before(driving: Stage, base: Base) -> None:
+    driving.say("wait")
+    assert latch(driving) == "held"
+    driving.begin()
+    driving.pass_s(0.3)
+    driving.pause("wait")
+    driving.go_on()
+    driving.pass_s(0.5)
+    driving.pause("wait for me in the kitchen")
+    assert latch(driving) == "held"
+    assert "resume" not in base.notes
+    driving.end()
+    driving.say("continue")
+    assert latch(driving) == "free"
+
+
 @pytest.mark.parametrize("text", ["wait", "hold on", "cancel", "cancel that", "no"])
 @pytest.mark.parametrize("way", WAYS)
 def test_wait_and_cancel_are_for_the_model_while_it_does_nothing(way: Way, text: str) -> None:

@@ -32,6 +32,8 @@ class Robot:
         self.level: tuple[float, float, bool] | None = None
         self.map: tuple[str, bytes] | None = None
         self.drawn = 0
+        self.allowing: Callable[[], object] = lambda: None
+        """Called when motion is about to be allowed."""
         self.waits: threading.Event | None = None
         """What a line that is typed waits for."""
         self.entering = threading.Semaphore(0)
@@ -44,6 +46,10 @@ class Robot:
         if self.waits is not None:
             self.waits.wait(LIMIT_S)
         self.entered.append(text)
+
+    def move_again(self) -> bool:
+        self.allowing()
+        return self.latch.rearm()
 
     def answer(self, number: int, text: str) -> bool:
         open_ = self.question is not None and self.question.number == number
@@ -65,7 +71,7 @@ class Robot:
             model="nano",
             latch=self.latch,
             stop=self.latch.trip,
-            move_again=self.latch.rearm,
+            move_again=self.move_again,
             enter=self.enter,
             answer=self.answer,
             question=lambda: self.question,

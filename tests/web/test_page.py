@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +196,28 @@ def test_the_stop_trips_the_latch_and_motion_is_allowed_after_that_stop_only(ser
         page.until(lambda page: page.state["stops"] > before)
         assert serving.ask("continue", stops=page.state["stops"]).json() == {"moves": True, "latch": "free"}
         page.until(lambda page: page.state["latch"] == "free")
+
+
+def test_a_stop_that_comes_while_motion_is_being_allowed_counts(serve: Serve, robot: Robot) -> None:
+    serving = serve(robot)
+    serving.ask("stop")
+    robot.allowing = partial(serving.ask, "stop")
+    assert serving.ask("continue", stops=serving.feed.stops).json() == {"latch": "tripped"}
+    assert robot.latch.state == "tripped"
+
+
+def test_a_command_for_which_the_system_has_no_thread_takes_no_place_of_another(
+    serve: Serve, robot: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving = serve(robot)
+
+    def none_left(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("edgeagent.web.page._on_thread", none_left)
+        assert {serving.ask("say", text="hello").status_code for _ in range(20)} == {503}
+    assert serving.ask("say", text="hello").status_code == 200
 
 
 def test_a_stop_by_somebody_else_counts_too(serve: Serve, robot: Robot) -> None:
