@@ -90,9 +90,8 @@ def event_fields(event: events.Event | events.VoiceEvent, mode: Mode) -> dict[st
             case events.TurnEnd(message=Message(stop_reason=reason)) if reason in UNFINISHED:
                 fields["message"] = _cut(fields["message"])
             case events.AgentEnd(new_messages=messages):
-                shown = zip(messages, fields["new_messages"], strict=True)
-                cut = [_cut(of) if message.stop_reason in UNFINISHED else of for message, of in shown]
-                fields["new_messages"] = cut
+                told = zip(messages, fields["new_messages"], strict=True)
+                fields["new_messages"] = [_cut(of) if one.stop_reason in UNFINISHED else of for one, of in told]
             case events.Partial(text=so_far) | events.Heard(text=so_far):
                 fields["text"] = redact_unfinished(so_far)
             case events.Transcript(text=said) if redact(said) != said:

@@ -168,7 +168,7 @@ def _is_usable(payload: Payload) -> bool:
         case BeforeTool(call=call):
             return isinstance(call, ToolCall)
         case AfterTool(result=result):
-            return isinstance(result, ToolResult) and isinstance(result.text, str)
+            return _are(ToolResult, [result]) and _are(str, [result.text])
     return isinstance(payload.reply, str)  # a RunResult
 
 
