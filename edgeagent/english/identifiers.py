@@ -157,7 +157,7 @@ def _inside(found: re.Match[str]) -> str | None:
 
 def _either(found: re.Match[str]) -> str | None:
     name = found[1]
-    if before(found).isalnum() or not _may_be_short(name):
+    if before(found).isalnum() or not _may_be_short(name) or found[0] in _LISTS.names:  # and the sentence ends
         return None
     if name == "St" and re.match(r"\. [A-Z]", found.string[found.end(1) : found.end(1) + 3]):
         return "Saint"

@@ -203,8 +203,13 @@ def is_year(digits: str) -> bool:
     return len(digits) == 4 and digits[:2] in ("19", "20")
 
 
+_IDIOMS: Final = {(24, 7): "twenty-four seven", (50, 50): "fifty-fifty"}
+
+
 def fraction(over: int, under: int) -> str:
     """one half, three quarters; "seven over three" where it is no part of one."""
+    if (over, under) in _IDIOMS:
+        return _IDIOMS[over, under]
     if not (0 < over < under and (under <= 20 or under in (32, 50, 64, 100, 1000))):
         return f"{cardinal(str(over))} over {cardinal(str(under))}"
     part = {2: "half", 4: "quarter"}.get(under) or ordinal(under)
