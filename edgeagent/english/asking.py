@@ -180,7 +180,13 @@ def _asks_after(forbidden: Sequence[str]) -> bool:
     verb, rest = forbidden[:1], list(forbidden[1:])
     wishes = any(pair in _WISHED for pair in pairwise(rest))
     again = any(one == verb[0] for one in rest[:-1]) if verb and verb[0] in CLASS.verbs else False
-    return wishes or again or "but" in rest[:-1] or rest[-1:] == ["instead"] or _verb_inside(forbidden, _BOUND)
+    return wishes or again or "but" in rest[:-1] or rest[-1:] == ["instead"] or _asks_inside(forbidden)
+
+
+def _asks_inside(forbidden: Sequence[str]) -> bool:
+    """True if what is forbidden holds a command; one that ends in "the light off" has another verb than its own."""
+    other = not CLASS.verbs.isdisjoint(forbidden[1:-2])
+    return _verb_inside(forbidden, _BOUND) or (other and _switches(forbidden))
 
 
 def _called(said: Sequence[str], words: Sequence[str]) -> bool:
@@ -220,11 +226,17 @@ def _verb_inside(words: Sequence[str], start: int) -> bool:
     return False
 
 
+def _switches(words: Sequence[str]) -> bool:
+    """True if the words end as "the light off" does."""
+    last = words[-1] if words else ""
+    return last in ("on", "off", "out") and (words[-2] in CLASS.switchable or bool(RULE.ought & set(words)))
+
+
 def _commands_inside(words: Sequence[str], start: int) -> bool:
     """True if a command begins in the middle, or the last word is one."""
     if _verb_inside(words, start):
         return True
-    last = words[-1] if words else ""
-    if last in ("on", "off", "out") and (words[-2] in CLASS.switchable or RULE.ought & set(words)):
+    if _switches(words):
         return True
+    last = words[-1] if words else ""
     return len(words) > _SHORT and last in CLASS.verbs - CLASS.open_verbs and words[-2] not in RULE.govern
