@@ -58,6 +58,8 @@ MESSAGE_BYTES: Final = 4096
 
 _REST_S: Final = 0.1
 """Seconds between two looks at a base at rest."""
+_AFTER_S: Final = 0.001
+"""From the end of a lease until it is looked at."""
 _JUMP: Final = 3.0
 """Way between two ticks, as a multiple of the way at the limits, beyond which an odometer has jumped."""
 _MOVED_SHARE: Final = 0.1
@@ -164,9 +166,11 @@ class BaseLoop:
     # --- commands -----------------------------------------------------------------------------------------------------
 
     def _take_messages(self) -> None:
-        """Waits for a tick at most, and takes the commands that have come."""
-        pause_s = TICK_S if self._drive or not self._now.is_zero else _REST_S
-        self._take_until(max(self._ticked_s + pause_s, self._silent_until_s))
+        """Waits for a tick at most, or until the lease is over, and takes the commands that have come."""
+        due_s = self._ticked_s + (TICK_S if self._drive or not self._now.is_zero else _REST_S)
+        if not self._now.is_zero:
+            due_s = min(due_s, self._asked_s + self._lease_s + _AFTER_S)
+        self._take_until(max(due_s, self._silent_until_s))
 
     def _take_until(self, due_s: float) -> None:
         """Waits until then for commands, and takes what has come. For a tick more at most: commands without a pause
