@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from gpiozero import Device
+from gpiozero import Device, Motor
 from gpiozero.pins.mock import MockFactory, MockPWMPin
 
 from edgeagent import events
@@ -37,13 +37,16 @@ def pins(monkeypatch) -> Iterator[MockFactory]:
     factory.reset()
 
 
-def test_a_bridge_is_switched_off_before_its_pins_are_given_back(pins):
+def test_a_bridge_is_switched_off_before_its_pins_are_given_back(pins, monkeypatch):
     base = GpioBase(left=(4, 14), right=(17, 27), enable=22, full_speed_mps=0.5, track_m=0.3)
     base.open()
     enable = pins.pin(22)
     assert enable.state
+    seen, close = [], Motor.close
+    monkeypatch.setattr(Motor, "close", lambda motor: (seen.append(enable.state), close(motor)))
     base.close()
-    assert not enable.state
+    assert seen
+    assert not any(seen)
     assert enable.function == "input"
 
 
