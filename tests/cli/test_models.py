@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from edgeagent.models import PROFILES, catalog, store
+from edgeagent.models import PROFILES, catalog, entries, store
 from tests.cli.conftest import Command, Terminal
 from tests.llm.conftest import write_model
 from tests.models.kit import CATALOGUE, CONTENT, put, tree, use_catalogue
@@ -364,3 +364,25 @@ def test_a_terminal_gets_a_line_for_each_model_as_wide_as_it_is(at_terminal: Cal
     assert sorted(names) == sorted(["model", *catalog.entries()])
     assert max(map(len, lines[: len(names)])) <= 100
     assert b"\x1b[1mmodel" in terminal.raw
+
+
+def test_set_up_takes_no_source_of_its_own(in_process: Run) -> None:
+    done = in_process("models", "pull", "--once", "--from", "index", "tiny.en")
+    assert done.returncode == 2
+    assert "--once is for set-up" in done.stderr
+
+
+def test_a_path_that_is_no_utf_8_is_printed_byte_for_byte(
+    edgeagent: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    monkeypatch.setenv(store.FOLDER_VARIABLE, str(folder))
+    for path in store.paths(entries()["joe"]):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("no voice")
+    environment = edgeagent.environment | {store.FOLDER_VARIABLE: str(folder)}
+    argv = edgeagent.argv("models", "path", "joe")
+    done = subprocess.run(argv, env=environment, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(os.fsencode(folder))
+    assert done.stdout.endswith(b".onnx\n")
