@@ -101,7 +101,7 @@ def _tokens(chunk: str) -> list[_Token]:
             return [_Token("minus"), *_tokens(core + trail)]
         if lead == ".":
             return _tokens(f"0.{core}{trail}")
-        if lead in ("-.", "−."):  # noqa: RUF001 - the same
+        if lead in ("-.", "−."):  # noqa: RUF001 - a minus sign, as people paste it
             return [_Token("minus"), *_tokens(f"0.{core}{trail}")]
     if _GROUPED.fullmatch(core):
         core = core.replace(",", "")

@@ -316,7 +316,8 @@ class Ears:
                     log.exception("the ears failed")
                     self._failing = True
                     self._tell(Trouble("ears", f"they failed, and go on: {error}"))
-                self._fresh = True  # nobody knows which sound is missing
+                if isinstance(item, tuple):
+                    self._fresh = True  # nobody knows which sound is missing
                 self._tell_time()
 
     def _hear(self, block: Samples, adc_s: float, taken_s: float) -> None:
