@@ -15,7 +15,7 @@ __getattr__ = front(
         "numbers": "number",
         "sentence_rules": "bare sentence without_asking",
         "sentences": "LIMIT Piece SentenceStream",
-        "stop_phrases": "Grade RELEASES Release STOP_PHRASES Situation StopPhrases",
+        "stop_phrases": "Grade LOOKED_FOR RELEASES Release STOP_PHRASES Situation StopPhrases",
         "tokens": "NEGATIONS words_of",
         "word_data": "lists rows_of",
     },

@@ -65,6 +65,9 @@ STOP_WORDS: Final = tuple(row.words for row in STOP_PHRASES if row.grade is Grad
 HEARD_FOR_STOP: Final = _LISTS.heard_for_stop
 """Words that recognisers write for a "stop" that they do not understand."""
 
+LOOKED_FOR: Final = _LISTS.texts("looked_for")
+"""Stop phrases that are looked for in the sound of a few words that were not understood."""
+
 RELEASES: Final = (
     *((words, Release.SPEECH) for words in _LISTS.texts("speech_again")),
     *((words, Release.MOTION) for words in _LISTS.texts("motion_again")),

@@ -19,7 +19,7 @@ import numpy as np
 
 from edgeagent.audio.device import Samples
 from edgeagent.english.inverse import inverse_normalised
-from edgeagent.english.stop_phrases import FEW
+from edgeagent.english.stop_phrases import FEW, LOOKED_FOR
 from edgeagent.errors import RecognitionError
 from edgeagent.stt.choice import Hypotheses
 from edgeagent.stt.hearing import RATE_HZ, HeardWord, RecognisedText
@@ -40,6 +40,8 @@ _APART: Final = 10.0
 """A text with a doubted phrase was not said if its log probability is so much less than the best one's. Of 85 commands
 to stop, by six voices, an early look denies 10 in quiet and 25 in noise at 10 dB without this and the least confidence
 of ``confirming.unlike``; ``docs/figures.md`` has the counts with both."""
+_NEARLY: Final = 2.0
+"""A stop phrase may have been said if its log probability is only so much less than the best text's."""
 _LIMIT_S: Final = 10.0
 """A stage that takes longer is not waited for."""
 
@@ -183,7 +185,7 @@ class FusedTranscriber:
             lambda check: self._chosen(written, heard, check), self._turn, after=release_memory
         )
         made = choosing.wait(stopped, _LIMIT_S)
-        usual = not self.doubted  # else phrases are looked for besides
+        usual = not self.doubted and (made is None or made.understood)  # else phrases are looked for besides
         if usual and writing.seconds is not None and choosing.seconds is not None:
             self._cost_s = mean_cost(self._cost_s, writing.seconds + choosing.seconds)
         return made
@@ -293,8 +295,8 @@ class FusedTranscriber:
             # longer speech has no candidates but Whisper's own
             text = as_written(best.text) if len(written) == 1 else piece.texts[0].text
             words += shifted(self._model.words(piece.encoded, _LANGUAGE, text), piece.start_s)
-        least = max(fit.log_prob for _, fit in fits) - _UNLIKELY
-        unlikely = {text for text, fit in fits if fit.log_prob < least}
+        most = max(fit.log_prob for _, fit in fits)
+        unlikely = {text for text, fit in fits if fit.log_prob < most - _UNLIKELY}
         others = [text for text in (*heard.texts, *(text for text, _ in fits)) if text not in unlikely]
         return RecognisedText(
             text=inverse_normalised(best.text),
@@ -305,6 +307,7 @@ class FusedTranscriber:
             raw=best.text,
             others=tuple(dict.fromkeys(text for text in others if text != best.text))[:_MOST_OTHERS],
             excluded=self._excluded(written, best, others, check),
+            near_stops=self._near_stops(written, best, most - _NEARLY, check),
         )
 
     def _excluded(
@@ -325,6 +328,16 @@ class FusedTranscriber:
             return [*written_with(best.text, phrase), *(as_written(other) for other in others if _has(other, phrase))]
 
         return tuple(phrase for phrase in doubted if all(map(is_apart, texts(phrase))))
+
+    def _near_stops(self, written: list[WrittenPiece], best: Best, least: float, check: Check) -> tuple[str, ...]:
+        """Lists the stop phrases that a few words may have been that were not understood, the likeliest first."""
+        if best.understood or len(best.text.split()) > FEW or len(written) > 1:
+            return ()
+        found: dict[str, float] = {}
+        for phrase in LOOKED_FOR:
+            check()
+            found[phrase] = self._model.fit(written[0].encoded, _LANGUAGE, as_written(phrase)).log_prob
+        return tuple(sorted((phrase for phrase in found if found[phrase] >= least), key=lambda phrase: -found[phrase]))
 
     def _fits(self, written: list[WrittenPiece], heard: Hypotheses, check: Check) -> list[tuple[str, Fit]]:
         """Lists what may have been said, and how well it fits; Whisper's own text first."""

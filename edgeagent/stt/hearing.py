@@ -38,6 +38,8 @@ class RecognisedText:
         raw: As the engine gave it.
         others: What else it may have been, as the engine gave it, the likeliest first; empty where it tells none.
         excluded: Phrases that were looked for: no text with one of them fits the sound nearly as well.
+        near_stops: Stop phrases that fit the sound nearly as well as what was not understood, the likeliest first;
+            empty where the engine can't look for them.
         understood: False if nothing that the engine knows explains the sound: then the text is a guess to ask about,
             and never to act on.
         final: Nothing about it will change.
@@ -52,6 +54,7 @@ class RecognisedText:
     raw: str = ""
     others: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
+    near_stops: tuple[str, ...] = ()
 
 
 class Transcriber(Protocol):

@@ -518,10 +518,12 @@ class TurnTaking:
         if not self._robot.runs.moves:
             return False
         rest = turn.rest(transcript)
-        likely = [rest.text, *rest.others[:_LIKELIEST]] if rest is transcript else [rest.text]
+        whole = rest is transcript
+        likely = [rest.text, *rest.others[:_LIKELIEST]] if whole else [rest.text]
         phrases = [text for text in likely if self.grade(text, final=turn.final) in (Grade.HOLD, Grade.CANCEL)]
         probable = rest.text in phrases and (rest.confidence or 0.0) >= _LEAST_WORD
-        waits = probable or any(" " in phrase.strip() for phrase in phrases)
+        near = whole and any(self.grade(text, final=turn.final) for text in transcript.near_stops)
+        waits = probable or near or any(" " in phrase.strip() for phrase in phrases)
         if not waits and not self._settings.phrases.stops.is_near_stop(rest.text):
             return False
         again = turn.waits

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgeagent.english import LOOKED_FOR
 from edgeagent.errors import RecognitionError
 from edgeagent.stt import (
     RATE_HZ,
@@ -148,6 +149,18 @@ def test_a_doubted_phrase_is_excluded_from_a_short_text_if_it_fits_the_sound_far
     assert hear(ears, spoken("Bring the cup to the kitchen.")).excluded == (), (
         "a long text needs no more than its words"
     )
+
+
+@pytest.mark.parametrize(("apart", "near"), [(2.0, set()), (math.inf, set(LOOKED_FOR))])
+def test_stop_phrases_are_looked_for_in_a_few_words_that_are_not_understood(
+    ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch, apart: float, near: set[str]
+) -> None:
+    monkeypatch.setattr("edgeagent.stt.fused._NEARLY", apart)
+    assert hear(ears, spoken("Follow me.")).near_stops == ()
+    monkeypatch.setattr("edgeagent.stt.rescoring.LEAST", 2.0)  # nothing is as sure
+    doubtful = hear(ears, spoken("Follow me."))
+    assert (doubtful.raw, doubtful.understood, set(doubtful.near_stops)) == ("follow me", False, near)
+    assert hear(ears, spoken("Bring the cup to the kitchen.")).near_stops == (), "it is too long for one"
 
 
 def test_an_early_look_that_the_end_overtakes_is_dropped(

@@ -170,12 +170,12 @@ class Stage:
         seconds: float = 0.3,
         understood: bool = True,
         confidence: float = 0.9,
-        others: tuple[str, ...] = (),
+        **known: Any,
     ) -> None:
         """A whole utterance, and the silence after it."""
         self.begin()
         self.pass_s(seconds)
-        self.pause(text, understood=understood, confidence=confidence, others=others)
+        self.pause(text, understood=understood, confidence=confidence, **known)
         self.pass_s(0.2)
         self.end()
 

@@ -202,6 +202,12 @@ def test_a_phrase_that_a_doubtful_text_likely_was_holds_what_drives(
     assert driving.dialogue.robot.runs.acting
 
 
+def test_a_stop_phrase_that_fits_the_sound_of_doubtful_words_holds_what_drives(driving: Stage, base: Base) -> None:
+    driving.say("council heart", understood=False, confidence=0.02, near_stops=("cancel that",))
+    assert until(lambda: base.notes == ["pause"])
+    assert driving.dialogue.robot.runs.acting, "nothing is cancelled by a guess"
+
+
 def test_a_start_that_is_understood_holds_nothing(driving: Stage, base: Base) -> None:
     driving.say("start")
     driving.pass_s(1.0)
