@@ -58,6 +58,8 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return True
     if _is_number_alone(words) or (_takes_back(words) and not is_question(words)):
         return False
+    if decide("reported", words) == "yes":
+        return False
     if begins_with(words, _SUPPOSES) and not _ends_in_command(text):
         return False
     main = _main(words)

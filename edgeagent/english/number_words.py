@@ -24,7 +24,9 @@ _SMALL: Final = (
 _SCALES: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _ARTICLE: Final = "a"
 _DIGITS: Final = {word: str(value) for value, word in enumerate(ONES[:10])} | {"oh": "0", "o": "0"}
-_PARTS: Final = {"a half": "5", "a quarter": "25", "three quarters": "75", "3 quarters": "75"}
+_PARTS: Final = {"a half": "5", "a quarter": "25"} | dict.fromkeys(
+    ("three quarters", "three quarter", "3 quarters", "3 quarter"), "75"
+)
 FRACTION_SIGNS: Final = {"½": "5", "¼": "25", "¾": "75", "1/2": "5", "1/4": "25", "3/4": "75"}
 """Digits that a fraction adds after the point."""
 _FIGURES: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")

@@ -19,6 +19,8 @@ from .stage import Stage
 
 PLAIN = Phrases()
 ASKS = """
+do what she said
+if I were you, go to the kitchen
 go to the kitchen
 could you please turn left
 I want you to come here
@@ -118,6 +120,9 @@ never mind
 don't worry
 don't stop at the door
 don't wait for me
+if you were hungry you would go to the kitchen
+meet me in the garage, said the text
+go to the kitchen, she said
 go to the kitchen never
 drive two meters don't
 turn left no
