@@ -337,7 +337,7 @@ class Agent:
     # --- talking to a run -------------------------------------------------------------------------------------------
 
     def steer(
-        self, message: str | Message, *, wake: bool = False, starter: Callable[[], RunHandle] | None = None
+        self, msg: str | Message, *, wake: bool = False, starter: Callable[[], RunHandle] | None = None
     ) -> RunHandle | None:
         """Queues a message for the moment after the running tools. Any thread.
 
@@ -348,13 +348,13 @@ class Agent:
         Returns:
             The run that it started, if it did.
         """
-        return self._post("steering", message, wake, starter)
+        return self._post("steering", msg, wake, starter)
 
     def follow_up(
-        self, message: str | Message, *, wake: bool = False, starter: Callable[[], RunHandle] | None = None
+        self, msg: str | Message, *, wake: bool = False, starter: Callable[[], RunHandle] | None = None
     ) -> RunHandle | None:
         """Queues a message for the moment when the model has nothing more to do. As ``steer``."""
-        return self._post("follow_up", message, wake, starter)
+        return self._post("follow_up", msg, wake, starter)
 
     def _post(
         self, queue: QueueName, message: str | Message, wake: bool, starter: Callable[[], RunHandle] | None
@@ -406,7 +406,8 @@ class Agent:
 
         The model stops within one token and read-only tools and skills are cancelled; other tools are waited for.
         The reason "safety_stop" cancels all of them, actuators first, for which it waits half a second at most, and
-        empties both queues. Between two runs the reason "user" stops what still moves for an earlier one.
+        empties both queues. Between two runs the reason "user" stops what still moves for an earlier one, and waits as
+        long for its actuators.
 
         Args:
             mode: "after_turn" lets the current turn end; a safety stop does not.
@@ -441,13 +442,13 @@ class Agent:
         """Interrupts everything that moves, also what outlived its run. Any thread; waits half a second at most."""
         actuator.wait(self._workers.halt(reason))
 
-    def subscribe(self, subscriber: Callable[[Event], object]) -> Callable[[], None]:
+    def subscribe(self, fn: Callable[[Event], object]) -> Callable[[], None]:
         """Calls it with every event of every run, on the run's thread. Returns what ends that.
 
         Raises:
             ConfigError: It is async, or can't be called.
         """
-        return self._subscribers.add(subscriber)
+        return self._subscribers.add(fn)
 
     @property
     def is_running(self) -> bool:

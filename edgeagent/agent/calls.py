@@ -13,7 +13,7 @@ from typing import Any, Final
 from edgeagent import events
 from edgeagent.agent.run import Run
 from edgeagent.errors import EdgeAgentError
-from edgeagent.hooks import AfterTool, BeforeTool, FirePoint
+from edgeagent.hooks import AfterTool, BeforeTool, FirePoint, ToolOutputCapHook
 from edgeagent.hooks.chain import HookError
 from edgeagent.messages import Message, Status, ToolCall, ToolResult
 from edgeagent.stop import STOP_POLL_S
@@ -39,7 +39,6 @@ class RunHost:
         self._options = run.part.options
         self.workers = run.workers
         self.context = run.part.context
-        self._confirming = threading.Lock()
         self._ending = threading.Lock()
         self._over: set[str] = set()
         """Ids of calls whose results are no longer their workers' to bring."""
@@ -180,7 +179,7 @@ class RunHost:
         if confirm is None or not prepared.tool.traits.destructive:
             return None
         call = prepared.call
-        with self._confirming:
+        with self.workers.asking:
             try:
                 answer: object = ask_person(
                     lambda: confirm(call.name, call.copy().arguments),
@@ -224,11 +223,12 @@ class RunHost:
             raise EdgeAgentError("nobody can be asked: start the run with callbacks=views.Callbacks(on_question=...)")
         questions = [text for value in prepared.call.arguments.values() for text in _texts(value)]
         try:
-            return self._run.ask(
-                questions or [prepared.tool.description],
-                lambda: self._stops(stop_event),
-                self._options.confirm_timeout_s,
-            )
+            with self.workers.asking:
+                return self._run.ask(
+                    questions or [prepared.tool.description],
+                    lambda: self._stops(stop_event),
+                    self._options.confirm_timeout_s,
+                )
         except Exception as error:
             if self._stops(stop_event):
                 raise GoalCancelled("stopped before anybody answered") from error
@@ -369,12 +369,13 @@ def execute(run: Run, calls: Sequence[ToolCall]) -> list[ToolResult]:
     """Runs one batch. Returns one result a call, in the order asked."""
     options = run.part.options
     one_by_one = options.steering_check == "after_each_tool"
+    caps = (hook.limit for hook in run.part.hooks[FirePoint.AFTER_TOOL] if isinstance(hook, ToolOutputCapHook))
     limits = DispatchLimits(
         mode="sequential" if one_by_one else options.tool_execution_mode.value,
         max_concurrent=options.max_concurrent_tools,
         grace_s=options.abort_grace_s,
         max_abandoned=options.max_abandoned_tools,
-        output_limit=options.tool_output_limit,
+        output_limit=next(caps, options.tool_output_limit),  # what is interrupted meets no hook
         skip_after_each=one_by_one,
     )
     host = RunHost(run)

@@ -44,7 +44,7 @@ def handoff_tool(target: HandoffTarget) -> Tool:
     name = target.name if re.fullmatch(r"[\w-]+", target.name) else _identifier(target.name)
     description = f"Hand the request over to {target.name}. {target.description}".strip()
 
-    @tool(name=f"handoff_to_{name}", description=description, mode="sequential", on_interrupt="cancel")
+    @tool(name=f"handoff_to_{name}", description=description, on_interrupt="cancel")
     def hand_over(task: str | None = None, reason: str = "") -> Handoff:
         """Hands over.
 
@@ -54,7 +54,6 @@ def handoff_tool(target: HandoffTarget) -> Tool:
         """
         return Handoff(target, task, reason)
 
-    hand_over.traits = replace(hand_over.traits, hands_over=True)
     return hand_over
 
 

@@ -56,7 +56,7 @@ class EventLog:
                 return True
             self._waiters.append(waiter)
         try:
-            waiter.get(timeout=None if timeout_s is None else min(timeout_s, threading.TIMEOUT_MAX))
+            waiter.get(timeout=None if timeout_s is None else min(max(0.0, timeout_s), threading.TIMEOUT_MAX))
         except Empty:
             return self._closed
         finally:
@@ -108,13 +108,15 @@ class Subscribers(Generic[E]):
         check_callback(subscriber, "subscribe({})")
         with self._lock:
             self.all += (subscriber,)
+        subscribed = True
 
         def unsubscribe() -> None:
+            nonlocal subscribed
             with self._lock:
                 left = list(self.all)
-                if subscriber in left:
+                if subscribed and subscriber in left:
                     left.remove(subscriber)
-                self.all = tuple(left)
+                self.all, subscribed = tuple(left), False
 
         return unsubscribe
 

@@ -89,14 +89,14 @@ def react(run: Run) -> Ending:
         last = run.part.context.no_more_tools
         reply = think(run, "none" if last else "auto")
         if reply.stop_reason in ("error", "aborted"):
-            return fail(run, reply)
+            return fail(run, reply, "".join(said))
 
         # 3. its tools
         if last or run.hook_reply is not None:
             refuse(run, reply.tool_calls, NO_MORE_CALLS if last else "the run was ended")
         else:
             act(run, reply)
-        ending = end_of_turn(run, reply, last=last)
+        ending = end_of_turn(run, reply, "".join(said), last=last)
         if ending is not None:
             return ending
 
@@ -119,9 +119,14 @@ def react(run: Run) -> Ending:
 # --- what comes after a turn: the messages of the next one, or the end ----------------------------------------------
 
 
-def end_of_turn(run: Run, reply: Message, *, last: bool) -> Ending | None:
-    """Closes the turn, and ends the part if a hook, a tool, a stop or a callback says so."""
-    if run.hook_reply is not None:
+def end_of_turn(run: Run, reply: Message, begun: str, *, last: bool) -> Ending | None:
+    """Closes the turn, and ends the part if a hook, a tool, a stop or a callback says so. A denial counts most.
+
+    Args:
+        begun: What was said before, if the reply continues it.
+    """
+    denied = any(result.status == "denied" for result in run.turn.results)
+    if run.hook_reply is not None and not denied:
         return stop(run)
     if run.turn.results and all(result.terminate for result in run.turn.results):
         return terminate(run)
@@ -129,7 +134,7 @@ def end_of_turn(run: Run, reply: Message, *, last: bool) -> Ending | None:
     reason = end_reason(run) or ("stopped" if last else None)
     if reason is None:
         return None
-    return Ending(reason, reply.text or (last_words(run) if last else ""))
+    return Ending(reason, begun + reply.text or (last_words(run) if last else ""))
 
 
 def after_handoff(run: Run, handoff: Handoff) -> list[Message] | Ending:
@@ -156,7 +161,7 @@ def after_tools(run: Run) -> list[Message] | Ending:
 def after_words(run: Run, reply: Message, said: list[str]) -> list[Message] | Ending:
     """A cut text goes on; otherwise what was queued is next, and if that is nothing the part has ended."""
     if may_continue(run, reply, len(said)):
-        steered = run.inbox.next_steering() if run.budget.spent else []
+        steered = run.inbox.next_steering()
         if not tools_may_go_on(run, steered):
             run.inbox.give_back(steered)
             return out_of_budget(run, "".join(said))
@@ -203,14 +208,18 @@ def stop(run: Run) -> Ending:
     return close_with(run, "stopped", run.hook_reply or "")
 
 
-def fail(run: Run, reply: Message) -> Ending:
-    """Ends after a stream that failed or was stopped, or after a stop before it, which is no error."""
+def fail(run: Run, reply: Message, begun: str = "") -> Ending:
+    """Ends after a stream that failed or was stopped, or after a stop before it, which is no error.
+
+    Args:
+        begun: What was said before, if the reply continues it.
+    """
     aborted = reply.stop_reason == "aborted"
     run.error = None if aborted else reply.error
     if not aborted or run.turn.reply is not None:
         run.emit(events.AgentError, error=reply.error or "aborted")
     run.close_turn()
-    return Ending("aborted" if aborted else "error", reply.text)
+    return Ending("aborted" if aborted else "error", begun + reply.text)
 
 
 def terminate(run: Run) -> Ending:

@@ -202,7 +202,7 @@ def _stream(
                     # a model may use an id twice; results are matched by it, so it is ours
                     calls += (replace(call.copy(), id=new_id("call"), result=None, agent=None),)
                 case Error(why, usage):
-                    return replace(message, stop_reason="error", error=why, usage=usage), untold, None
+                    return replace(message, stop_reason="error", error=why or _UNNAMED, usage=usage), untold, None
                 case End("error" | "aborted" as reason, usage, reading):
                     error = _UNNAMED if reason == "error" else None
                     return replace(message, stop_reason=reason, error=error, usage=usage), untold, reading

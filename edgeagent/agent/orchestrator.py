@@ -109,6 +109,7 @@ class RunControl:
         Raises:
             RunEnded: The run is over; let it pass through.
         """
+        messages = None if messages is None else as_messages(messages)
         self._begun = ""
         pieces = 1
         reply = self._ask(messages, tools)
@@ -135,7 +136,7 @@ class RunControl:
         may_call = (tools is None or len(tools) > 0) and not self._last
         reply = think(run, "auto" if may_call else "none", messages=messages, tools=tools or None)
         if reply.stop_reason in ("error", "aborted"):
-            self._leave(fail(run, reply))
+            self._leave(fail(run, reply, self._begun))
         if self._last or run.hook_reply is not None:
             refuse(run, reply.tool_calls, NO_MORE_CALLS if self._last else "the run was ended")
         else:
@@ -247,11 +248,15 @@ class RunControl:
             with contextlib.suppress(RunEnded):
                 self._end_turn()
         self._run.close_turn()
-        if self.should_stop():
-            self._run.inbox.give_back(self._drained)
+        self.give_back()
         if self._ending is None:
             self._ending = Ending("aborted" if self.should_stop() else "completed", self._last_words())
         return self._ending
+
+    def give_back(self) -> None:
+        """After a stop, returns what was drained and not appended to its queue."""
+        if self.should_stop():
+            self._run.inbox.give_back(self._drained)
 
     def _check(self) -> Run:
         if threading.get_ident() != self._thread:
@@ -278,7 +283,7 @@ class RunControl:
         self.settle()
         run, turn = self._run, self._run.turn
         if turn.is_open and (turn.reply is not None or turn.results or run.hook_reply is not None):
-            ending = end_of_turn(run, turn.reply or Message("assistant"), last=self._last)
+            ending = end_of_turn(run, turn.reply or Message("assistant"), self._begun, last=self._last)
             if ending is not None:
                 self._leave(ending)
 
@@ -309,6 +314,9 @@ def orchestrate(orchestrator: Orchestrator, run: Run) -> Ending:
     try:
         with contextlib.suppress(RunEnded):
             orchestrator.run(control, run.part.task)
+    except BaseException:
+        control.give_back()
+        raise
     finally:
         control.settle()
     return control.close()
@@ -324,7 +332,9 @@ _NUMBERED: Final = re.compile(r"^\s*\d+[.)]\s+(?P<text>\S.*)$")
 
 
 class PlanThenExecute:
-    """One model call for a plan, some for each step, one for the answer. What is steered is taken up between two steps.
+    """One model call for a plan, some for each step, one for the answer.
+
+    What is steered is taken up between two steps; what is queued when the answer is there gets a plan of its own.
 
     Args:
         max_steps: Further lines of a plan are left out.
@@ -336,20 +346,34 @@ class PlanThenExecute:
         self._max_calls = max_calls
 
     def run(self, run: RunControl, message: Message | None) -> None:
-        """Plans, executes, answers. A reply without a numbered line is the answer itself."""
+        """Plans, executes, answers, for the message and then for what is queued."""
         if message is not None:
             run.append(message)
+        asked = run.drain_steering() + (run.drain_follow_up() if message is None else [])
+        while True:
+            self._append(run, asked)
+            self._answer(run)
+            asked = run.drain_steering() or run.drain_follow_up()
+            if not asked:
+                return
+
+    def _answer(self, run: RunControl) -> None:
+        """Plans, executes, answers. A reply without a numbered line is the answer itself."""
         run.append(Message.user(PLAN, origin="continuation"))
         plan = run.complete(tools=())
         steps = steps_of(plan.text)[: self._max_steps]
         for number, text in enumerate(steps, 1):
-            for steered in run.drain_steering():
-                run.append(steered)
+            self._append(run, run.drain_steering())
             run.append(Message.user(STEP.format(number=number, text=text), origin="continuation"))
             self._do(run)
         if steps:
+            self._append(run, run.drain_steering())
             run.append(Message.user(SUMMARY, origin="continuation"))
             run.complete(tools=())
+
+    def _append(self, run: RunControl, messages: Sequence[Message]) -> None:
+        for message in messages:
+            run.append(message)
 
     def _do(self, run: RunControl) -> None:
         for _ in range(self._max_calls):

@@ -22,8 +22,8 @@ class RunOwner(Protocol):
 
     name: str
 
-    def steer(self, message: str | Message) -> RunHandle | None: ...
-    def follow_up(self, message: str | Message) -> RunHandle | None: ...
+    def steer(self, msg: str | Message, *, wake: bool = False) -> RunHandle | None: ...
+    def follow_up(self, msg: str | Message, *, wake: bool = False) -> RunHandle | None: ...
 
 
 class RunHandle:
@@ -48,7 +48,7 @@ class RunHandle:
 
     @property
     def error(self) -> BaseException | None:
-        """Exception that ``result()`` raises, if the run failed."""
+        """Exception that ``result()`` raises, if the run failed; what a model's stream said is in its result."""
         return self._error
 
     def status(self) -> HandleState:
@@ -98,11 +98,13 @@ class RunHandle:
         """Aborts the run; True if it had not ended yet."""
         return self.abort("user")
 
-    def steer(self, message: str | Message) -> RunHandle | None:
-        return self.agent.steer(message)
+    def steer(self, msg: str | Message, *, wake: bool = False) -> RunHandle | None:
+        """As ``Agent.steer``."""
+        return self.agent.steer(msg, wake=wake)
 
-    def follow_up(self, message: str | Message) -> RunHandle | None:
-        return self.agent.follow_up(message)
+    def follow_up(self, msg: str | Message, *, wake: bool = False) -> RunHandle | None:
+        """As ``Agent.follow_up``."""
+        return self.agent.follow_up(msg, wake=wake)
 
     def heard(self, message_id: str, text: str) -> bool:
         """Cuts a reply of this run to what was heard of it; True if the run goes on and has it."""

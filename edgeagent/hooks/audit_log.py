@@ -27,6 +27,7 @@ from edgeagent.hooks.hook import (
     HookResult,
     Payload,
     RunStart,
+    file_path,
 )
 from edgeagent.json_lines import FILES, MAX_MB, JsonLinesFile
 from edgeagent.messages import Message, ToolCall, new_id
@@ -82,7 +83,8 @@ class AuditLogHook(BaseHook):
     """
 
     points = frozenset(FirePoint)
-    priority = -1000
+    priority = -1500
+    """After the cap on results: what the model sees is what is written."""
 
     def __init__(
         self, path: str | os.PathLike[str], *, pii: PII | Mode = _REDACTED, max_mb: float = MAX_MB, files: int = FILES
@@ -210,9 +212,7 @@ def _seconds(seconds: float) -> float:
 
 
 def _path(given: object) -> Path:
-    if not isinstance(given, str | os.PathLike) or not str(given):
-        raise ConfigError(f"AuditLogHook(path={given!r}): it should be the path of a file")
-    path = Path(given)
+    path = file_path("AuditLogHook(path={})", given)
     if not path.parent.is_dir():
         raise ConfigError(f"AuditLogHook(path={path}): there is no folder {path.parent}; create it first")
     return path

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeagent.errors import ConfigError
-from edgeagent.hooks.hook import AfterTool, BaseHook, FirePoint, HookResult, Payload
+from edgeagent.hooks.hook import AfterTool, BaseHook, FirePoint, HookResult, Payload, counted
 from edgeagent.tools.tool import OUTPUT_LIMIT, capped
 
 if TYPE_CHECKING:
@@ -26,15 +25,13 @@ class TokenBudgetHook(BaseHook):
     BEFORE_TOOL only counts, because a handoff leaves the history behind in which its call stands.
 
     Raises:
-        ConfigError: ``max_tokens`` is below 1.
+        ConfigError: ``max_tokens`` is no whole number from 1 on.
     """
 
     points = frozenset({FirePoint.ON_RUN_START, FirePoint.BEFORE_LLM, FirePoint.BEFORE_TOOL})
 
     def __init__(self, max_tokens: int) -> None:
-        if max_tokens < 1:
-            raise ConfigError(f"TokenBudgetHook(max_tokens={max_tokens}): it should be a whole number from 1 on")
-        self.max_tokens = max_tokens
+        self.max_tokens = counted("TokenBudgetHook(max_tokens={})", max_tokens)
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
         state = ctx.state_of(self)
@@ -68,7 +65,7 @@ class ToolOutputCapHook(BaseHook):
         limit: Characters that may stay.
 
     Raises:
-        ConfigError: ``limit`` is below 1.
+        ConfigError: ``limit`` is no whole number from 1 on.
     """
 
     points = frozenset({FirePoint.AFTER_TOOL})
@@ -76,9 +73,7 @@ class ToolOutputCapHook(BaseHook):
     concurrent = True
 
     def __init__(self, limit: int = OUTPUT_LIMIT) -> None:
-        if limit < 1:
-            raise ConfigError(f"ToolOutputCapHook(limit={limit}): it should be a whole number from 1 on")
-        self.limit = limit
+        self.limit = counted("ToolOutputCapHook(limit={})", limit)
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: AfterTool) -> HookResult | None:
         text = capped(payload.result.text, self.limit)

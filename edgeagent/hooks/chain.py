@@ -153,6 +153,9 @@ def _checked(hooks: Iterable[Hook]) -> list[Hook]:
         points = getattr(hook, "points", None)
         if not points or not all(isinstance(point, FirePoint) for point in points):
             raise EdgeAgentError(f"{_name(hook)} is no hook: its `points` should be a frozenset of FirePoint")
+        priority = getattr(hook, "priority", 0)
+        if not isinstance(priority, int | float):
+            raise EdgeAgentError(f"{_name(hook)} is no hook: its `priority` should be a number, not {priority!r}")
     return found
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
+from edgeagent.errors import ConfigError
 from edgeagent.messages import Message, Reading, ToolCall, ToolResult
 from edgeagent.tools import Tool
 
@@ -124,22 +127,24 @@ class Hook(Protocol):
         holds_text: The text of a reply is not streamed before this hook has seen all of it, or before its method
             ``releases``, if it has one, is content with the beginning.
         concurrent: It may be called on several threads at once.
-        quick: It answers in much less than a millisecond and never waits. Where all hooks at BEFORE_TOOL are so, they
-            are called on the loop's thread, which makes a call faster.
     """
 
     points: frozenset[FirePoint]
-    priority: int
-    fail_closed: bool
-    holds_text: bool
-    concurrent: bool
-    quick: bool
+    priority: int = 0
+    fail_closed: bool = False
+    holds_text: bool = False
+    concurrent: bool = False
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None: ...
 
 
 class BaseHook:
-    """The defaults of a hook, for hooks to inherit."""
+    """The defaults of a hook, for hooks to inherit.
+
+    Attributes:
+        quick: It answers in much less than a millisecond and never waits. Where all hooks at BEFORE_TOOL are so, they
+            are called on the loop's thread, which makes a call faster.
+    """
 
     points: frozenset[FirePoint] = frozenset()
     priority: int = 0
@@ -155,3 +160,24 @@ class BaseHook:
     def releases(self, ctx: AgentContext, text: str) -> bool:
         """True once the hook will leave a reply that begins so alone, so that ``holds_text`` need hold it no longer."""
         return False
+
+
+def counted(told: str, value: object) -> int:
+    """Returns a whole number from 1 on.
+
+    Args:
+        told: The argument, for the error, with a place for its value: "ToolOutputCapHook(limit={})".
+
+    Raises:
+        ConfigError: It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigError(f"{told.format(repr(value))}: it should be a whole number from 1 on")
+    return value
+
+
+def file_path(told: str, value: object) -> Path:
+    """Returns the path of a file. Arguments and errors as ``counted``."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise ConfigError(f"{told.format(repr(value))}: it should be the path of a file")
+    return Path(value)

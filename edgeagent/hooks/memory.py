@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from edgeagent.errors import ConfigError, EdgeAgentError
-from edgeagent.hooks.hook import BaseHook, BeforeLLM, FirePoint, HookResult
+from edgeagent.errors import EdgeAgentError
+from edgeagent.hooks.hook import BaseHook, BeforeLLM, FirePoint, HookResult, counted, file_path
 from edgeagent.messages import Message
 from edgeagent.tools import Tool, tool
 
@@ -37,7 +37,7 @@ class MemoryHook(BaseHook):
         max_facts: How many the model is shown: the newest.
 
     Raises:
-        ConfigError: ``max_facts`` is below 1.
+        ConfigError: ``path`` is no path, or ``max_facts`` no whole number from 1 on.
         EdgeAgentError: In every method: the file cannot be opened or written, or is no database.
     """
 
@@ -45,10 +45,8 @@ class MemoryHook(BaseHook):
     concurrent = True
 
     def __init__(self, path: str | os.PathLike[str], *, max_facts: int = 50) -> None:
-        if max_facts < 1:
-            raise ConfigError(f"MemoryHook(max_facts={max_facts}): it should be a whole number from 1 on")
-        self.path = Path(path)
-        self.max_facts = max_facts
+        self.path = file_path("MemoryHook(path={})", path)
+        self.max_facts = counted("MemoryHook(max_facts={})", max_facts)
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from pathlib import Path
 from typing import Final
 
 from edgeagent.context import AgentContext
 from edgeagent.errors import EdgeAgentError
-from edgeagent.hooks.hook import BaseHook, FirePoint, HookResult, Payload
+from edgeagent.hooks.hook import BaseHook, FirePoint, HookResult, Payload, file_path
 from edgeagent.journal import Backlog, Durability, Journal
 
 logger = logging.getLogger(__name__)
@@ -27,6 +26,9 @@ class PersistSessionHook(BaseHook):
     Args:
         path: The journal; created if it is not there, and opened with the first message. Or one that is open.
         durability: As ``Journal.open``.
+
+    Raises:
+        ConfigError: ``path`` is no path.
     """
 
     points = frozenset({FirePoint.BEFORE_TOOL, FirePoint.BEFORE_LLM, FirePoint.ON_RUN_END})
@@ -36,7 +38,7 @@ class PersistSessionHook(BaseHook):
     def __init__(self, path: str | os.PathLike[str] | Backlog, *, durability: Durability = "process") -> None:
         self._durability: Durability = durability
         self._backlog = path if isinstance(path, Backlog) else None
-        self._path = None if isinstance(path, Backlog) else Path(path)
+        self._path = None if isinstance(path, Backlog) else file_path("PersistSessionHook(path={})", path)
         self._lock = threading.Lock()
         self._failed = False
 

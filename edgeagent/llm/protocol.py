@@ -35,7 +35,7 @@ class ToolSpec(Protocol):
     def parameters(self) -> dict[str, Any]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class LLMRequest:
     """One model call. ``temperature`` 0 is greedy; None leaves the choice to the model's own setting."""
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from edgeagent.errors import ConfigError, ModelError
+from edgeagent.errors import ConfigError, EdgeAgentError, ModelError
 from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.llm import LLM, Error, LLMEvent, LLMRequest
 from edgeagent.llm.protocol import drain, load_weights
@@ -99,8 +99,11 @@ class FallbackLLM:
                         f"fallback_models has {model!r}: resolve_model is needed to make a model of a name"
                     )
                 made = self._resolve(model)
-            except (ModelError, ConfigError, OSError) as error:
-                self._give_up(model, str(error), error)
+                if not hasattr(made, "stream"):
+                    raise ConfigError(f"resolve_model({model!r}) returned {made!r}: it should be an LLM")
+            except Exception as error:  # noqa: BLE001 - the builder's code: the next model is tried
+                own = isinstance(error, EdgeAgentError | OSError)
+                self._give_up(model, str(error) if own else f"{type(error).__name__}: {error}", error)
                 continue
             with self._lock:
                 self._models[0] = made

@@ -200,28 +200,26 @@ class Session:
         return self._waited(handle)
 
     def steer(
-        self, message: str | Message, *, wake: bool = False, starter: Callable[[], RunHandle] | None = None
+        self, msg: str | Message, *, wake: bool = False, starter: Callable[[], RunHandle] | None = None
     ) -> RunHandle | None:
         """As ``Agent.steer``; a run that it wakes has this session's history.
 
         Args:
             starter: Calls ``start`` without a message, where whoever steers has to know of the run.
         """
-        return (
-            None if self._is_too_late(message) else self.agent.steer(message, wake=wake, starter=starter or self.start)
-        )
+        return None if self._is_too_late(msg) else self.agent.steer(msg, wake=wake, starter=starter or self.start)
 
-    def follow_up(self, message: str | Message, *, wake: bool = False) -> RunHandle | None:
+    def follow_up(self, msg: str | Message, *, wake: bool = False) -> RunHandle | None:
         """As ``Agent.follow_up``; a run that it wakes has this session's history."""
-        return None if self._is_too_late(message) else self.agent.follow_up(message, wake=wake, starter=self.start)
+        return None if self._is_too_late(msg) else self.agent.follow_up(msg, wake=wake, starter=self.start)
 
     def abort(self, reason: str = "user", *, mode: Literal["now", "after_turn"] = "now") -> bool:
         """As ``Agent.abort``."""
         return self.agent.abort(reason, mode=mode)
 
-    def subscribe(self, subscriber: Callable[[events.Event], object]) -> Callable[[], None]:
+    def subscribe(self, fn: Callable[[events.Event], object]) -> Callable[[], None]:
         """As ``Agent.subscribe``."""
-        return self.agent.subscribe(subscriber)
+        return self.agent.subscribe(fn)
 
     # --- history ----------------------------------------------------------------------------------------------------
 

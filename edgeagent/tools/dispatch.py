@@ -138,7 +138,8 @@ class Dispatch:
             return _not_run(call, reason)
         if self._handed_over is not None and self._handed_over[0] < prepared.index:
             return _not_run(call, f"the request was handed to {self._handed_over[1]}")
-        if self._limits.skip_after_each and self._results and self._host.should_skip():
+        after_one = any(index < prepared.index for index in self._results)
+        if self._limits.skip_after_each and after_one and self._host.should_skip():
             return ToolResult(call.id, call.name, "skipped", "skipped: the user said something else meanwhile")
         if prepared.tool.traits.motion:
             for i in sorted(self._failed_skills):

@@ -58,6 +58,7 @@ class Signature:
 
     Attributes:
         unbound: True for a method without its object.
+        returns: Annotation of what the body returns; None if it has none.
     """
 
     unbound = False
@@ -66,6 +67,7 @@ class Signature:
         own = written(function)
         where = f"tool {getattr(function, '__name__', own.__qualname__)!r}"
         hints = _hints(own, where)
+        self.returns: Any = hints.get("return")
         documentation = docstring_parser.parse(_documentation(function))
         bound = function.keywords if isinstance(function, partial) else {}
         texts = {p.arg_name: p.description for p in documentation.params if p.description}
@@ -143,6 +145,7 @@ class SchemaSignature:
     """
 
     unbound = False
+    returns: Any = None
 
     def __init__(self, schema: dict[str, Any], *, description: str, injected: dict[str, type]) -> None:
         self.schema, self.description, self.injected = schema, description, injected

@@ -51,7 +51,7 @@ class Handoff:
 
     @property
     def target_name(self) -> str:
-        return self.target if isinstance(self.target, str) else self.target.name
+        return self.target if isinstance(self.target, str) else getattr(self.target, "name", repr(self.target))
 
 
 Mode = Literal["parallel", "sequential"]
@@ -107,7 +107,7 @@ class ToolTraits:
     """Phrases of people who want the tool: for the ears, for training and for the docs."""
     is_skill: bool = False
     hands_over: bool = False
-    """True for the handoff tools of an agent: later calls of a reply wait for the handoff, in every mode."""
+    """True for a tool that says that it returns a ``Handoff``: later calls of a reply wait for it, in every mode."""
 
     def __post_init__(self) -> None:
         for name, value, choices in (
@@ -170,12 +170,14 @@ class Tool:
             stop, pause, resume = stop or inner.stop, pause or inner.pause, resume or inner.resume
         check_functions(stop=stop, pause=pause, resume=resume)
         functools.update_wrapper(self, written(function), updated=())
+        self.signature = signature or Signature(function, injected=(ToolContext, GoalHandle))
+        if Handoff in (self.signature.returns, *get_args(self.signature.returns)):
+            traits = replace(traits, hands_over=True, mode="sequential")
         self.function = function
         self.traits: ToolTraits = traits
         self.stop: Callable[[], object] | None = stop
         self.pause: Callable[[], object] | None = pause
         self.resume: Callable[[], object] | None = resume
-        self.signature = signature or Signature(function, injected=(ToolContext, GoalHandle))
         self.name: str = name or _name(function)
         self.description: str = self.signature.description if description is None else description
         self.parameters = self.signature.schema

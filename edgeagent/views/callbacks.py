@@ -190,7 +190,8 @@ class _Writer:
             except UnicodeEncodeError:  # a ValueError too, but of this text, not of the stream
                 encoding = getattr(self._stream, "encoding", None) or "utf-8"
                 self._stream.write(text.encode(encoding, "replace").decode(encoding))
-            self._stream.flush()
+            if flush := getattr(self._stream, "flush", None):
+                flush()
         except (OSError, ValueError) as error:
             self._stream = None
             logger.warning("nothing more is written to %s: %s", self._name, error)

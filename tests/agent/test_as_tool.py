@@ -438,3 +438,36 @@ def test_a_helper_that_waits_for_its_caller_is_refused():
     result = ends(handles[0], "completed")
     assert result.tool_calls[0].result.text == "I did not"
     assert list(handles[0].events())[-1].kind == "agent_end"
+
+
+@pytest.mark.parametrize("asks", ["confirm", "question"])
+def test_one_person_is_asked_one_thing_at_a_time_whichever_agent_asks(asks):
+    asking, most = [], []
+
+    @tool(destructive=asks == "confirm", question=asks == "question")
+    def burn(what: str) -> str:
+        """Burns."""
+        return "burnt"
+
+    def asked(*given):
+        asking.append(given)
+        most.append(len(asking))
+        second.wait(0.2)  # long enough for another question to come beside it
+        asking.pop()
+        return True
+
+    def answered(questions, answer):
+        asked(questions)
+        answer.put("yes")
+
+    second = threading.Event()
+    helpers = [Agent(f"h{n}", llm=ScriptedLLM([call("burn", what="a")], "ok"), tools=[burn]) for n in (1, 2)]
+    boss = Agent(
+        "boss",
+        llm=ScriptedLLM([call("h1", task="go"), call("h2", task="go")], "done"),
+        tools=[helper.as_tool() for helper in helpers],
+        options=Options(confirm=asked),
+    )
+    handle = boss.start("go", callbacks=Callbacks(on_question=answered))
+    assert ends(handle, "completed").reply == "done"
+    assert most == [1, 1]

@@ -13,6 +13,8 @@ from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.session import AuditTrail
 from edgeagent.testing import ScriptedLLM, call
 
+from .kit import At, opened
+
 LIMIT_S = 10
 
 
@@ -257,3 +259,39 @@ def test_a_hook_may_use_what_it_hides():
 
     agent = Agent("x", llm=llm, tools=[add, add_well], hooks=[Hidden("add_well", instead_of="add")])
     assert agent.run("go").tool_calls[0].result.text == "well: 3"
+
+
+def test_a_denial_counts_more_than_a_hook_that_ends_the_run():
+    asked, over = threading.Event(), threading.Event()
+
+    def ends_it(ctx, payload):
+        over.set()
+        return HookResult.end_turn("bye")
+
+    def rewrites(ctx, payload):
+        if payload.call.name == "quiet":
+            return None
+        asked.set()
+        opened(over)
+        return HookResult.replace(replace(payload, call=replace(payload.call, arguments={"n": 2})))
+
+    @tool
+    def quiet() -> str:
+        """Works until the other one is asked about."""
+        opened(asked)
+        return "worked"
+
+    @tool
+    def counted(n: int = 1) -> str:
+        """Is denied with 2."""
+        return f"ran {n}"
+
+    agent = Agent(
+        "a",
+        llm=ScriptedLLM([call("quiet"), call("counted")]),
+        tools=[quiet, counted],
+        hooks=[At(FirePoint.AFTER_TOOL, does=ends_it), At(FirePoint.BEFORE_TOOL, does=rewrites, concurrent=True)],
+        options=Options(policy_check=lambda name, arguments: "not two" if arguments.get("n") == 2 else None),
+    )
+    with pytest.raises(PolicyViolationError, match="not two"):
+        agent.run("go")

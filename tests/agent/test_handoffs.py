@@ -231,14 +231,14 @@ def test_of_two_handoffs_side_by_side_one_is_taken_and_the_other_not_run(earlier
     gates[earlier].set()
 
     @tool
-    def to_waiter() -> Handoff:
-        """Hands over."""
+    def to_waiter() -> object:
+        """Hands over, and does not say so in its signature."""
         opened(gates["waiter"])
         return Handoff(waiter, "serve")
 
     @tool
-    def to_router() -> Handoff:
-        """Hands back."""
+    def to_router() -> object:
+        """Hands back, and does not say so in its signature."""
         opened(gates["router"])
         return Handoff(router, "go on")
 
@@ -389,3 +389,39 @@ def test_a_handoff_that_a_hook_made_of_a_result_finds_out_whether_its_target_is_
 def test_a_hook_that_raises_in_the_target_does_not_break_the_run():
     router, _ = pair([[TO_COOK]], ["soup"], cook={"hooks": [At(P.AFTER_LLM, does=raises)]})
     assert router.run("make soup").reply == "soup"
+
+
+@pytest.mark.parametrize("mode", list(ToolMode))
+def test_calls_after_a_builders_own_handoff_are_not_run(mode):
+    clerk = Agent("clerk", llm=ScriptedLLM("I take over."))
+
+    @tool
+    def route() -> Handoff | str:
+        """Hands over."""
+        return Handoff(clerk)
+
+    @tool
+    def fire() -> str:
+        """Fires."""
+        return "fired"
+
+    boss = Agent(
+        "boss",
+        llm=ScriptedLLM([call("route"), call("fire")]),
+        tools=[route, fire],
+        handoffs=[clerk],
+        options=Options(tool_execution_mode=mode),
+    )
+    result = boss.run("go")
+    assert (result.reply, statuses(result)) == ("I take over.", ["ok", "not_run"])
+
+
+@pytest.mark.parametrize("target", [None, 5])
+def test_a_handoff_to_nobody_says_what_it_needs(target):
+    @tool
+    def route() -> Handoff:
+        """Hands over."""
+        return Handoff(target)
+
+    result = Agent("boss", llm=ScriptedLLM([call("route")], "sorry"), tools=[route]).run("go")
+    assert "a Handoff needs an Agent or the name of one" in result.tool_calls[0].result.text

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 
-from edgeagent import events
+import pytest
+
+from edgeagent import Agent, events
 from edgeagent.agent import EventLog
+from edgeagent.testing import ScriptedLLM
 
 
 def notice(seq: int) -> events.Notice:
@@ -38,3 +41,26 @@ def test_waiting_ends_with_the_log_or_with_the_time() -> None:
     waiter.join(10)
     assert not waiter.is_alive()
     assert log.wait()
+
+
+def test_one_end_of_a_subscription_ends_one():
+    agent, seen = Agent("a", llm=ScriptedLLM("one")), []
+    end, _ = agent.subscribe(seen.append), agent.subscribe(seen.append)
+    end()
+    end()
+    agent.run("hi")
+    assert [event.kind for event in seen].count("agent_end") == 1
+
+
+def test_a_result_whose_time_is_over_before_it_is_asked_for_is_not_there():
+    gate = threading.Event()
+
+    def waits(request):
+        gate.wait(10)
+        return "hello"
+
+    handle = Agent("a", llm=ScriptedLLM(waits)).start("hi")
+    with pytest.raises(TimeoutError):
+        handle.result(timeout=-1)
+    gate.set()
+    assert handle.result(10).reply == "hello"

@@ -388,3 +388,21 @@ def test_a_model_that_streams_nonsense_is_free_for_the_next_run():
     finally:
         handle.abort()
     assert failed.traceback, "it is kept until here"
+
+
+@pytest.mark.parametrize(
+    ("last", "options", "reason", "reply"),
+    [
+        (
+            "three four",
+            {"should_stop_after_turn": lambda state: "three" in state.messages[-1].text},
+            "stopped",
+            "three four",
+        ),
+        ({"text": "three", "error": "the disk is full"}, {}, "error", "three"),
+    ],
+)
+def test_a_reply_that_goes_on_is_joined_however_its_run_ends(last, options, reason, reply):
+    llm = ScriptedLLM({"text": "one two ", "stop": "length"}, last)
+    result = Agent("a", llm=llm, options=Options(**options)).run("count")
+    assert (result.reason, result.reply) == (reason, f"one two {reply}")

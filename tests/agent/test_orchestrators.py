@@ -14,6 +14,7 @@ from edgeagent import (
     Message,
     Options,
     PolicyViolationError,
+    Session,
     ToolContext,
     ToolResult,
     events,
@@ -673,3 +674,46 @@ def test_plan_then_execute_runs_no_call_of_a_step_that_was_cut():
     llm = ScriptedLLM("1. look", {"calls": [call("look")], "stop": "length"}, "seen", "all seen")
     agent = Agent("a", llm=llm, tools=[look], options=Options(orchestrator=PlanThenExecute()))
     assert statuses(ends(agent.start("go"), "completed")) == ["not_run"]
+
+
+@pytest.mark.parametrize("queued", ["follow_up", "steer"])
+def test_a_plan_is_made_for_what_wakes_an_idle_agent(queued):
+    llm = ScriptedLLM("Hello.", "It rang.")
+    session = Session(Agent("a", llm=llm, options=Options(orchestrator=PlanThenExecute())))
+    session.step("hi")
+    handle = getattr(session, queued)("the timer is over", wake=True)
+    assert handle.result(LIMIT_S).reply == "It rang."
+    assert "the timer is over" in texts(llm.requests[-1].messages, "user")
+    assert not session.agent.has_pending
+
+
+def test_what_is_queued_during_a_plan_gets_one_of_its_own():
+    llm = ScriptedLLM("1. look", [call("look")], "Seen.", "All done.", "Later it is.")
+    agent = Agent("a", llm=llm, tools=[look], options=Options(orchestrator=PlanThenExecute()))
+    agent.follow_up("and later?")
+    assert agent.run("go").reply == "Later it is."
+    assert not agent.has_pending
+
+
+def test_what_was_drained_returns_to_its_queue_when_a_stopped_strategy_raises():
+    def drains(run, message):
+        run.append(message)
+        assert texts(run.drain_steering()) == ["keep me"]
+        agent.abort()
+        raise ValueError("broken")
+
+    agent = Agent("a", llm=ScriptedLLM(), options=Options(orchestrator=Does(drains)))
+    agent.steer("keep me")
+    with pytest.raises(ValueError, match="broken"):
+        agent.run("go")
+    assert texts(agent.state.steering_queue) == ["keep me"]
+
+
+def test_only_messages_are_given_to_a_model_call():
+    def texts_only(run, message):
+        run.append(message)
+        run.complete(messages=["hello"])
+
+    handle, _ = start(texts_only, "hi")
+    with pytest.raises(EdgeAgentError, match=r"a history holds Messages, not str"):
+        handle.result(LIMIT_S)

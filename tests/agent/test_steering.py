@@ -398,3 +398,44 @@ def test_a_start_that_is_refused_leaves_the_context_of_the_running_one_alone():
     ends(handle, "completed")
     assert history == ["go"]
     assert context.no_more_tools
+
+
+# --- beside a reply that goes on, and calls that never ran -----------------------------------------------------------
+
+
+def test_what_is_steered_during_a_cut_reply_comes_before_it_goes_on():
+    def cut(request):
+        if len(request.messages) == 1:
+            agent.steer("no, the other one")
+        return {"text": "The first one is ", "stop": "length"} if len(request.messages) == 1 else "the other one."
+
+    llm = ScriptedLLM(cut, cut)
+    agent = Agent("a", llm=llm, options=Options(max_continuations=3))
+    assert agent.run("which one?").reply == "the other one."
+    assert texts(llm.requests[1].messages, "user") == ["which one?", "no, the other one"]
+
+
+def test_after_each_tool_a_call_that_was_refused_at_once_is_no_tool_that_ran():
+    def steered(request):
+        agent.steer("left")
+        return [call("work"), call("work", n=1), call("nope")]
+
+    agent = Agent("a", llm=ScriptedLLM(steered, "ok"), tools=[work], options=Options(steering_check="after_each_tool"))
+    assert statuses(agent.run("go")) == ["ok", "skipped", "unknown"]
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def test_messages_and_subscribers_are_given_by_the_names_of_the_page():
+    agent = Agent("a", llm=ScriptedLLM("one", "two", "three"))
+    seen = []
+    end = agent.subscribe(fn=lambda event: seen.append(event.kind))
+    agent.steer(msg="also this")
+    agent.follow_up(msg="and that")
+    handle = agent.start("go")
+    assert handle.result(LIMIT_S).reply == "two"
+    end()
+    assert seen[-1] == "agent_end"
+    woken = handle.steer("again", wake=True)
+    assert woken.result(LIMIT_S).reply == "three"

@@ -321,3 +321,16 @@ def test_a_builder_s_own_object_is_redacted(path: Path) -> None:
 def test_a_limit_that_is_none_is_named(path: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         AuditLogHook(path, **wrong)
+
+
+def test_a_result_is_written_as_the_model_sees_it(tmp_path: Path) -> None:
+    @tool
+    def read() -> str:
+        """Reads a lot."""
+        return "x" * 50_000
+
+    path = tmp_path / "audit.jsonl"
+    Agent("a", llm=ScriptedLLM([call("read")], "ok"), tools=[read], hooks=[AuditLogHook(path)]).run("go")
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    [told] = [record["result"]["text"] for record in records if record["point"] == "after_tool"]
+    assert len(told) == 8192

@@ -16,6 +16,7 @@ from edgeagent.hooks import (
     BaseHook,
     BeforeTool,
     FirePoint,
+    Hook,
     HookChain,
     HookError,
     HookResult,
@@ -164,3 +165,24 @@ def test_messages_and_results_are_what_they_were() -> None:
     assert HookResult.supply(ToolResult.error("no")).result == ToolResult.error("no")
     assert HookResult.proceed().action == "proceed"
     assert isinstance(Message.user("a").text, str)
+
+
+def test_a_hook_of_the_protocol_has_its_defaults() -> None:
+    class Quiet(Hook):
+        points = frozenset({FirePoint.BEFORE_LLM})
+
+        def __call__(self, point: FirePoint, ctx: AgentContext, payload: Any) -> HookResult | None:
+            return None
+
+    hook = Quiet()
+    assert (hook.priority, hook.fail_closed, hook.holds_text, hook.concurrent) == (0, False, False, False)
+    assert list(HookChain([hook], AgentContext())) == [hook]
+
+
+def test_a_priority_that_is_no_number_is_refused() -> None:
+    class Vague(BaseHook):
+        points = frozenset({FirePoint.BEFORE_LLM})
+        priority = None  # type: ignore[assignment]
+
+    with pytest.raises(EdgeAgentError, match=r"`priority` should be a number, not None"):
+        HookChain([Vague()], AgentContext())

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import pytest
 
-from edgeagent import ToolCall, ToolResult
+from edgeagent import Agent, ToolCall, ToolContext, ToolResult, tool
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
-from edgeagent.hooks import AfterTool, BaseHook, FirePoint, HookChain, HookResult, ToolOutputCapHook
+from edgeagent.hooks import (
+    AfterTool,
+    AuditLogHook,
+    BaseHook,
+    FirePoint,
+    HookChain,
+    HookResult,
+    MemoryHook,
+    PersistSessionHook,
+    TokenBudgetHook,
+    ToolOutputCapHook,
+)
+from edgeagent.testing import ScriptedLLM, call
 
 
 def after(text: str, *hooks: BaseHook) -> ToolResult:
@@ -64,3 +79,34 @@ def test_it_may_run_on_several_threads() -> None:
 def test_a_limit_below_one_is_refused(limit: int) -> None:
     with pytest.raises(ConfigError, match="limit"):
         ToolOutputCapHook(limit)
+
+
+def test_what_is_interrupted_is_cut_by_the_hook_that_is_given() -> None:
+    began = threading.Event()
+
+    @tool(on_interrupt="cancel")
+    def read(ctx: ToolContext) -> ToolResult:
+        """Reads until it is stopped."""
+        began.set()
+        ctx.stop_event.wait(10)
+        return ToolResult.error("x" * 5000)
+
+    handle = Agent("a", llm=ScriptedLLM([call("read")]), tools=[read], hooks=[ToolOutputCapHook(100)]).start("go")
+    assert began.wait(10)
+    handle.abort()
+    [made] = handle.result(10).tool_calls
+    assert made.result is not None
+    assert (made.result.status, len(made.result.text)) == ("interrupted", 100)
+
+
+@pytest.mark.parametrize("limit", [0, 100.5, "x", None, True])
+def test_a_limit_that_is_no_whole_number_is_refused(limit: Any) -> None:
+    for hook in (ToolOutputCapHook, TokenBudgetHook):
+        with pytest.raises(ConfigError, match=r"it should be a whole number from 1 on"):
+            hook(limit)
+
+
+def test_a_hook_with_a_file_is_refused_without_its_path() -> None:
+    for hook in (MemoryHook, PersistSessionHook, AuditLogHook):
+        with pytest.raises(ConfigError, match=rf"{hook.__name__}\(path=None\): it should be the path of a file"):
+            hook(None)  # type: ignore[arg-type]

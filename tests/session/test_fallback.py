@@ -362,3 +362,12 @@ def test_a_prompt_over_the_window_of_any_model_is_answered_by_one_with_room():
         assert session.step("word " * 200).reply == "yes"
         assert session.model == "large"
     assert small.requests == []
+
+
+@pytest.mark.parametrize("resolve", [{}.__getitem__, lambda name: None])
+def test_a_name_of_which_no_model_can_be_made_is_passed_over(resolve):
+    models = [Broken(ModelError("gone")), "unknown", ScriptedLLM("here I am", name="third")]
+    agent = Agent("a", llm=models[0])
+    with Session(agent, fallback_models=models[1:], resolve_model=resolve) as session:
+        assert session.step("hello").reply == "here I am"
+        assert session.model == "third"

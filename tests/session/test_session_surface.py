@@ -382,3 +382,19 @@ def test_two_sessions_of_one_agent_are_busy_together_and_keep_their_histories():
     two.step("two")
     assert texts(one.messages()) == ["one", "True"]
     assert texts(two.messages()) == ["x", "y", "two", "B"]
+
+
+def test_a_stream_that_can_only_be_written_to_is_written_to():
+    class Writer:
+        def __init__(self):
+            self.text = ""
+
+        def write(self, text):
+            self.text += text
+
+    out, status = Writer(), Writer()
+    with Session(Agent("a", llm=ScriptedLLM("hello there")), out=out, status=status) as session:
+        handle = session.start("hi")
+        assert handle.result(LIMIT_S).reply == "hello there"
+    assert out.text.strip() == "hello there"
+    assert session.agent.subscriber_errors == 0
