@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final
@@ -11,7 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent.cli import exits, streams
-from edgeagent.cli.systemd import NAME, Unit, command
+from edgeagent.cli.systemd import NAME, Unit, command, program
 from edgeagent.errors import ConfigError
 from edgeagent.resources import absolute, expanded
 
@@ -115,7 +116,8 @@ def init(
         where = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
         for name in (*SKELETON, UNIT):
             streams.tell(f"wrote {folder / name}", "dim")
-        streams.answer(f"{where}edgeagent chat --config edgeagent.toml")
+        called = "edgeagent" if shutil.which("edgeagent") else shlex.join(program())
+        streams.answer(f"{where}{called} chat --config edgeagent.toml")
     raise typer.Exit(exits.OK)
 
 

@@ -86,6 +86,8 @@ class LineScript:
         """Does what a slash command says. False means: leave."""
         if not self._slash.run(said):
             return False
+        if (woken := self._slash.take_woken()) is not None:
+            self._until_end(woken)
         again = self._slash.take_again()
         if again is None:
             return True

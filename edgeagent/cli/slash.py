@@ -77,6 +77,7 @@ class Slash:
 
     door: Door = "chat"
     _again: Again | None = None
+    _woken: RunHandle | None = None
 
     def __init__(
         self,
@@ -171,7 +172,7 @@ class Slash:
             self._complain("/steer needs a text, such as: /steer the bedroom instead")
             return
         working = self._app.agent.is_running
-        self._app.session.steer(rest, wake=True)
+        self._woken = self._app.session.steer(rest, wake=True)
         if working:
             self._note("the robot hears it after the running step")
 
@@ -208,6 +209,11 @@ class Slash:
         """Request that the last command wants to be asked again; None if it wants none. Once."""
         again, self._again = self._again, None
         return again
+
+    def take_woken(self) -> RunHandle | None:
+        """Run that the last command has begun; None if it began none. Once."""
+        woken, self._woken = self._woken, None
+        return woken
 
     def ask_again(self, again: Again) -> RunHandle:
         """Takes the last request and its answer from history, and asks the request.

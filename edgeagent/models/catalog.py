@@ -88,7 +88,7 @@ _ALL: Final = (
         cores=6,
         architecture="aarch64",
         mind="qwen2.5-coder-1.5b",
-        recogniser="base",
+        recogniser="tiny.en",
         voice="heart",
         published=("LFM2.5 1.2B: 54 tokens/s",),
     ),
@@ -99,7 +99,7 @@ _ALL: Final = (
         cores=8,
         architecture="x86_64",
         mind="qwen2.5-coder-1.5b",
-        recogniser="base",
+        recogniser="tiny.en",
         voice="heart",
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,23 @@ from edgeagent.testing import ScriptedLLM
 
 @pytest.fixture
 def folder(in_process: Any, tmp_path: Path) -> Path:
-    done = in_process("init", tmp_path / "rover")
-    assert (done.returncode, done.stdout) == (0, f"cd {tmp_path / 'rover'} && edgeagent chat --config edgeagent.toml\n")
+    assert in_process("init", tmp_path / "rover").returncode == 0
     return tmp_path / "rover"
+
+
+def test_the_next_command_is_told_as_it_can_be_typed_here(
+    in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    [told] = in_process("init", tmp_path / "one").stdout.splitlines()
+    before, _, after = told.partition(" && ")
+    assert before == f"cd {tmp_path / 'one'}"
+    assert Path(shlex.split(after)[0]).is_absolute(), "no folder of the PATH has edgeagent"
+    (tmp_path / "bin/edgeagent").write_text("#!/bin/sh\n")
+    (tmp_path / "bin/edgeagent").chmod(0o755)
+    [told] = in_process("init", tmp_path / "two").stdout.splitlines()
+    assert told == f"cd {tmp_path / 'two'} && edgeagent chat --config edgeagent.toml"
 
 
 def test_nano_understands_every_case_of_the_skeleton(folder: Path) -> None:

@@ -17,6 +17,12 @@ def test_lines_are_one_conversation(edgeagent) -> None:
     assert done.stderr == "toy on scripted · /help for help · Ctrl-D leaves\n"
 
 
+def test_what_is_steered_while_nothing_runs_is_a_line_like_any_other(edgeagent) -> None:
+    done = edgeagent("chat", "--app", edgeagent.app(ECHO), stdin=b"/steer one\nstop\ntwo\n")
+    assert done.stdout == "one\none | stop\none | stop | two\n"
+    assert "stopped" not in done.stderr
+
+
 def test_activity_is_on_stderr_and_no_line_waits_for_the_next(edgeagent) -> None:
     lines = b'drive {"distance_m": 2}\nfly\ndrive {"distance_m": 50}\n'
     done = edgeagent("chat", "--speed", "1000", stdin=lines, house=True)
