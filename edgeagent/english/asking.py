@@ -58,7 +58,7 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return True
     if _is_number_alone(words) or (_takes_back(words) and not is_question(words)):
         return False
-    if decide("reported", words) == "yes":
+    if "yes" in (decide("reported", words), decide("remark", words)) and not _ends_in_command(text):
         return False
     if begins_with(words, _SUPPOSES) and not _ends_in_command(text):
         return False
@@ -89,6 +89,12 @@ def may_ask(text: str, phrases: Phrases) -> bool:
     if _continues(main):
         return True
     return _wishes(main) or _commands_inside(main, 1)
+
+
+def is_about_past(text: str) -> bool:
+    """True if a text asks about what was, and for nothing else: "was that left", but not "did you see it? go there"."""
+    words = sentence(text).bare
+    return decide("past", words) == "yes" and not _ends_in_command(text) and not _commands_inside(words, 2)
 
 
 def continues(text: str) -> bool:

@@ -60,6 +60,8 @@ def told(
         "the coffee is cold",
         "what would happen if I let you fall off the balcony?",
         "what happens when you go out on the balcony",
+        "were you on the balcony?",
+        "nice balcony",
     ],
 )
 def test_what_asks_for_nothing_moves_nothing(text: str) -> None:

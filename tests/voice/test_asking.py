@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from edgeagent import PII, Agent, FirePoint, Message, ToolContext, skill, tool
 from edgeagent.app import house_phrases
-from edgeagent.english import Phrases, continues, may_ask
+from edgeagent.english import Phrases, continues, is_about_past, may_ask
 from edgeagent.hooks import NOT_UNDERSTOOD, ONLY_ENGLISH, BeforeLLM, BeforeTool, PIIHook, TalkGuardHook, changes, moves
 from edgeagent.house import HouseRobot
 from edgeagent.testing import ScriptedLLM, call
@@ -20,6 +20,8 @@ from .stage import Stage
 PLAIN = Phrases()
 ASKS = """
 do what she said
+once more I want you to turn left
+once more please
 if I were you, go to the kitchen
 go to the kitchen
 could you please turn left
@@ -121,6 +123,10 @@ don't worry
 don't stop at the door
 don't wait for me
 if you were hungry you would go to the kitchen
+nice kitchen
+same to you
+once more I am late
+back home we have a garden
 meet me in the garage, said the text
 go to the kitchen, she said
 go to the kitchen never
@@ -422,3 +428,16 @@ def test_a_command_after_talk_that_nobody_answered_is_a_command() -> None:
         robot._guard(FirePoint.BEFORE_LLM, context, BeforeLLM(said, [go_to], 0))
         drive = BeforeTool(call("go_to", place="office"), go_to, 0)
         assert robot._guard(FirePoint.BEFORE_TOOL, context, drive) is None
+
+
+@pytest.mark.parametrize("text", ["was that left", "did you turn?", "were you in the kitchen", "was the door open"])
+def test_a_question_about_what_was(text: str) -> None:
+    assert is_about_past(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["did you see the cup? bring it", "did I not tell you to go", "is the light on", "was for dinner", "turn left"],
+)
+def test_what_asks_for_more_than_what_was(text: str) -> None:
+    assert not is_about_past(text)
