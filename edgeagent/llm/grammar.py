@@ -52,6 +52,7 @@ class TokenVocabulary:
         bos: int = self._llama.llama_vocab_bos(vocab)
         self.bos: int | None = bos if bos >= 0 and self._llama.llama_vocab_get_add_bos(vocab) else None
         """The id every prompt of this model begins with, if there is one."""
+        self._plain: dict[str, list[int]] = {}
         self._pieces: dict[int, bytes] = {}
         self._ends: dict[int, bool] = {}
 
@@ -72,6 +73,12 @@ class TokenVocabulary:
 
     def plain(self, marker: str) -> list[int]:
         """Ids of a marker's text that are none of a marker: cut inside it, so that no tokeniser can recognise it."""
+        ids = self._plain.get(marker)
+        if ids is None:
+            ids = self._plain[marker] = self._cut_inside(marker)
+        return ids
+
+    def _cut_inside(self, marker: str) -> list[int]:
         for cut in range(1, len(marker)):
             ids = self.tokenize(marker[:cut], markers=False) + self.tokenize(marker[cut:], markers=False)
             if self._marked.isdisjoint(ids):
